@@ -1,0 +1,102 @@
+//! The calls of one assistant message, each with its state.
+//!
+//! Law: entries stay in call order, and each ends with exactly one result (NFR-REL-01).
+
+use jm_types::{RiskLevel, ToolCall, ToolResult};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Batch {
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Entry {
+    /// Our own name for the call; providers repeat theirs.
+    pub key: String,
+    pub call: ToolCall,
+    pub status: Status,
+    /// Which rule gave the verdict, for whoever asks why.
+    pub rule: String,
+    pub summary: String,
+    pub risk: Option<RiskLevel>,
+    pub duration_ms: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    New,
+    /// May run. An approval by a person is bound to what that person was shown.
+    Approved { fingerprint: Option<String> },
+    Pending(ConfirmationRequest),
+    Running,
+    Done(ToolResult),
+}
+
+/// What a person is asked (FR-APR-03).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfirmationRequest {
+    pub tool_call_id: String,
+    pub tool_name: String,
+    /// On one line, at most 200 characters.
+    pub summary: String,
+    /// The summary does not show everything, so "always" must not be offered.
+    pub is_cut: bool,
+    pub risk_level: RiskLevel,
+    /// Why a person is asked.
+    pub rule: String,
+    /// Things the person should know, such as files that run later.
+    pub warnings: Vec<String>,
+    /// The diff, where there is one.
+    pub preview: Option<String>,
+    /// Of the arguments and of the files that the preview was made from.
+    pub fingerprint: String,
+}
+
+/// What the person answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalDecision {
+    ApproveAll,
+    /// By the calls' ids; all others are denied.
+    ApproveSelected(Vec<String>),
+    DenyAll,
+}
+
+impl Batch {
+    pub fn awaits_a_person(&self) -> bool {
+        self.pending().next().is_some()
+    }
+
+    pub fn pending(&self) -> impl Iterator<Item = &ConfirmationRequest> {
+        self.entries.iter().filter_map(|entry| match &entry.status {
+            Status::Pending(request) => Some(request),
+            Status::New | Status::Approved { .. } | Status::Running | Status::Done(_) => None,
+        })
+    }
+
+    pub fn is_finished(&self) -> bool {
+        self.entries.iter().all(|entry| entry.result().is_some())
+    }
+}
+
+impl Entry {
+    pub(crate) fn new(key: String, call: ToolCall) -> Self {
+        Self {
+            key,
+            call,
+            status: Status::New,
+            rule: String::new(),
+            summary: String::new(),
+            risk: None,
+            duration_ms: 0,
+        }
+    }
+
+    pub fn result(&self) -> Option<&ToolResult> {
+        match &self.status {
+            Status::Done(result) => Some(result),
+            Status::New | Status::Approved { .. } | Status::Pending(_) | Status::Running => None,
+        }
+    }
+}

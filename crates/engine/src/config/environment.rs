@@ -1,0 +1,87 @@
+//! From the variables of the environment to the settings in them.
+//!
+//! Law: a variable that looks like a setting and is none is never silently ignored.
+
+use toml::Spanned;
+use toml::de::{DeArray, DeValue};
+
+use super::keys::{KEYS, Key, Kind};
+use super::nearest::{did_you_mean, nearest};
+use super::origin::{ConfigError, Origin, Report, Source, shown};
+use super::text::{Place, Setting};
+
+/// Variables of the program that are no settings.
+const OTHERS: &[&str] =
+    &["JM_CONFIG", "JM_DEBUG", "JM_LOG", "JM_MODEL", "JM_ROOT", "JM_SESSION", "JM_STATE_DIR"];
+
+/// The settings among the variables.
+pub(super) fn settings<'a>(
+    variables: &'a [(String, String)],
+    report: &mut Report,
+) -> Vec<Setting<'a>> {
+    let mut settings = Vec::new();
+    for (name, text) in variables.iter().filter(|(name, _)| name.starts_with("JM_")) {
+        match KEYS.iter().find(|key| key.variable() == *name) {
+            Some(key) => settings.extend(setting(key, name, text, report)),
+            None if OTHERS.contains(&name.as_str()) => {}
+            None => complain(name, report),
+        }
+    }
+    settings
+}
+
+fn setting<'a>(
+    key: &'static Key,
+    name: &str,
+    text: &'a str,
+    report: &mut Report,
+) -> Option<Setting<'a>> {
+    let value = match key.kind {
+        Kind::Toggle { .. } => match text.trim() {
+            "true" => DeValue::Boolean(true),
+            "false" => DeValue::Boolean(false),
+            other => DeValue::String(other.into()),
+        },
+        Kind::Number { .. } => match DeValue::parse(text.trim()) {
+            Ok(value) if value.get_ref().is_integer() => value.into_inner(),
+            Ok(_) | Err(_) => DeValue::String(text.into()),
+        },
+        Kind::Word { .. } => DeValue::String(text.trim().into()),
+        Kind::List { .. } => DeValue::Array(list(text)),
+        Kind::Definitions { .. } => {
+            report.error(|| ConfigError {
+                origin: Origin::whole(Source::Environment),
+                message: format!("`{name}`: a list of tables has no form in the environment"),
+                hint: Some(format!("set `{}` in the configuration file", key.path)),
+            });
+            return None;
+        }
+    };
+    let place = Place { source: &Source::Environment, text, offset: 0 };
+    Some(Setting { key, name: name.to_owned(), value: Spanned::new(0..0, value), place })
+}
+
+/// Entries between commas; a blank text is the empty list.
+fn list(text: &str) -> DeArray<'_> {
+    let mut entries = DeArray::new();
+    if !text.trim().is_empty() {
+        for entry in text.split(',') {
+            entries.push(Spanned::new(0..0, DeValue::String(entry.trim().into())));
+        }
+    }
+    entries
+}
+
+fn complain(name: &str, report: &mut Report) {
+    let known: Vec<String> = KEYS.iter().map(Key::variable).collect();
+    let hint = nearest(name, known.iter().map(String::as_str)).map(did_you_mean);
+    let origin = Origin::whole(Source::Environment);
+    let message = format!("unknown variable `{}`", shown(name));
+    if name.starts_with("JM_TOOLS_") {
+        report.error(|| ConfigError { origin, message, hint });
+    } else {
+        // Another program may own the name, so this is no reason not to start.
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        report.warnings.push(format!("{origin}: {message} is ignored{hint}"));
+    }
+}

@@ -1,0 +1,360 @@
+//! Every key of the configuration, in one table.
+//!
+//! Law: this table is the only list of keys. Which keys exist, what they accept, what a project may
+//! do with them, their variables in the environment and their documentation are all read from it.
+
+use super::modes::Word;
+use super::origin::Source;
+use super::settings::{Config, Definition};
+
+/// One setting.
+#[derive(Debug)]
+pub struct Key {
+    /// As in `tools.sandbox.allow_absolute`.
+    pub path: &'static str,
+    pub help: &'static str,
+    pub(super) kind: Kind,
+}
+
+type Field<T> = fn(&mut Config) -> &mut T;
+
+/// What a key accepts, where its value lives, and which values are looser than others.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Toggle {
+        field: Field<bool>,
+        loose: bool,
+    },
+    /// A limit: the lower, the tighter.
+    Number {
+        field: Field<u64>,
+        lowest: u64,
+        highest: u64,
+    },
+    Word {
+        field: fn(&mut Config) -> &mut dyn Choice,
+        project: Project,
+    },
+    List {
+        field: Field<Vec<String>>,
+        joining: Joining,
+        fewest: usize,
+    },
+    Definitions {
+        field: Field<Vec<Definition>>,
+    },
+}
+
+/// What an untrusted project may do with a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Project {
+    MayTighten,
+    MayNotSet,
+}
+
+/// What a layer's list does to the list below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joining {
+    /// Entries are added to those of the layers below.
+    Adds,
+    /// A person's list replaces the one below, a project's only adds to it.
+    ProjectAdds,
+    Replaces,
+}
+
+impl Joining {
+    pub(super) fn adds_from(self, source: &Source) -> bool {
+        match self {
+            Self::Adds => true,
+            Self::ProjectAdds => matches!(source, Source::Project(_)),
+            Self::Replaces => false,
+        }
+    }
+}
+
+/// A [`Word`] whose type the table need not know.
+pub(super) trait Choice {
+    /// Every word, the loosest first.
+    fn words(&self) -> Vec<&'static str>;
+    fn word(&self) -> &'static str;
+    fn choose(&mut self, word: &str);
+}
+
+impl<T: Word> Choice for T {
+    fn words(&self) -> Vec<&'static str> {
+        T::ALL.iter().map(|word| word.name()).collect()
+    }
+
+    fn word(&self) -> &'static str {
+        self.name()
+    }
+
+    fn choose(&mut self, word: &str) {
+        if let Some(chosen) = T::ALL.iter().find(|known| known.name() == word) {
+            *self = *chosen;
+        }
+    }
+}
+
+const MOST_CALLS: u64 = 10_000;
+const MOST_ITERATIONS: u64 = 100_000;
+const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+const MOST_SECONDS: u64 = 24 * 60 * 60;
+const MOST_ENTRIES: u64 = 1_000_000;
+const DEEPEST: u64 = 1_000;
+
+pub(super) const PROFILE: &str = "profile";
+pub(super) const CALLS: &str = "tools.max_tool_calls_per_batch";
+pub(super) const ITERATIONS: &str = "tools.max_tool_iterations_per_user_turn";
+pub(super) const ALLOWLIST: &str = "tools.approval.allowlist";
+pub(super) const DENYLIST: &str = "tools.approval.denylist";
+
+/// Every key, a table's own keys before its sub-tables.
+pub static KEYS: &[Key] = &[
+    Key {
+        path: "toolset",
+        kind: Kind::Word { field: |config| &mut config.toolset, project: Project::MayNotSet },
+        help: "the dialect of tools that a session speaks",
+    },
+    Key {
+        path: PROFILE,
+        kind: Kind::Word { field: |config| &mut config.profile, project: Project::MayTighten },
+        help: "the loop limits under one name: `careful` is 8 calls and 4 iterations, \
+               `standard` 32 and 100; a limit that is set by its own key wins",
+    },
+    Key {
+        path: "tools.mode",
+        kind: Kind::Word { field: |config| &mut config.tools.mode, project: Project::MayTighten },
+        help: "`enabled` runs calls, `parse_only` shows them and lets the person answer, \
+               `disabled` offers no tools",
+    },
+    Key {
+        path: "tools.allow_parallel",
+        kind: Kind::Toggle { field: |config| &mut config.tools.allow_parallel, loose: true },
+        help: "run calls of a batch together when what they read and write does not conflict",
+    },
+    number(
+        CALLS,
+        |config| &mut config.tools.max_tool_calls_per_batch,
+        MOST_CALLS,
+        "calls in one batch",
+    ),
+    number(
+        ITERATIONS,
+        |config| &mut config.tools.max_tool_iterations_per_user_turn,
+        MOST_ITERATIONS,
+        "rounds of calls and results in one turn of the person",
+    ),
+    number(
+        "tools.max_tool_args_bytes",
+        |config| &mut config.tools.max_tool_args_bytes,
+        MOST_BYTES,
+        "bytes of one call's arguments as JSON",
+    ),
+    Key {
+        path: "tools.definitions",
+        kind: Kind::Definitions { field: |config| &mut config.tools.definitions },
+        help: "tools that the person answers in `parse_only` mode: `name`, `description` and \
+               `parameters`, a JSON schema",
+    },
+    Key {
+        path: "tools.sandbox.allowed_roots",
+        kind: Kind::List {
+            field: |config| &mut config.tools.sandbox.allowed_roots,
+            joining: Joining::Replaces,
+            fewest: 1,
+        },
+        help: "directories that tools may touch; the first is where commands run",
+    },
+    Key {
+        path: "tools.sandbox.denied_patterns",
+        kind: Kind::List {
+            field: |config| &mut config.tools.sandbox.denied_patterns,
+            joining: Joining::Adds,
+            fewest: 0,
+        },
+        help: "globs of paths that no tool may touch",
+    },
+    Key {
+        path: "tools.sandbox.allow_absolute",
+        kind: Kind::Toggle {
+            field: |config| &mut config.tools.sandbox.allow_absolute,
+            loose: true,
+        },
+        help: "accept absolute paths that lie beneath a root",
+    },
+    Key {
+        path: "tools.sandbox.include_default_denies",
+        kind: Kind::Toggle {
+            field: |config| &mut config.tools.sandbox.include_default_denies,
+            loose: false,
+        },
+        help: "deny keys, credentials and the like besides `denied_patterns`",
+    },
+    number(
+        "tools.timeouts.default_seconds",
+        |config| &mut config.tools.timeouts.default_seconds,
+        MOST_SECONDS,
+        "seconds for a tool that is of no other kind",
+    ),
+    number(
+        "tools.timeouts.file_operations_seconds",
+        |config| &mut config.tools.timeouts.file_operations_seconds,
+        MOST_SECONDS,
+        "seconds for reading and changing files",
+    ),
+    number(
+        "tools.timeouts.shell_commands_seconds",
+        |config| &mut config.tools.timeouts.shell_commands_seconds,
+        MOST_SECONDS,
+        "seconds for a command",
+    ),
+    number(
+        "tools.output.max_bytes",
+        |config| &mut config.tools.output.max_bytes,
+        MOST_BYTES,
+        "bytes of one result",
+    ),
+    Key {
+        path: "tools.environment.denylist",
+        kind: Kind::List {
+            field: |config| &mut config.tools.environment.denylist,
+            joining: Joining::Adds,
+            fewest: 0,
+        },
+        help: "patterns of variables that a command does not inherit",
+    },
+    Key {
+        path: "tools.approval.enabled",
+        kind: Kind::Toggle { field: |config| &mut config.tools.approval.enabled, loose: true },
+        help: "`false` refuses every call",
+    },
+    Key {
+        path: "tools.approval.mode",
+        kind: Kind::Word {
+            field: |config| &mut config.tools.approval.mode,
+            project: Project::MayTighten,
+        },
+        help: "`auto` runs what is not denied, `prompt` asks, `deny` runs only the allowlist",
+    },
+    Key {
+        path: ALLOWLIST,
+        kind: Kind::List {
+            field: |config| &mut config.tools.approval.allowlist,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "tools that run without asking, unless the tool itself asks",
+    },
+    Key {
+        path: DENYLIST,
+        kind: Kind::List {
+            field: |config| &mut config.tools.approval.denylist,
+            joining: Joining::ProjectAdds,
+            fewest: 0,
+        },
+        help: "tools that never run, whatever else is set",
+    },
+    Key {
+        path: "tools.approval.prompt_side_effects",
+        kind: Kind::Toggle {
+            field: |config| &mut config.tools.approval.prompt_side_effects,
+            loose: false,
+        },
+        help: "in `prompt` mode, ask before every call that changes something",
+    },
+    number(
+        "tools.read_file.max_file_read_bytes",
+        |config| &mut config.tools.read_file.max_file_read_bytes,
+        MOST_BYTES,
+        "bytes that `read_file` returns of a whole file",
+    ),
+    number(
+        "tools.read_file.max_scan_bytes",
+        |config| &mut config.tools.read_file.max_scan_bytes,
+        MOST_BYTES,
+        "bytes that `read_file` looks through to find a range of lines",
+    ),
+    number(
+        "tools.apply_patch.max_patch_bytes",
+        |config| &mut config.tools.apply_patch.max_patch_bytes,
+        MOST_BYTES,
+        "bytes of one patch",
+    ),
+    number(
+        "tools.list_directory.max_entries",
+        |config| &mut config.tools.list_directory.max_entries,
+        MOST_ENTRIES,
+        "entries of one listing: what a call gets without asking, and the most it may ask for",
+    ),
+    number(
+        "tools.list_directory.max_depth",
+        |config| &mut config.tools.list_directory.max_depth,
+        DEEPEST,
+        "levels of one listing: what a call gets without asking, and the most it may ask for",
+    ),
+];
+
+const fn number(path: &'static str, field: Field<u64>, highest: u64, help: &'static str) -> Key {
+    Key { path, kind: Kind::Number { field, lowest: 1, highest }, help }
+}
+
+impl Key {
+    /// The key at a path.
+    pub fn find(path: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.path == path)
+    }
+
+    /// Its name in the environment, as in `JM_TOOLS_SANDBOX_ALLOW_ABSOLUTE`.
+    pub fn variable(&self) -> String {
+        format!("JM_{}", self.path.replace('.', "_").to_uppercase())
+    }
+
+    /// The table it stands in, empty at the top, and its name there.
+    pub fn place(&self) -> (&'static str, &'static str) {
+        self.path.rsplit_once('.').unwrap_or(("", self.path))
+    }
+
+    /// What it accepts, for documentation.
+    pub fn accepts(&self) -> String {
+        match self.kind {
+            Kind::Toggle { .. } => "`true` or `false`".to_owned(),
+            Kind::Number { lowest, highest, .. } => format!("whole number, {lowest} to {highest}"),
+            Kind::Word { field, .. } => {
+                let words = field(&mut Config::default()).words();
+                format!("`{}`", words.join("`, `"))
+            }
+            Kind::List { .. } => "list of strings".to_owned(),
+            Kind::Definitions { .. } => "list of tables".to_owned(),
+        }
+    }
+
+    /// What a project may do with it before the person trusts it, for documentation.
+    pub fn project_may(&self) -> String {
+        match self.kind {
+            Kind::Toggle { loose, .. } => format!("set `{}`", !loose),
+            Kind::Number { .. } => "lower it".to_owned(),
+            Kind::Word { project: Project::MayTighten, .. } => "choose a later word".to_owned(),
+            Kind::List { joining: Joining::Adds | Joining::ProjectAdds, .. } => {
+                "add entries".to_owned()
+            }
+            Kind::Word { project: Project::MayNotSet, .. }
+            | Kind::List { joining: Joining::Replaces, .. }
+            | Kind::Definitions { .. } => "not set it".to_owned(),
+        }
+    }
+}
+
+/// Every table that some key stands in, the outer before the inner.
+pub(super) fn tables() -> Vec<&'static str> {
+    let mut tables = Vec::new();
+    for key in KEYS {
+        let (table, _) = key.place();
+        for end in table.match_indices('.').map(|(dot, _)| dot).chain([table.len()]) {
+            if end > 0 && !tables.contains(&&table[..end]) {
+                tables.push(&table[..end]);
+            }
+        }
+    }
+    tables
+}

@@ -1,0 +1,34 @@
+//! What the person, the project, the environment and the command line asked for, as one value.
+//!
+//! Laws: no I/O, texts come in and a [`Config`] goes out; a text with any fault gives no
+//! configuration at all, and every fault is told with its place; a project that the person has not
+//! trusted can tighten the settings and never loosen them.
+
+mod check;
+mod consent;
+mod environment;
+mod keys;
+mod layer;
+mod modes;
+mod nearest;
+mod origin;
+mod render;
+mod settings;
+mod text;
+
+pub use consent::AllowedAndDenied;
+pub use keys::{KEYS, Key};
+pub use layer::{Layer, Loaded, Trust, load};
+pub use modes::{ApprovalMode, Profile, ToolsMode, Toolset, Word};
+pub use origin::{ConfigError, Origin, Position, Source};
+pub use render::{reference, render, render_json};
+pub use settings::{
+    ApplyPatchSettings, ApprovalSettings, Config, Definition, EnvironmentSettings,
+    ListDirectorySettings, OutputSettings, ReadFileSettings, SandboxSettings, TimeoutSettings,
+    Tools,
+};
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod trust_tests;

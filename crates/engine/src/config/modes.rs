@@ -1,0 +1,88 @@
+//! The settings whose value is one word of a few.
+//!
+//! Law: `ALL` lists the words from the loosest to the tightest, so that "tighter" is a comparison
+//! of places and is written nowhere else.
+
+pub use jm_types::{ApprovalMode, Profile, ToolsMode};
+use serde::{Deserialize, Serialize};
+
+/// A setting that is one word of a fixed few.
+pub trait Word: Copy + PartialEq + 'static {
+    /// Every word, the loosest first.
+    const ALL: &'static [Self];
+
+    /// As it stands in a configuration file.
+    fn name(self) -> &'static str;
+}
+
+impl Word for ToolsMode {
+    const ALL: &'static [Self] = &[Self::Enabled, Self::ParseOnly, Self::Disabled];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::ParseOnly => "parse_only",
+            Self::Enabled => "enabled",
+        }
+    }
+}
+
+impl Word for ApprovalMode {
+    const ALL: &'static [Self] = &[Self::Auto, Self::Prompt, Self::Deny];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Prompt => "prompt",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl Word for Profile {
+    const ALL: &'static [Self] = &[Self::Standard, Self::Careful];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Careful => "careful",
+            Self::Standard => "standard",
+        }
+    }
+}
+
+/// The dialect of tools that a session speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Toolset {
+    #[default]
+    Forge,
+}
+
+impl Word for Toolset {
+    const ALL: &'static [Self] = &[Self::Forge];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Forge => "forge",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Word + Serialize>() {
+        for word in T::ALL {
+            assert_eq!(serde_json::to_value(word).unwrap(), word.name());
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_serialised_form() {
+        check::<ToolsMode>();
+        check::<ApprovalMode>();
+        check::<Profile>();
+        check::<Toolset>();
+    }
+}

@@ -1,0 +1,165 @@
+//! Running one call: deadline, abort, panic, events, result.
+//!
+//! Law: whatever the tool does, the call ends with exactly one result, and a result is never
+//! reported before its effects are settled.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use jm_tools::{Effect, Output, Scope, Seen, ToolCtx};
+use jm_types::{Cancel, ErrorKind, ToolCall, ToolError, ToolEvent};
+use jm_workspace::Freshness;
+
+use crate::batch::Status;
+use crate::capacity;
+use crate::engine::{Canceller, Core};
+use crate::plan;
+use crate::reply;
+use crate::session::Session;
+
+/// A command ends itself at its deadline and says what it printed; only after this the framework
+/// gives up on it.
+const COMMAND_GRACE: Duration = Duration::from_secs(4);
+/// How long a commit that has begun may take to end.
+const COMMIT_GRACE: Duration = Duration::from_secs(30);
+
+pub(crate) async fn execute(
+    core: &Arc<Core>,
+    session: &mut Session,
+    index: usize,
+    canceller: &Canceller,
+) {
+    let entry = &mut session.batch_mut().entries[index];
+    // Planned anew since its approval, and answered there.
+    if matches!(entry.status, Status::Done(_) | Status::Pending(_)) {
+        return;
+    }
+    entry.status = Status::Running;
+    let call = entry.call.clone();
+    let began = Instant::now();
+    let cancel = Cancel::new();
+    canceller.activate(&cancel);
+    let mut ctx = context(core, session, &call, cancel);
+    announce(core, ToolEvent::Started {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+    })
+    .await;
+    let outcome = run(core, &call, &mut ctx).await;
+    announce(core, ToolEvent::Completed { tool_call_id: call.id.clone() }).await;
+    for (path, record) in ctx.seen.take() {
+        session.freshness_mut().record(path, record);
+    }
+    let result = reply::reply(&call, outcome, ctx.allow_truncation, ctx.output_limit());
+    let entry = &mut session.batch_mut().entries[index];
+    entry.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    entry.status = Status::Done(result);
+}
+
+async fn announce(core: &Core, event: ToolEvent) {
+    // Nobody listening is not an error.
+    core.events.send(event).await.unwrap_or_default();
+}
+
+fn context(core: &Core, session: &Session, call: &ToolCall, cancel: Cancel) -> ToolCtx {
+    let timeout = core.registry.lookup(&call.name).ok().and_then(|tool| tool.timeout());
+    ToolCtx {
+        workspace: core.workspace.clone(),
+        freshness: Arc::clone(session.freshness()),
+        seen: Seen::default(),
+        abort: cancel,
+        output_tx: core.events.clone(),
+        default_timeout: core.default_timeout,
+        deadline: Instant::now() + timeout.unwrap_or(core.default_timeout),
+        max_output_bytes: core.limits.output_bytes,
+        available_capacity_bytes: capacity::available(core.estimate, core.limits.capacity_bytes),
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        allow_truncation: true,
+        working_dir: core.workspace.sandbox.working_root().path().to_owned(),
+        limits: core.limits.clone(),
+    }
+}
+
+/// What a preview may use: a context without a call.
+pub(crate) fn scope_of(
+    core: &Core,
+    freshness: Arc<Freshness>,
+    cancel: Cancel,
+    seen: Seen,
+    tool: &str,
+) -> Scope {
+    let capacity = capacity::available(core.estimate, core.limits.capacity_bytes);
+    Scope {
+        workspace: core.workspace.clone(),
+        freshness,
+        seen,
+        cancel,
+        limits: core.limits.clone(),
+        output_limit: core.limits.output_bytes.min(capacity),
+        capacity,
+        deadline: Instant::now() + core.default_timeout,
+        tool_name: tool.to_owned(),
+    }
+}
+
+async fn run(core: &Core, call: &ToolCall, ctx: &mut ToolCtx) -> Result<Output, ToolError> {
+    let prepared = plan::prepare(core, call)?;
+    let grace = match prepared.intent().effect {
+        Effect::Runs => COMMAND_GRACE,
+        Effect::Reads | Effect::Changes => Duration::ZERO,
+    };
+    let cancel = ctx.abort.clone();
+    let began = Instant::now();
+    let deadline = ctx.deadline + grace;
+    let stopped = stopped(&cancel);
+    // Tools hold no state across calls, so nothing half changed can be seen after a panic.
+    let mut work = AssertUnwindSafe(prepared.execute(ctx)).catch_unwind().boxed();
+    let timed_out = tokio::select! {
+        outcome = &mut work => return settled(outcome),
+        () = tokio::time::sleep_until(deadline.into()) => true,
+        () = stopped => false,
+    };
+    let is_committing = !cancel.cancel();
+    let patience = if is_committing { COMMIT_GRACE } else { grace };
+    // A command that is being stopped still reports what it printed, a commit that has begun ends.
+    if let Ok(outcome) = tokio::time::timeout(patience, &mut work).await {
+        return settled(outcome);
+    }
+    Err(match timed_out {
+        true => ToolError::new(ErrorKind::Timeout {
+            tool: call.name.clone(),
+            elapsed: began.elapsed(),
+        }),
+        false => ToolError::cancelled(),
+    })
+}
+
+/// Ends when the call is cancelled.
+async fn stopped(cancel: &Cancel) {
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    let tell = std::sync::Mutex::new(Some(tell));
+    cancel.on_cancel(move || {
+        let mut tell = tell.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        drop(tell.take());
+    });
+    // The sender is dropped, not used, so the answer is always an error; its arrival is the news.
+    told.await.unwrap_or_default();
+}
+
+fn settled(
+    outcome: Result<Result<Output, ToolError>, Box<dyn Any + Send>>,
+) -> Result<Output, ToolError> {
+    outcome.unwrap_or_else(|payload| Err(panicked(Some(&*payload))))
+}
+
+/// A literal panic message is ours; a formatted one may carry a file's content, and is withheld
+/// (FR-EXE-04b-3).
+pub(crate) fn panicked(payload: Option<&(dyn Any + Send)>) -> ToolError {
+    let literal = payload.and_then(|payload| payload.downcast_ref::<&'static str>());
+    let message = literal.copied().unwrap_or("internal error");
+    ToolError::new(ErrorKind::Panicked { message })
+}

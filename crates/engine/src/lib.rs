@@ -1,0 +1,20 @@
+//! Judgement: may this run, run it, record it, carry on.
+//!
+//! Law: a turn is a value. `Engine::run` works until it needs a person, and everything it must
+//! know to go on, in this process or another, is in the `Session`.
+
+pub mod batch;
+pub mod capacity;
+pub mod config;
+pub mod engine;
+mod execute;
+mod plan;
+pub mod policy;
+mod reply;
+pub mod session;
+
+pub use batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
+pub use capacity::ContextEstimate;
+pub use engine::{Canceller, Engine, Inspection};
+pub use policy::{Policy, Ruling};
+pub use session::{Pause, Session, SessionError};

@@ -1,0 +1,282 @@
+//! Planning: what shall become of each call, before any of them runs.
+//!
+//! Law: a call that is invalid, over a limit or not allowed is answered here and never asked about
+//! (FR-VAL-02). Planning reads; it never changes anything.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jm_tools::{Intent, Prepared, Preview, Seen, Use};
+use jm_types::text::summarize;
+use jm_types::{
+    Cancel, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json,
+};
+use jm_workspace::{Digest, Protection, ReadRecord};
+
+use crate::batch::{ConfirmationRequest, Status};
+use crate::engine::Core;
+use crate::execute::{panicked, scope_of};
+use crate::reply;
+use crate::session::Session;
+
+const SUMMARY_CHARACTERS: usize = 200;
+
+/// What planning found out about a call.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) summary: String,
+    pub(crate) is_cut: bool,
+    pub(crate) risk: Option<RiskLevel>,
+    pub(crate) rule: String,
+    pub(crate) preview: Option<Preview>,
+    /// Files whose lines a refusal shows.
+    pub(crate) seen: Vec<(PathBuf, ReadRecord)>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Planned {
+    Allowed(Facts),
+    Asks(Facts, ConfirmationRequest),
+    Refused { facts: Facts, error: ToolError },
+}
+
+/// Gives every new entry its disposition (FR-APR-02).
+pub(crate) async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
+    let mut ids = HashSet::new();
+    for index in 0..session.batch().entries.len() {
+        let entry = &session.batch().entries[index];
+        let is_duplicate = !ids.insert(entry.call.id.clone());
+        if !matches!(entry.status, Status::New) {
+            continue;
+        }
+        let call = entry.call.clone();
+        let planned = match admit(core, session, index, is_duplicate) {
+            Err(error) => Planned::Refused { facts: Facts::default(), error },
+            Ok(()) => plan_call(core, session, call, index).await,
+        };
+        settle(session, index, planned);
+    }
+}
+
+/// What belongs to the batch rather than to the call.
+fn admit(
+    core: &Core,
+    session: &Session,
+    index: usize,
+    is_duplicate: bool,
+) -> Result<(), ToolError> {
+    let call = &session.batch().entries[index].call;
+    if core.mode == ToolsMode::Disabled || !core.policy.enabled {
+        return Err(DenialReason::Disabled.into());
+    }
+    if session.iterations() > core.limits.iterations_per_turn {
+        return Err(ToolError::limit("Max tool iterations reached")
+            .hint("tools.max_tool_iterations_per_user_turn sets the limit"));
+    }
+    if index >= core.limits.calls_per_batch {
+        return Err(ToolError::limit(format!(
+            "too many tool calls in one message: only the first {} are run",
+            core.limits.calls_per_batch
+        ))
+        .hint("send the remaining calls in the next message"));
+    }
+    if is_duplicate {
+        return Err(ToolError::new(ErrorKind::DuplicateToolCallId { id: call.id.clone() }));
+    }
+    Ok(())
+}
+
+/// One call by itself, as if it were alone in its batch.
+pub(crate) async fn plan_one(core: &Arc<Core>, session: &Session, call: ToolCall) -> Planned {
+    if core.mode == ToolsMode::Disabled {
+        let error = DenialReason::Disabled.into();
+        return Planned::Refused { facts: Facts::default(), error };
+    }
+    plan_call(core, session, call, 0).await
+}
+
+/// On a thread of its own: a disk that hangs must not hang the engine.
+async fn plan_call(core: &Arc<Core>, session: &Session, call: ToolCall, index: usize) -> Planned {
+    let core = Arc::clone(core);
+    let freshness = Arc::clone(session.freshness());
+    // Earlier calls of the batch may still make this one possible, so its failure to preview is
+    // only final when none of them is left to run.
+    let is_next = session.batch().entries[..index.min(session.batch().entries.len())]
+        .iter()
+        .all(|entry| entry.result().is_some());
+    let timeout = core.default_timeout;
+    let name = call.name.clone();
+    let work = tokio::task::spawn_blocking(move || {
+        let scope = scope_of(&core, freshness, Cancel::new(), Seen::default(), &call.name);
+        judge(&core, &call, &scope, is_next)
+    });
+    match tokio::time::timeout(timeout, work).await {
+        Ok(Ok(planned)) => planned,
+        Ok(Err(failed)) => refused(panicked(failed.try_into_panic().ok().as_deref())),
+        Err(_) => refused(ToolError::new(ErrorKind::Timeout { tool: name, elapsed: timeout })),
+    }
+}
+
+fn refused(error: ToolError) -> Planned {
+    Planned::Refused { facts: Facts::default(), error }
+}
+
+/// Parses and checks a call's arguments; the only way from text to a prepared call.
+pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>, ToolError> {
+    core.policy.hard_stop(&call.name).map_err(|reason| denied(reason, &call.name))?;
+    let tool = core.registry.lookup(&call.name)?;
+    if call.arguments.len() > core.limits.args_bytes {
+        return Err(ToolError::limit(format!(
+            "the arguments have {} bytes; at most {} are accepted",
+            call.arguments.len(),
+            core.limits.args_bytes
+        )));
+    }
+    let args = json::parse_strictly(&call.arguments)
+        .map_err(|error| ToolError::bad_args(format!("the arguments are not JSON: {error}")))?;
+    core.registry.validate(&call.name, &args)?;
+    tool.prepare(args, &core.limits)
+}
+
+fn denied(reason: DenialReason, tool: &str) -> ToolError {
+    let hint = match &reason {
+        DenialReason::Denylisted { .. } => Some(format!("a person can allow it: --allow {tool}")),
+        _ => None,
+    };
+    hint.into_iter().fold(ToolError::from(reason), ToolError::hint)
+}
+
+fn judge(core: &Core, call: &ToolCall, scope: &jm_tools::Scope, is_next: bool) -> Planned {
+    let prepared = match prepare(core, call) {
+        Ok(prepared) => prepared,
+        Err(error) => return refused(error),
+    };
+    let mut intent = prepared.intent();
+    let summary = summarize(&intent.summary, SUMMARY_CHARACTERS);
+    let mut facts = Facts {
+        summary: summary.text,
+        is_cut: summary.cut,
+        risk: Some(intent.risk),
+        ..Facts::default()
+    };
+    let warnings = match preflight(core, &mut intent) {
+        Ok(warnings) => warnings,
+        Err(error) => return Planned::Refused { facts, error },
+    };
+    let ruling = core.policy.rule(&call.name, &intent);
+    facts.rule = ruling.rule;
+    if ruling.verdict == Verdict::Deny {
+        let error = DenialReason::NotAllowlisted { tool: call.name.clone() }.into();
+        return Planned::Refused { facts, error };
+    }
+    match prepared.preview(scope) {
+        Ok(preview) => facts.preview = preview,
+        Err(error) if is_next && ruling.verdict == Verdict::Ask => {
+            facts.seen = scope.seen.take();
+            return Planned::Refused { facts, error };
+        }
+        Err(_) => {}
+    }
+    match ruling.verdict {
+        Verdict::Ask => {
+            let request = request(call, &facts, &intent, warnings);
+            Planned::Asks(facts, request)
+        }
+        Verdict::Allow | Verdict::Deny => Planned::Allowed(facts),
+    }
+}
+
+/// Every path through the sandbox; what is protected makes the call need a person.
+fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>, ToolError> {
+    let sandbox = &core.workspace.sandbox;
+    let mut warnings = Vec::new();
+    for wanted in &intent.paths {
+        let path = wanted.resolve(sandbox)?;
+        if wanted.purpose != Use::Write {
+            continue;
+        }
+        match sandbox.protection(&path) {
+            Protection::None => {}
+            Protection::RunsInBuilds => warnings.push(format!("{} runs in builds", wanted.path)),
+            Protection::NeedsPerson(why) => {
+                intent.needs_person = true;
+                // Protected files first: they are what the person must not overlook.
+                warnings.insert(0, format!("{} is protected: {why}", wanted.path));
+            }
+            Protection::Never => {
+                return Err(DenialReason::ProtectedPath {
+                    attempted: wanted.path.clone().into(),
+                    why: "it is Journeyman's own configuration or state".to_owned(),
+                }
+                .into());
+            }
+        }
+    }
+    Ok(warnings)
+}
+
+fn request(
+    call: &ToolCall,
+    facts: &Facts,
+    intent: &Intent,
+    warnings: Vec<String>,
+) -> ConfirmationRequest {
+    ConfirmationRequest {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        summary: facts.summary.clone(),
+        is_cut: facts.is_cut,
+        risk_level: intent.risk,
+        rule: facts.rule.clone(),
+        warnings,
+        preview: facts.preview.as_ref().map(|preview| preview.text.clone()),
+        fingerprint: fingerprint(call, facts.preview.as_ref()),
+    }
+}
+
+/// Of all that an approval depends on: the call, and the files as they were shown.
+fn fingerprint(call: &ToolCall, preview: Option<&Preview>) -> String {
+    let mut facts = format!("{}\0{}\0{}\0", call.id, call.name, call.arguments);
+    for (path, digest) in preview.iter().flat_map(|preview| &preview.files) {
+        let digest = digest.map_or_else(|| "missing".to_owned(), |digest| digest.to_string());
+        facts.push_str(&format!("{}\0{digest}\0", path.display()));
+    }
+    Digest::of(facts.as_bytes()).to_string()
+}
+
+/// An approval counts for what was shown. If that has changed, the call is planned anew.
+pub(crate) async fn still_holds(
+    core: &Arc<Core>,
+    session: &mut Session,
+    index: usize,
+    approved: Option<String>,
+) -> bool {
+    let Some(approved) = approved else { return true };
+    let call = session.batch().entries[index].call.clone();
+    let planned = plan_call(core, session, call, index).await;
+    match &planned {
+        Planned::Asks(_, request) if request.fingerprint == approved => return true,
+        Planned::Allowed(_) | Planned::Asks(..) | Planned::Refused { .. } => {}
+    }
+    settle(session, index, planned);
+    !session.batch().awaits_a_person()
+}
+
+fn settle(session: &mut Session, index: usize, planned: Planned) {
+    let entry = &mut session.batch_mut().entries[index];
+    let (mut facts, status) = match planned {
+        Planned::Allowed(facts) => (facts, Status::Approved { fingerprint: None }),
+        Planned::Asks(facts, request) => (facts, Status::Pending(request)),
+        Planned::Refused { facts, error } => {
+            (facts, Status::Done(reply::refused(&entry.call, &error)))
+        }
+    };
+    entry.summary = facts.summary;
+    entry.rule = facts.rule;
+    entry.risk = facts.risk;
+    entry.status = status;
+    for (path, record) in std::mem::take(&mut facts.seen) {
+        session.freshness_mut().record(path, record);
+    }
+}

@@ -1,0 +1,160 @@
+//! A conversation's state with the tools: what was read, what waits, what was answered.
+//!
+//! Law: it is data. It can be saved at any pause and go on in another process.
+
+use std::sync::Arc;
+
+use jm_types::text::sanitize;
+use jm_types::{DenialReason, ToolCall, ToolError, ToolResult};
+use jm_workspace::Freshness;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::batch::{ApprovalDecision, Batch, Entry, Status};
+use crate::reply;
+
+/// Why the engine stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// Every call has its result.
+    Finished,
+    /// A person must decide; then run again.
+    NeedsApproval,
+    /// Tools are not run here; somebody supplies the results (FR-MODE-02).
+    NeedsResults,
+    /// The person stopped it; every call has its result, and nothing goes on by itself.
+    Cancelled,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Session {
+    pub id: String,
+    freshness: Arc<Freshness>,
+    batch: Batch,
+    /// Batches since the person last spoke (FR-RES-03).
+    iterations: usize,
+    calls: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SessionError {
+    #[error("the calls of the last batch have no results yet")]
+    BatchOpen,
+    #[error("no call with the id {0} waits for this")]
+    NotWaiting(String),
+}
+
+impl Session {
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            freshness: Arc::default(),
+            batch: Batch::default(),
+            iterations: 0,
+            calls: 0,
+        }
+    }
+
+    pub fn freshness(&self) -> &Arc<Freshness> {
+        &self.freshness
+    }
+
+    pub(crate) fn freshness_mut(&mut self) -> &mut Freshness {
+        Arc::make_mut(&mut self.freshness)
+    }
+
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    pub(crate) fn batch_mut(&mut self) -> &mut Batch {
+        &mut self.batch
+    }
+
+    pub fn iterations(&self) -> usize {
+        self.iterations
+    }
+
+    /// The person spoke: the iteration limit counts anew.
+    pub fn begin_turn(&mut self) {
+        self.iterations = 0;
+    }
+
+    /// Hands over the calls of one assistant message, in order.
+    pub fn submit(&mut self, calls: Vec<ToolCall>) -> Result<(), SessionError> {
+        if !self.batch.is_finished() {
+            return Err(SessionError::BatchOpen);
+        }
+        self.iterations += 1;
+        let entries = calls.into_iter().map(|call| self.entry(call)).collect();
+        self.batch = Batch { entries };
+        Ok(())
+    }
+
+    fn entry(&mut self, mut call: ToolCall) -> Entry {
+        self.calls += 1;
+        let key = format!("{}-{}", self.id, self.calls);
+        if call.id.is_empty() {
+            call.id = format!("call_{}", self.calls);
+        }
+        Entry::new(key, call)
+    }
+
+    /// The person's answer to everything that is pending. Ids that nobody asked about are an
+    /// error, and then nothing is decided.
+    pub fn decide(&mut self, decision: &ApprovalDecision) -> Result<(), SessionError> {
+        if let ApprovalDecision::ApproveSelected(ids) = decision {
+            let asked = |id: &String| self.batch.pending().any(|r| r.tool_call_id == *id);
+            if let Some(stranger) = ids.iter().find(|id| !asked(id)) {
+                return Err(SessionError::NotWaiting(stranger.clone()));
+            }
+        }
+        for entry in &mut self.batch.entries {
+            let Status::Pending(request) = &entry.status else { continue };
+            let approved = match decision {
+                ApprovalDecision::ApproveAll => true,
+                ApprovalDecision::ApproveSelected(ids) => ids.contains(&request.tool_call_id),
+                ApprovalDecision::DenyAll => false,
+            };
+            entry.status = match approved {
+                true => Status::Approved { fingerprint: Some(request.fingerprint.clone()) },
+                false => {
+                    let denied = DenialReason::DeniedByPerson { reason: None };
+                    Status::Done(reply::refused(&entry.call, &ToolError::from(denied)))
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Answers what is pending with an error, because nobody can be asked.
+    pub fn refuse_pending(&mut self, error: impl Fn(&str) -> ToolError) {
+        for entry in &mut self.batch.entries {
+            if let Status::Pending(request) = &entry.status {
+                entry.status = Status::Done(reply::refused(&entry.call, &error(&request.summary)));
+            }
+        }
+    }
+
+    /// A result that somebody else produced, in parse-only mode.
+    pub fn supply(&mut self, call_id: &str, content: String) -> Result<(), SessionError> {
+        let waits = |entry: &&mut Entry| {
+            entry.call.id == call_id && matches!(entry.status, Status::New)
+        };
+        let entry = self.batch.entries.iter_mut().find(waits);
+        let entry = entry.ok_or_else(|| SessionError::NotWaiting(call_id.to_owned()))?;
+        entry.status = Status::Done(ToolResult {
+            call_id: call_id.to_owned(),
+            name: entry.call.name.clone(),
+            display: sanitize(&content),
+            content,
+            error: None,
+        });
+        Ok(())
+    }
+
+    /// The results in call order, once all are there.
+    pub fn results(&self) -> Option<Vec<&ToolResult>> {
+        self.batch.entries.iter().map(Entry::result).collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! What one call may use (FR-REG-04), made fresh for each.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jm_types::{Cancel, Limits, ToolError, ToolEvent};
+use jm_workspace::file::now_epoch_ms;
+use jm_workspace::{Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox};
+use tokio::sync::mpsc;
+
+/// The ground that all calls of a session stand on.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    pub sandbox: Arc<Sandbox>,
+    pub environment: Arc<EnvSanitizer>,
+}
+
+/// One call's context.
+#[derive(Debug)]
+pub struct ToolCtx {
+    pub workspace: Workspace,
+    /// What the conversation has read, as it was when the call began.
+    pub freshness: Arc<Freshness>,
+    /// What this call lets the model know of files, whether it succeeds or not.
+    pub seen: Seen,
+    /// Stops this call only.
+    pub abort: Cancel,
+    /// Bounded; a full channel makes the tool wait or join chunks.
+    pub output_tx: mpsc::Sender<ToolEvent>,
+    /// Used when the tool has no timeout of its own.
+    pub default_timeout: Duration,
+    pub deadline: Instant,
+    pub max_output_bytes: usize,
+    pub available_capacity_bytes: usize,
+    pub tool_call_id: String,
+    pub tool_name: String,
+    /// Whether the framework may cut the output.
+    pub allow_truncation: bool,
+    pub working_dir: PathBuf,
+    pub limits: Limits,
+}
+
+/// Files whose content a call has shown.
+#[derive(Debug, Clone, Default)]
+pub struct Seen(Arc<Mutex<Vec<(PathBuf, ReadRecord)>>>);
+
+impl Seen {
+    pub fn record(&self, path: &SafePath, sha256: Digest, extent: Extent) {
+        let record = ReadRecord { sha256, read_at_epoch_ms: now_epoch_ms(), extent };
+        self.lock().push((path.absolute(), record));
+    }
+
+    pub fn take(&self) -> Vec<(PathBuf, ReadRecord)> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(PathBuf, ReadRecord)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The part of a call's context that an operation takes along to its own thread.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    pub workspace: Workspace,
+    pub freshness: Arc<Freshness>,
+    pub seen: Seen,
+    pub cancel: Cancel,
+    pub limits: Limits,
+    pub output_limit: usize,
+    pub capacity: usize,
+    pub deadline: Instant,
+    pub tool_name: String,
+}
+
+impl ToolCtx {
+    pub fn scope(&self) -> Scope {
+        Scope {
+            workspace: self.workspace.clone(),
+            freshness: Arc::clone(&self.freshness),
+            seen: self.seen.clone(),
+            cancel: self.abort.clone(),
+            limits: self.limits.clone(),
+            output_limit: self.output_limit(),
+            capacity: self.available_capacity_bytes,
+            deadline: self.deadline,
+            tool_name: self.tool_name.clone(),
+        }
+    }
+
+    /// What a result may take.
+    pub fn output_limit(&self) -> usize {
+        self.max_output_bytes.min(self.available_capacity_bytes)
+    }
+
+    /// Runs work that touches the disk on a thread of its own, so that a disk that hangs cannot
+    /// hang anything but this call.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(outcome) => outcome,
+            Err(failed) => match failed.try_into_panic() {
+                Ok(payload) => std::panic::resume_unwind(payload),
+                Err(_) => Err(ToolError::cancelled()),
+            },
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A change as a person reads it.
+
+use std::time::Duration;
+
+use similar::{Algorithm, TextDiff};
+
+/// Past this, finding the smallest diff gives way to finding one soon.
+const PATIENCE: Duration = Duration::from_millis(200);
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// A unified diff; a missing side is `/dev/null`.
+pub fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
+    let name = |side: &str, bytes: Option<&[u8]>| match bytes {
+        Some(_) => format!("{side}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (old_name, new_name) = (name("a", before), name("b", after));
+    let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
+    if old.len() + new.len() > MOST_BYTES || is_binary(old) || is_binary(new) {
+        let (was, is) = (old.len(), new.len());
+        return format!("--- {old_name}\n+++ {new_name}\n({was} bytes become {is} bytes)\n");
+    }
+    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let diff = TextDiff::configure()
+        .algorithm(Algorithm::Myers)
+        .timeout(PATIENCE)
+        .diff_lines(&*old, &*new);
+    diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string()
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    memchr::memchr(0, bytes).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_a_creation_and_a_binary_file() {
+        let change = unified("f", Some(b"a\nb\n"), Some(b"a\nc\n"));
+        assert_eq!(change, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
+        assert!(unified("f", None, Some(b"x\n")).starts_with("--- /dev/null\n+++ b/f\n"));
+        assert!(unified("f", Some(b"\0"), Some(b"\0\0")).contains("1 bytes become 2 bytes"));
+    }
+}

@@ -1,0 +1,116 @@
+//! One edit of one file: from old bytes to new bytes, in memory.
+//!
+//! Law: replacement text is never a pattern, and bytes outside the edited span stay as they are.
+
+use std::path::PathBuf;
+
+use jm_types::{ErrorKind, ToolError};
+use jm_workspace::text::{
+    LineRangeError, ReplaceError, ReplaceWhich, Text, append, replace_lines, replace_text,
+};
+
+use super::lp1::{PatchError, Section, apply};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    Whole {
+        content: Vec<u8>,
+        existing: Existing,
+    },
+    Append {
+        content: Vec<u8>,
+    },
+    /// Whole lines, from 1, both ends included.
+    Lines {
+        first: usize,
+        last: usize,
+        new: Vec<u8>,
+        expected: Option<Vec<u8>>,
+    },
+    /// Exact text.
+    Text {
+        old: Vec<u8>,
+        new: Vec<u8>,
+        which: ReplaceWhich,
+    },
+    Patch(Section),
+}
+
+/// What writing a whole file does where one already is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    Refuse,
+    Replace,
+}
+
+impl Edit {
+    pub(super) fn apply(
+        &self,
+        path: &str,
+        before: Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, ToolError> {
+        match (self, before) {
+            (Edit::Whole { existing: Existing::Refuse, .. }, Some(_)) => {
+                Err(ToolError::io(path, "file already exists")
+                    .hint("change an existing file with apply_patch"))
+            }
+            (Edit::Whole { content, .. }, _) => Ok(Some(content.clone())),
+            (Edit::Append { content }, before) => {
+                Ok(Some(append(&Text::new(before.unwrap_or_default()), content)))
+            }
+            (Edit::Patch(section), before) => {
+                apply(section, before.as_deref()).map_err(|error| patch_failed(path, &error))
+            }
+            (Edit::Lines { .. } | Edit::Text { .. }, None) => Err(ToolError::not_found(path)),
+            (Edit::Lines { first, last, new, expected }, Some(before)) => {
+                let text = Text::new(before);
+                check_expected(path, &text, (*first, *last), expected.as_deref())?;
+                replace_lines(&text, *first, *last, new)
+                    .map(Some)
+                    .map_err(|error| range_error(path, error))
+            }
+            (Edit::Text { old, new, which }, Some(before)) => {
+                replace_text(&before, old, new, *which)
+                    .map(|(after, _)| Some(after))
+                    .map_err(|error| replace_error(path, error))
+            }
+        }
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self, Edit::Whole { .. })
+    }
+}
+
+pub(super) fn patch_failed(path: &str, error: &PatchError) -> ToolError {
+    let (file, message) = (PathBuf::from(path), error.to_string());
+    let failed = ToolError::new(ErrorKind::PatchFailed { file, message });
+    error.hint().into_iter().fold(failed, ToolError::hint)
+}
+
+fn check_expected(
+    path: &str,
+    text: &Text,
+    (first, last): (usize, usize),
+    expected: Option<&[u8]>,
+) -> Result<(), ToolError> {
+    let Some(expected) = expected else { return Ok(()) };
+    let lines = first.saturating_sub(1)..last.min(text.line_count());
+    let found: Vec<&[u8]> = lines.map(|index| text.line(index)).collect();
+    let wanted = Text::new(expected.to_vec());
+    if found.iter().copied().eq(wanted.contents()) {
+        return Ok(());
+    }
+    let found = found.join(&b'\n');
+    let difference = super::diff::unified(path, Some(expected), Some(&found));
+    Err(ToolError::bad_args(format!("lines {first}-{last} of {path} are not what was expected"))
+        .with_output(difference))
+}
+
+fn range_error(path: &str, error: LineRangeError) -> ToolError {
+    ToolError::bad_args(format!("{path}: {error}"))
+}
+
+fn replace_error(path: &str, error: ReplaceError) -> ToolError {
+    ToolError::bad_args(format!("{path}: {error}"))
+}

@@ -1,0 +1,215 @@
+//! Change: every write, edit and patch of every tool.
+//!
+//! Law: new contents are computed in memory, for all files, before anything is shown or written.
+//! A preview and a commit come from the same computation, and a refusal changes nothing.
+
+pub mod diff;
+pub mod edit;
+pub mod lp1;
+mod stale;
+
+use std::path::PathBuf;
+
+use jm_types::{DenialReason, ToolError};
+use jm_workspace::{
+    Before, CommitLog, Digest, Extent, FileChange, Found, OpenFile, Protection, SafePath, Sandbox,
+    commit,
+};
+
+use crate::context::Scope;
+use crate::tool::Preview;
+pub use edit::{Edit, Existing};
+
+/// A file larger than this is not edited in memory.
+const MOST_EDITED: u64 = 256 * 1024 * 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub files: Vec<FileEdit>,
+    pub freshness: FreshnessRule,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEdit {
+    pub path: String,
+    pub edit: Edit,
+}
+
+/// Whether files must have been read, and be unchanged since (FR-TOOL-PATCH-02).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FreshnessRule {
+    Required,
+    NotRequired,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
+    Created,
+    Modified,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    pub path: String,
+    pub did: Did,
+    pub bytes: usize,
+    pub notes: Vec<String>,
+}
+
+/// One file with its old and new content, and which edits made it.
+#[derive(Debug)]
+struct Target {
+    path: SafePath,
+    edits: Vec<usize>,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+}
+
+impl Change {
+    pub fn run(
+        &self,
+        scope: &Scope,
+        log: &mut dyn CommitLog,
+    ) -> Result<Vec<ChangedFile>, ToolError> {
+        let mut targets = self.targets(&scope.workspace.sandbox)?;
+        self.check_fresh(scope, &targets)?;
+        self.compute(&mut targets)?;
+        targets.retain(Target::is_changed);
+        let changes: Vec<FileChange> = targets.iter().filter_map(Target::change).collect();
+        let committed = commit(&scope.workspace.sandbox, &changes, &scope.cancel, log)?;
+        let mut changed = Vec::new();
+        for (target, committed) in targets.iter().zip(committed) {
+            // Our own write is known content: the next edit must not trip over it (FG-READMARK).
+            scope.seen.record(&target.path, committed.after, self.extent(scope, target));
+            changed.push(target.report(committed.notes));
+        }
+        Ok(changed)
+    }
+
+    /// The diff, and the files it was made from. Reads, never writes.
+    pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
+        let mut targets = self.targets(&scope.workspace.sandbox)?;
+        self.check_fresh(scope, &targets)?;
+        self.compute(&mut targets)?;
+        let text = targets.iter().filter(|target| target.is_changed()).map(Target::diff).collect();
+        Ok(Preview { text, files: targets.iter().map(Target::state).collect() })
+    }
+
+    /// The files, each once whatever its spellings. All paths are judged before any is read
+    /// (FR-TOOL-PATCH-01).
+    fn targets(&self, sandbox: &Sandbox) -> Result<Vec<Target>, ToolError> {
+        let mut targets: Vec<Target> = Vec::new();
+        for (index, file) in self.files.iter().enumerate() {
+            let path = sandbox.resolve(&file.path)?;
+            if sandbox.protection(&path) == Protection::Never {
+                return Err(own_file(&path));
+            }
+            let known = targets.iter_mut().find(|known| known.path.absolute() == path.absolute());
+            match known {
+                Some(known) => known.edits.push(index),
+                None => {
+                    targets.push(Target { path, edits: vec![index], before: None, after: None });
+                }
+            }
+        }
+        targets.iter_mut().try_for_each(Target::load)?;
+        Ok(targets)
+    }
+
+    fn check_fresh(&self, scope: &Scope, targets: &[Target]) -> Result<(), ToolError> {
+        if self.freshness == FreshnessRule::NotRequired {
+            return Ok(());
+        }
+        for target in targets {
+            let Some(before) = &target.before else { continue };
+            let digest = Digest::of(before);
+            let Some(reason) = scope.freshness.staleness(&target.path.absolute(), &digest) else {
+                continue;
+            };
+            // The refusal shows the lines in question, so it counts as a read of that part.
+            scope.seen.record(&target.path, digest, Extent::Part);
+            let edits = target.edits.iter().map(|index| &self.files[*index].edit);
+            return Err(stale::refusal(&target.path, reason, before, edits));
+        }
+        Ok(())
+    }
+
+    /// Applies the edits in order, each on the result of the one before.
+    fn compute(&self, targets: &mut [Target]) -> Result<(), ToolError> {
+        for target in targets {
+            for index in &target.edits {
+                let file = &self.files[*index];
+                target.after = file.edit.apply(&file.path, target.after.take())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that was written whole is known whole; an edited one as far as it was before.
+    fn extent(&self, scope: &Scope, target: &Target) -> Extent {
+        let whole = target.edits.iter().any(|index| self.files[*index].edit.is_whole());
+        let known = scope.freshness.get(&target.path.absolute()).map(|record| record.extent);
+        match (whole || target.before.is_none(), known) {
+            (true, _) => Extent::Whole,
+            (false, Some(extent)) => extent,
+            (false, None) => Extent::Part,
+        }
+    }
+}
+
+impl Target {
+    fn load(&mut self) -> Result<(), ToolError> {
+        if let Found::Missing { .. } = self.path.found() {
+            return Ok(());
+        }
+        let (bytes, more) = OpenFile::open(&self.path)?.read_up_to(MOST_EDITED)?;
+        if more {
+            return Err(ToolError::limit(format!(
+                "{} is larger than {MOST_EDITED} bytes, too large to edit",
+                self.path.asked()
+            )));
+        }
+        self.after = Some(bytes.clone());
+        self.before = Some(bytes);
+        Ok(())
+    }
+
+    fn is_changed(&self) -> bool {
+        self.before != self.after
+    }
+
+    fn change(&self) -> Option<FileChange> {
+        let before =
+            self.before.as_deref().map(Digest::of).map_or(Before::Missing, Before::Present);
+        Some(FileChange { path: self.path.clone(), before, after: self.after.clone()? })
+    }
+
+    fn diff(&self) -> String {
+        diff::unified(
+            &self.path.relative().display().to_string(),
+            self.before.as_deref(),
+            self.after.as_deref(),
+        )
+    }
+
+    fn state(&self) -> (PathBuf, Option<Digest>) {
+        (self.path.absolute(), self.before.as_deref().map(Digest::of))
+    }
+
+    fn report(&self, notes: Vec<String>) -> ChangedFile {
+        ChangedFile {
+            path: self.path.asked().to_owned(),
+            did: if self.before.is_none() { Did::Created } else { Did::Modified },
+            bytes: self.after.as_ref().map_or(0, Vec::len),
+            notes,
+        }
+    }
+}
+
+fn own_file(path: &SafePath) -> ToolError {
+    DenialReason::ProtectedPath {
+        attempted: PathBuf::from(path.asked()),
+        why: "it is Journeyman's own configuration or state".to_owned(),
+    }
+    .into()
+}

@@ -1,0 +1,268 @@
+//! Read: a file's bytes, as text, as a range of lines, or as base64 (FR-TOOL-READ-01).
+//!
+//! Law: no read is unbounded, whatever the file is or becomes while it is read.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jm_types::ToolError;
+use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile, SafePath};
+
+use crate::context::Scope;
+use crate::ops::not_found;
+
+const SNIFF: usize = 8 * 1024;
+/// Up to this size a file is hashed whole even when only a range of it is shown.
+const MOST_HASHED: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    pub path: String,
+    pub range: Option<LineRange>,
+}
+
+/// Lines from 1, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineRange {
+    pub first: u64,
+    pub last: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadOutcome {
+    Text(String),
+    Base64 { text: String, truncated: bool },
+}
+
+impl Read {
+    pub fn run(&self, scope: &Scope) -> Result<ReadOutcome, ToolError> {
+        let sandbox = &scope.workspace.sandbox;
+        let path = sandbox.resolve(&self.path)?;
+        if let Found::Missing { .. } = path.found() {
+            return Err(not_found(sandbox, &path));
+        }
+        let mut file = OpenFile::open(&path)?;
+        let head = sniff(&mut file)?;
+        match (self.range, is_binary(&head, head.len() as u64 == file.size)) {
+            (Some(_), true) => Err(ToolError::bad_args(format!(
+                "{} is a binary file; line ranges are for text",
+                self.path
+            ))),
+            (Some(range), false) => self.lines(scope, &path, file, head, range),
+            (None, true) => base64_of(scope, &path, file, head),
+            (None, false) => self.whole(scope, &path, file, head),
+        }
+    }
+
+    fn whole(
+        &self,
+        scope: &Scope,
+        path: &SafePath,
+        mut file: OpenFile,
+        mut bytes: Vec<u8>,
+    ) -> Result<ReadOutcome, ToolError> {
+        let limit = scope.limits.read_bytes.min(scope.capacity as u64);
+        let left = limit.saturating_sub(bytes.len() as u64);
+        let (rest, more) = file.read_up_to(left)?;
+        if more || bytes.len() as u64 > limit {
+            return Err(ToolError::limit(format!(
+                "{} has {} bytes; one read returns at most {limit}",
+                self.path,
+                file.size.max(limit + 1)
+            ))
+            .hint("read it in parts, with start_line and end_line"));
+        }
+        bytes.extend(rest);
+        let sha256 = Digest::of(&bytes);
+        match String::from_utf8(bytes) {
+            Ok(text) => {
+                let extent = extent(text.len() <= scope.output_limit);
+                scope.seen.record(path, sha256, extent);
+                Ok(ReadOutcome::Text(text))
+            }
+            // Text at its start, other bytes later: only base64 says exactly what is there.
+            Err(not_text) => encode(scope, path, not_text.into_bytes(), Some(sha256), false),
+        }
+    }
+
+    fn lines(
+        &self,
+        scope: &Scope,
+        path: &SafePath,
+        mut file: OpenFile,
+        head: Vec<u8>,
+        range: LineRange,
+    ) -> Result<ReadOutcome, ToolError> {
+        let mut hashing = Hashing::default();
+        let mut scan = Scan::new(range, scope.output_limit);
+        let mut scanned = 0_u64;
+        let mut buffer = head;
+        while !buffer.is_empty() {
+            scope.cancel.checkpoint()?;
+            hashing.update(&buffer);
+            scan.feed(&buffer);
+            scanned += buffer.len() as u64;
+            if !scan.is_done() && scanned > scope.limits.read_scan_bytes {
+                return Err(self.scanned_too_far(scope));
+            }
+            if scan.is_done() && file.size > MOST_HASHED {
+                break;
+            }
+            buffer.resize(64 * 1024, 0);
+            let count = file.read_some(&mut buffer)?;
+            buffer.truncate(count);
+        }
+        let text = scan.finish(&self.path)?;
+        if file.size <= MOST_HASHED {
+            scope.seen.record(path, hashing.finish(), Extent::Part);
+        }
+        Ok(ReadOutcome::Text(text))
+    }
+
+    fn scanned_too_far(&self, scope: &Scope) -> ToolError {
+        ToolError::limit(format!(
+            "{}: the lines asked for are not within the first {} bytes",
+            self.path, scope.limits.read_scan_bytes
+        ))
+        .hint("narrow the range, or ask for lines nearer to the start")
+    }
+}
+
+fn extent(whole: bool) -> Extent {
+    if whole { Extent::Whole } else { Extent::Part }
+}
+
+fn sniff(file: &mut OpenFile) -> Result<Vec<u8>, ToolError> {
+    let mut head = vec![0; SNIFF];
+    let mut filled = 0;
+    while filled < SNIFF {
+        match file.read_some(&mut head[filled..])? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    head.truncate(filled);
+    Ok(head)
+}
+
+/// A character cut in two by the end of the sniffed part does not make a file binary.
+fn is_binary(head: &[u8], is_all: bool) -> bool {
+    if memchr::memchr(0, head).is_some() {
+        return true;
+    }
+    match std::str::from_utf8(head) {
+        Ok(_) => false,
+        Err(error) => is_all || head.len() < SNIFF || error.error_len().is_some(),
+    }
+}
+
+fn base64_of(
+    scope: &Scope,
+    path: &SafePath,
+    mut file: OpenFile,
+    mut bytes: Vec<u8>,
+) -> Result<ReadOutcome, ToolError> {
+    let limit = scope.limits.read_bytes.min(scope.capacity as u64);
+    let (rest, more) = file.read_up_to(limit.saturating_sub(bytes.len() as u64))?;
+    bytes.extend(rest);
+    let sha256 = if more { hash_whole(path)? } else { Some(Digest::of(&bytes)) };
+    encode(scope, path, bytes, sha256, more)
+}
+
+/// The digest of a file that was not read whole, if it is not too large.
+fn hash_whole(path: &SafePath) -> Result<Option<Digest>, ToolError> {
+    let mut file = OpenFile::open(path)?;
+    let mut hashing = Hashing::default();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut total = 0;
+    while total <= MOST_HASHED && file.size <= MOST_HASHED {
+        match file.read_some(&mut buffer)? {
+            0 => return Ok(Some(hashing.finish())),
+            count => hashing.update(&buffer[..count]),
+        }
+        total += buffer.len() as u64;
+    }
+    Ok(None)
+}
+
+const HEADER: &str = "[binary:base64]";
+const TRUNCATED: &str = "[truncated]";
+
+fn encode(
+    scope: &Scope,
+    path: &SafePath,
+    bytes: Vec<u8>,
+    sha256: Option<Digest>,
+    more: bool,
+) -> Result<ReadOutcome, ToolError> {
+    let room = scope.output_limit.saturating_sub(HEADER.len() + TRUNCATED.len() + 1);
+    let fits = room / 4 * 3;
+    if fits == 0 {
+        return Err(ToolError::limit("output budget too small for a binary file"));
+    }
+    let truncated = more || bytes.len() > fits;
+    let shown = &bytes[..bytes.len().min(fits)];
+    if let Some(sha256) = sha256 {
+        scope.seen.record(path, sha256, extent(!truncated));
+    }
+    let mark = if truncated { TRUNCATED } else { "" };
+    let text = format!("{HEADER}{mark}\n{}", STANDARD.encode(shown));
+    Ok(ReadOutcome::Base64 { text, truncated })
+}
+
+/// Collects the lines of a range from a stream of bytes.
+struct Scan {
+    range: LineRange,
+    line: u64,
+    kept: Vec<u8>,
+    /// More than this is never shown, so it is not kept.
+    most: usize,
+    /// The last byte seen ended a line, or none was seen.
+    at_line_start: bool,
+}
+
+impl Scan {
+    fn new(range: LineRange, output_limit: usize) -> Self {
+        // A little more than fits, so that the cut is noticed and marked.
+        let most = output_limit.saturating_add(4);
+        Self { range, line: 1, kept: Vec::new(), most, at_line_start: true }
+    }
+
+    fn is_done(&self) -> bool {
+        self.range.last.is_some_and(|last| self.line > last)
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() && !self.is_done() {
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+            let (piece, after) = rest.split_at(end);
+            if self.line >= self.range.first {
+                let room = self.most.saturating_sub(self.kept.len());
+                self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
+            }
+            self.at_line_start = piece.ends_with(b"\n");
+            self.line += u64::from(self.at_line_start);
+            rest = after;
+        }
+    }
+
+    fn finish(self, path: &str) -> Result<String, ToolError> {
+        let lines = self.line - u64::from(self.at_line_start);
+        if self.range.first > lines.max(1) {
+            return Err(ToolError::bad_args(format!(
+                "start_line {} is beyond the end of {path}, which has {lines} lines",
+                self.range.first
+            )));
+        }
+        let cut = self.kept.len() == self.most;
+        match String::from_utf8(self.kept) {
+            Ok(text) => Ok(text),
+            Err(error) if cut && error.utf8_error().error_len().is_none() => {
+                Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
+            }
+            Err(_) => Err(ToolError::bad_args(format!(
+                "{path}: these lines hold bytes that are not UTF-8; read the file without a range"
+            ))),
+        }
+    }
+}

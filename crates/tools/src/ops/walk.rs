@@ -1,0 +1,139 @@
+//! Walk: the entries of a directory, depth first, without following links (FR-TOOL-LIST-01).
+//!
+//! Law: one unreadable entry never fails the walk, and neither depth nor breadth uses up the stack
+//! or the memory: directories wait on a heap, and the walk ends at the number asked for.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use jm_types::ToolError;
+use jm_workspace::{DirectoryEntry, EntryKind, Found, OpenDirectory, Sandbox};
+
+use crate::context::Scope;
+use crate::ops::not_found;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    pub path: String,
+    pub depth: usize,
+    pub most: usize,
+    pub kinds: Kinds,
+    pub hidden: Hidden,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hidden {
+    Skip,
+    Show,
+}
+
+/// Which kinds of entries count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kinds {
+    pub files: bool,
+    pub directories: bool,
+    pub symlinks: bool,
+    pub other: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Walked {
+    /// Relative to the listed directory.
+    pub path: PathBuf,
+    pub depth: usize,
+    pub entry: DirectoryEntry,
+}
+
+#[derive(Debug)]
+pub struct WalkOutcome {
+    pub entries: Vec<Walked>,
+    /// There were more than asked for.
+    pub is_cut: bool,
+}
+
+/// A directory whose remaining names wait to be visited.
+struct Level {
+    directory: OpenDirectory,
+    names: std::vec::IntoIter<OsString>,
+    path: PathBuf,
+}
+
+impl Walk {
+    pub fn run(&self, scope: &Scope) -> Result<WalkOutcome, ToolError> {
+        let sandbox = &scope.workspace.sandbox;
+        let path = sandbox.resolve(&self.path)?;
+        if let Found::Missing { .. } = path.found() {
+            return Err(not_found(sandbox, &path));
+        }
+        let directory = OpenDirectory::open(&path)?;
+        let names = directory.names().map_err(|(_, why)| ToolError::io(&self.path, why))?;
+        let mut levels = vec![Level { directory, names: names.into_iter(), path: PathBuf::new() }];
+        let mut entries = Vec::new();
+        loop {
+            scope.cancel.checkpoint()?;
+            let depth = levels.len();
+            let Some(level) = levels.last_mut() else {
+                return Ok(WalkOutcome { entries, is_cut: false });
+            };
+            let Some(name) = level.names.next() else {
+                levels.pop();
+                continue;
+            };
+            if self.hidden == Hidden::Skip && is_hidden(&name) {
+                continue;
+            }
+            let (walked, below) = self.visit(sandbox, level, name, depth);
+            if self.kinds.include(walked.entry.kind) {
+                if entries.len() == self.most {
+                    return Ok(WalkOutcome { entries, is_cut: true });
+                }
+                entries.push(walked);
+            }
+            levels.extend(below);
+        }
+    }
+
+    /// Looks at one entry; a directory within the depth also gives the level below it.
+    fn visit(
+        &self,
+        sandbox: &Sandbox,
+        level: &Level,
+        name: OsString,
+        depth: usize,
+    ) -> (Walked, Option<Level>) {
+        let path = level.path.join(&name);
+        let mut entry = level.directory.entry(sandbox, name);
+        let enters = entry.kind == EntryKind::Directory && depth < self.depth && !entry.denied;
+        let below = enters.then(|| {
+            let directory = level.directory.enter(&entry.name)?;
+            let names = directory.names()?.into_iter();
+            Ok(Level { directory, names, path: path.clone() })
+        });
+        let below = match below {
+            None => None,
+            Some(Ok(level)) => Some(level),
+            Some(Err(error)) => {
+                entry.kind = EntryKind::Unknown;
+                entry.error = Some(error);
+                None
+            }
+        };
+        (Walked { path, depth, entry }, below)
+    }
+}
+
+pub fn is_hidden(name: &OsString) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+impl Kinds {
+    fn include(self, kind: EntryKind) -> bool {
+        match kind {
+            EntryKind::File => self.files,
+            EntryKind::Directory => self.directories,
+            EntryKind::Symlink => self.symlinks,
+            EntryKind::Other => self.other,
+            EntryKind::Unknown => true,
+        }
+    }
+}

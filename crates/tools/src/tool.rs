@@ -1,0 +1,143 @@
+//! What a tool is: it parses its arguments once, says what it intends, shows it, does it.
+//!
+//! Law: `prepare` is the only parser (FR-REG-02). What a person is shown and what is executed come
+//! from the same parsed value.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+
+use jm_types::{Limits, RiskLevel, ToolError};
+use jm_workspace::{Digest, SafePath, Sandbox};
+use serde_json::Value;
+
+use crate::context::{Scope, ToolCtx};
+
+/// What a tool does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    Reads,
+    Changes,
+    Runs,
+}
+
+impl Effect {
+    pub fn is_side_effecting(self) -> bool {
+        !matches!(self, Effect::Reads)
+    }
+}
+
+/// What is known of a tool before any call.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    pub schema: Value,
+    pub effect: Effect,
+    pub risk: RiskLevel,
+    /// The tool's own floor: a person decides on every call, whatever the mode.
+    pub needs_person: bool,
+    pub timeout: Option<Duration>,
+}
+
+/// How a call means to use a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    Read,
+    List,
+    Write,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathUse {
+    pub path: String,
+    pub purpose: Use,
+}
+
+/// What this very call means to do; pure.
+#[derive(Debug, Clone)]
+pub struct Intent {
+    pub summary: String,
+    pub effect: Effect,
+    pub risk: RiskLevel,
+    pub needs_person: bool,
+    pub paths: Vec<PathUse>,
+}
+
+/// What a person can be shown before deciding, and the state of the files it was computed from.
+#[derive(Debug, Clone, Default)]
+pub struct Preview {
+    pub text: String,
+    pub files: Vec<(PathBuf, Option<Digest>)>,
+}
+
+/// What a call produced.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Output {
+    pub content: String,
+    /// The tool kept to the limit itself, and cutting would break what it says.
+    pub is_whole: bool,
+}
+
+pub type ToolFut<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
+
+/// A tool (FR-REG-01). Object-safe, so that tools can be born at run time.
+pub trait ToolExecutor: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+
+    /// Parses the arguments; no I/O (FR-REG-01a).
+    fn prepare(&self, args: Value, limits: &Limits) -> Result<Box<dyn Prepared>, ToolError>;
+
+    fn name(&self) -> &str {
+        &self.spec().name
+    }
+
+    fn description(&self) -> &str {
+        &self.spec().description
+    }
+
+    fn schema(&self) -> &Value {
+        &self.spec().schema
+    }
+
+    fn is_side_effecting(&self) -> bool {
+        self.spec().effect.is_side_effecting()
+    }
+
+    fn requires_approval(&self) -> bool {
+        self.spec().needs_person
+    }
+
+    fn risk_level(&self) -> RiskLevel {
+        self.spec().risk
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.spec().timeout
+    }
+
+    /// Redacted and on one line (FR-APR-01).
+    fn approval_summary(&self, args: Value, limits: &Limits) -> Result<String, ToolError> {
+        self.prepare(args, limits).map(|prepared| prepared.intent().summary)
+    }
+}
+
+/// One call, parsed.
+pub trait Prepared: Send + std::fmt::Debug {
+    fn intent(&self) -> Intent;
+
+    /// Reads, never writes.
+    fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError>;
+
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a>;
+}
+
+impl PathUse {
+    pub fn new(path: impl Into<String>, purpose: Use) -> Self {
+        Self { path: path.into(), purpose }
+    }
+
+    pub fn resolve(&self, sandbox: &Sandbox) -> Result<SafePath, ToolError> {
+        sandbox.resolve(&self.path)
+    }
+}

@@ -1,0 +1,251 @@
+//! `forge`: the tools of the tool executor requirements, word for word.
+
+mod listing;
+
+use jm_types::{Limits, RiskLevel, ToolError};
+use jm_workspace::process::{Ending, Program};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Effect, Lowered, Operation, Outcome, Output, Row, Timeouts, ToolExecutor};
+use crate::ops::change::lp1;
+use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule};
+use crate::ops::read::{LineRange, Read, ReadOutcome};
+use crate::ops::run::{Run, RunOutcome};
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "apply_patch",
+        description: "Change files with an LP1 line patch. All files of the patch change together \
+            or none does. A file must have been read before it is patched. Form: a line `LP1`; for \
+            each file `F <path>` and operations; a line `END`. Operations: `R [n]` replace, `I [n]` \
+            insert after, `P [n]` insert before, each followed by a find block and a new block; \
+            `E [n]` erase, with a find block; `T` append and `B` prepend, with a new block; `N +` or \
+            `N -` for the final newline. A block is whole lines ended by a line `.`; a content line \
+            that begins with a dot gets one more dot.",
+        schema: include_str!("../schemas/forge/apply_patch.json"),
+        effect: Effect::Changes,
+        risk: RiskLevel::Medium,
+        needs_person: false,
+        lower: lower_apply_patch,
+        raise: raise_apply_patch,
+    },
+    Row {
+        name: "list_directory",
+        description: "List a directory's entries as JSON. Symbolic links are shown, never followed.",
+        schema: include_str!("../schemas/forge/list_directory.json"),
+        effect: Effect::Reads,
+        risk: RiskLevel::Low,
+        needs_person: false,
+        lower: listing::lower,
+        raise: listing::raise,
+    },
+    Row {
+        name: "read_file",
+        description: "Read a file of the workspace: text as it is, binary as base64. For large \
+            files give start_line and end_line.",
+        schema: include_str!("../schemas/forge/read_file.json"),
+        effect: Effect::Reads,
+        risk: RiskLevel::Low,
+        needs_person: false,
+        lower: lower_read_file,
+        raise: raise_read_file,
+    },
+    Row {
+        name: "run_command",
+        description: "Run a shell command in the workspace root and return its output. It has no \
+            input and is ended, with all it started, when its time is up.",
+        schema: include_str!("../schemas/forge/run_command.json"),
+        effect: Effect::Runs,
+        risk: RiskLevel::High,
+        needs_person: true,
+        lower: lower_run_command,
+        raise: raise_run_command,
+    },
+    Row {
+        name: "write_file",
+        description: "Create a new file, with its parent directories. An existing file is not \
+            touched: use apply_patch for those.",
+        schema: include_str!("../schemas/forge/write_file.json"),
+        effect: Effect::Changes,
+        risk: RiskLevel::Medium,
+        needs_person: false,
+        lower: lower_write_file,
+        raise: raise_write_file,
+    },
+];
+
+pub fn tools(timeouts: &Timeouts) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError> {
+    ROWS.iter().map(|row| row.tool(timeouts)).collect()
+}
+
+/// The one parse boundary (FR-REG-02).
+fn parse<A: DeserializeOwned>(args: Value) -> Result<A, ToolError> {
+    serde_json::from_value(args).map_err(|error| ToolError::bad_args(error.to_string()))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadFile {
+    path: String,
+    start_line: Option<u32>,
+    end_line: Option<u32>,
+}
+
+fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: ReadFile = parse(args)?;
+    if [args.start_line, args.end_line].contains(&Some(0)) {
+        return Err(ToolError::bad_args("lines are counted from 1"));
+    }
+    if let (Some(start), Some(end)) = (args.start_line, args.end_line)
+        && start > end
+    {
+        return Err(ToolError::bad_args(format!("start_line {start} is after end_line {end}")));
+    }
+    let asked = args.start_line.is_some() || args.end_line.is_some();
+    let range = asked.then(|| LineRange {
+        first: u64::from(args.start_line.unwrap_or(1)),
+        last: args.end_line.map(u64::from),
+    });
+    let lines = match (range, args.end_line) {
+        (None, _) => String::new(),
+        (Some(range), Some(end)) => format!(" lines {}-{end}", range.first),
+        (Some(range), None) => format!(" lines {}-", range.first),
+    };
+    let summary = format!("Read {}{lines}", args.path);
+    Ok(Lowered { operation: Operation::Read(Read { path: args.path, range }), summary })
+}
+
+fn raise_read_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    match outcome {
+        Outcome::Read(ReadOutcome::Text(content)) => Ok(Output { content, is_whole: false }),
+        // Cutting base64 would break it (FR-TOOL-READ-01b).
+        Outcome::Read(ReadOutcome::Base64 { text, .. }) => {
+            Ok(Output { content: text, is_whole: true })
+        }
+        other => Err(mismatch("read_file", &other)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteFile {
+    path: String,
+    content: String,
+}
+
+fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: WriteFile = parse(args)?;
+    let content = args.content.into_bytes();
+    let summary = format!("Create {} ({} bytes)", args.path, content.len());
+    let edit = Edit::Whole { content, existing: Existing::Refuse };
+    let files = vec![FileEdit { path: args.path, edit }];
+    // Only new files are written, so there is nothing that could be stale.
+    let change = Change { files, freshness: FreshnessRule::NotRequired };
+    Ok(Lowered { operation: Operation::Change(change), summary })
+}
+
+fn raise_write_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    match outcome {
+        Outcome::Changed(files) => {
+            let lines =
+                files.iter().map(|file| format!("Created {} ({} bytes)", file.path, file.bytes));
+            Ok(Output { content: lines.collect::<Vec<_>>().join("\n"), is_whole: false })
+        }
+        other => Err(mismatch("write_file", &other)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ApplyPatch {
+    patch: String,
+}
+
+fn lower_apply_patch(args: Value, limits: &Limits) -> Result<Lowered, ToolError> {
+    let args: ApplyPatch = parse(args)?;
+    if args.patch.len() > limits.patch_bytes {
+        return Err(ToolError::limit(format!(
+            "the patch has {} bytes; at most {} are accepted",
+            args.patch.len(),
+            limits.patch_bytes
+        ))
+        .hint("split the change into several patches"));
+    }
+    let patch = lp1::parse(&args.patch).map_err(|error| {
+        let failed = ToolError::new(jm_types::ErrorKind::PatchFailed {
+            file: error.path.clone().unwrap_or_default().into(),
+            message: error.to_string(),
+        });
+        error.hint().into_iter().fold(failed, ToolError::hint)
+    })?;
+    let mut names: Vec<&str> = patch.sections.iter().map(|section| &*section.path).collect();
+    let mut known = std::collections::HashSet::new();
+    names.retain(|name| known.insert(*name));
+    let summary = format!("Apply patch to {} file(s): {}", names.len(), names.join(", "));
+    let edit =
+        |section: lp1::Section| FileEdit { path: section.path.clone(), edit: Edit::Patch(section) };
+    let files = patch.sections.into_iter().map(edit).collect();
+    let change = Change { files, freshness: FreshnessRule::Required };
+    Ok(Lowered { operation: Operation::Change(change), summary })
+}
+
+fn raise_apply_patch(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Changed(files) = outcome else { return Err(mismatch("apply_patch", &outcome)) };
+    if files.is_empty() {
+        return Ok(Output { content: "No changes applied.".to_owned(), is_whole: false });
+    }
+    let lines: Vec<String> = files.iter().flat_map(changed_lines).collect();
+    Ok(Output { content: lines.join("\n"), is_whole: false })
+}
+
+fn changed_lines(file: &ChangedFile) -> Vec<String> {
+    let did = match file.did {
+        Did::Created => "created",
+        Did::Modified => "modified",
+    };
+    let mut lines = vec![format!("{did}: {}", file.path)];
+    lines.extend(file.notes.iter().map(|note| format!("note: {}: {note}", file.path)));
+    lines
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunCommand {
+    command: String,
+}
+
+fn lower_run_command(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: RunCommand = parse(args)?;
+    if args.command.trim().is_empty() {
+        return Err(ToolError::bad_args("command must not be blank"));
+    }
+    if args.command.contains('\0') {
+        return Err(ToolError::bad_args("command contains a NUL character"));
+    }
+    let summary = format!("Run command: {}", args.command);
+    let run = Run { program: Program::Shell(args.command) };
+    Ok(Lowered { operation: Operation::Run(run), summary })
+}
+
+fn raise_run_command(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Ran(ran) = outcome else { return Err(mismatch("run_command", &outcome)) };
+    match ran.ending {
+        Ending::Exited(0) => Ok(Output { content: ran.text(), is_whole: false }),
+        Ending::Exited(code) => Err(command_failed(&ran, format!("exit code {code}"))),
+        Ending::Signalled(signal) => {
+            Err(command_failed(&ran, format!("exit code {} (signal {signal})", 128 + signal)))
+        }
+        Ending::TimedOut | Ending::Cancelled => Err(mismatch("run_command", &Outcome::Ran(ran))),
+    }
+}
+
+fn command_failed(ran: &RunOutcome, message: String) -> ToolError {
+    ToolError::failed("run_command", message).with_output(ran.text())
+}
+
+/// A row that pairs a `lower` with another operation's `raise` is a mistake of ours.
+fn mismatch(tool: &str, outcome: &Outcome) -> ToolError {
+    ToolError::failed(tool, format!("unexpected outcome {:.40}", format!("{outcome:?}")))
+}

@@ -1,0 +1,46 @@
+//! A tool call as the model sent it, and the one result it gets.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a model asks for. The arguments stay text until the planner parses them once, so that what
+/// is journaled and hashed is what was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+}
+
+impl ToolCall {
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
+        Self { id: id.into(), name: name.into(), arguments: arguments.to_string() }
+    }
+}
+
+/// The answer to one call: `content` is what the model gets, `display` what a terminal may show.
+///
+/// They are two strings because the first must be exact and the second must be harmless.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub call_id: String,
+    pub name: String,
+    pub content: String,
+    pub display: String,
+    /// The error's kind, or nothing when the call succeeded.
+    pub error: Option<String>,
+}
+
+impl ToolResult {
+    pub fn is_error(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
+/// What a provider is told about a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+}

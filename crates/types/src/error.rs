@@ -1,0 +1,164 @@
+//! Why a call failed: one kind that programs branch on, and hints that say what to do next.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// What went wrong (NFR-ERR-01), and what the reader can do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{kind}")]
+pub struct ToolError {
+    pub kind: ErrorKind,
+    pub hints: Vec<String>,
+    /// What the tool had produced before it failed, for a command its output.
+    pub output: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ErrorKind {
+    #[error("bad arguments: {message}")]
+    BadArgs { message: String },
+    #[error("{tool} timed out after {:.1} s", elapsed.as_secs_f64())]
+    Timeout { tool: String, elapsed: Duration },
+    #[error("{0}")]
+    SandboxViolation(DenialReason),
+    #[error("{message}")]
+    ExecutionFailed { tool: String, message: String },
+    #[error("Cancelled by user")]
+    Cancelled,
+    #[error("Tool panicked: {message}")]
+    Panicked { message: &'static str },
+    #[error("unknown tool: {name}")]
+    UnknownTool { name: String },
+    #[error("a tool named {name} is already registered")]
+    DuplicateTool { name: String },
+    #[error("duplicate tool call id in one batch: {id}")]
+    DuplicateToolCallId { id: String },
+    #[error("patch failed for {}: {message}", file.display())]
+    PatchFailed { file: PathBuf, message: String },
+    #[error("stale file {}: {reason}", file.display())]
+    StaleFile { file: PathBuf, reason: String },
+    #[error("{}: no such file or directory", path.display())]
+    NotFound { path: PathBuf },
+    #[error("{}: {message}", path.display())]
+    Io { path: PathBuf, message: String },
+    #[error("this call needs a person's approval and nobody can be asked: {summary}")]
+    NeedsPerson { summary: String },
+}
+
+/// Why something is not allowed (NFR-ERR-02).
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DenialReason {
+    #[error("tool {tool} is denied by policy")]
+    Denylisted { tool: String },
+    #[error("Tool execution disabled by policy")]
+    Disabled,
+    #[error("tool {tool} is not on the allow list, and the approval mode denies all others")]
+    NotAllowlisted { tool: String },
+    #[error("denied by the user{}", reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default())]
+    DeniedByPerson { reason: Option<String> },
+    // `resolved` is kept for programs. Showing it would tell what exists outside the workspace.
+    #[error("path is outside the workspace: {}", attempted.display())]
+    PathOutsideSandbox { attempted: PathBuf, resolved: PathBuf },
+    #[error("path is denied by the pattern {pattern}: {}", attempted.display())]
+    DeniedPatternMatched { attempted: PathBuf, pattern: String },
+    #[error("no tool may change {}: {why}", attempted.display())]
+    ProtectedPath { attempted: PathBuf, why: String },
+    #[error("{message}")]
+    LimitsExceeded { message: String },
+}
+
+impl ToolError {
+    pub fn new(kind: ErrorKind) -> Self {
+        Self { kind, hints: Vec::new(), output: None }
+    }
+
+    pub fn bad_args(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::BadArgs { message: message.into() })
+    }
+
+    pub fn not_found(path: impl Into<PathBuf>) -> Self {
+        Self::new(ErrorKind::NotFound { path: path.into() })
+    }
+
+    pub fn io(path: impl Into<PathBuf>, error: impl std::fmt::Display) -> Self {
+        Self::new(ErrorKind::Io { path: path.into(), message: error.to_string() })
+    }
+
+    pub fn failed(tool: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::ExecutionFailed { tool: tool.into(), message: message.into() })
+    }
+
+    pub fn outside(attempted: impl Into<PathBuf>) -> Self {
+        let attempted = attempted.into();
+        DenialReason::PathOutsideSandbox { resolved: attempted.clone(), attempted }.into()
+    }
+
+    pub fn limit(message: impl Into<String>) -> Self {
+        DenialReason::LimitsExceeded { message: message.into() }.into()
+    }
+
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled)
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn with_output(mut self, output: String) -> Self {
+        self.output = Some(output).filter(|text| !text.is_empty());
+        self
+    }
+
+    /// The kind's name for programs: stable, part of the `--json` contract.
+    pub fn name(&self) -> &'static str {
+        match &self.kind {
+            ErrorKind::BadArgs { .. } => "bad_args",
+            ErrorKind::Timeout { .. } => "timeout",
+            ErrorKind::SandboxViolation(reason) => reason.name(),
+            ErrorKind::ExecutionFailed { .. } => "execution_failed",
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::Panicked { .. } => "panicked",
+            ErrorKind::UnknownTool { .. } => "unknown_tool",
+            ErrorKind::DuplicateTool { .. } => "duplicate_tool",
+            ErrorKind::DuplicateToolCallId { .. } => "duplicate_tool_call_id",
+            ErrorKind::PatchFailed { .. } => "patch_failed",
+            ErrorKind::StaleFile { .. } => "stale_file",
+            ErrorKind::NotFound { .. } => "not_found",
+            ErrorKind::Io { .. } => "io_error",
+            ErrorKind::NeedsPerson { .. } => "needs_approval",
+        }
+    }
+}
+
+impl DenialReason {
+    pub fn name(&self) -> &'static str {
+        match self {
+            DenialReason::Denylisted { .. } => "denylisted",
+            DenialReason::Disabled => "disabled",
+            DenialReason::NotAllowlisted { .. } => "not_allowlisted",
+            DenialReason::DeniedByPerson { .. } => "denied_by_person",
+            DenialReason::PathOutsideSandbox { .. } => "path_outside_sandbox",
+            DenialReason::DeniedPatternMatched { .. } => "denied_pattern_matched",
+            DenialReason::ProtectedPath { .. } => "protected_path",
+            DenialReason::LimitsExceeded { .. } => "limits_exceeded",
+        }
+    }
+}
+
+impl From<DenialReason> for ToolError {
+    fn from(reason: DenialReason) -> Self {
+        Self::new(ErrorKind::SandboxViolation(reason))
+    }
+}
+
+impl From<crate::Cancelled> for ToolError {
+    fn from(_: crate::Cancelled) -> Self {
+        Self::cancelled()
+    }
+}

@@ -1,0 +1,70 @@
+//! The small choices that configuration and policy are made of.
+
+use serde::{Deserialize, Serialize};
+
+/// What happens to tool calls at all (FR-MODE-01..03).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolsMode {
+    /// Tools are not advertised; calls are refused.
+    Disabled,
+    /// Calls are shown; a person supplies the results.
+    ParseOnly,
+    #[default]
+    Enabled,
+}
+
+/// What happens to calls that no list names (FR-APR-04).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    Auto,
+    #[default]
+    Prompt,
+    Deny,
+}
+
+/// A named set of loop limits; a limit that is set by its own key wins over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    Careful,
+    #[default]
+    Standard,
+}
+
+impl Profile {
+    pub const fn max_tool_calls_per_batch(self) -> u64 {
+        match self {
+            Self::Careful => 8,
+            Self::Standard => 32,
+        }
+    }
+
+    pub const fn max_tool_iterations_per_user_turn(self) -> u64 {
+        match self {
+            Self::Careful => 4,
+            Self::Standard => 100,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RiskLevel {
+    /// Reads only.
+    Low,
+    /// Changes files.
+    Medium,
+    /// Runs commands, or destroys.
+    High,
+}
+
+/// Ordered, so that "the stricter wins" is `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+}

@@ -1,0 +1,17 @@
+//! Pure functions on text: what may be shown, how much of it, and what must be hidden.
+//!
+//! Law: nothing here touches disk, clock or environment, and everything is linear in its input.
+
+pub mod one_line;
+pub mod redact;
+pub mod sanitize;
+pub mod suggest;
+pub mod truncate;
+pub mod utf8;
+
+pub use one_line::{Summary, one_line, summarize};
+pub use redact::{Redactor, looks_like_secret, redact};
+pub use sanitize::{Sanitizer, is_terminal_safe, sanitize};
+pub use suggest::suggest;
+pub use truncate::{HeadTail, head_and_tail, truncate};
+pub use utf8::Utf8Stream;

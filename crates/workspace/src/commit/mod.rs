@@ -1,0 +1,199 @@
+//! Any number of files change together, or none does (FR-TOOL-PATCH-01a).
+//!
+//! Law: until the last step every file is whole, either as it was or as it shall be, and whatever
+//! fails, the files that already changed are changed back. A file that somebody else changed since
+//! it was read is never overwritten.
+
+mod stage;
+mod swap;
+
+use std::path::PathBuf;
+
+use jm_types::{Cancel, DenialReason, ToolError};
+
+use crate::file::Digest;
+use crate::names::Protection;
+use crate::sandbox::{SafePath, Sandbox, io_error};
+use stage::{Place, Staged};
+
+/// The bytes a change was computed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    Missing,
+    Present(Digest),
+}
+
+/// One file's new content.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    pub path: SafePath,
+    pub before: Before,
+    pub after: Vec<u8>,
+}
+
+/// What is about to happen, complete before the first name changes.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    pub entries: Vec<ManifestEntry>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ManifestEntry {
+    pub path: PathBuf,
+    pub before: Before,
+    pub after: Digest,
+    /// The name in the same directory that holds the new content until the exchange, and the old
+    /// content after it.
+    pub temporary: PathBuf,
+    /// Permission bits before, where the file existed.
+    pub mode: Option<u32>,
+}
+
+/// Keeps a durable record, so that a power cut can be told from a finished change.
+pub trait CommitLog {
+    /// All new contents are on disk; no name has changed yet. An error stops the commit.
+    fn prepared(&mut self, manifest: &Manifest) -> Result<(), String>;
+    /// All names have changed and the directories are on disk.
+    fn committed(&mut self) -> Result<(), String>;
+}
+
+/// For callers that keep no record.
+#[derive(Debug, Default)]
+pub struct NoLog;
+
+impl CommitLog for NoLog {
+    fn prepared(&mut self, _: &Manifest) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn committed(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A file that changed, and what could not be kept of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    pub path: PathBuf,
+    pub after: Digest,
+    pub notes: Vec<String>,
+}
+
+/// Makes the changes real.
+pub fn commit(
+    sandbox: &Sandbox,
+    changes: &[FileChange],
+    cancel: &Cancel,
+    log: &mut dyn CommitLog,
+) -> Result<Vec<Committed>, ToolError> {
+    for change in changes {
+        refuse_own_files(sandbox, &change.path)?;
+    }
+    let mut work = Work::default();
+    let outcome = work.run(changes, cancel, log);
+    match outcome {
+        Ok(()) => Ok(work.finish(changes)),
+        Err(error) => Err(work.undo(error)),
+    }
+}
+
+fn refuse_own_files(sandbox: &Sandbox, path: &SafePath) -> Result<(), ToolError> {
+    match sandbox.protection(path) {
+        Protection::Never => Err(DenialReason::ProtectedPath {
+            attempted: PathBuf::from(path.asked()),
+            why: "it is Journeyman's own configuration or state".to_owned(),
+        }
+        .into()),
+        Protection::NeedsPerson(_) | Protection::RunsInBuilds | Protection::None => Ok(()),
+    }
+}
+
+/// A commit under way: what must be undone if it fails.
+#[derive(Default)]
+struct Work {
+    places: Vec<Place>,
+    staged: Vec<Staged>,
+    swapped: usize,
+}
+
+impl Work {
+    fn run(
+        &mut self,
+        changes: &[FileChange],
+        cancel: &Cancel,
+        log: &mut dyn CommitLog,
+    ) -> Result<(), ToolError> {
+        for (index, change) in changes.iter().enumerate() {
+            cancel.checkpoint()?;
+            let place = stage::place(&mut self.places, change, index + 1)?;
+            let staged = stage::stage(&self.places[place], place, change, index + 1)?;
+            self.staged.push(staged);
+            self.staged[index].fill(change, index + 1)?;
+        }
+        let _committing = cancel.begin_commit()?;
+        let _locks = swap::lock_all(&self.places)?;
+        log.prepared(&self.manifest(changes)).map_err(|why| unrecorded(changes, &why))?;
+        for (index, change) in changes.iter().enumerate() {
+            let staged = &self.staged[index];
+            swap::swap_in(&self.places[staged.place], staged, change, index + 1)?;
+            self.swapped += 1;
+        }
+        for (index, place) in self.places.iter().enumerate() {
+            place.sync(index + 1)?;
+        }
+        log.committed().map_err(|why| unrecorded(changes, &why))
+    }
+
+    fn manifest(&self, changes: &[FileChange]) -> Manifest {
+        let entry = |(change, staged): (&FileChange, &Staged)| ManifestEntry {
+            path: change.path.absolute(),
+            before: change.before,
+            after: staged.after,
+            temporary: change.path.absolute().with_file_name(&staged.temporary),
+            mode: staged.mode,
+        };
+        Manifest { entries: changes.iter().zip(&self.staged).map(entry).collect() }
+    }
+
+    fn finish(self, changes: &[FileChange]) -> Vec<Committed> {
+        let mut done = Vec::new();
+        for (staged, change) in self.staged.iter().zip(changes) {
+            let mut notes = staged.notes.clone();
+            if let Err(error) = swap::discard(&self.places[staged.place], staged) {
+                notes.push(format!("the old content remains as {}: {error}", staged.temporary));
+            }
+            done.push(Committed { path: change.path.absolute(), after: staged.after, notes });
+        }
+        done
+    }
+
+    /// Every file is as it was, and nothing of ours remains. What cannot be undone is said.
+    fn undo(self, error: ToolError) -> ToolError {
+        let mut error = error;
+        for staged in self.staged[..self.swapped].iter().rev() {
+            if let Err(failed) = swap::swap_back(&self.places[staged.place], staged) {
+                error = error.hint(format!(
+                    "{} could not be put back ({failed}); its old content is in {}",
+                    staged.name.to_string_lossy(),
+                    staged.temporary
+                ));
+            }
+        }
+        for staged in &self.staged {
+            staged.remove_temporary(&self.places[staged.place]);
+        }
+        for place in self.places.iter().rev() {
+            place.remove_created();
+        }
+        error
+    }
+}
+
+fn unrecorded(changes: &[FileChange], why: &str) -> ToolError {
+    let path = changes.first().map_or("", |change| change.path.asked());
+    ToolError::io(path, format!("nothing was changed, because it could not be recorded: {why}"))
+}
+
+pub(crate) fn failed(change: &FileChange, error: rustix::io::Errno) -> ToolError {
+    io_error(change.path.asked(), error)
+}

@@ -1,0 +1,216 @@
+//! New contents beside their targets: whole, synced, and dressed like the files they will replace.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use jm_types::ToolError;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, XattrFlags};
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use super::{FileChange, failed};
+use crate::fault;
+use crate::file::Digest;
+use crate::open::Opening;
+use crate::resolve::Found;
+
+/// A directory in which files change, held open for the whole commit.
+pub(super) struct Place {
+    pub(super) directory: OwnedFd,
+    pub(super) opening: Opening,
+    identity: (u64, u64),
+    /// Directories made for this commit, outermost first: parent, name.
+    created: Vec<(OwnedFd, OsString)>,
+}
+
+/// One file, staged.
+pub(super) struct Staged {
+    pub(super) place: usize,
+    pub(super) name: OsString,
+    pub(super) temporary: String,
+    /// There was no file before.
+    pub(super) is_new: bool,
+    pub(super) after: Digest,
+    pub(super) mode: Option<u32>,
+    pub(super) notes: Vec<String>,
+    file: OwnedFd,
+    /// Inode of the new content, to recognise it after an exchange.
+    pub(super) inode: u64,
+}
+
+/// The place of a change's parent directory, made if need be; its index in `places`.
+pub(super) fn place(
+    places: &mut Vec<Place>,
+    change: &FileChange,
+    nth: usize,
+) -> Result<usize, ToolError> {
+    let fail = |error| failed(change, error);
+    fault::point("commit.directory", nth).map_err(fail)?;
+    let parent = change.path.relative().parent().unwrap_or(Path::new(""));
+    let existing = match change.path.found() {
+        Found::Missing { existing } => existing,
+        Found::File | Found::Directory | Found::Special(_) => parent.iter().count(),
+    };
+    let there: std::path::PathBuf = parent.iter().take(existing).collect();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let opening = change.path.opening();
+    let root = change.path.root();
+    let directory = opening.open(&**root, &there, flags, Mode::empty()).map_err(fail)?;
+    let mut new = Place { directory, opening, identity: (0, 0), created: Vec::new() };
+    let missing = parent.iter().skip(existing);
+    if let Err(error) = missing.into_iter().try_for_each(|name| new.descend(name.to_owned())) {
+        new.remove_created();
+        return Err(fail(error));
+    }
+    new.identity = identity(&fs::fstat(&new.directory).map_err(fail)?);
+    match places.iter().position(|place| place.identity == new.identity) {
+        Some(index) => Ok(index),
+        None => {
+            places.push(new);
+            Ok(places.len() - 1)
+        }
+    }
+}
+
+impl Place {
+    /// Makes and enters a directory. One that another process made meanwhile is as good.
+    fn descend(&mut self, name: OsString) -> rustix::io::Result<()> {
+        let made = match fs::mkdirat(&self.directory, &*name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
+            Err(error) => return Err(error),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inner = fs::openat(&self.directory, &*name, flags, Mode::empty())?;
+        let parent = std::mem::replace(&mut self.directory, inner);
+        if made {
+            self.created.push((parent, name));
+        }
+        Ok(())
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    pub(super) fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
+    /// The names in it, and those of directories made on the way, are on disk.
+    pub(super) fn sync(&self, nth: usize) -> Result<(), ToolError> {
+        let fail = |error| ToolError::io("directory", crate::sandbox::plain(error));
+        fault::point("commit.sync_directory", nth).map_err(fail)?;
+        fs::fsync(&self.directory).map_err(fail)?;
+        for (parent, _) in &self.created {
+            fs::fsync(parent).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what was made here, as far as it is empty.
+    pub(super) fn remove_created(&self) {
+        for (parent, name) in self.created.iter().rev() {
+            if fs::unlinkat(parent, &**name, AtFlags::REMOVEDIR).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// Creates the temporary file, still empty.
+pub(super) fn stage(
+    place: &Place,
+    index: usize,
+    change: &FileChange,
+    nth: usize,
+) -> Result<Staged, ToolError> {
+    let fail = |error| failed(change, error);
+    fault::point("commit.create", nth).map_err(fail)?;
+    let name = change.path.relative().file_name().ok_or_else(|| fail(Errno::ISDIR))?.to_owned();
+    let temporary = temporary_name().map_err(fail)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // A new file gets what the umask leaves; one that replaces another starts private.
+    let is_new = change.path.is_missing();
+    let mode = if is_new { 0o666 } else { 0o600 };
+    let file =
+        fs::openat(place.fd(), &*temporary, flags, Mode::from_raw_mode(mode)).map_err(fail)?;
+    let inode = fs::fstat(&file).map_err(fail)?.st_ino;
+    let after = Digest::of(&change.after);
+    let notes = Vec::new();
+    Ok(Staged { place: index, name, temporary, is_new, after, mode: None, notes, file, inode })
+}
+
+impl Staged {
+    /// Content, owner, attributes, permissions, sync: in this order.
+    pub(super) fn fill(&mut self, change: &FileChange, nth: usize) -> Result<(), ToolError> {
+        let fail = |error| failed(change, error);
+        fault::point("commit.write", nth).map_err(fail)?;
+        let mut file =
+            File::from(self.file.try_clone().map_err(|e| ToolError::io(change.path.asked(), e))?);
+        file.write_all(&change.after).map_err(|error| ToolError::io(change.path.asked(), error))?;
+        if !change.path.is_missing() {
+            self.dress(change).map_err(fail)?;
+        }
+        fault::point("commit.sync", nth).map_err(fail)?;
+        fs::fsync(&self.file).map_err(fail)
+    }
+
+    fn dress(&mut self, change: &FileChange) -> rustix::io::Result<()> {
+        let old = change.path.open(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let stat = fs::fstat(&old)?;
+        let owner = Some(fs::Uid::from_raw(stat.st_uid));
+        let group = Some(fs::Gid::from_raw(stat.st_gid));
+        if fs::fchown(&self.file, owner, group).is_err() {
+            self.notes.push("the owner could not be kept".to_owned());
+        }
+        if copy_attributes(old.as_fd(), self.file.as_fd()).is_err() {
+            self.notes.push("not all extended attributes could be kept".to_owned());
+        }
+        // After chown, which clears the set-user-id bits.
+        let mode = stat.st_mode & 0o7777;
+        self.mode = Some(mode);
+        if stat.st_nlink > 1 {
+            self.notes.push("other hard links of this file keep the old content".to_owned());
+        }
+        fs::fchmod(&self.file, Mode::from_raw_mode(mode))
+    }
+
+    pub(super) fn remove_temporary(&self, place: &Place) {
+        // A temp file that cannot be removed now is found by its name later; nothing else can be done.
+        fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()).unwrap_or_default();
+    }
+}
+
+/// Access control lists are extended attributes too, so this keeps them.
+fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    let mut names = vec![0; 64 * 1024];
+    let length = match fs::flistxattr(from, &mut names[..]) {
+        Err(Errno::NOTSUP) => return Ok(()),
+        answer => answer?,
+    };
+    names.truncate(length);
+    let mut outcome = Ok(());
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0; 64 * 1024];
+        let copied = fs::fgetxattr(from, name, &mut value[..])
+            .and_then(|length| fs::fsetxattr(to, name, &value[..length], XattrFlags::empty()));
+        outcome = outcome.and(copied);
+    }
+    outcome
+}
+
+/// Short whatever the target's name is, and not to be guessed.
+fn temporary_name() -> rustix::io::Result<String> {
+    let mut noise = [0_u8; 8];
+    getrandom(&mut noise[..], GetRandomFlags::empty())?;
+    let number = u64::from_ne_bytes(noise);
+    Ok(format!(".jm-{}-{number:016x}.tmp", std::process::id()))
+}

@@ -1,0 +1,215 @@
+//! The moment a file changes: a compare-and-swap of names.
+//!
+//! Law: after the exchange the temporary name holds what the target was. If that is not what the
+//! change was computed from, somebody else wrote meanwhile, and theirs goes back.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use jm_types::{ErrorKind, ToolError};
+use rustix::fd::OwnedFd;
+use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::io::{self, Errno};
+
+use super::stage::{Place, Staged};
+use super::{Before, FileChange, failed};
+use crate::fault;
+use crate::file::{Digest, Hashing};
+use crate::freshness::CHANGED;
+use crate::open::Opening;
+
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Other Journeyman processes stay out of these directories until the locks are dropped.
+///
+/// Taken in one global order, so that two commits cannot wait for each other.
+pub(super) fn lock_all(places: &[Place]) -> Result<Vec<OwnedFd>, ToolError> {
+    let mut order: Vec<&Place> = places.iter().collect();
+    order.sort_by_key(|place| place.identity());
+    order.into_iter().map(lock).collect()
+}
+
+fn lock(place: &Place) -> Result<OwnedFd, ToolError> {
+    let fail = |error| ToolError::io("directory lock", crate::sandbox::plain(error));
+    // Locks belong to the open file, so each commit opens its own.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let own = fs::openat(place.fd(), ".", flags, Mode::empty()).map_err(fail)?;
+    let began = Instant::now();
+    loop {
+        match fs::flock(&own, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(own),
+            Err(Errno::WOULDBLOCK | Errno::INTR) if began.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // A file system without locks leaves the exchange itself as the only guard.
+            Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => return Ok(own),
+            Err(error) => return Err(fail(error)),
+        }
+    }
+}
+
+pub(super) fn swap_in(
+    place: &Place,
+    staged: &Staged,
+    change: &FileChange,
+    nth: usize,
+) -> Result<(), ToolError> {
+    fault::point("commit.rename", nth).map_err(|error| failed(change, error))?;
+    match change.before {
+        Before::Missing => create(place, staged).map_err(|error| match error {
+            Errno::EXIST => stale(change),
+            error => failed(change, error),
+        }),
+        Before::Present(digest) => replace(place, staged, change, digest),
+    }
+}
+
+fn create(place: &Place, staged: &Staged) -> io::Result<()> {
+    let names = (&*staged.temporary, &*staged.name);
+    if exchanges(place) {
+        let renamed =
+            fs::renameat_with(place.fd(), names.0, place.fd(), names.1, RenameFlags::NOREPLACE);
+        match renamed {
+            Err(error) if unsupported(error) => {}
+            answer => return answer,
+        }
+    }
+    // A hard link never replaces anything; the temporary name goes with the clean-up.
+    fs::linkat(place.fd(), names.0, place.fd(), names.1, AtFlags::empty())
+}
+
+fn replace(
+    place: &Place,
+    staged: &Staged,
+    change: &FileChange,
+    expected: Digest,
+) -> Result<(), ToolError> {
+    let fail = |error| failed(change, error);
+    if !exchange(place, staged).map_err(fail)? {
+        return replace_by_link(place, staged, change, expected);
+    }
+    let unchanged = digest_of(place, &staged.temporary).is_ok_and(|digest| digest == expected);
+    let checked = fault::point("commit.compare", staged.place + 1);
+    if unchanged && checked.is_ok() {
+        return Ok(());
+    }
+    swap_back(place, staged).map_err(fail)?;
+    checked.map_err(fail)?;
+    Err(stale(change))
+}
+
+/// For file systems without exchange: keep a second name of the old file, then rename over it.
+///
+/// Between the comparison and the rename another program's write can be lost; our own processes
+/// are kept out by the lock.
+fn replace_by_link(
+    place: &Place,
+    staged: &Staged,
+    change: &FileChange,
+    expected: Digest,
+) -> Result<(), ToolError> {
+    let fail = |error| failed(change, error);
+    let kept = kept_name(staged);
+    fs::linkat(place.fd(), &*staged.name, place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
+    let same = digest_of(place, &kept).is_ok_and(|digest| digest == expected);
+    let outcome = match same {
+        false => Err(stale(change)),
+        true => {
+            fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name).map_err(fail)
+        }
+    };
+    if outcome.is_err() {
+        fs::unlinkat(place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
+    }
+    outcome
+}
+
+/// Undoes one swap. What is foreign by now is left where it is.
+pub(super) fn swap_back(place: &Place, staged: &Staged) -> io::Result<()> {
+    if staged.is_new {
+        return match fs::statat(place.fd(), &*staged.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if stat.st_ino == staged.inode => {
+                fs::unlinkat(place.fd(), &*staged.name, AtFlags::empty())
+            }
+            Ok(_) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error),
+        };
+    }
+    let kept = kept_name(staged);
+    if inode(place, &kept).is_ok() {
+        return fs::renameat(place.fd(), &*kept, place.fd(), &*staged.name);
+    }
+    exchange(place, staged)?;
+    if inode(place, &staged.temporary)? != staged.inode {
+        exchange(place, staged)?;
+    }
+    Ok(())
+}
+
+/// After success: the old content, under its temporary name, is no longer needed.
+pub(super) fn discard(place: &Place, staged: &Staged) -> io::Result<()> {
+    for name in [&staged.temporary, &kept_name(staged)] {
+        match fs::unlinkat(place.fd(), &**name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// `false` when this file system, or the portable way of opening, has no exchange.
+fn exchange(place: &Place, staged: &Staged) -> io::Result<bool> {
+    if !exchanges(place) {
+        return Ok(false);
+    }
+    let (from, to) = (&*staged.temporary, &*staged.name);
+    match fs::renameat_with(place.fd(), from, place.fd(), to, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(error) if unsupported(error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn exchanges(place: &Place) -> bool {
+    match place.opening {
+        #[cfg(target_os = "linux")]
+        Opening::Kernel => true,
+        Opening::Walk => false,
+    }
+}
+
+fn unsupported(error: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP].contains(&error)
+}
+
+fn kept_name(staged: &Staged) -> String {
+    format!("{}.old", staged.temporary)
+}
+
+fn inode(place: &Place, name: &str) -> io::Result<u64> {
+    fs::statat(place.fd(), name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino)
+}
+
+fn digest_of(place: &Place, name: &str) -> std::io::Result<Digest> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = File::from(fs::openat(place.fd(), name, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    }
+    let mut hashing = Hashing::default();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hashing.finish()),
+            count => hashing.update(&buffer[..count]),
+        }
+    }
+}
+
+fn stale(change: &FileChange) -> ToolError {
+    let file = PathBuf::from(change.path.asked());
+    ToolError::new(ErrorKind::StaleFile { file, reason: CHANGED.to_owned() })
+        .hint("somebody else wrote the file meanwhile; read it again")
+}

@@ -1,0 +1,240 @@
+//! Reading a regular file, and listing a directory, through a `SafePath`.
+//!
+//! Law: only regular files are read, by descriptor, and never more bytes than were asked for,
+//! whatever the file says its size is.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jm_types::ToolError;
+use rustix::fs::{self, AtFlags, Dir, FileType, OFlags};
+use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+
+use crate::resolve::Found;
+use crate::sandbox::{SafePath, Sandbox, io_error, plain};
+
+/// The SHA-256 of a file's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl std::str::FromStr for Digest {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bad = "a digest is 64 hexadecimal digits";
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(bad);
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).map_err(|_| bad)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// Hashes while something else reads.
+#[derive(Debug, Default)]
+pub struct Hashing(Sha256);
+
+impl Hashing {
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+/// An open regular file.
+#[derive(Debug)]
+pub struct OpenFile {
+    pub file: File,
+    pub size: u64,
+    /// More than one: the same file has other names, perhaps outside.
+    pub links: u64,
+    asked: String,
+}
+
+impl OpenFile {
+    pub fn open(path: &SafePath) -> Result<Self, ToolError> {
+        match path.found() {
+            Found::File => {}
+            Found::Directory => return Err(ToolError::io(path.asked(), "is a directory")),
+            Found::Special(what) => return Err(not_regular(path.asked(), what)),
+            Found::Missing { .. } => return Err(ToolError::not_found(path.asked())),
+        }
+        // NONBLOCK: a FIFO swapped in since the look must not hang us.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let fd = path.open(flags).map_err(|error| io_error(path.asked(), error))?;
+        let stat = fs::fstat(&fd).map_err(|error| io_error(path.asked(), error))?;
+        match Found::from_type(FileType::from_raw_mode(stat.st_mode)) {
+            Found::File => Ok(Self {
+                file: File::from(fd),
+                size: u64::try_from(stat.st_size).unwrap_or(0),
+                links: stat.st_nlink as u64,
+                asked: path.asked().to_owned(),
+            }),
+            Found::Directory => Err(ToolError::io(path.asked(), "is a directory")),
+            Found::Special(what) => Err(not_regular(path.asked(), what)),
+            Found::Missing { .. } => Err(ToolError::not_found(path.asked())),
+        }
+    }
+
+    /// The next bytes, zero at the end.
+    pub fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, ToolError> {
+        loop {
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(ToolError::io(&self.asked, error)),
+                Ok(count) => return Ok(count),
+            }
+        }
+    }
+
+    /// At most `most` bytes from here; the flag says that there is more.
+    pub fn read_up_to(&mut self, most: u64) -> Result<(Vec<u8>, bool), ToolError> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.size.min(most)).unwrap_or(0));
+        let taken = Read::by_ref(&mut self.file).take(most + 1).read_to_end(&mut bytes);
+        taken.map_err(|error| ToolError::io(&self.asked, error))?;
+        let more = bytes.len() as u64 > most;
+        bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        Ok((bytes, more))
+    }
+}
+
+fn not_regular(path: &str, what: &str) -> ToolError {
+    ToolError::io(path, format!("is {what}, not a regular file"))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    File,
+    Directory,
+    Symlink,
+    Other,
+    Unknown,
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone)]
+pub struct DirectoryEntry {
+    pub name: OsString,
+    pub kind: EntryKind,
+    pub size: Option<u64>,
+    pub modified_epoch_ms: Option<i64>,
+    /// Why the entry could not be looked at.
+    pub error: Option<(&'static str, String)>,
+    /// A deny pattern covers it: it is named, and never entered.
+    pub denied: bool,
+}
+
+/// An open directory that can be listed and entered without following links.
+#[derive(Debug)]
+pub struct OpenDirectory {
+    fd: rustix::fd::OwnedFd,
+    absolute: std::path::PathBuf,
+}
+
+/// Why a directory cannot be listed: a stable code and the system's words.
+pub type ListError = (&'static str, String);
+
+impl OpenDirectory {
+    pub fn open(path: &SafePath) -> Result<Self, ToolError> {
+        match path.found() {
+            Found::Directory => {}
+            Found::File | Found::Special(_) => {
+                return Err(ToolError::io(path.asked(), "path is not a directory"));
+            }
+            Found::Missing { .. } => return Err(ToolError::not_found(path.asked())),
+        }
+        let fd = path
+            .open(OFlags::RDONLY | OFlags::DIRECTORY)
+            .map_err(|error| io_error(path.asked(), error))?;
+        Ok(Self { fd, absolute: path.absolute() })
+    }
+
+    pub fn enter(&self, name: &OsString) -> Result<Self, ListError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.fd, &**name, flags, fs::Mode::empty())
+            .map_err(|error| (code(error, "read_dir_failed"), plain(error)))?;
+        Ok(Self { fd, absolute: self.absolute.join(name) })
+    }
+
+    /// All names, ascending by bytes.
+    pub fn names(&self) -> Result<Vec<OsString>, ListError> {
+        let fail = |error: Errno| (code(error, "read_dir_failed"), plain(error));
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.fd).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    pub fn entry(&self, sandbox: &Sandbox, name: OsString) -> DirectoryEntry {
+        let denied = sandbox.denies(&self.absolute.join(&name));
+        let stat = match fs::statat(&self.fd, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(error) => {
+                let error = Some((code(error, "metadata_unavailable"), plain(error)));
+                let (kind, size, modified_epoch_ms) = (EntryKind::Unknown, None, None);
+                return DirectoryEntry { name, kind, size, modified_epoch_ms, error, denied };
+            }
+        };
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Directory,
+            FileType::Symlink => EntryKind::Symlink,
+            _ => EntryKind::Other,
+        };
+        let size = (kind == EntryKind::File).then(|| u64::try_from(stat.st_size).unwrap_or(0));
+        let modified_epoch_ms = epoch_ms(stat.st_mtime, stat.st_mtime_nsec as u64);
+        DirectoryEntry { name, kind, size, modified_epoch_ms, error: None, denied }
+    }
+}
+
+fn epoch_ms(seconds: i64, nanoseconds: u64) -> Option<i64> {
+    seconds.checked_mul(1000)?.checked_add(i64::try_from(nanoseconds / 1_000_000).ok()?)
+}
+
+fn code(error: Errno, otherwise: &'static str) -> &'static str {
+    match error {
+        Errno::ACCESS | Errno::PERM => "permission_denied",
+        Errno::IO => "io_error",
+        _ => otherwise,
+    }
+}
+
+/// Milliseconds since the epoch, for records that outlive the process.
+pub fn now_epoch_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,70 @@
+//! What a conversation has read, so that an edit never lands on a file nobody looked at.
+//!
+//! Law: only the bytes count (FR-TOOL-PATCH-02). A touched file is fresh, a changed one is stale,
+//! whatever its times say.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::Digest;
+
+pub const NOT_READ: &str = "File was not read before patching";
+pub const CHANGED: &str = "File content changed since last read";
+
+/// One read: which bytes the file had, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadRecord {
+    #[serde(with = "digest_text")]
+    pub sha256: Digest,
+    pub read_at_epoch_ms: u64,
+    pub extent: Extent,
+}
+
+/// How much of the file the model saw. A part never licenses replacing the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    Whole,
+    Part,
+}
+
+/// The reads of one conversation, by canonical path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Freshness {
+    reads: BTreeMap<PathBuf, ReadRecord>,
+}
+
+impl Freshness {
+    pub fn record(&mut self, path: PathBuf, record: ReadRecord) {
+        self.reads.insert(path, record);
+    }
+
+    pub fn get(&self, path: &Path) -> Option<&ReadRecord> {
+        self.reads.get(path)
+    }
+
+    /// Why a change computed from bytes with this digest must be refused.
+    pub fn staleness(&self, path: &Path, now: &Digest) -> Option<&'static str> {
+        match self.reads.get(path) {
+            None => Some(NOT_READ),
+            Some(record) if record.sha256 != *now => Some(CHANGED),
+            Some(_) => None,
+        }
+    }
+}
+
+mod digest_text {
+    use super::Digest;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(digest: &Digest, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(digest)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Digest, D::Error> {
+        String::deserialize(input)?.parse().map_err(de::Error::custom)
+    }
+}

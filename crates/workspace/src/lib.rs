@@ -1,0 +1,29 @@
+//! Ground: the only door to disk and processes.
+//!
+//! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
+
+pub mod commit;
+pub mod env;
+pub mod fault;
+pub mod file;
+pub mod freshness;
+pub mod names;
+mod open;
+mod path;
+pub mod process;
+pub mod pump;
+mod reaper;
+mod resolve;
+mod sandbox;
+pub mod state;
+pub mod text;
+
+pub use commit::{Before, CommitLog, Committed, FileChange, Manifest, NoLog, commit};
+pub use env::EnvSanitizer;
+pub use file::{Digest, DirectoryEntry, EntryKind, Hashing, OpenDirectory, OpenFile};
+pub use freshness::{Extent, Freshness, ReadRecord};
+pub use names::Protection;
+pub use open::Opening;
+pub use path::{Absolute, Dots, PathPolicy};
+pub use resolve::Found;
+pub use sandbox::{Root, SafePath, Sandbox, SandboxError, SandboxSettings};

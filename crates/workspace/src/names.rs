@@ -1,0 +1,244 @@
+//! Names that tools must not read, must not write, or must not write without a person.
+//!
+//! Law: a name is compared as the most confusable file system would: case folded, ignorable code
+//! points removed, NTFS aliases undone. A spelling trick can only make us stricter.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// FR-VAL-05, and the further files that hold credentials.
+pub const DEFAULT_DENIES: &[&str] = &[
+    "**/.ssh/**",
+    "**/.gnupg/**",
+    "**/id_rsa*",
+    "**/id_ed25519*",
+    "**/id_ecdsa*",
+    "**/*.pem",
+    "**/*.key",
+    "**/*.p12",
+    "**/*.pfx",
+    "**/.env",
+    "**/.env.*",
+    "**/.netrc",
+    "**/.npmrc",
+    "**/.pypirc",
+    "**/.aws/**",
+    "**/.kube/**",
+    "**/.docker/config.json",
+    "**/.git-credentials",
+    "**/.config/git/credentials",
+    "**/.git/credentials",
+];
+
+/// Directories and files that something else runs later: writing them needs a person in every mode.
+const RUNS_LATER: &[(&str, &str)] = &[
+    (".git", "git runs hooks and programs named in there"),
+    (".gitmodules", "git reads it when it fetches submodules"),
+    (".gitconfig", "git runs programs named in it"),
+    (".bashrc", "a shell runs it at start"),
+    (".bash_profile", "a shell runs it at start"),
+    (".bash_login", "a shell runs it at start"),
+    (".bash_logout", "a shell runs it at exit"),
+    (".profile", "a shell runs it at start"),
+    (".zshrc", "a shell runs it at start"),
+    (".zprofile", "a shell runs it at start"),
+    (".zshenv", "a shell runs it at start"),
+    (".zlogin", "a shell runs it at start"),
+    (".zlogout", "a shell runs it at exit"),
+    (".kshrc", "a shell runs it at start"),
+    (".cshrc", "a shell runs it at start"),
+    (".tcshrc", "a shell runs it at start"),
+    (".inputrc", "shells read key bindings from it"),
+    ("config.fish", "a shell runs it at start"),
+    (".envrc", "direnv runs it"),
+    (".ripgreprc", "ripgrep reads options from it"),
+    (".husky", "git hooks live in it"),
+    (".vscode", "an editor runs tasks from it"),
+    (".idea", "an editor runs tasks from it"),
+    (".zed", "an editor runs tasks from it"),
+    (".devcontainer", "an editor runs commands from it"),
+    (".claude", "an agent reads its permissions from it"),
+    (".cursor", "an agent reads its permissions from it"),
+    (".codex", "an agent reads its permissions from it"),
+    (".gemini", "an agent reads its permissions from it"),
+    (".windsurf", "an agent reads its permissions from it"),
+    (".roo", "an agent reads its permissions from it"),
+    (".continue", "an agent reads its permissions from it"),
+    (".mcp.json", "an agent starts the programs named in it"),
+    (".aider.conf.yml", "an agent reads its permissions from it"),
+];
+
+/// Files that a build or a CI system runs: ordinary to edit, named when somebody is asked.
+const BUILDS: &[&str] = &[
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    ".circleci",
+    "jenkinsfile",
+    "azure-pipelines.yml",
+    "makefile",
+    "gnumakefile",
+    "justfile",
+    "package.json",
+    "build.rs",
+    "setup.py",
+    "conftest.py",
+    "cmakelists.txt",
+    "dockerfile",
+    ".gitattributes",
+];
+
+/// What a write to a path needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protection {
+    None,
+    /// Worth naming in a prompt: it runs in a build or in CI.
+    RunsInBuilds,
+    /// A person decides, whatever the mode.
+    NeedsPerson(&'static str),
+    /// Journeyman's own configuration and state.
+    Never,
+}
+
+/// Judges a path relative to its root.
+pub fn protection(relative: &Path) -> Protection {
+    let names: Vec<String> = relative.iter().map(|name| fold(&name.to_string_lossy())).collect();
+    if names.iter().any(|name| name == ".journeyman") {
+        return Protection::Never;
+    }
+    let runs_later = |name: &String| RUNS_LATER.iter().find(|(known, _)| known == name);
+    if let Some((_, why)) = names.iter().find_map(runs_later) {
+        return Protection::NeedsPerson(why);
+    }
+    let workflows = names.windows(2).any(|pair| pair == [".github", "workflows"]);
+    if workflows || names.iter().any(|name| BUILDS.contains(&name.as_str())) {
+        return Protection::RunsInBuilds;
+    }
+    Protection::None
+}
+
+/// One name as the most confusable file system would compare it.
+pub fn fold(name: &str) -> String {
+    let visible: String =
+        name.chars().filter(|c| !is_ignorable(*c)).flat_map(char::to_lowercase).collect();
+    let main_stream = visible.split(':').next().unwrap_or_default();
+    let trimmed = main_stream.trim_end_matches(['.', ' ']);
+    match trimmed {
+        "" => visible,
+        "git~1" => ".git".to_owned(),
+        plain => plain.to_owned(),
+    }
+}
+
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Patterns no tool may touch.
+#[derive(Debug)]
+pub(crate) struct DenyList {
+    set: GlobSet,
+    /// The pattern as the person wrote it, for each compiled glob.
+    written: Vec<String>,
+}
+
+impl DenyList {
+    pub(crate) fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let mut builder = GlobSetBuilder::new();
+        let mut written = Vec::new();
+        for pattern in patterns {
+            for variant in variants(pattern) {
+                let glob = GlobBuilder::new(&variant)
+                    .literal_separator(true)
+                    .build()
+                    .map_err(|error| format!("denied pattern `{pattern}`: {}", error.kind()))?;
+                builder.add(glob);
+                written.push(pattern.to_owned());
+            }
+        }
+        let set = builder.build().map_err(|error| format!("denied patterns: {error}"))?;
+        Ok(Self { set, written })
+    }
+
+    /// The pattern that denies an absolute path.
+    pub(crate) fn matching(&self, absolute: &Path) -> Option<&str> {
+        let folded: Vec<String> =
+            absolute.iter().skip(1).map(|name| fold(&name.to_string_lossy())).collect();
+        let hits = self.set.matches(folded.join("/"));
+        hits.first().map(|index| self.written[*index].as_str())
+    }
+}
+
+/// A pattern denies what it names and everything below it, wherever it is written without a `/`.
+fn variants(pattern: &str) -> Vec<String> {
+    let folded = pattern.to_lowercase();
+    let trimmed = folded.trim_end_matches('/').trim_start_matches("./");
+    let base = trimmed.strip_suffix("/**").unwrap_or(trimmed);
+    let anywhere = base.starts_with("**/") || base.starts_with('/');
+    let base = match anywhere {
+        true => base.trim_start_matches('/').to_owned(),
+        false => format!("**/{base}"),
+    };
+    vec![base.clone(), format!("{base}/**")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_git_are_git() {
+        let git =
+            [".git", ".GIT", ".g\u{200c}it", "GIT~1", ".git.", ".git ", ".git::$INDEX_ALLOCATION"];
+        for name in git {
+            let path = Path::new(name).join("hooks/pre-commit");
+            assert!(matches!(protection(&path), Protection::NeedsPerson(_)), "{name:?}");
+        }
+        for name in ["git", ".gitignore", ".github", "agit", ".git-blame-ignore-revs"] {
+            assert_eq!(protection(Path::new(name)), Protection::None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn every_default_deny_hits_and_ordinary_names_do_not() {
+        let list = DenyList::new(DEFAULT_DENIES.iter().copied()).unwrap();
+        let denied = [
+            "/w/.ssh",
+            "/w/.ssh/config",
+            "/w/a/.SSH/x",
+            "/w/id_rsa",
+            "/w/id_rsa.pub",
+            "/w/k.pem",
+            "/w/K.PEM",
+            "/w/tls/a.key",
+            "/w/.env",
+            "/w/.env.local",
+            "/w/.aws/credentials",
+            "/w/.docker/config.json",
+            "/w/.s\u{200b}sh/id",
+            "/w/x.p12",
+            "/w/.netrc",
+            "/w/.kube/config",
+        ];
+        for path in denied {
+            assert!(list.matching(Path::new(path)).is_some(), "{path}");
+        }
+        for path in ["/w/ssh", "/w/environment", "/w/.envrc", "/w/key.rs", "/w/monkey", "/w/pem"] {
+            assert_eq!(list.matching(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_person_may_write_a_pattern_in_any_common_form() {
+        for pattern in ["secrets/", "secrets", "**/secrets/**", "./secrets", "Secrets"] {
+            let list = DenyList::new([pattern]).unwrap();
+            assert_eq!(list.matching(Path::new("/w/secrets/a")), Some(pattern));
+            assert_eq!(list.matching(Path::new("/w/secrets")), Some(pattern));
+            assert_eq!(list.matching(Path::new("/w/open/a")), None);
+        }
+        assert!(DenyList::new(["[a"]).is_err());
+    }
+}

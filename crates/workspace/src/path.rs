@@ -1,0 +1,143 @@
+//! A path as it was asked for, judged by its spelling alone.
+//!
+//! Law: nothing here looks at a disk. What passes may still lead anywhere; `resolve` decides that.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+use jm_types::ToolError;
+
+const LONGEST_PATH: usize = 4095;
+const LONGEST_NAME: usize = 255;
+
+/// What the spelling of a path may contain; a property of the workspace, never of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathPolicy {
+    pub dots: Dots,
+    pub absolute: Absolute,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dots {
+    /// Any `..` is refused (FR-VAL-04).
+    Refuse,
+    /// `..` is followed on descriptors, and refused where it would leave the root.
+    Resolve,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absolute {
+    Refuse,
+    /// Accepted when it begins with a root, component by component.
+    Beneath,
+}
+
+impl PathPolicy {
+    pub const FORGE: PathPolicy = PathPolicy { dots: Dots::Refuse, absolute: Absolute::Refuse };
+
+    #[must_use]
+    pub fn allow_absolute(self) -> Self {
+        Self { absolute: Absolute::Beneath, ..self }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    Name(OsString),
+    Up,
+}
+
+/// A path that is well formed.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) text: String,
+    pub(crate) parts: VecDeque<Part>,
+    pub(crate) absolute: bool,
+    /// Spelt with a trailing `/` or `/.`: only a directory will do.
+    pub(crate) wants_directory: bool,
+}
+
+impl Asked {
+    pub(crate) fn parse(text: &str, policy: PathPolicy) -> Result<Self, ToolError> {
+        check_text(text)?;
+        let path = Path::new(text);
+        let absolute = path.is_absolute();
+        if absolute && policy.absolute == Absolute::Refuse {
+            return Err(ToolError::outside(text).hint("use a path relative to the workspace root"));
+        }
+        let parts: VecDeque<Part> = path.components().filter_map(part).collect();
+        if parts.contains(&Part::Up) && policy.dots == Dots::Refuse {
+            return Err(ToolError::outside(text)
+                .hint("`..` is not accepted; use a path relative to the workspace root"));
+        }
+        if let Some(name) = parts.iter().find_map(Part::overlong) {
+            return Err(ToolError::bad_args(format!(
+                "path has a name of {name} bytes; names have at most {LONGEST_NAME}"
+            )));
+        }
+        let wants_directory = text.ends_with('/') || text.ends_with("/.");
+        Ok(Self { text: text.to_owned(), parts, absolute, wants_directory })
+    }
+
+    /// The path as a relative one, when no `..` is in it.
+    pub(crate) fn plain(&self) -> Option<PathBuf> {
+        self.parts
+            .iter()
+            .map(|part| match part {
+                Part::Name(name) => Some(name.as_os_str()),
+                Part::Up => None,
+            })
+            .collect()
+    }
+
+    /// Drops the leading components that spell `root`; `None` when they do not.
+    pub(crate) fn beneath(&self, root: &Path) -> Option<VecDeque<Part>> {
+        let mut rest = self.parts.clone();
+        for component in root.components().filter_map(part) {
+            if rest.pop_front()? != component {
+                return None;
+            }
+        }
+        Some(rest)
+    }
+}
+
+impl Part {
+    fn overlong(&self) -> Option<usize> {
+        match self {
+            Part::Name(name) if name.len() > LONGEST_NAME => Some(name.len()),
+            Part::Name(_) | Part::Up => None,
+        }
+    }
+}
+
+/// The components of a link's text, and whether it is absolute.
+pub(crate) fn link_parts(target: &OsStr) -> (Vec<Part>, bool) {
+    let path = Path::new(target);
+    (path.components().filter_map(part).collect(), path.is_absolute())
+}
+
+fn part(component: Component<'_>) -> Option<Part> {
+    match component {
+        Component::Normal(name) => Some(Part::Name(name.to_owned())),
+        Component::ParentDir => Some(Part::Up),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    }
+}
+
+fn check_text(text: &str) -> Result<(), ToolError> {
+    if text.trim().is_empty() {
+        return Err(ToolError::bad_args("path must not be blank"));
+    }
+    if text.contains('\0') {
+        return Err(ToolError::bad_args("path contains a NUL character"));
+    }
+    if text.len() > LONGEST_PATH {
+        return Err(ToolError::bad_args(format!(
+            "path has {} bytes; paths have at most {LONGEST_PATH}",
+            text.len()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! Running one command to its end, whatever it does.
+//!
+//! Law: a command ends when its first process ends, not when its pipes close; then every process
+//! it left behind is killed. Output is kept as head and tail in bounded memory, and each chunk that
+//! a listener was offered reaches it or is joined to the next one.
+
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use jm_types::text::truncate::HeadTail;
+use jm_types::{Cancel, ToolError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::pump::{Listener, Pump, Stream};
+use crate::reaper;
+use crate::sandbox::{SafePath, plain};
+
+/// After the command ended, output may still be in the pipes for this long.
+const DRAIN: Duration = Duration::from_millis(60);
+const DRAIN_AFTER_KILL: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// Interpreted by the platform's shell.
+    Shell(String),
+    Argv(Vec<OsString>),
+}
+
+#[derive(Debug)]
+pub struct CommandSpec {
+    pub program: Program,
+    pub directory: SafePath,
+    pub environment: Vec<(OsString, OsString)>,
+    pub timeout: Duration,
+    /// How many bytes of each stream are kept.
+    pub keep_bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut,
+    Cancelled,
+}
+
+#[derive(Debug)]
+pub struct Finished {
+    pub ending: Ending,
+    pub elapsed: Duration,
+    pub stdout: HeadTail,
+    pub stderr: HeadTail,
+}
+
+/// Runs the command on this thread, which must stay until it ends: the kernel kills the command
+/// when the thread that started it dies.
+pub fn run(
+    spec: CommandSpec,
+    cancel: &Cancel,
+    listener: &mut dyn Listener,
+) -> Result<Finished, ToolError> {
+    let began = Instant::now();
+    let wake = wake_on(cancel)?;
+    reaper::adopt_orphans();
+    let before = reaper::children();
+    let mut child = spawn(&spec)?;
+    let pid = Pid::from_child(&child);
+    let _registered = reaper::register(pid);
+    let mut running = Running::new(&mut child, &spec, began, wake)?;
+    let ending = running.until_it_ends(cancel, listener);
+    running.drain(DRAIN, listener);
+    // The first process is not reaped yet, so its group number cannot have been given away.
+    kill_group(pid);
+    let (stdout, stderr) = running.close(listener);
+    let status = child.wait().map_err(|error| ToolError::failed("command", error.to_string()))?;
+    reaper::sweep(&before);
+    let ending = ending.unwrap_or_else(|| from_status(status));
+    Ok(Finished { ending, elapsed: began.elapsed(), stdout, stderr })
+}
+
+fn from_status(status: std::process::ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, Some(signal)) => Ending::Signalled(signal),
+        (None, None) => Ending::Exited(-1),
+    }
+}
+
+fn kill_group(group: Pid) {
+    // ESRCH: nobody is left, which is what we want.
+    kill_process_group(group, Signal::KILL).unwrap_or_default();
+}
+
+/// A descriptor that becomes readable when the call is cancelled.
+fn wake_on(cancel: &Cancel) -> Result<OwnedFd, ToolError> {
+    let fail = |error: Errno| ToolError::failed("command", plain(error));
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(fail)?;
+    cancel.on_cancel(move || {
+        // The pipe is only ever written here; a full one has said it already.
+        rustix::io::write(&write, b"x").unwrap_or_default();
+    });
+    Ok(read)
+}
+
+fn spawn(spec: &CommandSpec) -> Result<Child, ToolError> {
+    let mut command = match &spec.program {
+        Program::Shell(text) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c").arg(text);
+            shell
+        }
+        Program::Argv(words) => {
+            let first = words.first().ok_or_else(|| ToolError::bad_args("empty command"))?;
+            let mut program = Command::new(first);
+            program.args(&words[1..]);
+            program
+        }
+    };
+    let directory = spec
+        .directory
+        .open(rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY)
+        .map_err(|error| ToolError::io(spec.directory.asked(), plain(error)))?;
+    command.env_clear().envs(spec.environment.iter().map(|(k, v)| (k, v)));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    detach(&mut command, directory);
+    command.spawn().map_err(|error| ToolError::failed("command", format!("cannot start: {error}")))
+}
+
+/// Own session, no terminal, dies with us, starts in the directory we hold open, and inherits
+/// nothing but its three streams.
+#[allow(unsafe_code)]
+fn detach(command: &mut Command, directory: OwnedFd) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        rustix::process::fchdir(&directory)?;
+        close_the_rest();
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls that are async-signal-safe are made; nothing
+    // is allocated and no lock is taken.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Marks every descriptor above the standard ones to be closed at exec.
+#[allow(unsafe_code)]
+fn close_the_rest() {
+    #[cfg(target_os = "linux")]
+    {
+        const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
+        // SAFETY: takes no pointers; a kernel without the call answers ENOSYS, and then the
+        // close-on-exec flags that every descriptor of ours carries are what is left.
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC) };
+    }
+}
+
+/// A command under way.
+struct Running {
+    exit: OwnedFd,
+    wake: OwnedFd,
+    deadline: Instant,
+    stdout: Pump,
+    stderr: Pump,
+}
+
+impl Running {
+    fn new(
+        child: &mut Child,
+        spec: &CommandSpec,
+        began: Instant,
+        wake: OwnedFd,
+    ) -> Result<Self, ToolError> {
+        let fail = |error: Errno| ToolError::failed("command", plain(error));
+        let exit = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(fail)?;
+        let stdout = child.stdout.take().map(OwnedFd::from);
+        let stderr = child.stderr.take().map(OwnedFd::from);
+        Ok(Self {
+            exit,
+            wake,
+            deadline: began + spec.timeout,
+            stdout: Pump::new(Stream::Stdout, stdout, spec.keep_bytes).map_err(fail)?,
+            stderr: Pump::new(Stream::Stderr, stderr, spec.keep_bytes).map_err(fail)?,
+        })
+    }
+
+    /// `None` when the command ended by itself, otherwise why it must be stopped.
+    fn until_it_ends(&mut self, cancel: &Cancel, listener: &mut dyn Listener) -> Option<Ending> {
+        loop {
+            if cancel.is_cancelled() {
+                return Some(Ending::Cancelled);
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(Ending::TimedOut);
+            }
+            if self.wait(left, listener) {
+                return None;
+            }
+        }
+    }
+
+    /// Waits for anything to happen and pumps output; `true` when the command has exited.
+    fn wait(&mut self, most: Duration, listener: &mut dyn Listener) -> bool {
+        let most = if self.stdout.is_held() || self.stderr.is_held() {
+            most.min(Duration::from_millis(5))
+        } else {
+            most
+        };
+        let mut fds =
+            vec![PollFd::new(&self.exit, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+        for pump in [&self.stdout, &self.stderr] {
+            if let Some(pipe) = pump.wanted() {
+                fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
+            }
+        }
+        let timeout = Timespec {
+            tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(most.subsec_nanos()),
+        };
+        let exited = match poll(&mut fds, Some(&timeout)) {
+            Ok(_) => !fds[0].revents().is_empty(),
+            Err(_) => false,
+        };
+        self.stdout.pump(listener);
+        self.stderr.pump(listener);
+        exited
+    }
+
+    /// Takes what is still in the pipes, for at most `most`.
+    fn drain(&mut self, most: Duration, listener: &mut dyn Listener) {
+        let until = Instant::now() + most;
+        while !(self.stdout.is_closed() && self.stderr.is_closed()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let mut fds = Vec::with_capacity(2);
+            for pump in [&self.stdout, &self.stderr] {
+                if let Some(pipe) = pump.wanted() {
+                    fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
+                }
+            }
+            let slice = left.min(Duration::from_millis(5));
+            let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(slice.subsec_nanos()) };
+            // Interrupted or not, the pumps find out themselves.
+            poll(&mut fds, Some(&timeout)).unwrap_or_default();
+            self.stdout.pump(listener);
+            self.stderr.pump(listener);
+        }
+    }
+
+    fn close(mut self, listener: &mut dyn Listener) -> (HeadTail, HeadTail) {
+        self.drain(DRAIN_AFTER_KILL, listener);
+        (self.stdout.close(listener), self.stderr.close(listener))
+    }
+}

@@ -1,0 +1,129 @@
+//! One output stream of a command: from the pipe to memory and to whoever listens.
+//!
+//! Law: memory is bounded. When the listener is full, chunks are joined; when the joined chunk is
+//! full too, the pipe is not read, so the command waits. No byte that was read is dropped before
+//! the listener has it.
+
+use jm_types::text::truncate::HeadTail;
+use jm_types::text::utf8::Utf8Stream;
+use rustix::fd::OwnedFd;
+use rustix::io::{self, Errno};
+
+const CHUNK: usize = 64 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    Taken,
+    /// No room now; the chunk is offered again, longer.
+    Full,
+    /// Nobody listens any more.
+    Gone,
+}
+
+/// Hears output as it comes. `hear` must not block; `hear_last` may wait for room.
+pub trait Listener {
+    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer;
+    fn hear_last(&mut self, stream: Stream, chunk: &str);
+}
+
+/// For callers that only want the result.
+#[derive(Debug, Default)]
+pub struct Deaf;
+
+impl Listener for Deaf {
+    fn hear(&mut self, _: Stream, _: &str) -> Offer {
+        Offer::Gone
+    }
+
+    fn hear_last(&mut self, _: Stream, _: &str) {}
+}
+
+pub(crate) struct Pump {
+    stream: Stream,
+    pipe: Option<OwnedFd>,
+    kept: HeadTail,
+    decoder: Utf8Stream,
+    held: String,
+    buffer: Vec<u8>,
+}
+
+impl Pump {
+    pub(crate) fn new(stream: Stream, pipe: Option<OwnedFd>, keep: usize) -> io::Result<Self> {
+        if let Some(pipe) = &pipe {
+            rustix::io::ioctl_fionbio(pipe, true)?;
+        }
+        Ok(Self {
+            stream,
+            pipe,
+            kept: HeadTail::new(keep),
+            decoder: Utf8Stream::default(),
+            held: String::new(),
+            buffer: vec![0; CHUNK],
+        })
+    }
+
+    /// The pipe, while there is room for what it holds.
+    pub(crate) fn wanted(&self) -> Option<&OwnedFd> {
+        self.pipe.as_ref().filter(|_| self.held.len() < CHUNK)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Reads what is there, a bounded number of times so that the other stream gets its turn.
+    pub(crate) fn pump(&mut self, listener: &mut dyn Listener) {
+        for _ in 0..16 {
+            self.offer(listener);
+            if self.held.len() >= CHUNK {
+                return;
+            }
+            let Some(pipe) = &self.pipe else { return };
+            match rustix::io::read(pipe, &mut self.buffer[..]) {
+                Ok(0) => {
+                    self.pipe = None;
+                    let rest = self.decoder.finish();
+                    self.held.push_str(&rest);
+                }
+                Ok(count) => {
+                    self.kept.push(&self.buffer[..count]);
+                    let text = self.decoder.push(&self.buffer[..count]);
+                    self.held.push_str(&text);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => self.pipe = None,
+            }
+        }
+        self.offer(listener);
+    }
+
+    fn offer(&mut self, listener: &mut dyn Listener) {
+        if self.held.is_empty() {
+            return;
+        }
+        match listener.hear(self.stream, &self.held) {
+            Offer::Taken | Offer::Gone => self.held.clear(),
+            Offer::Full => {}
+        }
+    }
+
+    pub(crate) fn close(mut self, listener: &mut dyn Listener) -> HeadTail {
+        let rest = self.decoder.finish();
+        self.held.push_str(&rest);
+        if !self.held.is_empty() {
+            listener.hear_last(self.stream, &self.held);
+        }
+        self.kept
+    }
+}

@@ -1,0 +1,158 @@
+//! From a path as asked to the path it really names, with no link left in it.
+//!
+//! Law: every step is taken on a directory descriptor, and `..` goes back to a descriptor we hold,
+//! so no answer depends on what a name meant a moment ago.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{self, AtFlags, FileType};
+use rustix::io::Errno;
+
+use crate::open::open_directory;
+use crate::path::{Part, link_parts};
+
+const MOST_LINKS: usize = 40;
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    File,
+    Directory,
+    /// A FIFO, a socket or a device.
+    Special(&'static str),
+    /// Nothing: the first `existing` components are there, the rest are not.
+    Missing {
+        existing: usize,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) relative: PathBuf,
+    pub(crate) found: Found,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Dead {
+    Outside,
+    AbsoluteLink,
+    Loop,
+    NotADirectory(PathBuf),
+    /// `..` behind something that does not exist.
+    UpFromNothing(PathBuf),
+    Io(Errno),
+}
+
+impl From<Errno> for Dead {
+    fn from(error: Errno) -> Self {
+        Dead::Io(error)
+    }
+}
+
+struct Walk<'a> {
+    root: BorrowedFd<'a>,
+    stack: Vec<(OsString, OwnedFd)>,
+    rest: VecDeque<Part>,
+    links: usize,
+}
+
+pub(crate) fn resolve(root: BorrowedFd<'_>, parts: VecDeque<Part>) -> Result<Resolved, Dead> {
+    let mut walk = Walk { root, stack: Vec::new(), rest: parts, links: 0 };
+    while let Some(part) = walk.rest.pop_front() {
+        match part {
+            Part::Up => {
+                walk.stack.pop().ok_or(Dead::Outside)?;
+            }
+            Part::Name(name) => {
+                if let Some(end) = walk.step(name)? {
+                    return Ok(end);
+                }
+            }
+        }
+    }
+    Ok(Resolved { relative: walk.here(), found: Found::Directory })
+}
+
+impl Walk<'_> {
+    fn directory(&self) -> BorrowedFd<'_> {
+        self.stack.last().map_or(self.root, |(_, fd)| fd.as_fd())
+    }
+
+    fn here(&self) -> PathBuf {
+        self.stack.iter().map(|(name, _)| name).collect()
+    }
+
+    /// One name further; `Some` when the walk has ended at something that is not a directory.
+    fn step(&mut self, name: OsString) -> Result<Option<Resolved>, Dead> {
+        let directory = self.directory();
+        let stat = match fs::statat(directory, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return self.missing(name).map(Some),
+            Err(error) => return Err(error.into()),
+        };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => self.follow(&name).map(|()| None),
+            FileType::Directory => {
+                let opened = open_directory(directory, Path::new(&name))?;
+                self.stack.push((name, opened));
+                Ok(None)
+            }
+            other => self.leaf(name, other).map(Some),
+        }
+    }
+
+    fn follow(&mut self, name: &OsString) -> Result<(), Dead> {
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(Dead::Loop);
+        }
+        let target = fs::readlinkat(self.directory(), &**name, Vec::new())?;
+        let (parts, absolute) = link_parts(&OsString::from_vec(target.into_bytes()));
+        if absolute {
+            return Err(Dead::AbsoluteLink);
+        }
+        for part in parts.into_iter().rev() {
+            self.rest.push_front(part);
+        }
+        Ok(())
+    }
+
+    fn leaf(&self, name: OsString, kind: FileType) -> Result<Resolved, Dead> {
+        let relative = self.here().join(name);
+        if !self.rest.is_empty() {
+            return Err(Dead::NotADirectory(relative));
+        }
+        Ok(Resolved { relative, found: Found::from_type(kind) })
+    }
+
+    fn missing(&mut self, name: OsString) -> Result<Resolved, Dead> {
+        let existing = self.stack.len();
+        let mut relative = self.here();
+        relative.push(name);
+        for part in std::mem::take(&mut self.rest) {
+            match part {
+                Part::Name(name) => relative.push(name),
+                Part::Up => return Err(Dead::UpFromNothing(relative)),
+            }
+        }
+        Ok(Resolved { relative, found: Found::Missing { existing } })
+    }
+}
+
+impl Found {
+    pub(crate) fn from_type(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => Found::File,
+            FileType::Directory => Found::Directory,
+            FileType::Fifo => Found::Special("a FIFO"),
+            FileType::Socket => Found::Special("a socket"),
+            FileType::CharacterDevice | FileType::BlockDevice => Found::Special("a device"),
+            FileType::Symlink => Found::Special("a symbolic link"),
+            _ => Found::Special("a special file"),
+        }
+    }
+}

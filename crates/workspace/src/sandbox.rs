@@ -1,0 +1,302 @@
+//! The boundary: which paths tools may touch (FR-VAL-03..07).
+//!
+//! Law: only the sandbox makes a `SafePath`, and only a `SafePath` reaches the disk. It holds no
+//! link, was matched against the deny patterns, and is opened without following links.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jm_types::{DenialReason, ToolError};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{self, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use crate::names::{DEFAULT_DENIES, DenyList, Protection, protection};
+use crate::open::Opening;
+use crate::path::{Absolute, Asked, Part, PathPolicy};
+use crate::resolve::{Dead, Found, resolve};
+
+/// What the person configured (CFG-SBX-01).
+#[derive(Debug, Clone)]
+pub struct SandboxSettings {
+    pub allowed_roots: Vec<PathBuf>,
+    pub denied_patterns: Vec<String>,
+    pub include_default_denies: bool,
+    pub policy: PathPolicy,
+    /// Absolute paths that tools never change, whoever approves: our configuration and state.
+    pub never_write: Vec<PathBuf>,
+}
+
+impl SandboxSettings {
+    pub fn rooted_at(root: impl Into<PathBuf>) -> Self {
+        Self {
+            allowed_roots: vec![root.into()],
+            denied_patterns: Vec::new(),
+            include_default_denies: true,
+            policy: PathPolicy::FORGE,
+            never_write: Vec::new(),
+        }
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum SandboxError {
+    #[error("no workspace root is configured")]
+    NoRoots,
+    #[error("workspace root {}: {error}", path.display())]
+    Root { path: PathBuf, error: std::io::Error },
+    #[error("{0}")]
+    Pattern(String),
+}
+
+/// A directory that tools work in, held open: renaming or replacing it changes nothing for us.
+#[derive(Debug)]
+pub struct Root {
+    fd: OwnedFd,
+    /// Canonical at construction.
+    path: PathBuf,
+    /// As the person wrote it, so that paths spelt through a link to the root are understood.
+    written: PathBuf,
+}
+
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Root {
+    fn open(path: &Path) -> Result<Self, SandboxError> {
+        let fail = |error: std::io::Error| SandboxError::Root { path: path.to_owned(), error };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = fs::open(path, flags, Mode::empty()).map_err(|e| fail(e.into()))?;
+        let written = std::path::absolute(path).map_err(fail)?;
+        let canonical = std::fs::canonicalize(path).map_err(fail)?;
+        Ok(Self { fd, path: canonical, written })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[derive(Debug)]
+pub struct Sandbox {
+    roots: Vec<Arc<Root>>,
+    denied: DenyList,
+    never_write: Vec<PathBuf>,
+    policy: PathPolicy,
+    opening: Opening,
+}
+
+/// A path inside a root, without links, that no pattern denies.
+#[derive(Debug, Clone)]
+pub struct SafePath {
+    root: Arc<Root>,
+    relative: PathBuf,
+    asked: String,
+    found: Found,
+    opening: Opening,
+}
+
+impl Sandbox {
+    pub fn new(settings: &SandboxSettings) -> Result<Self, SandboxError> {
+        let roots = settings
+            .allowed_roots
+            .iter()
+            .map(|path| Root::open(path).map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()?;
+        let first = roots.first().ok_or(SandboxError::NoRoots)?;
+        let opening = Opening::best(first);
+        let defaults = if settings.include_default_denies { DEFAULT_DENIES } else { &[] };
+        let patterns =
+            defaults.iter().copied().chain(settings.denied_patterns.iter().map(String::as_str));
+        let denied = DenyList::new(patterns).map_err(SandboxError::Pattern)?;
+        let never_write = settings.never_write.clone();
+        Ok(Self { roots, denied, never_write, policy: settings.policy, opening })
+    }
+
+    /// Opens by `opening` instead of the best way; both are held to the same promise.
+    #[must_use]
+    pub fn with_opening(self, opening: Opening) -> Self {
+        Self { opening, ..self }
+    }
+
+    pub fn opening(&self) -> Opening {
+        self.opening
+    }
+
+    /// Where relative paths begin and commands run.
+    pub fn working_root(&self) -> &Root {
+        &self.roots[0]
+    }
+
+    pub fn roots(&self) -> impl Iterator<Item = &Root> {
+        self.roots.iter().map(Arc::as_ref)
+    }
+
+    /// Finds out what a path names. Reads directory entries inside the root, nothing else.
+    pub fn resolve(&self, path: &str) -> Result<SafePath, ToolError> {
+        let asked = Asked::parse(path, self.policy)?;
+        let (root, parts) = self.choose_root(&asked)?;
+        let safe = self.find(root, parts, &asked)?;
+        self.check_denied(&safe)?;
+        if asked.wants_directory && matches!(safe.found, Found::File | Found::Special(_)) {
+            return Err(not_a_directory(&asked.text));
+        }
+        Ok(safe)
+    }
+
+    fn choose_root(&self, asked: &Asked) -> Result<(&Arc<Root>, VecDeque<Part>), ToolError> {
+        if !asked.absolute {
+            return Ok((&self.roots[0], asked.parts.clone()));
+        }
+        debug_assert_eq!(self.policy.absolute, Absolute::Beneath);
+        let beneath = |root| {
+            let root: &Arc<Root> = root;
+            let parts = asked.beneath(&root.path).or_else(|| asked.beneath(&root.written))?;
+            Some((root, parts))
+        };
+        // The innermost of nested roots, so that the shortest relative path is judged.
+        self.roots
+            .iter()
+            .filter_map(beneath)
+            .min_by_key(|(_, parts)| parts.len())
+            .ok_or_else(|| outside(&asked.text))
+    }
+
+    fn find(
+        &self,
+        root: &Arc<Root>,
+        parts: VecDeque<Part>,
+        asked: &Asked,
+    ) -> Result<SafePath, ToolError> {
+        let safe = |relative, found| SafePath {
+            root: Arc::clone(root),
+            relative,
+            asked: asked.text.clone(),
+            found,
+            opening: self.opening,
+        };
+        let rest = Asked { parts, ..asked.clone() };
+        #[cfg(target_os = "linux")]
+        if let (Opening::Kernel, Some(relative)) = (self.opening, rest.plain())
+            && let Ok(handle) = self.opening.look(root, &relative)
+        {
+            let stat = fs::fstat(&handle).map_err(|e| io_error(&asked.text, e))?;
+            return Ok(safe(relative, Found::from_type(FileType::from_raw_mode(stat.st_mode))));
+        }
+        let resolved =
+            resolve(root.as_fd(), rest.parts).map_err(|dead| explain(dead, &asked.text))?;
+        Ok(safe(resolved.relative, resolved.found))
+    }
+
+    /// Both what the path names and how it was spelt are matched (T-SBX-03).
+    fn check_denied(&self, path: &SafePath) -> Result<(), ToolError> {
+        let spelt = path.root.path.join(path.asked.trim_start_matches('/'));
+        let hit = self.denied.matching(&path.absolute()).or_else(|| self.denied.matching(&spelt));
+        match hit {
+            None => Ok(()),
+            Some(pattern) => Err(DenialReason::DeniedPatternMatched {
+                attempted: PathBuf::from(&path.asked),
+                pattern: pattern.to_owned(),
+            }
+            .into()),
+        }
+    }
+
+    /// What writing to the path needs.
+    pub fn protection(&self, path: &SafePath) -> Protection {
+        let absolute = path.absolute();
+        if self.never_write.iter().any(|never| absolute.starts_with(never)) {
+            return Protection::Never;
+        }
+        protection(&path.relative)
+    }
+
+    /// A child that a walk met: named, not followed.
+    pub(crate) fn denies(&self, absolute: &Path) -> bool {
+        self.denied.matching(absolute).is_some()
+    }
+}
+
+impl SafePath {
+    /// Canonical and absolute (FR-VAL-04a): the key under which a file is remembered.
+    pub fn absolute(&self) -> PathBuf {
+        self.root.path.join(&self.relative)
+    }
+
+    /// Canonical, relative to its root.
+    pub fn relative(&self) -> &Path {
+        &self.relative
+    }
+
+    /// As it was asked for.
+    pub fn asked(&self) -> &str {
+        &self.asked
+    }
+
+    pub fn found(&self) -> Found {
+        self.found
+    }
+
+    pub fn is_missing(&self) -> bool {
+        matches!(self.found, Found::Missing { .. })
+    }
+
+    pub(crate) fn root(&self) -> &Arc<Root> {
+        &self.root
+    }
+
+    pub(crate) fn opening(&self) -> Opening {
+        self.opening
+    }
+
+    pub(crate) fn open(&self, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        self.opening.open(&*self.root, &self.relative, flags, Mode::empty())
+    }
+}
+
+fn outside(path: &str) -> ToolError {
+    ToolError::outside(path).hint("use a path relative to the workspace root")
+}
+
+fn not_a_directory(path: &str) -> ToolError {
+    ToolError::io(path, "is not a directory")
+}
+
+pub(crate) fn io_error(path: &str, error: Errno) -> ToolError {
+    match error {
+        Errno::NOENT => ToolError::not_found(path),
+        Errno::LOOP => ToolError::io(path, "was replaced by a symbolic link meanwhile"),
+        Errno::XDEV => outside(path),
+        error => ToolError::io(path, plain(error)),
+    }
+}
+
+/// The system's words for an error, without the number.
+pub(crate) fn plain(error: Errno) -> String {
+    let text = std::io::Error::from(error).to_string();
+    let words = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+fn explain(dead: Dead, path: &str) -> ToolError {
+    match dead {
+        Dead::Outside => outside(path),
+        Dead::AbsoluteLink => ToolError::outside(path)
+            .hint("the path goes through an absolute symbolic link; only relative links that stay inside the workspace are followed"),
+        Dead::Loop => ToolError::io(path, "too many symbolic links, perhaps a loop"),
+        Dead::NotADirectory(file) => {
+            ToolError::io(path, format!("{} is not a directory", file.display()))
+        }
+        Dead::UpFromNothing(missing) => ToolError::io(
+            path,
+            format!("`..` behind {}, which does not exist", missing.display()),
+        ),
+        Dead::Io(error) => io_error(path, error),
+    }
+}
