@@ -28,7 +28,9 @@ pub struct Entry {
 pub enum Status {
     New,
     /// May run. An approval by a person is bound to what that person was shown.
-    Approved { fingerprint: Option<String> },
+    Approved {
+        fingerprint: Option<String>,
+    },
     Pending(ConfirmationRequest),
     Running,
     Done(ToolResult),

@@ -43,10 +43,10 @@ pub(crate) async fn execute(
     let cancel = Cancel::new();
     canceller.activate(&cancel);
     let mut ctx = context(core, session, &call, cancel);
-    announce(core, ToolEvent::Started {
-        tool_call_id: call.id.clone(),
-        tool_name: call.name.clone(),
-    })
+    announce(
+        core,
+        ToolEvent::Started { tool_call_id: call.id.clone(), tool_name: call.name.clone() },
+    )
     .await;
     let outcome = run(core, &call, &mut ctx).await;
     announce(core, ToolEvent::Completed { tool_call_id: call.id.clone() }).await;
@@ -130,10 +130,9 @@ async fn run(core: &Core, call: &ToolCall, ctx: &mut ToolCtx) -> Result<Output, 
         return settled(outcome);
     }
     Err(match timed_out {
-        true => ToolError::new(ErrorKind::Timeout {
-            tool: call.name.clone(),
-            elapsed: began.elapsed(),
-        }),
+        true => {
+            ToolError::new(ErrorKind::Timeout { tool: call.name.clone(), elapsed: began.elapsed() })
+        }
         false => ToolError::cancelled(),
     })
 }

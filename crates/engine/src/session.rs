@@ -138,9 +138,8 @@ impl Session {
 
     /// A result that somebody else produced, in parse-only mode.
     pub fn supply(&mut self, call_id: &str, content: String) -> Result<(), SessionError> {
-        let waits = |entry: &&mut Entry| {
-            entry.call.id == call_id && matches!(entry.status, Status::New)
-        };
+        let waits =
+            |entry: &&mut Entry| entry.call.id == call_id && matches!(entry.status, Status::New);
         let entry = self.batch.entries.iter_mut().find(waits);
         let entry = entry.ok_or_else(|| SessionError::NotWaiting(call_id.to_owned()))?;
         entry.status = Status::Done(ToolResult {

@@ -16,6 +16,7 @@ mod reaper;
 mod resolve;
 mod sandbox;
 pub mod state;
+pub mod terminal;
 pub mod text;
 
 pub use commit::{Before, CommitLog, Committed, FileChange, Manifest, NoLog, commit};

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use jm_types::text::truncate::HeadTail;
@@ -76,14 +76,15 @@ pub fn run(
     running.drain(DRAIN, listener);
     // The first process is not reaped yet, so its group number cannot have been given away.
     kill_group(pid);
-    let (stdout, stderr) = running.close(listener);
-    let status = child.wait().map_err(|error| ToolError::failed("command", error.to_string()))?;
+    let status = running.await_exit(&mut child)?;
+    // Whoever still holds a pipe is killed here, so the pipes close.
     reaper::sweep(&before);
-    let ending = ending.unwrap_or_else(|| from_status(status));
+    let (stdout, stderr) = running.close(listener);
+    let ending = ending.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut);
     Ok(Finished { ending, elapsed: began.elapsed(), stdout, stderr })
 }
 
-fn from_status(status: std::process::ExitStatus) -> Ending {
+fn from_status(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exited(code),
         (None, Some(signal)) => Ending::Signalled(signal),
@@ -253,6 +254,14 @@ impl Running {
             self.stdout.pump(listener);
             self.stderr.pump(listener);
         }
+    }
+
+    /// A killed process ends at once, unless the kernel holds it; then nobody waits for it.
+    fn await_exit(&self, child: &mut Child) -> Result<Option<ExitStatus>, ToolError> {
+        let patience = Timespec { tv_sec: 2, tv_nsec: 0 };
+        let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
+        poll(&mut fds, Some(&patience)).unwrap_or_default();
+        child.try_wait().map_err(|error| ToolError::failed("command", error.to_string()))
     }
 
     fn close(mut self, listener: &mut dyn Listener) -> (HeadTail, HeadTail) {

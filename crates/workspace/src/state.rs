@@ -98,3 +98,11 @@ fn private(path: &Path, flags: OFlags) -> Result<File> {
         .custom_flags(flags.bits().cast_signed())
         .open(path)
 }
+
+/// A name nobody has used before: sortable by time, unique by chance.
+pub fn fresh_id() -> Result<String> {
+    let mut noise = [0_u8; 4];
+    rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
+    let now = crate::file::now_epoch_ms();
+    Ok(format!("{now:011x}{:08x}", u32::from_ne_bytes(noise)))
+}

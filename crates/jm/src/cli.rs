@@ -1,0 +1,137 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const AFTER_HELP: &str = "\
+Examples:
+  jm call read_file '{\"path\":\"README.md\"}'
+  jm call apply_patch --preview - < patch.json
+  jm call run_command '{\"command\":\"make\"}' --allow run_command
+  jm exec --approve auto < conversation.md
+  jm tools apply_patch
+
+Exit codes: 0 the tool ran, 1 the tool said no, 2 the command line is wrong,
+3 denied or a person is needed, 130 interrupted.
+
+Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
+project, then JM_* variables, then flags. `jm config` shows what is in force and why.";
+
+/// A coding agent whose every tool call is validated, approved, confined and undoable.
+#[derive(Debug, Parser)]
+#[command(name = "jm", version, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Directory the tools work in (repeatable; the first is the working directory) [default: .]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+    /// Dialect of tools
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) toolset: Option<String>,
+    /// Loop limits: careful or standard
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// What happens to calls that no list names
+    #[arg(long, global = true, value_name = "MODE")]
+    pub(crate) approve: Option<Approve>,
+    /// Answer every prompt with yes; denied tools and paths stay denied
+    #[arg(long, global = true)]
+    pub(crate) yes: bool,
+    /// Allow a tool (repeatable); lifts the default denial of run_command
+    #[arg(long, global = true, value_name = "TOOL")]
+    pub(crate) allow: Vec<String>,
+    /// Deny a tool (repeatable); a denial always wins
+    #[arg(long, global = true, value_name = "TOOL")]
+    pub(crate) deny: Vec<String>,
+    /// Keep what was read under this name, for later calls
+    #[arg(long, global = true, value_name = "ID", env = "JM_SESSION")]
+    pub(crate) session: Option<String>,
+    /// Write calls, verdicts and results as JSON lines to standard error
+    #[arg(long, global = true)]
+    pub(crate) debug: bool,
+    /// Read this file instead of the user's configuration
+    #[arg(long, global = true, value_name = "FILE", env = "JM_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Approve {
+    Auto,
+    Prompt,
+    Deny,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make one tool call, without a model
+    Call(Call),
+    /// Run the tool calls found on standard input, without a model
+    Exec(Exec),
+    /// List the tools, or show one with its schema
+    Tools(Tools),
+    /// Show the configuration in force and where each value comes from
+    Config(Config),
+    /// Let this project's own configuration loosen the policy
+    Trust(Trust),
+    /// Print a completion script
+    Completions { shell: Shell },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// Name of the tool
+    pub(crate) tool: String,
+    /// Arguments as a JSON object; `-` reads them from standard input
+    #[arg(default_value = "{}")]
+    pub(crate) args: String,
+    /// Print one JSON object with verdict, content and more
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say what would happen, with the diff, and do nothing
+    #[arg(long)]
+    pub(crate) preview: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    /// One JSON call, or one batch, on each line; one JSON answer for each
+    #[arg(long)]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    pub(crate) name: Option<String>,
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Describe every key instead
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) reference: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Take the trust back
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// Only say whether the project is trusted
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) show: bool,
+}

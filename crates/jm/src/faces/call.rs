@@ -1,0 +1,112 @@
+//! `jm call`: one tool call, no model.
+
+use std::io::Read;
+
+use anyhow::{Context, Result};
+use jm_engine::{Inspection, Session};
+use jm_types::text::sanitize;
+use jm_types::{ToolCall, Verdict};
+use serde_json::json;
+
+use super::answer::{Answer, Outcome};
+use super::drive::{Driver, End, block_on};
+use super::prompt::risk_word;
+use super::{exit, print};
+use crate::cli::{Call, Common};
+use crate::sessions;
+
+/// Arguments from standard input beyond this are refused by every limit anyway.
+const MOST_INPUT: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
+    let arguments = match call.args.as_str() {
+        "-" => from_stdin()?,
+        text => text.to_owned(),
+    };
+    let tool_call = ToolCall { id: "call_1".to_owned(), name: call.tool.clone(), arguments };
+    block_on(async {
+        let mut driver = Driver::new(common)?;
+        let mut kept = sessions::open(common.session.as_deref())?;
+        if call.preview {
+            return preview(&driver, &kept.session, tool_call, call.json).await;
+        }
+        let end = driver.answer(&mut kept.session, vec![tool_call]).await?;
+        kept.save()?;
+        report(&kept.session, end, call.json)
+    })
+}
+
+fn from_stdin() -> Result<String> {
+    let mut text = String::new();
+    std::io::stdin()
+        .take(MOST_INPUT)
+        .read_to_string(&mut text)
+        .context("arguments from standard input")?;
+    Ok(text)
+}
+
+fn report(session: &Session, end: End, as_json: bool) -> Result<u8> {
+    let entry = session.batch().entries.first().context("the call left no trace")?;
+    if end == End::Parked {
+        print::note(&format!("tools mode is parse_only: {} was not run", entry.call.name));
+        return Ok(exit::DENIED);
+    }
+    let answer = Answer::of(entry).context("the call has no result")?;
+    if as_json {
+        print::json(&answer)?;
+    } else {
+        print::result(answer.content, answer.display)?;
+    }
+    match end {
+        End::Interrupted => Ok(exit::INTERRUPTED),
+        End::Answered | End::Parked => Ok(answer.verdict.exit_code()),
+    }
+}
+
+async fn preview(driver: &Driver, session: &Session, call: ToolCall, as_json: bool) -> Result<u8> {
+    let name = call.name.clone();
+    let seen = driver.engine.inspect(session, call).await;
+    let outcome = foresee(&seen);
+    if as_json {
+        let error = seen.error.as_ref().map(ToString::to_string);
+        let hints = seen.error.as_ref().map(|error| &error.hints);
+        print::json(&json!({
+            "name": name, "verdict": outcome, "kind": seen.error.as_ref().map(|e| e.name()),
+            "summary": seen.summary, "risk": seen.risk, "rule": seen.rule,
+            "warnings": seen.warnings, "preview": seen.preview, "error": error, "hints": hints,
+        }))?;
+    } else {
+        print::text(&in_words(&seen))?;
+    }
+    Ok(outcome.map_or(exit::RAN, Outcome::exit_code))
+}
+
+/// What would be said of the call; nothing when it would simply run.
+fn foresee(seen: &Inspection) -> Option<Outcome> {
+    match (&seen.error, seen.verdict) {
+        (Some(error), _) => Some(Outcome::of_kind(error.name())),
+        (None, Verdict::Ask) => Some(Outcome::NeedsApproval),
+        (None, Verdict::Allow | Verdict::Deny) => None,
+    }
+}
+
+fn in_words(seen: &Inspection) -> String {
+    let verdict = match (&seen.error, seen.verdict) {
+        (Some(error), _) => format!("would be refused: {error}"),
+        (None, Verdict::Ask) => format!("would ask: {}", seen.rule),
+        (None, Verdict::Allow | Verdict::Deny) => format!("would run: {}", seen.rule),
+    };
+    let mut text = String::new();
+    if let Some(risk) = seen.risk {
+        text.push_str(&format!("{} [{}]\n", seen.summary, risk_word(risk)));
+    }
+    text.push_str(&format!("{verdict}\n"));
+    let hints = seen.error.iter().flat_map(|error| &error.hints);
+    hints.for_each(|hint| text.push_str(&format!("hint: {hint}\n")));
+    seen.warnings.iter().for_each(|warning| text.push_str(&format!("! {warning}\n")));
+    text.push_str(seen.preview.as_deref().unwrap_or_default());
+    if let Some(output) = seen.error.as_ref().and_then(|error| error.output.as_deref()) {
+        text.push_str(&format!("\n{output}"));
+    }
+    sanitize(&text)
+}

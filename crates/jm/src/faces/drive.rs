@@ -1,0 +1,115 @@
+//! The loop that every face without a model shares: run, ask, run again, until all is answered.
+
+use std::io::IsTerminal;
+
+use anyhow::Result;
+use jm_engine::{Canceller, Engine, Pause, Session};
+use jm_types::{ToolCall, ToolEvent};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+
+use super::answer::Answer;
+use super::print;
+use super::prompt::Approver;
+use crate::cli::Common;
+use crate::wire;
+
+/// An engine ready to be driven, with somebody to ask.
+pub(crate) struct Driver {
+    pub(crate) engine: Engine,
+    approver: Approver,
+    debug: bool,
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Answered,
+    /// Results must come from elsewhere (tools mode parse_only).
+    Parked,
+    Interrupted,
+}
+
+pub(crate) fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().map_err(Into::into)
+}
+
+/// Runs a face to its end. A disk that hangs may still hold a thread; nobody waits for it.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_background();
+    outcome
+}
+
+impl Driver {
+    /// Must be called inside the runtime: it starts listening for events and signals.
+    pub(crate) fn new(common: &Common) -> Result<Self> {
+        let wired = wire::wire(common)?;
+        print::warnings(&wired.warnings);
+        tokio::spawn(show_events(wired.events, common.debug));
+        tokio::spawn(cancel_on_signals(wired.engine.canceller()));
+        let approver = Approver::new(common.yes);
+        Ok(Self { engine: wired.engine, approver, debug: common.debug })
+    }
+
+    pub(crate) async fn answer(
+        &mut self,
+        session: &mut Session,
+        calls: Vec<ToolCall>,
+    ) -> Result<End> {
+        if self.debug {
+            calls.iter().for_each(|call| print::debug(&json!({"debug": "call", "call": call})));
+        }
+        session.begin_turn();
+        session.submit(calls)?;
+        let end = loop {
+            match self.engine.run(session).await {
+                Pause::Finished => break End::Answered,
+                Pause::Cancelled => break End::Interrupted,
+                Pause::NeedsResults => break End::Parked,
+                Pause::NeedsApproval => self.approver.decide(session)?,
+            }
+        };
+        if self.debug {
+            for answer in session.batch().entries.iter().filter_map(Answer::of) {
+                print::debug(&json!({"debug": "result", "result": answer}));
+            }
+        }
+        Ok(end)
+    }
+}
+
+/// In a terminal, output is seen as it comes.
+async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool) {
+    use std::io::Write;
+    let live = std::io::stderr().is_terminal();
+    while let Some(event) = events.recv().await {
+        match &event {
+            _ if debug => print::debug(&event),
+            ToolEvent::StdoutChunk { chunk, .. } | ToolEvent::StderrChunk { chunk, .. } if live => {
+                let mut screen = std::io::stderr().lock();
+                screen.write_all(chunk.as_bytes()).unwrap_or_default();
+            }
+            ToolEvent::StdoutChunk { .. }
+            | ToolEvent::StderrChunk { .. }
+            | ToolEvent::Started { .. }
+            | ToolEvent::Completed { .. } => {}
+        }
+    }
+}
+
+/// The first signal stops the call in an orderly way.
+async fn cancel_on_signals(canceller: Canceller) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let listen = |kind| Some((signal(kind).ok()?, canceller.clone()));
+    for (mut signals, canceller) in kinds.into_iter().filter_map(listen) {
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                canceller.cancel();
+            }
+        });
+    }
+}

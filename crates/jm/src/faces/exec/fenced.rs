@@ -1,0 +1,173 @@
+//! Fenced blocks in any text: a `tool-call` block is answered with a `tool-result` block
+//! (FJ-PROTO-01, FJ-PROTO-02). All other text is passed over.
+
+use anyhow::Result;
+use jm_types::{ToolCall, json};
+use serde_json::{Map, Value, json};
+
+use super::input::{Line, Lines};
+use super::{Answer, End, Outcome, Work, print};
+
+const OPENING: &str = "tool-call";
+
+pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
+    let mut reader = Reader::default();
+    while let Some(line) = lines.next().await {
+        let block = match line {
+            Line::Text(text) => reader.feed(&text),
+            Line::Bad(why) => reader.spoil(why),
+        };
+        if let Some(block) = block {
+            answer(work, block).await?;
+        }
+    }
+    match reader.unfinished() {
+        Some(block) => answer(work, block).await,
+        None => Ok(()),
+    }
+}
+
+/// The text of one block, or why it is none.
+type Block = Result<String, String>;
+
+async fn answer(work: &mut Work, block: Block) -> Result<()> {
+    match block.and_then(|text| parse(&text)) {
+        Err(why) => {
+            work.note_failure();
+            print_block(&refusal(&Value::Null, &Value::Null, "validation-error", &why, None))
+        }
+        Ok(call) => match work.answer(vec![call]).await? {
+            End::Parked => {
+                work.parked();
+                Ok(())
+            }
+            End::Answered | End::Interrupted => {
+                work.answers().iter().try_for_each(|answer| print_block(&block_of(answer)))
+            }
+        },
+    }
+}
+
+fn parse(text: &str) -> Result<ToolCall, String> {
+    let value =
+        json::parse_strictly(text).map_err(|why| format!("the block is not JSON: {why}"))?;
+    let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let id = text_of("id").ok_or("a tool-call block needs an `id`")?;
+    let name = text_of("name").ok_or("a tool-call block needs a `name`")?;
+    let args = match value.get("args") {
+        None => Value::Object(Map::new()),
+        Some(args) => args.clone(),
+    };
+    if let Some(key) = value.get("meta").and_then(Value::as_object).and_then(|m| m.keys().next()) {
+        return Err(format!("`meta.{key}` is not supported by this toolset; leave `meta` out"));
+    }
+    Ok(ToolCall::new(id, name, &args))
+}
+
+fn block_of(answer: &Answer<'_>) -> Value {
+    match answer.verdict {
+        Outcome::Ran => {
+            json!({"id": answer.id, "name": answer.name, "ok": true, "result": answer.content})
+        }
+        Outcome::Failed | Outcome::Denied | Outcome::NeedsApproval => {
+            let kind = answer.kind.unwrap_or_default();
+            let details = Some(json!({"kind": kind}));
+            refusal(&json!(answer.id), &json!(answer.name), type_of(kind), answer.content, details)
+        }
+    }
+}
+
+/// Forj's three types of error.
+fn type_of(kind: &str) -> &'static str {
+    match kind {
+        "timeout" | "execution_failed" | "cancelled" | "panicked" => "process-error",
+        "not_found" | "io_error" | "stale_file" | "patch_failed" => "file-error",
+        _ => "validation-error",
+    }
+}
+
+fn refusal(id: &Value, name: &Value, kind: &str, message: &str, details: Option<Value>) -> Value {
+    let (message, recovery) = split_hints(message);
+    json!({
+        "id": id, "name": name, "ok": false,
+        "error": {"type": kind, "message": message, "details": details, "recovery": recovery},
+    })
+}
+
+/// Hints are lines of the message for a model; here they have a place of their own. What follows
+/// a blank line is the tool's own output, and stays as it is.
+fn split_hints(content: &str) -> (String, Vec<String>) {
+    let (message, output) = match content.split_once("\n\n") {
+        Some((message, output)) => (message, Some(output)),
+        None => (content, None),
+    };
+    let (hints, lines): (Vec<&str>, Vec<&str>) =
+        message.lines().partition(|line| line.starts_with("hint: "));
+    let hints = hints.iter().map(|hint| hint.trim_start_matches("hint: ").to_owned()).collect();
+    let message = [Some(lines.join("\n")), output.map(str::to_owned)];
+    (message.into_iter().flatten().collect::<Vec<_>>().join("\n\n"), hints)
+}
+
+fn print_block(value: &Value) -> Result<()> {
+    let text = print::harmless_json(value)?;
+    // A fence longer than any run of backquotes inside cannot be closed from within.
+    let fence = "`".repeat(longest_run(&text).max(2) + 1);
+    print::line(&format!("{fence}tool-result\n{text}\n{fence}\n"))
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// Finds blocks line by line.
+#[derive(Default)]
+struct Reader {
+    /// The fence that closes the open block, and the block's lines if it is a call.
+    open: Option<(String, Option<Vec<String>>)>,
+    spoilt: Option<String>,
+}
+
+impl Reader {
+    fn feed(&mut self, line: &str) -> Option<Block> {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let trimmed = line.trim_start();
+        match &mut self.open {
+            None => {
+                let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
+                if ticks >= 3 {
+                    let is_call = trimmed[ticks..].trim() == OPENING;
+                    self.open = Some(("`".repeat(ticks), is_call.then(Vec::new)));
+                }
+                None
+            }
+            Some((fence, body)) => {
+                let closes =
+                    trimmed.starts_with(&**fence) && trimmed.trim().chars().all(|c| c == '`');
+                if !closes {
+                    if let Some(lines) = body {
+                        lines.push(line.to_owned());
+                    }
+                    return None;
+                }
+                let body = body.take();
+                self.open = None;
+                body.map(|lines| self.spoilt.take().map_or_else(|| Ok(lines.join("\n")), Err))
+            }
+        }
+    }
+
+    fn spoil(&mut self, why: String) -> Option<Block> {
+        if matches!(self.open, Some((_, Some(_)))) {
+            self.spoilt = Some(why);
+        }
+        None
+    }
+
+    /// A call whose fence never closed is not run.
+    fn unfinished(self) -> Option<Block> {
+        match self.open {
+            Some((_, Some(_))) => Some(Err("the tool-call block has no closing fence".to_owned())),
+            Some((_, None)) | None => None,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The faces: loops around `Pause`, and the only code that prints.
+
+pub(crate) mod answer;
+pub(crate) mod call;
+pub(crate) mod drive;
+pub(crate) mod exec;
+pub(crate) mod housekeeping;
+pub(crate) mod print;
+pub(crate) mod prompt;
+
+/// What the process says with its exit code.
+pub(crate) mod exit {
+    pub(crate) const RAN: u8 = 0;
+    pub(crate) const FAILED: u8 = 1;
+    pub(crate) const USAGE: u8 = 2;
+    pub(crate) const DENIED: u8 = 3;
+    pub(crate) const INTERRUPTED: u8 = 130;
+}

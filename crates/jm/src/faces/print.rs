@@ -1,0 +1,90 @@
+//! Printing.
+//!
+//! Law: what reaches a terminal is harmless. JSON stays JSON: what a terminal might act on is
+//! written as an escape.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Result;
+use jm_types::text::{is_terminal_safe, one_line, sanitize};
+use serde::Serialize;
+
+/// A result: exact for programs, harmless for a terminal.
+pub(crate) fn result(content: &str, display: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let text = if out.is_terminal() { display } else { content };
+    out.write_all(text.as_bytes())?;
+    if out.is_terminal() && !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush().map_err(Into::into)
+}
+
+pub(crate) fn line(text: &str) -> Result<()> {
+    writeln!(std::io::stdout().lock(), "{text}").map_err(Into::into)
+}
+
+pub(crate) fn text(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush().map_err(Into::into)
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", harmless_json(value)?)?;
+    out.flush().map_err(Into::into)
+}
+
+/// For `--debug`: one object a line, on standard error.
+pub(crate) fn debug(value: &impl Serialize) {
+    if let Ok(text) = harmless_json(value) {
+        note(&text);
+    }
+}
+
+/// A line for the person. Standard error that cannot be written has nobody to be told.
+pub(crate) fn note(text: &str) {
+    writeln!(std::io::stderr().lock(), "{}", sanitize(text)).unwrap_or_default();
+}
+
+pub(crate) fn error(error: &anyhow::Error) {
+    note(&format!("jm: {error:#}"));
+}
+
+pub(crate) fn warnings(warnings: &[String]) {
+    warnings.iter().for_each(|warning| note(&format!("jm: warning: {}", one_line(warning))));
+}
+
+/// In JSON text everything outside ASCII is inside a string, so escaping it keeps the meaning.
+pub(crate) fn harmless_json(value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string(value)?;
+    if is_terminal_safe(&text) && !text.contains('\u{7f}') {
+        return Ok(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut units = [0; 2];
+    for c in text.chars() {
+        if is_terminal_safe(c.encode_utf8(&mut [0; 4])) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut units) {
+            out.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_for_a_terminal_means_the_same() {
+        let nasty = "a\u{1b}[31m\u{9b}2J\u{202e}\u{7f}é\u{e0041}";
+        let text = harmless_json(&nasty).unwrap();
+        assert!(is_terminal_safe(&text), "{text:?}");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), nasty);
+    }
+}

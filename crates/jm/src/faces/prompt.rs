@@ -1,0 +1,148 @@
+//! Asking the person.
+//!
+//! Law: what is shown is what will run. A question nobody can answer is never waited for.
+
+use std::io::Write;
+
+use anyhow::Result;
+use jm_engine::{ApprovalDecision, ConfirmationRequest, Session};
+use jm_types::text::{one_line, sanitize};
+use jm_types::{ErrorKind, RiskLevel, ToolError};
+use jm_workspace::terminal::Terminal;
+
+/// Who answers prompts.
+#[derive(Debug)]
+pub(crate) enum Approver {
+    /// `--yes`
+    Always,
+    Person(Terminal),
+    /// Headless: every question is answered with an error that says so.
+    Nobody,
+}
+
+impl Approver {
+    pub(crate) fn new(yes: bool) -> Self {
+        match (yes, Terminal::open()) {
+            (true, _) => Approver::Always,
+            (false, Some(terminal)) => Approver::Person(terminal),
+            (false, None) => Approver::Nobody,
+        }
+    }
+
+    pub(crate) fn decide(&mut self, session: &mut Session) -> Result<()> {
+        let decision = match self {
+            Approver::Always => ApprovalDecision::ApproveAll,
+            Approver::Person(terminal) => ask(terminal, session)?,
+            Approver::Nobody => {
+                session.refuse_pending(nobody);
+                return Ok(());
+            }
+        };
+        session.decide(&decision).map_err(Into::into)
+    }
+}
+
+fn nobody(summary: &str) -> ToolError {
+    ToolError::new(ErrorKind::NeedsPerson { summary: summary.to_owned() }).hint(
+        "a person can allow it: run in a terminal, or with --yes, --approve auto or --allow TOOL",
+    )
+}
+
+fn ask(terminal: &mut Terminal, session: &Session) -> Result<ApprovalDecision> {
+    let requests: Vec<ConfirmationRequest> = session.batch().pending().cloned().collect();
+    let mut screen = std::io::stderr().lock();
+    for (index, request) in requests.iter().enumerate() {
+        write!(screen, "{}", describe(request, index + 1, requests.len()))?;
+    }
+    loop {
+        write!(screen, "{}", question(requests.len()))?;
+        screen.flush()?;
+        let Some(answer) = terminal.answer()? else { return Ok(ApprovalDecision::DenyAll) };
+        match parse(&answer, &requests) {
+            Some(decision) => return Ok(decision),
+            None => writeln!(screen, "`{}` is not an answer.", one_line(&answer))?,
+        }
+    }
+}
+
+fn question(count: usize) -> &'static str {
+    match count {
+        1 => "Run it? [y/n] ",
+        _ => "Run them? [y = all, n = none, or numbers such as 1,3] ",
+    }
+}
+
+fn parse(answer: &str, requests: &[ConfirmationRequest]) -> Option<ApprovalDecision> {
+    match answer.to_lowercase().as_str() {
+        "y" | "yes" => return Some(ApprovalDecision::ApproveAll),
+        "n" | "no" => return Some(ApprovalDecision::DenyAll),
+        _ => {}
+    }
+    let chosen = answer.split([',', ' ']).filter(|part| !part.is_empty()).map(|part| {
+        let number: usize = part.parse().ok()?;
+        requests.get(number.checked_sub(1)?).map(|request| request.tool_call_id.clone())
+    });
+    let ids: Option<Vec<String>> = chosen.collect();
+    ids.filter(|ids| !ids.is_empty()).map(ApprovalDecision::ApproveSelected)
+}
+
+pub(crate) fn risk_word(risk: RiskLevel) -> &'static str {
+    match risk {
+        RiskLevel::Low => "low risk",
+        RiskLevel::Medium => "medium risk",
+        RiskLevel::High => "HIGH RISK",
+    }
+}
+
+fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> String {
+    let place = if count > 1 { format!("{number}. ") } else { String::new() };
+    let mut text = format!("\n{place}[{}] {}\n", risk_word(request.risk_level), request.summary);
+    if request.is_cut {
+        text.push_str("   (cut: see the whole with `jm call --preview`)\n");
+    }
+    for warning in &request.warnings {
+        text.push_str(&format!("   ! {}\n", one_line(warning)));
+    }
+    text.push_str(&format!("   asked because: {}\n", request.rule));
+    if let Some(preview) = &request.preview {
+        text.push_str(&sanitize(preview));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_answer_counts() {
+        let request = |id: &str| ConfirmationRequest {
+            tool_call_id: id.into(),
+            tool_name: "t".into(),
+            summary: "s".into(),
+            is_cut: false,
+            risk_level: RiskLevel::Medium,
+            rule: "r".into(),
+            warnings: vec![],
+            preview: None,
+            fingerprint: "f".into(),
+        };
+        let requests = [request("a"), request("b")];
+        let selected = |ids: &[&str]| {
+            Some(ApprovalDecision::ApproveSelected(ids.iter().map(|id| (*id).into()).collect()))
+        };
+        let cases = [
+            ("y", Some(ApprovalDecision::ApproveAll)),
+            ("NO", Some(ApprovalDecision::DenyAll)),
+            ("1", selected(&["a"])),
+            ("1, 2", selected(&["a", "b"])),
+            ("", None),
+            ("yy", None),
+            ("3", None),
+            ("0", None),
+        ];
+        for (answer, expected) in cases {
+            assert_eq!(parse(answer, &requests), expected, "{answer:?}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Where our own files are.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use jm_workspace::state::StateDir;
+
+const NAME: &str = "journeyman";
+
+pub(crate) fn user_config() -> Option<PathBuf> {
+    base("XDG_CONFIG_HOME", ".config").map(|base| base.join(NAME).join("config.toml"))
+}
+
+pub(crate) fn state() -> Result<StateDir> {
+    let path = state_path()?;
+    StateDir::open(&path).with_context(|| format!("state directory {}", path.display()))
+}
+
+pub(crate) fn state_path() -> Result<PathBuf> {
+    if let Some(path) = variable("JM_STATE_DIR") {
+        return Ok(path);
+    }
+    let base = base("XDG_STATE_HOME", ".local/state");
+    let base = base.context("neither JM_STATE_DIR nor HOME is set: where shall state be kept?")?;
+    Ok(base.join(NAME))
+}
+
+fn base(name: &str, below_home: &str) -> Option<PathBuf> {
+    variable(name).or_else(|| variable("HOME").map(|home| home.join(below_home)))
+}
+
+/// Relative values are ignored, as the XDG specification asks.
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}

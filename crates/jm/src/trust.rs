@@ -1,0 +1,51 @@
+//! Which projects may loosen the policy with their own configuration.
+//!
+//! Law: trust is bound to the project's real path and to the very bytes of its configuration. A
+//! change of those asks again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use jm_engine::config;
+use jm_workspace::Digest;
+
+use crate::locations;
+
+const FILE: &str = "trust.json";
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+type Trusted = BTreeMap<PathBuf, String>;
+
+pub(crate) fn level(project: &Path, text: &str) -> config::Trust {
+    let known = read().ok().and_then(|trusted| trusted.get(project).cloned());
+    match known {
+        Some(digest) if digest == Digest::of(text.as_bytes()).to_string() => config::Trust::Trusted,
+        Some(_) | None => config::Trust::Untrusted,
+    }
+}
+
+pub(crate) fn grant(project: &Path, text: &str) -> Result<()> {
+    let mut trusted = read()?;
+    trusted.insert(project.to_owned(), Digest::of(text.as_bytes()).to_string());
+    write(&trusted)
+}
+
+pub(crate) fn revoke(project: &Path) -> Result<bool> {
+    let mut trusted = read()?;
+    let was = trusted.remove(project).is_some();
+    write(&trusted)?;
+    Ok(was)
+}
+
+fn read() -> Result<Trusted> {
+    match locations::state()?.read(FILE, MOST_BYTES)? {
+        None => Ok(Trusted::new()),
+        Some(text) => serde_json::from_str(&text).context("trust.json is damaged; move it away"),
+    }
+}
+
+fn write(trusted: &Trusted) -> Result<()> {
+    let text = serde_json::to_vec_pretty(trusted)?;
+    locations::state()?.write(FILE, &text).context("the trust could not be recorded")
+}

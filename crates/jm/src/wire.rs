@@ -1,0 +1,216 @@
+//! The one place where the parts are put together: from flags and files to an engine.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use jm_engine::config::{self, Config, Layer, Loaded, Source, Toolset};
+use jm_engine::engine::Core;
+use jm_engine::{Engine, Policy};
+use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::{ToolRegistry, Workspace};
+use jm_types::{Limits, ToolDefinition, ToolEvent};
+use jm_workspace::state::read_text;
+use jm_workspace::{EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
+use tokio::sync::mpsc;
+
+use crate::cli::{Approve, Common};
+use crate::{locations, trust};
+
+/// A configuration file larger than this is not one.
+const MOST_CONFIG_BYTES: u64 = 1024 * 1024;
+/// Events that wait for a face; past this, tools wait.
+const EVENT_BUFFER: usize = 256;
+
+/// A project's own configuration, where it has one.
+pub(crate) struct ProjectConfig {
+    pub(crate) project: PathBuf,
+    pub(crate) file: PathBuf,
+    pub(crate) text: String,
+}
+
+pub(crate) fn project_config(common: &Common) -> Result<Option<ProjectConfig>> {
+    let root = common.root.first().map_or(Path::new("."), PathBuf::as_path);
+    let project = std::path::absolute(root)?;
+    let project =
+        Sandbox::new(&SandboxSettings::rooted_at(&project))?.working_root().path().to_owned();
+    let file = project.join(".journeyman/config.toml");
+    let text = read_config(&file)?;
+    Ok(text.map(|text| ProjectConfig { project, file, text }))
+}
+
+fn read_config(path: &Path) -> Result<Option<String>> {
+    read_text(path, MOST_CONFIG_BYTES).with_context(|| format!("configuration {}", path.display()))
+}
+
+/// All layers, judged.
+pub(crate) fn load(common: &Common) -> Result<Loaded> {
+    let mut layers = Vec::new();
+    if let Some(path) = common.config.clone().or_else(locations::user_config) {
+        match read_config(&path)? {
+            Some(text) => layers.push(Layer { source: Source::User(path), text }),
+            None if common.config.is_some() => {
+                bail!("configuration {}: no such file", path.display())
+            }
+            None => {}
+        }
+    }
+    let mut level = config::Trust::Untrusted;
+    if let Some(own) = project_config(common)? {
+        level = trust::level(&own.project, &own.text);
+        layers.push(Layer { source: Source::Project(own.file), text: own.text });
+    }
+    layers.push(Layer { source: Source::Flag, text: flags(common)? });
+    let mut loaded = config::load(&layers, &variables(), level).map_err(|errors| {
+        let lines = errors.iter().map(|error| match &error.hint {
+            Some(hint) => format!("{error}\n  hint: {hint}"),
+            None => error.to_string(),
+        });
+        anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
+    })?;
+    common.deny.iter().for_each(|tool| loaded.deny(tool));
+    for tool in &common.allow {
+        loaded
+            .allow(tool)
+            .map_err(|denied| anyhow::anyhow!("{denied}\n  hint: {}", denied.hint()))?;
+    }
+    Ok(loaded)
+}
+
+fn variables() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// The flags as the topmost layer, so that they are checked like everything else.
+fn flags(common: &Common) -> Result<String> {
+    let quoted = |text: &str| serde_json::to_string(text);
+    let mut lines = Vec::new();
+    if let Some(toolset) = &common.toolset {
+        lines.push(format!("toolset = {}", quoted(toolset)?));
+    }
+    if let Some(profile) = &common.profile {
+        lines.push(format!("profile = {}", quoted(profile)?));
+    }
+    if let Some(mode) = common.approve {
+        let word = match mode {
+            Approve::Auto => "auto",
+            Approve::Prompt => "prompt",
+            Approve::Deny => "deny",
+        };
+        lines.push(format!("tools.approval.mode = \"{word}\""));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Everything a face needs to make calls.
+pub(crate) struct Wired {
+    pub(crate) engine: Engine,
+    pub(crate) events: mpsc::Receiver<ToolEvent>,
+    pub(crate) warnings: Vec<String>,
+}
+
+pub(crate) fn wire(common: &Common) -> Result<Wired> {
+    let loaded = load(common)?;
+    let config = &loaded.config;
+    let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
+        .context("the workspace cannot be opened")?;
+    let environment = EnvSanitizer::new(&config.tools.environment.denylist);
+    let workspace = Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(environment) };
+    let (sender, events) = mpsc::channel(EVENT_BUFFER);
+    let engine = Engine::new(Core {
+        registry: registry(config)?,
+        workspace,
+        policy: policy(config),
+        limits: limits(&loaded),
+        mode: config.tools.mode,
+        default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
+        manual: manual(config),
+        estimate: None,
+        events: sender,
+    });
+    Ok(Wired { engine, events, warnings: loaded.warnings.clone() })
+}
+
+fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {
+    let sandbox = &config.tools.sandbox;
+    let configured = sandbox.allowed_roots.iter().map(PathBuf::from).collect();
+    let allowed_roots = if common.root.is_empty() { configured } else { common.root.clone() };
+    let policy = match sandbox.allow_absolute {
+        true => PathPolicy::FORGE.allow_absolute(),
+        false => PathPolicy::FORGE,
+    };
+    let own = [
+        locations::user_config().and_then(|file| Some(file.parent()?.to_owned())),
+        locations::state_path().ok(),
+        common.config.clone(),
+    ];
+    Ok(SandboxSettings {
+        allowed_roots,
+        denied_patterns: sandbox.denied_patterns.clone(),
+        include_default_denies: sandbox.include_default_denies,
+        policy,
+        never_write: own
+            .into_iter()
+            .flatten()
+            .filter_map(|path| std::path::absolute(path).ok())
+            .collect(),
+    })
+}
+
+pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
+    let timeouts = Timeouts {
+        file_operations: Duration::from_secs(config.tools.timeouts.file_operations_seconds),
+        shell_commands: Duration::from_secs(config.tools.timeouts.shell_commands_seconds),
+    };
+    let tools = match config.toolset {
+        Toolset::Forge => forge::tools(&timeouts)?,
+    };
+    Ok(ToolRegistry::new(tools)?)
+}
+
+fn policy(config: &Config) -> Policy {
+    let approval = &config.tools.approval;
+    Policy {
+        enabled: approval.enabled,
+        mode: approval.mode,
+        allowlist: approval.allowlist.iter().cloned().collect(),
+        denylist: approval.denylist.iter().cloned().collect(),
+        prompt_side_effects: approval.prompt_side_effects,
+    }
+}
+
+fn limits(loaded: &Loaded) -> Limits {
+    let tools = &loaded.config.tools;
+    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    // A listing's numbers are caps only where somebody wrote them down.
+    let written = |key: &str, number: u64| {
+        let origins = loaded.provenance.get(key)?;
+        let by_somebody = origins.iter().any(|origin| origin.source != Source::Default);
+        by_somebody.then(|| size(number))
+    };
+    let list = &tools.list_directory;
+    Limits {
+        calls_per_batch: size(tools.max_tool_calls_per_batch),
+        iterations_per_turn: size(tools.max_tool_iterations_per_user_turn),
+        args_bytes: size(tools.max_tool_args_bytes),
+        patch_bytes: size(tools.apply_patch.max_patch_bytes),
+        read_scan_bytes: tools.read_file.max_scan_bytes,
+        read_bytes: tools.read_file.max_file_read_bytes,
+        output_bytes: size(tools.output.max_bytes),
+        list_entries: written("tools.list_directory.max_entries", list.max_entries),
+        list_depth: written("tools.list_directory.max_depth", list.max_depth),
+        ..Limits::default()
+    }
+}
+
+fn manual(config: &Config) -> Vec<ToolDefinition> {
+    let definition = |definition: &config::Definition| ToolDefinition {
+        name: definition.name.clone(),
+        description: definition.description.clone(),
+        parameters: serde_json::Value::Object(definition.parameters.clone()),
+    };
+    config.tools.definitions.iter().map(definition).collect()
+}

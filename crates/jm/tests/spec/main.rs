@@ -1,0 +1,58 @@
+//! Runs the Markdown specifications beside this file: prose with files, calls and replies.
+//!
+//! Every `##` section is one case with a fresh workspace. `JM_SPEC=words` runs only the sections
+//! whose file or title contains the words. The forms of blocks are described in README.md here.
+
+mod blocks;
+mod world;
+
+use std::path::{Path, PathBuf};
+
+use blocks::{Section, parse};
+use world::World;
+
+#[test]
+fn every_section_holds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spec");
+    let wanted = std::env::var("JM_SPEC").unwrap_or_default();
+    let mut ran = 0;
+    let mut failures = Vec::new();
+    for file in markdown_files(&folder) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.strip_prefix(&folder).unwrap().display().to_string();
+        for section in parse(&text).unwrap_or_else(|why| panic!("{name}: {why}")) {
+            if !format!("{name} {}", section.title).contains(&wanted) || section.steps.is_empty() {
+                continue;
+            }
+            ran += 1;
+            if let Err(why) = run(&section) {
+                failures.push(format!("{name}: ## {}\n{why}", section.title));
+            }
+        }
+    }
+    assert!(ran > 0, "no section matches {wanted:?}");
+    println!("{ran} sections ran, {} failed", failures.len());
+    assert!(failures.is_empty(), "\n\n{}\n", failures.join("\n\n"));
+}
+
+fn run(section: &Section) -> Result<(), String> {
+    let mut world = World::new();
+    for step in &section.steps {
+        world.take(step).map_err(|why| format!("line {}: {why}", step.line))?;
+    }
+    world.finish()
+}
+
+fn markdown_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(markdown_files(&path));
+        } else if path.extension().is_some_and(|end| end == "md") && !path.ends_with("README.md") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}

@@ -1,0 +1,279 @@
+//! A workspace, a `jm exec` process in it, and the steps that a section takes there.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::blocks::{Step, matches, unescape};
+
+pub(crate) struct World {
+    _scratch: tempfile::TempDir,
+    workspace: PathBuf,
+    outside: PathBuf,
+    home: PathBuf,
+    flags: Vec<String>,
+    program: Option<Program>,
+    answer: Option<Value>,
+}
+
+struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(scratch.path()).unwrap();
+        let (workspace, outside, home) = (base.join("w"), base.join("x"), base.join("home"));
+        for folder in [&workspace, &outside, &home] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::fs::write(outside.join("secret"), "canary\n").unwrap();
+        let flags = vec!["--approve".to_owned(), "auto".to_owned()];
+        Self { _scratch: scratch, workspace, outside, home, flags, program: None, answer: None }
+    }
+
+    pub(crate) fn take(&mut self, step: &Step) -> Result<(), String> {
+        match step.kind.as_str() {
+            "file" => self.write(step, step.body.clone().into_bytes()),
+            "bytes" => self.write(step, unescape(&step.body)?),
+            "sh" => self.shell(step),
+            "config" => self.configure(step),
+            "flags" => {
+                self.flags = step.body.split_whitespace().map(str::to_owned).collect();
+                Ok(())
+            }
+            "call" => self.call(step),
+            "reply" => self.reply(step),
+            "error" => self.error(step),
+            "disk" => self.disk(step, step.body.clone().into_bytes()),
+            "disk-bytes" => self.disk(step, unescape(&step.body)?),
+            "missing" => self.missing(step),
+            "console" => self.console(step),
+            "text" | "json" | "toml" | "markdown" => Ok(()),
+            other => Err(format!("no such kind of block: {other}")),
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), String> {
+        self.no_answer_left()?;
+        let secret = std::fs::read_to_string(self.outside.join("secret")).unwrap_or_default();
+        if secret != "canary\n" {
+            return Err("the file outside the workspace changed".to_owned());
+        }
+        Ok(())
+    }
+
+    fn path(&self, step: &Step) -> Result<PathBuf, String> {
+        let name = step.words.first().ok_or("the block needs a path")?;
+        Ok(self.workspace.join(name))
+    }
+
+    fn write(&mut self, step: &Step, bytes: Vec<u8>) -> Result<(), String> {
+        let path = self.path(step)?;
+        std::fs::create_dir_all(path.parent().ok_or("no parent")?).map_err(|e| e.to_string())?;
+        std::fs::write(path, bytes).map_err(|e| e.to_string())
+    }
+
+    fn configure(&mut self, step: &Step) -> Result<(), String> {
+        let folder = self.home.join(".config/journeyman");
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        std::fs::write(folder.join("config.toml"), &step.body).map_err(|e| e.to_string())
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let jm = PathBuf::from(env!("CARGO_BIN_EXE_jm"));
+        let path = std::env::var("PATH").unwrap_or_default();
+        let folder = jm.parent().map(|p| p.display().to_string()).unwrap_or_default();
+        command
+            .current_dir(&self.workspace)
+            .env_clear()
+            .env("PATH", format!("{folder}:{path}"))
+            .env("HOME", &self.home)
+            .env("W", &self.workspace)
+            .env("X", &self.outside)
+            .env("LC_ALL", "C.UTF-8");
+        command
+    }
+
+    fn shell(&mut self, step: &Step) -> Result<(), String> {
+        let output = self
+            .command("/bin/sh")
+            .args(["-euc", &step.body])
+            .output()
+            .map_err(|e| e.to_string())?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("sh failed: {}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    fn no_answer_left(&mut self) -> Result<(), String> {
+        match self.answer.take() {
+            Some(answer) if answer["verdict"] != "ran" => {
+                Err(format!("the last call failed, and nothing expected it: {answer}"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Sends the call to the section's `jm exec --jsonl` and keeps the answer.
+    fn call(&mut self, step: &Step) -> Result<(), String> {
+        self.no_answer_left()?;
+        let call: Value = serde_json::from_str(&step.body).map_err(|e| e.to_string())?;
+        if self.program.is_none() {
+            self.program = Some(self.start()?);
+        }
+        let program = self.program.as_mut().ok_or("not started")?;
+        let input = program.input.as_mut().ok_or("no input")?;
+        writeln!(input, "{call}").map_err(|e| format!("jm exec does not take input: {e}"))?;
+        let mut line = String::new();
+        program.output.read_line(&mut line).map_err(|e| e.to_string())?;
+        self.answer = Some(serde_json::from_str(&line).map_err(|e| format!("{e}: {line:?}"))?);
+        Ok(())
+    }
+
+    fn start(&self) -> Result<Program, String> {
+        let mut child = self
+            .command(env!("CARGO_BIN_EXE_jm"))
+            .args(["exec", "--jsonl"])
+            .args(&self.flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|e| e.to_string())?;
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        Ok(Program { child, input, output })
+    }
+
+    fn answered(&mut self) -> Result<Value, String> {
+        self.answer.take().ok_or_else(|| "no call came before".to_owned())
+    }
+
+    fn reply(&mut self, step: &Step) -> Result<(), String> {
+        let answer = self.answered()?;
+        if let Some(results) = answer["results"].as_array() {
+            let shown: Vec<String> = results.iter().map(brief).collect();
+            return compare(&step.body, &format!("{}\n", shown.join("\n")));
+        }
+        if answer["verdict"] != "ran" {
+            return Err(format!("expected a reply, got {}: {}", answer["verdict"], answer["content"]));
+        }
+        compare_content(&step.body, answer["content"].as_str().unwrap_or_default())
+    }
+
+    fn error(&mut self, step: &Step) -> Result<(), String> {
+        let answer = self.answered()?;
+        let kind = step.words.first().ok_or("an error block names the kind")?;
+        if answer["kind"] != **kind {
+            return Err(format!("expected {kind}, got {}: {}", answer["kind"], answer["content"]));
+        }
+        match step.body.is_empty() {
+            true => Ok(()),
+            false => compare_content(&step.body, answer["content"].as_str().unwrap_or_default()),
+        }
+    }
+
+    fn disk(&mut self, step: &Step, expected: Vec<u8>) -> Result<(), String> {
+        self.no_answer_left()?;
+        let found = std::fs::read(self.path(step)?).map_err(|e| e.to_string())?;
+        match found == expected {
+            true => Ok(()),
+            false => Err(format!(
+                "{}: expected {:?}, found {:?}",
+                step.words[0],
+                String::from_utf8_lossy(&expected),
+                String::from_utf8_lossy(&found)
+            )),
+        }
+    }
+
+    fn missing(&mut self, step: &Step) -> Result<(), String> {
+        match self.path(step)?.symlink_metadata() {
+            Ok(_) => Err(format!("{} exists", step.words[0])),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// `$ command` lines, each followed by what it prints; `[exit N]` where it is not 0.
+    fn console(&mut self, step: &Step) -> Result<(), String> {
+        let mut rest = step.body.lines().peekable();
+        while let Some(line) = rest.next() {
+            let command = line.strip_prefix("$ ").ok_or("a console block starts with `$ `")?;
+            let mut expected = String::new();
+            let mut code = 0;
+            while let Some(line) = rest.next_if(|line| !line.starts_with("$ ")) {
+                let number = line.strip_prefix("[exit ").and_then(|rest| rest.strip_suffix(']'));
+                match number.and_then(|number| number.parse().ok()) {
+                    Some(number) => code = number,
+                    None => expected.push_str(&format!("{line}\n")),
+                }
+            }
+            let script = format!("exec 2>&1; {command}");
+            let output = self
+                .command("/bin/sh")
+                .args(["-c", &script])
+                .stdin(Stdio::null())
+                .output()
+                .map_err(|e| e.to_string())?;
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            compare(&expected, &printed).map_err(|why| format!("$ {command}\n{why}"))?;
+            if output.status.code() != Some(code) {
+                return Err(format!("$ {command}\nexit {:?}, expected {code}", output.status.code()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        self.child.wait().ok();
+    }
+}
+
+/// `id: ran`, `id: failed not_found`
+fn brief(result: &Value) -> String {
+    let text = |key: &str| result[key].as_str().unwrap_or_default().to_owned();
+    [format!("{}:", text("id")), text("verdict"), text("kind")].join(" ").trim_end().to_owned()
+}
+
+fn compare_content(expected: &str, found: &str) -> Result<(), String> {
+    let parsed = (serde_json::from_str::<Value>(expected), serde_json::from_str::<Value>(found));
+    if let (Ok(pattern @ Value::Object(_)), Ok(value)) = parsed {
+        return match alike(&pattern, &value) {
+            true => Ok(()),
+            false => Err(format!("expected {pattern}\nfound    {value}")),
+        };
+    }
+    compare(expected, found)
+}
+
+fn compare(expected: &str, found: &str) -> Result<(), String> {
+    match matches(expected, found) {
+        true => Ok(()),
+        false => Err(format!("expected:\n{expected}\nfound:\n{found}")),
+    }
+}
+
+/// JSON equality, key order included, where the string `…` stands for anything.
+fn alike(pattern: &Value, value: &Value) -> bool {
+    match (pattern, value) {
+        (Value::String(text), _) if text == "…" => true,
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter().zip(b).all(|((k, v), (l, w))| k == l && alike(v, w))
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(v, w)| alike(v, w))
+        }
+        (a, b) => a == b,
+    }
+}
