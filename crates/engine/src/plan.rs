@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_tools::{Intent, Prepared, Preview, Seen, Use};
+use jm_tools::{Intent, Prepared, Preview, Scope, Seen, Use};
 use jm_types::text::summarize;
 use jm_types::{
     Cancel, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json,
@@ -41,6 +41,14 @@ pub(crate) enum Planned {
     Refused { facts: Facts, error: ToolError },
 }
 
+/// Whether the effect is computed in advance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Always,
+    /// Only where somebody will be shown it.
+    WhenAsked,
+}
+
 /// Gives every new entry its disposition (FR-APR-02).
 pub(crate) async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
     let mut ids = HashSet::new();
@@ -53,7 +61,7 @@ pub(crate) async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
         let call = entry.call.clone();
         let planned = match admit(core, session, index, is_duplicate) {
             Err(error) => Planned::Refused { facts: Facts::default(), error },
-            Ok(()) => plan_call(core, session, call, index).await,
+            Ok(()) => plan_call(core, session, call, index, Look::WhenAsked).await,
         };
         settle(session, index, planned);
     }
@@ -93,11 +101,17 @@ pub(crate) async fn plan_one(core: &Arc<Core>, session: &Session, call: ToolCall
         let error = DenialReason::Disabled.into();
         return Planned::Refused { facts: Facts::default(), error };
     }
-    plan_call(core, session, call, 0).await
+    plan_call(core, session, call, 0, Look::Always).await
 }
 
 /// On a thread of its own: a disk that hangs must not hang the engine.
-async fn plan_call(core: &Arc<Core>, session: &Session, call: ToolCall, index: usize) -> Planned {
+async fn plan_call(
+    core: &Arc<Core>,
+    session: &Session,
+    call: ToolCall,
+    index: usize,
+    look: Look,
+) -> Planned {
     let core = Arc::clone(core);
     let freshness = Arc::clone(session.freshness());
     // Earlier calls of the batch may still make this one possible, so its failure to preview is
@@ -109,7 +123,7 @@ async fn plan_call(core: &Arc<Core>, session: &Session, call: ToolCall, index: u
     let name = call.name.clone();
     let work = tokio::task::spawn_blocking(move || {
         let scope = scope_of(&core, freshness, Cancel::new(), Seen::default(), &call.name);
-        judge(&core, &call, &scope, is_next)
+        judge(&core, &call, &scope, is_next, look)
     });
     match tokio::time::timeout(timeout, work).await {
         Ok(Ok(planned)) => planned,
@@ -147,7 +161,7 @@ fn denied(reason: DenialReason, tool: &str) -> ToolError {
     hint.into_iter().fold(ToolError::from(reason), ToolError::hint)
 }
 
-fn judge(core: &Core, call: &ToolCall, scope: &jm_tools::Scope, is_next: bool) -> Planned {
+fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look) -> Planned {
     let prepared = match prepare(core, call) {
         Ok(prepared) => prepared,
         Err(error) => return refused(error),
@@ -170,9 +184,12 @@ fn judge(core: &Core, call: &ToolCall, scope: &jm_tools::Scope, is_next: bool) -
         let error = DenialReason::NotAllowlisted { tool: call.name.clone() }.into();
         return Planned::Refused { facts, error };
     }
+    if ruling.verdict == Verdict::Allow && look == Look::WhenAsked {
+        return Planned::Allowed(facts);
+    }
     match prepared.preview(scope) {
         Ok(preview) => facts.preview = preview,
-        Err(error) if is_next && ruling.verdict == Verdict::Ask => {
+        Err(error) if is_next => {
             facts.seen = scope.seen.take();
             return Planned::Refused { facts, error };
         }
@@ -254,7 +271,7 @@ pub(crate) async fn still_holds(
 ) -> bool {
     let Some(approved) = approved else { return true };
     let call = session.batch().entries[index].call.clone();
-    let planned = plan_call(core, session, call, index).await;
+    let planned = plan_call(core, session, call, index, Look::WhenAsked).await;
     match &planned {
         Planned::Asks(_, request) if request.fingerprint == approved => return true,
         Planned::Allowed(_) | Planned::Asks(..) | Planned::Refused { .. } => {}

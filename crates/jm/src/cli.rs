@@ -13,8 +13,10 @@ Examples:
   jm exec --approve auto < conversation.md
   jm tools apply_patch
 
-Exit codes: 0 the tool ran, 1 the tool said no, 2 the command line is wrong,
-3 denied or a person is needed, 130 interrupted.
+Exit codes of call: 0 the tool ran, 1 the tool said no, 2 the command line or the
+configuration is wrong, 3 denied or a person is needed, 130 interrupted. exec puts what
+the tools said into its answers and exits with 1 only for input that is no call, with 3
+when a call needed a person.
 
 Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
 project, then JM_* variables, then flags. `jm config` shows what is in force and why.";

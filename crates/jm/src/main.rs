@@ -14,6 +14,11 @@ use cli::{Cli, Command};
 use faces::exit;
 
 fn main() -> ExitCode {
+    // A panic's message may carry what a file holds; where it happened is enough to report it.
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        faces::print::note(&format!("jm: internal error at {place}"));
+    }));
     let cli = Cli::parse();
     let outcome = match cli.command {
         Command::Call(call) => faces::call::run(&cli.common, &call),
@@ -26,6 +31,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
+        Err(error) if faces::print::is_closed_pipe(&error) => ExitCode::from(exit::CLOSED_PIPE),
         Err(error) => {
             faces::print::error(&error);
             ExitCode::from(exit::USAGE)

@@ -131,7 +131,11 @@ pub(crate) fn wire(common: &Common) -> Result<Wired> {
         estimate: None,
         events: sender,
     });
-    Ok(Wired { engine, events, warnings: loaded.warnings.clone() })
+    let mut warnings = loaded.warnings.clone();
+    if config.tools.allow_parallel {
+        warnings.push("tools.allow_parallel has no effect yet: calls run one by one".to_owned());
+    }
+    Ok(Wired { engine, events, warnings })
 }
 
 fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {

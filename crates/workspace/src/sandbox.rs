@@ -98,6 +98,7 @@ pub struct SafePath {
     relative: PathBuf,
     asked: String,
     found: Found,
+    wants_directory: bool,
     opening: Opening,
 }
 
@@ -114,7 +115,8 @@ impl Sandbox {
         let patterns =
             defaults.iter().copied().chain(settings.denied_patterns.iter().map(String::as_str));
         let denied = DenyList::new(patterns).map_err(SandboxError::Pattern)?;
-        let never_write = settings.never_write.clone();
+        let canonical = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or(path.clone());
+        let never_write = settings.never_write.iter().map(canonical).collect();
         Ok(Self { roots, denied, never_write, policy: settings.policy, opening })
     }
 
@@ -178,6 +180,7 @@ impl Sandbox {
             relative,
             asked: asked.text.clone(),
             found,
+            wants_directory: asked.wants_directory,
             opening: self.opening,
         };
         let rest = Asked { parts, ..asked.clone() };
@@ -240,6 +243,11 @@ impl SafePath {
 
     pub fn found(&self) -> Found {
         self.found
+    }
+
+    /// Spelt with a trailing slash: no file can have this name.
+    pub fn names_a_directory(&self) -> bool {
+        self.wants_directory
     }
 
     pub fn is_missing(&self) -> bool {

@@ -116,10 +116,8 @@ impl World {
         let canary = canary();
         furnish(&root, &outside, &sibling, &canary);
         let sandbox = sandbox(&root, setting.opening, setting.paths);
-        let workspace = Workspace {
-            sandbox: Arc::new(sandbox),
-            environment: Arc::new(EnvSanitizer::new(&[])),
-        };
+        let workspace =
+            Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(EnvSanitizer::new(&[])) };
         let (sender, events) = mpsc::channel(setting.events);
         let tools = forge::tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
         let engine = Engine::new(Core {
@@ -368,6 +366,12 @@ pub(crate) fn in_own_process(name: &str, test: impl FnOnce()) {
         .unwrap();
     let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success() && told.contains("1 passed"), "{told}");
+}
+
+/// Memory, where there is such a disk: cases by the thousand, no waiting for a sync.
+pub(crate) fn quick_disk() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 pub(crate) fn is_root() -> bool {

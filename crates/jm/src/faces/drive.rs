@@ -100,9 +100,18 @@ async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool) {
     }
 }
 
+const SIGXFSZ: i32 = 25;
+
 /// The first signal stops the call in an orderly way.
 async fn cancel_on_signals(canceller: Canceller) {
     use tokio::signal::unix::{SignalKind, signal};
+    // With a handler, a write past a file size limit is an error instead of our death.
+    let mut too_large = signal(SignalKind::from_raw(SIGXFSZ)).ok();
+    tokio::spawn(async move {
+        while let Some(signals) = &mut too_large {
+            signals.recv().await;
+        }
+    });
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let listen = |kind| Some((signal(kind).ok()?, canceller.clone()));
     for (mut signals, canceller) in kinds.into_iter().filter_map(listen) {

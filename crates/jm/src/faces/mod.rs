@@ -15,4 +15,6 @@ pub(crate) mod exit {
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const DENIED: u8 = 3;
     pub(crate) const INTERRUPTED: u8 = 130;
+    /// Whoever read our output has stopped; what a shell reports of that.
+    pub(crate) const CLOSED_PIPE: u8 = 141;
 }

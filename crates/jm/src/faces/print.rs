@@ -52,6 +52,11 @@ pub(crate) fn error(error: &anyhow::Error) {
     note(&format!("jm: {error:#}"));
 }
 
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<std::io::Error>();
+    cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
 pub(crate) fn warnings(warnings: &[String]) {
     warnings.iter().for_each(|warning| note(&format!("jm: warning: {}", one_line(warning))));
 }

@@ -24,8 +24,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
         if let Some((fence, step)) = &mut open {
             if line.trim_end() == fence {
                 let (_, step) = open.take().ok_or("no open block")?;
-                let section: &mut Section = sections.last_mut().ok_or("a block before any ##")?;
-                section.steps.push(step);
+                // Blocks before the first heading belong to no case.
+                if let Some(section) = sections.last_mut() {
+                    let section: &mut Section = section;
+                    section.steps.push(step);
+                }
             } else {
                 step.body.push_str(line);
                 step.body.push('\n');

@@ -1,10 +1,11 @@
 //! A workspace, a `jm exec` process in it, and the steps that a section takes there.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::blocks::{Step, matches, unescape};
 
@@ -48,7 +49,9 @@ impl World {
                 Ok(())
             }
             "call" => self.call(step),
+            "patch" => self.patch(step),
             "reply" => self.reply(step),
+            "reply-bytes" => self.reply_bytes(step),
             "error" => self.error(step),
             "disk" => self.disk(step, step.body.clone().into_bytes()),
             "disk-bytes" => self.disk(step, unescape(&step.body)?),
@@ -86,7 +89,7 @@ impl World {
     }
 
     fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
+        let mut command = unprivileged(program);
         let jm = PathBuf::from(env!("CARGO_BIN_EXE_jm"));
         let path = std::env::var("PATH").unwrap_or_default();
         let folder = jm.parent().map(|p| p.display().to_string()).unwrap_or_default();
@@ -122,10 +125,22 @@ impl World {
         }
     }
 
-    /// Sends the call to the section's `jm exec --jsonl` and keeps the answer.
     fn call(&mut self, step: &Step) -> Result<(), String> {
-        self.no_answer_left()?;
         let call: Value = serde_json::from_str(&step.body).map_err(|e| e.to_string())?;
+        self.send(&call)
+    }
+
+    /// Reads the files that the block names, then sends its text as a patch.
+    fn patch(&mut self, step: &Step) -> Result<(), String> {
+        for path in &step.words {
+            self.send(&json!({"name": "read_file", "args": {"path": path}}))?;
+        }
+        self.send(&json!({"name": "apply_patch", "args": {"patch": step.body}}))
+    }
+
+    /// Sends a call to the section's `jm exec --jsonl` and keeps the answer.
+    fn send(&mut self, call: &Value) -> Result<(), String> {
+        self.no_answer_left()?;
         if self.program.is_none() {
             self.program = Some(self.start()?);
         }
@@ -163,9 +178,25 @@ impl World {
             return compare(&step.body, &format!("{}\n", shown.join("\n")));
         }
         if answer["verdict"] != "ran" {
-            return Err(format!("expected a reply, got {}: {}", answer["verdict"], answer["content"]));
+            return Err(format!(
+                "expected a reply, got {}: {}",
+                answer["verdict"], answer["content"]
+            ));
         }
         compare_content(&step.body, answer["content"].as_str().unwrap_or_default())
+    }
+
+    fn reply_bytes(&mut self, step: &Step) -> Result<(), String> {
+        let answer = self.answered()?;
+        let expected = unescape(&step.body)?;
+        match answer["verdict"] == "ran"
+            && answer["content"].as_str().map(str::as_bytes) == Some(&expected)
+        {
+            true => Ok(()),
+            false => {
+                Err(format!("expected {:?}, got {answer}", String::from_utf8_lossy(&expected)))
+            }
+        }
     }
 
     fn error(&mut self, step: &Step) -> Result<(), String> {
@@ -225,7 +256,10 @@ impl World {
             let printed = String::from_utf8_lossy(&output.stdout).into_owned();
             compare(&expected, &printed).map_err(|why| format!("$ {command}\n{why}"))?;
             if output.status.code() != Some(code) {
-                return Err(format!("$ {command}\nexit {:?}, expected {code}", output.status.code()));
+                return Err(format!(
+                    "$ {command}\nexit {:?}, expected {code}",
+                    output.status.code()
+                ));
             }
         }
         Ok(())
@@ -237,6 +271,18 @@ impl Drop for Program {
         drop(self.input.take());
         self.child.wait().ok();
     }
+}
+
+/// A superuser may read everything; here even one must not, so that a section about permissions
+/// means the same for everybody.
+fn unprivileged(program: &str) -> Command {
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    if !is_root {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-dac_override,-dac_read_search", program]);
+    command
 }
 
 /// `id: ran`, `id: failed not_found`
@@ -268,8 +314,7 @@ fn alike(pattern: &Value, value: &Value) -> bool {
     match (pattern, value) {
         (Value::String(text), _) if text == "…" => true,
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter().zip(b).all(|((k, v), (l, w))| k == l && alike(v, w))
+            a.len() == b.len() && a.iter().zip(b).all(|((k, v), (l, w))| k == l && alike(v, w))
         }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(v, w)| alike(v, w))

@@ -33,7 +33,7 @@ type Block = Result<String, String>;
 async fn answer(work: &mut Work, block: Block) -> Result<()> {
     match block.and_then(|text| parse(&text)) {
         Err(why) => {
-            work.note_failure();
+            work.note_nonsense();
             print_block(&refusal(&Value::Null, &Value::Null, "validation-error", &why, None))
         }
         Ok(call) => match work.answer(vec![call]).await? {

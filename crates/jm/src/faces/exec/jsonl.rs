@@ -17,7 +17,7 @@ pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
         let asked = match parsed {
             Ok(asked) => asked,
             Err(why) => {
-                work.note_failure();
+                work.note_nonsense();
                 print::json(&json!({"verdict": "failed", "kind": "bad_args", "content": why}))?;
                 continue;
             }

@@ -34,7 +34,8 @@ pub(crate) fn run(common: &Common, exec: &Exec) -> Result<u8> {
 struct Work {
     driver: Driver,
     kept: Kept,
-    /// The exit code so far: a denial outweighs a failure.
+    /// The exit code so far. What a tool said is in its answer; the code is about the input, and
+    /// about calls that only a person could have let run.
     worst: u8,
 }
 
@@ -43,8 +44,10 @@ impl Work {
     async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
         let end = self.driver.answer(&mut self.kept.session, calls).await?;
         self.kept.save()?;
-        let codes = self.answers().into_iter().map(|answer| answer.verdict.exit_code());
-        self.worst = codes.max().unwrap_or(exit::RAN).max(self.worst);
+        let waits = |answer: &Answer<'_>| answer.verdict == Outcome::NeedsApproval;
+        if self.answers().iter().any(waits) {
+            self.worst = self.worst.max(exit::DENIED);
+        }
         if end == End::Interrupted {
             self.worst = exit::INTERRUPTED;
         }
@@ -55,8 +58,9 @@ impl Work {
         self.kept.session.batch().entries.iter().filter_map(Answer::of).collect()
     }
 
-    fn note_failure(&mut self) {
-        self.worst = self.worst.max(Outcome::Failed.exit_code());
+    /// Something in the input was no call.
+    fn note_nonsense(&mut self) {
+        self.worst = self.worst.max(exit::FAILED);
     }
 
     fn parked(&mut self) {

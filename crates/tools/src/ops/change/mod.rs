@@ -160,7 +160,10 @@ impl Change {
 impl Target {
     fn load(&mut self) -> Result<(), ToolError> {
         if let Found::Missing { .. } = self.path.found() {
-            return Ok(());
+            return match self.path.names_a_directory() {
+                true => Err(ToolError::io(self.path.asked(), "names a directory, not a file")),
+                false => Ok(()),
+            };
         }
         let (bytes, more) = OpenFile::open(&self.path)?.read_up_to(MOST_EDITED)?;
         if more {

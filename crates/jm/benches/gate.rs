@@ -1,0 +1,162 @@
+//! What the gate costs, beside what the same work costs without it, in one run.
+//!
+//! `cargo bench -p jm --bench gate`. The machine is noisy: compare the columns, not two runs.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jm_engine::engine::Core;
+use jm_engine::{Engine, Pause, Policy, Session};
+use jm_tools::ops::change::lp1;
+use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::{ToolRegistry, Workspace};
+use jm_types::{ApprovalMode, Limits, ToolCall, ToolsMode};
+use jm_workspace::{EnvSanitizer, OpenFile, Opening, Sandbox, SandboxSettings};
+use serde_json::json;
+
+fn main() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let root = scratch.path().canonicalize().expect("its canonical path");
+    println!("{:<46} {:>12} {:>12}", "", "p50", "p99");
+    open_a_path(&root);
+    read_a_file(&root);
+    patch_ten_megabytes();
+    start_the_program(&root);
+}
+
+/// Sorted durations of many runs.
+fn sample(runs: usize, mut work: impl FnMut()) -> Vec<Duration> {
+    for _ in 0..runs / 10 {
+        work();
+    }
+    let mut times: Vec<Duration> = (0..runs)
+        .map(|_| {
+            let began = Instant::now();
+            work();
+            began.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times
+}
+
+fn report(name: &str, times: &[Duration]) -> Duration {
+    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("{name:<46} {p50:>12.2?} {p99:>12.2?}");
+    p50
+}
+
+fn ratio(what: &str, ours: Duration, theirs: Duration) {
+    println!("{what:<46} {:>11.2}x\n", ours.as_secs_f64() / theirs.as_secs_f64());
+}
+
+fn open_a_path(root: &Path) {
+    let relative = "a/b/c/d/file.txt";
+    let file = root.join(relative);
+    std::fs::create_dir_all(file.parent().expect("a parent")).expect("directories");
+    std::fs::write(&file, "x").expect("a file");
+    let sandbox = |opening| {
+        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root)).expect("a sandbox");
+        sandbox.with_opening(opening)
+    };
+    let (kernel, walk) = (sandbox(Opening::Kernel), sandbox(Opening::Walk));
+    let open = |sandbox: &Sandbox| {
+        let path = sandbox.resolve(relative).expect("resolves");
+        black_box(OpenFile::open(&path).expect("opens"));
+    };
+    let ours = report("resolve + open, 5 deep", &sample(20_000, || open(&kernel)));
+    report("the same, portable walk", &sample(20_000, || open(&walk)));
+    let theirs = sample(20_000, || {
+        let canonical = std::fs::canonicalize(root.join(relative)).expect("canonical");
+        assert!(canonical.starts_with(root));
+        black_box(std::fs::File::open(canonical).expect("opens"));
+    });
+    let theirs = report("canonicalize + prefix check + open", &theirs);
+    ratio("ours to theirs", ours, theirs);
+}
+
+fn engine(root: &Path) -> Engine {
+    let second = Duration::from_secs(1);
+    let timeouts = Timeouts { file_operations: 30 * second, shell_commands: 300 * second };
+    let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root)).expect("a sandbox");
+    let (events, _) = tokio::sync::mpsc::channel(16);
+    Engine::new(Core {
+        registry: ToolRegistry::new(forge::tools(&timeouts).expect("tools")).expect("registry"),
+        workspace: Workspace {
+            sandbox: Arc::new(sandbox),
+            environment: Arc::new(EnvSanitizer::new(&[])),
+        },
+        policy: Policy {
+            enabled: true,
+            mode: ApprovalMode::Auto,
+            allowlist: Default::default(),
+            denylist: Default::default(),
+            prompt_side_effects: true,
+        },
+        limits: Limits { iterations_per_turn: usize::MAX, ..Limits::default() },
+        mode: ToolsMode::Enabled,
+        default_timeout: 30 * second,
+        manual: Vec::new(),
+        estimate: None,
+        events,
+    })
+}
+
+fn read_a_file(root: &Path) {
+    std::fs::write(root.join("four_kilobytes"), "a line of text\n".repeat(273)).expect("a file");
+    let engine = engine(root);
+    let mut session = Session::new("bench");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+    let ours = sample(5_000, || {
+        let call = ToolCall::new("1", "read_file", &json!({"path": "four_kilobytes"}));
+        session.submit(vec![call]).expect("submitted");
+        assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
+    });
+    let ours = report("plan + execute + reply, 4 KB read", &ours);
+    let theirs = sample(5_000, || {
+        black_box(std::fs::read_to_string(root.join("four_kilobytes")).expect("reads"));
+    });
+    let theirs = report("fs::read_to_string", &theirs);
+    ratio("ours to theirs", ours, theirs);
+}
+
+fn patch_ten_megabytes() {
+    let lines: String =
+        (0..200_000).map(|n| format!("line {n} with some text that fills it up\n")).collect();
+    let bytes = lines.repeat(10 * 1024 * 1024 / lines.len() + 1).into_bytes();
+    let text = "LP1\nF f\nR 1\nline 150000 with some text that fills it up\n.\nchanged\n.\nEND\n";
+    let patch = lp1::parse(text).expect("parses");
+    let times = sample(20, || {
+        black_box(lp1::apply(&patch.sections[0], Some(&bytes)).expect("applies"));
+    });
+    let name = format!("LP1, one line of {} MB", bytes.len() / 1_000_000);
+    let ours = report(&name, &times);
+    let copy = report("copying those bytes", &sample(20, || drop(black_box(bytes.clone()))));
+    ratio("ours to a copy", ours, copy);
+}
+
+fn start_the_program(root: &Path) {
+    let jm = PathBuf::from(env!("CARGO_BIN_EXE_jm"));
+    let run = |program: &Path, args: &[&str]| {
+        let status = Command::new(program)
+            .args(args)
+            .current_dir(root)
+            .env("HOME", root)
+            .stdout(Stdio::null())
+            .status()
+            .expect("starts");
+        assert!(status.success());
+    };
+    let call = ["call", "read_file", r#"{"path":"four_kilobytes"}"#];
+    let ours = report("jm call read_file, whole process", &sample(200, || run(&jm, &call)));
+    let cat = sample(200, || run(Path::new("/bin/cat"), &["four_kilobytes"]));
+    let cat = report("cat, whole process", &cat);
+    println!("{:<46} {:>12.2?}\n", "more than cat", ours.saturating_sub(cat));
+    let version = report("jm --version", &sample(200, || run(&jm, &["--version"])));
+    let nothing = report("true", &sample(200, || run(Path::new("/bin/true"), &[])));
+    println!("{:<46} {:>12.2?}", "more than true", version.saturating_sub(nothing));
+}
