@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p jm --bench gate`. The machine is noisy: compare the columns, not two runs.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

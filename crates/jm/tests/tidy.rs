@@ -1,5 +1,7 @@
 //! The habits that keep the project legible, as tests.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

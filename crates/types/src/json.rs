@@ -11,6 +11,9 @@ pub fn parse_strictly(text: &str) -> Result<Value, String> {
     serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|error| error.to_string())
 }
 
+/// Beyond this, a floating point number no longer says which whole number is meant.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
@@ -40,7 +43,11 @@ impl<'de> Visitor<'de> for StrictVisitor {
         Ok(Value::from(value))
     }
 
+    /// `2.0` is a whole number, to JSON Schema and so to everybody behind it.
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.fract() == 0.0 && value.abs() < LARGEST_EXACT {
+            return Ok(Value::from(value as i64));
+        }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number is not finite"))
     }
 

@@ -3,6 +3,7 @@
 //! Law: a name is compared as the most confusable file system would: case folded, ignorable code
 //! points removed, NTFS aliases undone. A spelling trick can only make us stricter.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -102,7 +103,8 @@ pub enum Protection {
 
 /// Judges a path relative to its root.
 pub fn protection(relative: &Path) -> Protection {
-    let names: Vec<String> = relative.iter().map(|name| fold(&name.to_string_lossy())).collect();
+    let names: Vec<String> =
+        relative.iter().map(|name| fold(&name.to_string_lossy()).into_owned()).collect();
     if names.iter().any(|name| name == ".journeyman") {
         return Protection::Never;
     }
@@ -118,7 +120,16 @@ pub fn protection(relative: &Path) -> Protection {
 }
 
 /// One name as the most confusable file system would compare it.
-pub fn fold(name: &str) -> String {
+pub fn fold(name: &str) -> Cow<'_, str> {
+    let is_plain =
+        |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-+@#".contains(byte);
+    if name.as_bytes().iter().all(is_plain) && !name.ends_with('.') {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(fold_slowly(name))
+}
+
+fn fold_slowly(name: &str) -> String {
     let visible: String =
         name.chars().filter(|c| !is_ignorable(*c)).flat_map(char::to_lowercase).collect();
     let main_stream = visible.split(':').next().unwrap_or_default();
@@ -165,9 +176,14 @@ impl DenyList {
 
     /// The pattern that denies an absolute path.
     pub(crate) fn matching(&self, absolute: &Path) -> Option<&str> {
-        let folded: Vec<String> =
-            absolute.iter().skip(1).map(|name| fold(&name.to_string_lossy())).collect();
-        let hits = self.set.matches(folded.join("/"));
+        let mut folded = String::with_capacity(absolute.as_os_str().len());
+        for name in absolute.iter().skip(1) {
+            if !folded.is_empty() {
+                folded.push('/');
+            }
+            folded.push_str(&fold(&name.to_string_lossy()));
+        }
+        let hits = self.set.matches(folded);
         hits.first().map(|index| self.written[*index].as_str())
     }
 }

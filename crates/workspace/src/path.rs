@@ -49,66 +49,63 @@ pub(crate) enum Part {
 }
 
 /// A path that is well formed.
-#[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    pub(crate) text: String,
-    pub(crate) parts: VecDeque<Part>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) text: &'a str,
+    /// What remains of the path below the root that it is looked up in.
+    pub(crate) below: &'a Path,
     pub(crate) absolute: bool,
     /// Spelt with a trailing `/` or `/.`: only a directory will do.
     pub(crate) wants_directory: bool,
 }
 
-impl Asked {
-    pub(crate) fn parse(text: &str, policy: PathPolicy) -> Result<Self, ToolError> {
+impl<'a> Asked<'a> {
+    pub(crate) fn parse(text: &'a str, policy: PathPolicy) -> Result<Self, ToolError> {
         check_text(text)?;
-        let path = Path::new(text);
-        let absolute = path.is_absolute();
+        let below = Path::new(text);
+        let absolute = below.is_absolute();
         if absolute && policy.absolute == Absolute::Refuse {
             return Err(ToolError::outside(text).hint("use a path relative to the workspace root"));
         }
-        let parts: VecDeque<Part> = path.components().filter_map(part).collect();
-        if parts.contains(&Part::Up) && policy.dots == Dots::Refuse {
-            return Err(ToolError::outside(text)
-                .hint("`..` is not accepted; use a path relative to the workspace root"));
-        }
-        if let Some(name) = parts.iter().find_map(Part::overlong) {
-            return Err(ToolError::bad_args(format!(
-                "path has a name of {name} bytes; names have at most {LONGEST_NAME}"
-            )));
-        }
-        let wants_directory = text.ends_with('/') || text.ends_with("/.");
-        Ok(Self { text: text.to_owned(), parts, absolute, wants_directory })
-    }
-
-    /// The path as a relative one, when no `..` is in it.
-    pub(crate) fn plain(&self) -> Option<PathBuf> {
-        self.parts
-            .iter()
-            .map(|part| match part {
-                Part::Name(name) => Some(name.as_os_str()),
-                Part::Up => None,
-            })
-            .collect()
-    }
-
-    /// Drops the leading components that spell `root`; `None` when they do not.
-    pub(crate) fn beneath(&self, root: &Path) -> Option<VecDeque<Part>> {
-        let mut rest = self.parts.clone();
-        for component in root.components().filter_map(part) {
-            if rest.pop_front()? != component {
-                return None;
+        for component in below.components() {
+            match component {
+                Component::ParentDir if policy.dots == Dots::Refuse => {
+                    return Err(ToolError::outside(text)
+                        .hint("`..` is not accepted; use a path relative to the workspace root"));
+                }
+                Component::Normal(name) if name.len() > LONGEST_NAME => {
+                    return Err(ToolError::bad_args(format!(
+                        "path has a name of {} bytes; names have at most {LONGEST_NAME}",
+                        name.len()
+                    )));
+                }
+                _ => {}
             }
         }
-        Some(rest)
+        let wants_directory = text.ends_with('/') || text.ends_with("/.");
+        Ok(Self { text, below, absolute, wants_directory })
     }
-}
 
-impl Part {
-    fn overlong(&self) -> Option<usize> {
-        match self {
-            Part::Name(name) if name.len() > LONGEST_NAME => Some(name.len()),
-            Part::Name(_) | Part::Up => None,
+    pub(crate) fn parts(&self) -> VecDeque<Part> {
+        self.below.components().filter_map(part).collect()
+    }
+
+    /// The path without `.` and doubled slashes, when no `..` is in it.
+    pub(crate) fn plain(&self) -> Option<PathBuf> {
+        let mut path = PathBuf::with_capacity(self.text.len());
+        for component in self.below.components() {
+            match component {
+                Component::Normal(name) => path.push(name),
+                Component::ParentDir => return None,
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
         }
+        Some(path)
+    }
+
+    /// The same path looked up below `root`; `None` when it does not begin with it.
+    pub(crate) fn beneath(&self, root: &Path) -> Option<Self> {
+        self.below.strip_prefix(root).ok().map(|below| Self { below, ..*self })
     }
 }
 

@@ -3,7 +3,6 @@
 //! Law: only the sandbox makes a `SafePath`, and only a `SafePath` reaches the disk. It holds no
 //! link, was matched against the deny patterns, and is opened without following links.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use thiserror::Error;
 
 use crate::names::{DEFAULT_DENIES, DenyList, Protection, protection};
 use crate::open::Opening;
-use crate::path::{Absolute, Asked, Part, PathPolicy};
+use crate::path::{Absolute, Asked, PathPolicy};
 use crate::resolve::{Dead, Found, resolve};
 
 /// What the person configured (CFG-SBX-01).
@@ -142,64 +141,62 @@ impl Sandbox {
     /// Finds out what a path names. Reads directory entries inside the root, nothing else.
     pub fn resolve(&self, path: &str) -> Result<SafePath, ToolError> {
         let asked = Asked::parse(path, self.policy)?;
-        let (root, parts) = self.choose_root(&asked)?;
-        let safe = self.find(root, parts, &asked)?;
+        let (root, asked) = self.choose_root(asked)?;
+        let safe = self.find(root, &asked)?;
         self.check_denied(&safe)?;
         if asked.wants_directory && matches!(safe.found, Found::File | Found::Special(_)) {
-            return Err(not_a_directory(&asked.text));
+            return Err(not_a_directory(asked.text));
         }
         Ok(safe)
     }
 
-    fn choose_root(&self, asked: &Asked) -> Result<(&Arc<Root>, VecDeque<Part>), ToolError> {
+    fn choose_root<'a>(&self, asked: Asked<'a>) -> Result<(&Arc<Root>, Asked<'a>), ToolError> {
         if !asked.absolute {
-            return Ok((&self.roots[0], asked.parts.clone()));
+            return Ok((&self.roots[0], asked));
         }
         debug_assert_eq!(self.policy.absolute, Absolute::Beneath);
         let beneath = |root| {
             let root: &Arc<Root> = root;
-            let parts = asked.beneath(&root.path).or_else(|| asked.beneath(&root.written))?;
-            Some((root, parts))
+            let below = asked.beneath(&root.path).or_else(|| asked.beneath(&root.written))?;
+            Some((root, below))
         };
         // The innermost of nested roots, so that the shortest relative path is judged.
         self.roots
             .iter()
             .filter_map(beneath)
-            .min_by_key(|(_, parts)| parts.len())
-            .ok_or_else(|| outside(&asked.text))
+            .min_by_key(|(_, asked)| asked.below.as_os_str().len())
+            .ok_or_else(|| outside(asked.text))
     }
 
-    fn find(
-        &self,
-        root: &Arc<Root>,
-        parts: VecDeque<Part>,
-        asked: &Asked,
-    ) -> Result<SafePath, ToolError> {
+    fn find(&self, root: &Arc<Root>, asked: &Asked<'_>) -> Result<SafePath, ToolError> {
         let safe = |relative, found| SafePath {
             root: Arc::clone(root),
             relative,
-            asked: asked.text.clone(),
+            asked: asked.text.to_owned(),
             found,
             wants_directory: asked.wants_directory,
             opening: self.opening,
         };
-        let rest = Asked { parts, ..asked.clone() };
         #[cfg(target_os = "linux")]
-        if let (Opening::Kernel, Some(relative)) = (self.opening, rest.plain())
+        if let (Opening::Kernel, Some(relative)) = (self.opening, asked.plain())
             && let Ok(handle) = self.opening.look(root, &relative)
         {
-            let stat = fs::fstat(&handle).map_err(|e| io_error(&asked.text, e))?;
+            let stat = fs::fstat(&handle).map_err(|e| io_error(asked.text, e))?;
             return Ok(safe(relative, Found::from_type(FileType::from_raw_mode(stat.st_mode))));
         }
         let resolved =
-            resolve(root.as_fd(), rest.parts).map_err(|dead| explain(dead, &asked.text))?;
+            resolve(root.as_fd(), asked.parts()).map_err(|dead| explain(dead, asked.text))?;
         Ok(safe(resolved.relative, resolved.found))
     }
 
     /// Both what the path names and how it was spelt are matched (T-SBX-03).
     fn check_denied(&self, path: &SafePath) -> Result<(), ToolError> {
-        let spelt = path.root.path.join(path.asked.trim_start_matches('/'));
-        let hit = self.denied.matching(&path.absolute()).or_else(|| self.denied.matching(&spelt));
+        let hit = self.denied.matching(&path.absolute()).or_else(|| {
+            // The usual spelling is the canonical path itself.
+            let differs = path.relative.as_os_str() != path.asked.as_str();
+            let spelt = differs.then(|| path.root.path.join(path.asked.trim_start_matches('/')))?;
+            self.denied.matching(&spelt)
+        });
         match hit {
             None => Ok(()),
             Some(pattern) => Err(DenialReason::DeniedPatternMatched {

@@ -3,6 +3,8 @@
 //! Every `##` section is one case with a fresh workspace. `JM_SPEC=words` runs only the sections
 //! whose file or title contains the words. The forms of blocks are described in README.md here.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 mod blocks;
 mod world;
 

@@ -99,11 +99,13 @@ impl Read {
         while !buffer.is_empty() {
             scope.cancel.checkpoint()?;
             hashing.update(&buffer);
-            scan.feed(&buffer);
-            scanned += buffer.len() as u64;
-            if !scan.is_done() && scanned > scope.limits.read_scan_bytes {
+            let left = scope.limits.read_scan_bytes.saturating_sub(scanned);
+            let near = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            scan.feed(&buffer[..near]);
+            if !scan.is_done() && near < buffer.len() {
                 return Err(self.scanned_too_far(scope));
             }
+            scanned += buffer.len() as u64;
             if scan.is_done() && file.size > MOST_HASHED {
                 break;
             }
@@ -164,6 +166,8 @@ fn base64_of(
     let limit = scope.limits.read_bytes.min(scope.capacity as u64);
     let (rest, more) = file.read_up_to(limit.saturating_sub(bytes.len() as u64))?;
     bytes.extend(rest);
+    let more = more || bytes.len() as u64 > limit;
+    bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let sha256 = if more { hash_whole(path)? } else { Some(Digest::of(&bytes)) };
     encode(scope, path, bytes, sha256, more)
 }

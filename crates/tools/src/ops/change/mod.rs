@@ -161,7 +161,10 @@ impl Target {
     fn load(&mut self) -> Result<(), ToolError> {
         if let Found::Missing { .. } = self.path.found() {
             return match self.path.names_a_directory() {
-                true => Err(ToolError::io(self.path.asked(), "names a directory, not a file")),
+                true => Err(ToolError::bad_args(format!(
+                    "{} names a directory, not a file",
+                    self.path.asked()
+                ))),
                 false => Ok(()),
             };
         }
