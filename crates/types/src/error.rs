@@ -1,6 +1,6 @@
 //! Why a call failed: one kind that programs branch on, and hints that say what to do next.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -35,7 +35,7 @@ pub enum ErrorKind {
     DuplicateTool { name: String },
     #[error("duplicate tool call id in one batch: {id}")]
     DuplicateToolCallId { id: String },
-    #[error("patch failed for {}: {message}", file.display())]
+    #[error("patch failed{}: {message}", named(file))]
     PatchFailed { file: PathBuf, message: String },
     #[error("stale file {}: {reason}", file.display())]
     StaleFile { file: PathBuf, reason: String },
@@ -67,6 +67,14 @@ pub enum DenialReason {
     ProtectedPath { attempted: PathBuf, why: String },
     #[error("{message}")]
     LimitsExceeded { message: String },
+}
+
+/// ` for a/b`, or nothing where no file is named yet.
+fn named(file: &Path) -> String {
+    match file.as_os_str().is_empty() {
+        true => String::new(),
+        false => format!(" for {}", file.display()),
+    }
 }
 
 impl ToolError {

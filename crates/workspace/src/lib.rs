@@ -6,7 +6,6 @@ pub mod commit;
 pub mod env;
 pub mod fault;
 pub mod file;
-pub mod freshness;
 pub mod names;
 mod open;
 mod path;
@@ -21,8 +20,8 @@ pub mod text;
 
 pub use commit::{Before, CommitLog, Committed, FileChange, Manifest, NoLog, commit};
 pub use env::EnvSanitizer;
-pub use file::{Digest, DirectoryEntry, EntryKind, Hashing, OpenDirectory, OpenFile};
-pub use freshness::{Extent, Freshness, ReadRecord};
+pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
+pub use jm_types::{Digest, Extent, Freshness, Hashing, ReadRecord};
 pub use names::Protection;
 pub use open::Opening;
 pub use path::{Absolute, Dots, PathPolicy};

@@ -9,9 +9,8 @@ mod swap;
 
 use std::path::PathBuf;
 
-use jm_types::{Cancel, DenialReason, ToolError};
+use jm_types::{Cancel, DenialReason, Digest, ToolError};
 
-use crate::file::Digest;
 use crate::names::Protection;
 use crate::sandbox::{SafePath, Sandbox, io_error};
 use stage::{Place, Staged};

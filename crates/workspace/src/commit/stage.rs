@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use jm_types::ToolError;
+use jm_types::{Digest, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, XattrFlags};
 use rustix::io::Errno;
@@ -13,7 +13,6 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::{FileChange, failed};
 use crate::fault;
-use crate::file::Digest;
 use crate::open::Opening;
 use crate::resolve::Found;
 

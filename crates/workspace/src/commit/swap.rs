@@ -8,7 +8,8 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use jm_types::{ErrorKind, ToolError};
+use jm_types::freshness::CHANGED;
+use jm_types::{Digest, ErrorKind, Hashing, ToolError};
 use rustix::fd::OwnedFd;
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
@@ -16,8 +17,6 @@ use rustix::io::{self, Errno};
 use super::stage::{Place, Staged};
 use super::{Before, FileChange, failed};
 use crate::fault;
-use crate::file::{Digest, Hashing};
-use crate::freshness::CHANGED;
 use crate::open::Opening;
 
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);

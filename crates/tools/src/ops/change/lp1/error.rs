@@ -100,7 +100,7 @@ impl Miss {
                 "read the file again: a find block is whole lines, copied exactly".into()
             }
             Miss::NotUnique { .. } => {
-                "add an occurrence number, such as `R 2`, or more lines to the find block".into()
+                "add an occurrence number after the letter, such as 2, or more lines to the find block".into()
             }
             Miss::OutOfRange { hits: Hits { count: 1, .. }, .. } => {
                 "leave the occurrence number out".into()

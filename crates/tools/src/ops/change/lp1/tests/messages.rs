@@ -68,14 +68,14 @@ fn several_hits_are_counted_and_listed() {
         "x⏎log()⏎y⏎log()⏎z⏎",
         "E|log()|.",
         "patch line 3, file, operation 1: the find block matches 2 times, at lines 2 and 4",
-        "add an occurrence number, such as `R 2`, or more lines to the find block",
+        "add an occurrence number after the letter, such as 2, or more lines to the find block",
     );
     check(
         &"a⏎".repeat(500),
         "E|a|.",
         "patch line 3, file, operation 1: the find block matches 500 times, at lines 1, 2, 3, 4, 5, \
          6, 7, 8, 9, 10, …",
-        "add an occurrence number, such as `R 2`, or more lines to the find block",
+        "add an occurrence number after the letter, such as 2, or more lines to the find block",
     );
     check(
         "x⏎log()⏎y⏎log()⏎z⏎",

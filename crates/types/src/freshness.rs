@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::Digest;
+use crate::digest::Digest;
 
 pub const NOT_READ: &str = "File was not read before patching";
 pub const CHANGED: &str = "File content changed since last read";
@@ -16,7 +16,6 @@ pub const CHANGED: &str = "File content changed since last read";
 /// One read: which bytes the file had, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadRecord {
-    #[serde(with = "digest_text")]
     pub sha256: Digest,
     pub read_at_epoch_ms: u64,
     pub extent: Extent,
@@ -53,18 +52,5 @@ impl Freshness {
             Some(record) if record.sha256 != *now => Some(CHANGED),
             Some(_) => None,
         }
-    }
-}
-
-mod digest_text {
-    use super::Digest;
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(super) fn serialize<S: Serializer>(digest: &Digest, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_str(digest)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Digest, D::Error> {
-        String::deserialize(input)?.parse().map_err(de::Error::custom)
     }
 }
