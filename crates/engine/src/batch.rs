@@ -2,11 +2,17 @@
 //!
 //! Law: entries stay in call order, and each ends with exactly one result (NFR-REL-01).
 
-use jm_types::{RiskLevel, ToolCall, ToolResult};
+use jm_types::{RiskLevel, ToolCall, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
+
+use crate::reply;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batch {
+    /// Which one of the session, from 1.
+    pub number: u64,
+    /// The journal holds its calls.
+    pub is_recorded: bool,
     pub entries: Vec<Entry>,
 }
 
@@ -21,6 +27,8 @@ pub struct Entry {
     pub summary: String,
     pub risk: Option<RiskLevel>,
     pub duration_ms: u64,
+    /// The journal holds its result.
+    pub is_recorded: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,6 +56,8 @@ pub struct ConfirmationRequest {
     pub risk_level: RiskLevel,
     /// Why a person is asked.
     pub rule: String,
+    /// No mode and no list can stand in for the person.
+    pub needs_person: bool,
     /// Things the person should know, such as files that run later.
     pub warnings: Vec<String>,
     /// The diff, where there is one.
@@ -77,6 +87,25 @@ impl Batch {
         })
     }
 
+    /// Calls whose results the journal does not hold yet.
+    pub(crate) fn unrecorded(&self) -> Vec<String> {
+        let missing = |entry: &&Entry| entry.result().is_some() && !entry.is_recorded;
+        self.entries.iter().filter(missing).map(|entry| entry.key.clone()).collect()
+    }
+
+    pub(crate) fn note_recorded(&mut self) {
+        for entry in &mut self.entries {
+            entry.is_recorded = entry.result().is_some();
+        }
+    }
+
+    /// What cannot be recorded does not run.
+    pub(crate) fn refuse_rest(&mut self, error: &ToolError, limit: usize) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.result().is_none()) {
+            entry.status = Status::Done(reply::refused(&entry.call, error, limit));
+        }
+    }
+
     pub fn is_finished(&self) -> bool {
         self.entries.iter().all(|entry| entry.result().is_some())
     }
@@ -92,6 +121,7 @@ impl Entry {
             summary: String::new(),
             risk: None,
             duration_ms: 0,
+            is_recorded: false,
         }
     }
 

@@ -5,18 +5,20 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jm_store::StoreError;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{
     Cancel, Limits, RiskLevel, ToolCall, ToolDefinition, ToolError, ToolEvent, ToolsMode, Verdict,
 };
+use jm_workspace::index::Index;
 use tokio::sync::mpsc;
 
 use crate::batch::Status;
-use crate::capacity::ContextEstimate;
+use crate::capacity::{self, ContextEstimate};
 use crate::execute;
 use crate::plan::{self, Planned};
 use crate::policy::Policy;
-use crate::reply;
+use crate::record::Recorder;
 use crate::session::{Pause, Session};
 
 /// What an engine is made of.
@@ -32,6 +34,9 @@ pub struct Core {
     pub manual: Vec<ToolDefinition>,
     pub estimate: Option<ContextEstimate>,
     pub events: mpsc::Sender<ToolEvent>,
+    pub recorder: Recorder,
+    /// What the workspace's files were when they were last looked at.
+    pub index: Mutex<Index>,
 }
 
 #[derive(Debug)]
@@ -49,6 +54,8 @@ pub struct Canceller {
 #[derive(Debug, Default)]
 struct CancelState {
     requested: bool,
+    /// A batch is under way.
+    is_armed: bool,
     active: Option<Cancel>,
 }
 
@@ -57,6 +64,7 @@ struct CancelState {
 pub struct Inspection {
     pub verdict: Verdict,
     pub rule: String,
+    /// On one line, and not cut.
     pub summary: String,
     pub risk: Option<RiskLevel>,
     pub warnings: Vec<String>,
@@ -78,22 +86,43 @@ impl Engine {
         &self.core
     }
 
+    pub(crate) fn core_arc(&self) -> Arc<Core> {
+        Arc::clone(&self.core)
+    }
+
+    /// The journal's session is given back; nothing can be recorded any more.
+    pub fn close(self) -> Result<(), StoreError> {
+        match Arc::into_inner(self.core) {
+            Some(core) => core.recorder.close(),
+            // A call that was abandoned still holds it; the lease ends with the process.
+            None => Ok(()),
+        }
+    }
+
     /// What the model is told it can call (FR-MODE-01..03, FR-REG-03a, CFG-TOOLS-02a).
     pub fn advertised(&self) -> Vec<ToolDefinition> {
-        match self.core.mode {
-            ToolsMode::Disabled => Vec::new(),
-            ToolsMode::ParseOnly if !self.core.manual.is_empty() => self.core.manual.clone(),
-            ToolsMode::ParseOnly | ToolsMode::Enabled => self.core.registry.definitions(),
-        }
+        advertised(self.core.mode, &self.core.registry, &self.core.manual)
     }
 
     /// Works until every call has its result, or a person is needed.
     pub async fn run(&self, session: &mut Session) -> Pause {
+        self.canceller.arm();
+        let capacity = capacity::available(self.core.estimate, self.core.limits.capacity_bytes);
+        session.set_result_limit(self.core.limits.output_bytes.min(capacity));
+        let pause = self.work(session).await;
+        if pause != Pause::NeedsApproval {
+            self.canceller.reset();
+        }
+        pause
+    }
+
+    async fn work(&self, session: &mut Session) -> Pause {
         if self.core.mode == ToolsMode::ParseOnly {
             let finished = session.batch().is_finished();
             return if finished { Pause::Finished } else { Pause::NeedsResults };
         }
         plan::plan_batch(&self.core, session).await;
+        self.record_batch(session);
         if self.canceller.is_requested() {
             return self.cancelled(session);
         }
@@ -116,6 +145,22 @@ impl Engine {
         Pause::Finished
     }
 
+    /// What was planned is written down before anything runs, once; later, what a person denied.
+    fn record_batch(&self, session: &mut Session) {
+        let batch = session.batch();
+        let recorded = match batch.is_recorded {
+            false => self.core.recorder.batch_opened(batch),
+            true => self.core.recorder.answered(batch, &batch.unrecorded()),
+        };
+        let limit = session.result_limit();
+        let batch = session.batch_mut();
+        batch.is_recorded = true;
+        match recorded {
+            Ok(()) => batch.note_recorded(),
+            Err(error) => batch.refuse_rest(&error, limit),
+        }
+    }
+
     /// Everything about a call but its execution.
     pub async fn inspect(&self, session: &Session, call: ToolCall) -> Inspection {
         let planned = plan::plan_one(&self.core, session, call).await;
@@ -132,7 +177,7 @@ impl Engine {
         Inspection {
             verdict,
             rule: facts.rule,
-            summary: facts.summary,
+            summary: facts.whole_summary,
             risk: facts.risk,
             warnings: request.map(|request| request.warnings).unwrap_or_default(),
             preview,
@@ -142,24 +187,32 @@ impl Engine {
 
     /// The current call was aborted; it and those behind it say so (FR-EXE-04).
     fn cancelled(&self, session: &mut Session) -> Pause {
-        for entry in &mut session.batch_mut().entries {
-            match entry.status {
-                Status::Done(_) => {}
-                Status::New | Status::Approved { .. } | Status::Pending(_) | Status::Running => {
-                    let result = reply::refused(&entry.call, &ToolError::cancelled());
-                    entry.status = Status::Done(result);
-                }
-            }
-        }
-        self.canceller.reset();
+        let limit = session.result_limit();
+        session.batch_mut().refuse_rest(&ToolError::cancelled(), limit);
+        self.record_batch(session);
         Pause::Cancelled
     }
 }
 
+/// The tools that a mode offers: none, those a person answers for, or those we can run.
+pub fn advertised(
+    mode: ToolsMode,
+    registry: &ToolRegistry,
+    manual: &[ToolDefinition],
+) -> Vec<ToolDefinition> {
+    match mode {
+        ToolsMode::Disabled => Vec::new(),
+        ToolsMode::ParseOnly if !manual.is_empty() => manual.to_vec(),
+        ToolsMode::ParseOnly | ToolsMode::Enabled => registry.definitions(),
+    }
+}
+
 impl Canceller {
+    /// Stops the batch that is under way, also while it waits for a person. When there is none,
+    /// nothing happens: the next batch is not cancelled in advance.
     pub fn cancel(&self) {
         let mut state = self.state();
-        state.requested = true;
+        state.requested = state.is_armed;
         if let Some(active) = &state.active {
             active.cancel();
         }
@@ -176,6 +229,10 @@ impl Canceller {
             cancel.cancel();
         }
         state.active = Some(cancel.clone());
+    }
+
+    fn arm(&self) {
+        self.state().is_armed = true;
     }
 
     fn reset(&self) {

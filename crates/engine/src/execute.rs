@@ -5,20 +5,22 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use jm_tools::{Effect, Output, Scope, Seen, ToolCtx};
 use jm_types::{Cancel, ErrorKind, ToolCall, ToolError, ToolEvent};
-use jm_workspace::Freshness;
+use jm_workspace::{CommitLog, Freshness, NoLog};
 
 use crate::batch::Status;
 use crate::capacity;
 use crate::engine::{Canceller, Core};
 use crate::plan;
+use crate::record::EffectLog;
 use crate::reply;
 use crate::session::Session;
+use crate::track;
 
 /// A command ends itself at its deadline and says what it printed; only after this the framework
 /// gives up on it.
@@ -34,29 +36,39 @@ pub(crate) async fn execute(
 ) {
     let entry = &mut session.batch_mut().entries[index];
     // Planned anew since its approval, and answered there.
-    if matches!(entry.status, Status::Done(_) | Status::Pending(_)) {
+    let Status::Approved { fingerprint } = entry.status.clone() else { return };
+    if let Err(error) = core.recorder.started(entry, fingerprint) {
+        let limit = session.result_limit();
+        session.batch_mut().refuse_rest(&error, limit);
         return;
     }
     entry.status = Status::Running;
-    let call = entry.call.clone();
+    let (call, key) = (entry.call.clone(), entry.key.clone());
     let began = Instant::now();
     let cancel = Cancel::new();
     canceller.activate(&cancel);
-    let mut ctx = context(core, session, &call, cancel);
-    announce(
-        core,
-        ToolEvent::Started { tool_call_id: call.id.clone(), tool_name: call.name.clone() },
-    )
-    .await;
-    let outcome = run(core, &call, &mut ctx).await;
+    let mut ctx = context(core, session, &call, &key, cancel);
+    let started = (call.id.clone(), call.name.clone());
+    announce(core, ToolEvent::Started { tool_call_id: started.0, tool_name: started.1 }).await;
+    let outcome = track::around(core, &call, &key, run(core, &call, &mut ctx)).await;
     announce(core, ToolEvent::Completed { tool_call_id: call.id.clone() }).await;
-    for (path, record) in ctx.seen.take() {
-        session.freshness_mut().record(path, record);
+    let seen = ctx.seen.take();
+    for (path, record) in &seen {
+        session.freshness_mut().record(path.clone(), record.clone());
     }
     let result = reply::reply(&call, outcome, ctx.allow_truncation, ctx.output_limit());
     let entry = &mut session.batch_mut().entries[index];
     entry.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.status = Status::Done(result);
+    let batch = session.batch();
+    match core.recorder.finished(batch, &batch.entries[index], seen) {
+        Ok(()) => session.batch_mut().entries[index].is_recorded = true,
+        // It has happened, so its result stands; nothing more is run.
+        Err(error) => {
+            let limit = session.result_limit();
+            session.batch_mut().refuse_rest(&error, limit);
+        }
+    }
 }
 
 async fn announce(core: &Core, event: ToolEvent) {
@@ -64,12 +76,19 @@ async fn announce(core: &Core, event: ToolEvent) {
     core.events.send(event).await.unwrap_or_default();
 }
 
-fn context(core: &Core, session: &Session, call: &ToolCall, cancel: Cancel) -> ToolCtx {
+fn context(
+    core: &Arc<Core>,
+    session: &Session,
+    call: &ToolCall,
+    key: &str,
+    cancel: Cancel,
+) -> ToolCtx {
     let timeout = core.registry.lookup(&call.name).ok().and_then(|tool| tool.timeout());
     ToolCtx {
         workspace: core.workspace.clone(),
         freshness: Arc::clone(session.freshness()),
         seen: Seen::default(),
+        effects: effect_log(core, key),
         abort: cancel,
         output_tx: core.events.clone(),
         default_timeout: core.default_timeout,
@@ -81,6 +100,16 @@ fn context(core: &Core, session: &Session, call: &ToolCall, cancel: Cancel) -> T
         allow_truncation: true,
         working_dir: core.workspace.sandbox.working_root().path().to_owned(),
         limits: core.limits.clone(),
+    }
+}
+
+fn effect_log(core: &Arc<Core>, key: &str) -> Arc<Mutex<dyn CommitLog + Send>> {
+    match core.recorder.journal() {
+        None => Arc::new(Mutex::new(NoLog)),
+        Some(_) => {
+            let (recorder, call) = (Arc::clone(core), key.to_owned());
+            Arc::new(Mutex::new(EffectLog { recorder, call, also: Vec::new() }))
+        }
     }
 }
 
@@ -107,8 +136,7 @@ pub(crate) fn scope_of(
 }
 
 async fn run(core: &Core, call: &ToolCall, ctx: &mut ToolCtx) -> Result<Output, ToolError> {
-    let prepared = plan::prepare(core, call)?;
-    let grace = match prepared.intent().effect {
+    let grace = match core.registry.lookup(&call.name)?.spec().effect {
         Effect::Runs => COMMAND_GRACE,
         Effect::Reads | Effect::Changes => Duration::ZERO,
     };
@@ -116,8 +144,9 @@ async fn run(core: &Core, call: &ToolCall, ctx: &mut ToolCtx) -> Result<Output, 
     let began = Instant::now();
     let deadline = ctx.deadline + grace;
     let stopped = stopped(&cancel);
+    let work = async { plan::prepare(core, call)?.execute(ctx).await };
     // Tools hold no state across calls, so nothing half changed can be seen after a panic.
-    let mut work = AssertUnwindSafe(prepared.execute(ctx)).catch_unwind().boxed();
+    let mut work = AssertUnwindSafe(work).catch_unwind().boxed();
     let timed_out = tokio::select! {
         outcome = &mut work => return settled(outcome),
         () = tokio::time::sleep_until(deadline.into()) => true,

@@ -10,11 +10,18 @@ pub mod engine;
 mod execute;
 mod plan;
 pub mod policy;
+pub mod record;
+pub mod recover;
 mod reply;
 pub mod session;
+mod track;
+pub mod undo;
 
 pub use batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
 pub use capacity::ContextEstimate;
 pub use engine::{Canceller, Engine, Inspection};
 pub use policy::{Policy, Ruling};
+pub use record::Recorder;
+pub use recover::{CallState, Choice, Examined, Side};
 pub use session::{Pause, Session, SessionError};
+pub use undo::{Guard, UndoReport, Which};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_tools::{Intent, Prepared, Preview, Scope, Seen, Use};
-use jm_types::text::summarize;
+use jm_types::text::{one_line, redact, summarize};
 use jm_types::{
     Cancel, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json,
 };
@@ -26,6 +26,8 @@ const SUMMARY_CHARACTERS: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) summary: String,
+    /// The same, not cut.
+    pub(crate) whole_summary: String,
     pub(crate) is_cut: bool,
     pub(crate) risk: Option<RiskLevel>,
     pub(crate) rule: String,
@@ -97,9 +99,10 @@ fn admit(
 
 /// One call by itself, as if it were alone in its batch.
 pub(crate) async fn plan_one(core: &Arc<Core>, session: &Session, call: ToolCall) -> Planned {
-    if core.mode == ToolsMode::Disabled {
-        let error = DenialReason::Disabled.into();
-        return Planned::Refused { facts: Facts::default(), error };
+    match core.mode {
+        ToolsMode::Disabled => return refused(DenialReason::Disabled.into()),
+        ToolsMode::ParseOnly => return refused(ToolError::new(ErrorKind::NotRunHere)),
+        ToolsMode::Enabled => {}
     }
     plan_call(core, session, call, 0, Look::Always).await
 }
@@ -138,7 +141,9 @@ fn refused(error: ToolError) -> Planned {
 
 /// Parses and checks a call's arguments; the only way from text to a prepared call.
 pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>, ToolError> {
-    core.policy.hard_stop(&call.name).map_err(|reason| denied(reason, &call.name))?;
+    let by_default = core.policy.denied_by_default.contains(&call.name);
+    let stop = core.policy.hard_stop(&call.name);
+    stop.map_err(|reason| denied(reason, &call.name, by_default))?;
     let tool = core.registry.lookup(&call.name)?;
     if call.arguments.len() > core.limits.args_bytes {
         return Err(ToolError::limit(format!(
@@ -153,9 +158,14 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     tool.prepare(args, &core.limits)
 }
 
-fn denied(reason: DenialReason, tool: &str) -> ToolError {
+fn denied(reason: DenialReason, tool: &str, is_default: bool) -> ToolError {
     let hint = match &reason {
-        DenialReason::Denylisted { .. } => Some(format!("a person can allow it: --allow {tool}")),
+        DenialReason::Denylisted { .. } if is_default => {
+            Some(format!("a person can allow it: --allow {tool}"))
+        }
+        DenialReason::Denylisted { .. } => Some(
+            "`--deny` or `tools.approval.denylist` denies it, and a denial always wins".to_owned(),
+        ),
         _ => None,
     };
     hint.into_iter().fold(ToolError::from(reason), ToolError::hint)
@@ -170,6 +180,7 @@ fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look)
     let summary = summarize(&intent.summary, SUMMARY_CHARACTERS);
     let mut facts = Facts {
         summary: summary.text,
+        whole_summary: one_line(&redact(&intent.summary)),
         is_cut: summary.cut,
         risk: Some(intent.risk),
         ..Facts::default()
@@ -246,6 +257,7 @@ fn request(
         is_cut: facts.is_cut,
         risk_level: intent.risk,
         rule: facts.rule.clone(),
+        needs_person: intent.needs_person,
         warnings,
         preview: facts.preview.as_ref().map(|preview| preview.text.clone()),
         fingerprint: fingerprint(call, facts.preview.as_ref()),
@@ -281,12 +293,13 @@ pub(crate) async fn still_holds(
 }
 
 fn settle(session: &mut Session, index: usize, planned: Planned) {
+    let limit = session.result_limit();
     let entry = &mut session.batch_mut().entries[index];
     let (mut facts, status) = match planned {
         Planned::Allowed(facts) => (facts, Status::Approved { fingerprint: None }),
         Planned::Asks(facts, request) => (facts, Status::Pending(request)),
         Planned::Refused { facts, error } => {
-            (facts, Status::Done(reply::refused(&entry.call, &error)))
+            (facts, Status::Done(reply::refused(&entry.call, &error, limit)))
         }
     };
     entry.summary = facts.summary;

@@ -14,6 +14,8 @@ pub struct Policy {
     pub mode: ApprovalMode,
     pub allowlist: BTreeSet<String>,
     pub denylist: BTreeSet<String>,
+    /// Denied by nobody's wish but ours: a person may lift it.
+    pub denied_by_default: BTreeSet<String>,
     pub prompt_side_effects: bool,
 }
 

@@ -31,9 +31,9 @@ pub(crate) fn reply(
     }
 }
 
-/// The result of a call that never ran.
-pub(crate) fn refused(call: &ToolCall, error: &ToolError) -> ToolResult {
-    result(call, explain(error), Some(error.name()))
+/// The result of a call that never ran; the limit holds for it too (FR-OUT-04).
+pub(crate) fn refused(call: &ToolCall, error: &ToolError, effective_max: usize) -> ToolResult {
+    result(call, truncate(explain(error), effective_max), Some(error.name()))
 }
 
 fn result(call: &ToolCall, content: String, error: Option<&str>) -> ToolResult {

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use jm_types::text::sanitize;
-use jm_types::{DenialReason, ToolCall, ToolError, ToolResult};
+use jm_types::{DenialReason, ErrorKind, Limits, ToolCall, ToolError, ToolResult};
 use jm_workspace::Freshness;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::batch::{ApprovalDecision, Batch, Entry, Status};
+use crate::batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
 use crate::reply;
 
 /// Why the engine stopped.
@@ -34,6 +34,9 @@ pub struct Session {
     /// Batches since the person last spoke (FR-RES-03).
     iterations: usize,
     calls: u64,
+    batches: u64,
+    /// What a result may take, as the engine last said.
+    result_limit: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -52,7 +55,22 @@ impl Session {
             batch: Batch::default(),
             iterations: 0,
             calls: 0,
+            batches: 0,
+            result_limit: Limits::default().capacity_bytes,
         }
+    }
+
+    pub(crate) fn set_result_limit(&mut self, limit: usize) {
+        self.result_limit = limit;
+    }
+
+    pub(crate) fn result_limit(&self) -> usize {
+        self.result_limit
+    }
+
+    /// A session that goes on: what it has read, and how many calls and batches it has had.
+    pub fn restore(id: impl Into<String>, freshness: Freshness, calls: u64, batches: u64) -> Self {
+        Self { freshness: Arc::new(freshness), calls, batches, ..Self::new(id) }
     }
 
     pub fn freshness(&self) -> &Arc<Freshness> {
@@ -86,9 +104,17 @@ impl Session {
             return Err(SessionError::BatchOpen);
         }
         self.iterations += 1;
+        self.batches += 1;
         let entries = calls.into_iter().map(|call| self.entry(call)).collect();
-        self.batch = Batch { entries };
+        self.batch = Batch { number: self.batches, is_recorded: false, entries };
         Ok(())
+    }
+
+    /// A batch of our own, such as an undo: its number, and the key of its one call.
+    pub(crate) fn begin_own(&mut self) -> (u64, String) {
+        self.batches += 1;
+        self.calls += 1;
+        (self.batches, format!("{}-{}", self.id, self.calls))
     }
 
     fn entry(&mut self, mut call: ToolCall) -> Entry {
@@ -109,6 +135,7 @@ impl Session {
                 return Err(SessionError::NotWaiting(stranger.clone()));
             }
         }
+        let limit = self.result_limit;
         for entry in &mut self.batch.entries {
             let Status::Pending(request) = &entry.status else { continue };
             let approved = match decision {
@@ -120,7 +147,7 @@ impl Session {
                 true => Status::Approved { fingerprint: Some(request.fingerprint.clone()) },
                 false => {
                     let denied = DenialReason::DeniedByPerson { reason: None };
-                    Status::Done(reply::refused(&entry.call, &ToolError::from(denied)))
+                    Status::Done(reply::refused(&entry.call, &ToolError::from(denied), limit))
                 }
             };
         }
@@ -128,10 +155,23 @@ impl Session {
     }
 
     /// Answers what is pending with an error, because nobody can be asked.
-    pub fn refuse_pending(&mut self, error: impl Fn(&str) -> ToolError) {
+    pub fn refuse_pending(&mut self, error: impl Fn(&ConfirmationRequest) -> ToolError) {
+        let limit = self.result_limit;
         for entry in &mut self.batch.entries {
             if let Status::Pending(request) = &entry.status {
-                entry.status = Status::Done(reply::refused(&entry.call, &error(&request.summary)));
+                let result = reply::refused(&entry.call, &error(request), limit);
+                entry.status = Status::Done(result);
+            }
+        }
+    }
+
+    /// Answers calls that wait for somebody's results, because nobody supplies any.
+    pub fn refuse_waiting(&mut self) {
+        let limit = self.result_limit;
+        for entry in &mut self.batch.entries {
+            if let Status::New = entry.status {
+                let error = ToolError::new(ErrorKind::NotRunHere);
+                entry.status = Status::Done(reply::refused(&entry.call, &error, limit));
             }
         }
     }

@@ -96,6 +96,7 @@ fn engine(root: &Path) -> Engine {
             mode: ApprovalMode::Auto,
             allowlist: Default::default(),
             denylist: Default::default(),
+            denied_by_default: Default::default(),
             prompt_side_effects: true,
         },
         limits: Limits { iterations_per_turn: usize::MAX, ..Limits::default() },
@@ -104,6 +105,8 @@ fn engine(root: &Path) -> Engine {
         manual: Vec::new(),
         estimate: None,
         events,
+        recorder: jm_engine::Recorder::none(),
+        index: Default::default(),
     })
 }
 

@@ -54,9 +54,15 @@ pub(crate) struct Common {
     /// Deny a tool (repeatable); a denial always wins
     #[arg(long, global = true, value_name = "TOOL")]
     pub(crate) deny: Vec<String>,
-    /// Keep what was read under this name, for later calls
+    /// Go on with this session: what it has read counts, and its calls are one history
     #[arg(long, global = true, value_name = "ID", env = "JM_SESSION")]
     pub(crate) session: Option<String>,
+    /// Record nothing; such calls cannot be undone
+    #[arg(long, global = true)]
+    pub(crate) no_journal: bool,
+    /// What to do with calls that a crash left unfinished, when nobody can be asked
+    #[arg(long, global = true, value_name = "CHOICE")]
+    pub(crate) on_recovery: Option<OnRecovery>,
     /// Write calls, verdicts and results as JSON lines to standard error
     #[arg(long, global = true)]
     pub(crate) debug: bool,
@@ -72,12 +78,42 @@ pub(crate) enum Approve {
     Deny,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnRecovery {
+    /// Results stand; a change that was half done is completed
+    Keep,
+    /// Results are marked failed; a change that was half done is taken back
+    Discard,
+    /// Everything the batch changed is taken back
+    Undo,
+    /// Nothing is done, and the program says so
+    Fail,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make one tool call, without a model
     Call(Call),
     /// Run the tool calls found on standard input, without a model
     Exec(Exec),
+    /// List the sessions of the journal
+    Sessions(Listing),
+    /// Show what a session did, why it was allowed and what it changed
+    Log(Log),
+    /// Take back what calls changed
+    Undo(Undo),
+    /// Take the last undo back
+    Redo(Redo),
+    /// Settle what a crash left unfinished; never runs anything again
+    Recover(Listing),
+    /// Check that the journal is what was written
+    Verify,
+    /// Print a session as JSON lines or as one HTML page
+    Export(Export),
+    /// Remove stored contents that no session uses
+    Gc,
+    /// Say how much space the journal takes
+    Du(Listing),
     /// List the tools, or show one with its schema
     Tools(Tools),
     /// Show the configuration in force and where each value comes from
@@ -110,6 +146,55 @@ pub(crate) struct Exec {
     /// One JSON call, or one batch, on each line; one JSON answer for each
     #[arg(long)]
     pub(crate) jsonl: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Listing {
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// Session; the newest of this workspace without it
+    pub(crate) id: Option<String>,
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show the changes of files too
+    #[arg(long)]
+    pub(crate) diff: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// How many calls, the newest first
+    #[arg(default_value_t = 1, conflicts_with_all = ["call", "to"])]
+    pub(crate) count: usize,
+    /// This call only, by its name in `jm log`
+    #[arg(long, value_name = "ID")]
+    pub(crate) call: Option<String>,
+    /// This call and all that came after it in its session
+    #[arg(long, value_name = "ID", conflicts_with = "call")]
+    pub(crate) to: Option<String>,
+    /// Overwrite files that changed since
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Redo {
+    /// Overwrite files that changed since
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// Session; the newest of this workspace without it
+    pub(crate) id: Option<String>,
+    /// One self-contained page instead of JSON lines
+    #[arg(long)]
+    pub(crate) html: bool,
 }
 
 #[derive(Debug, Args)]

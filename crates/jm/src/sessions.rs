@@ -1,49 +1,74 @@
-//! Sessions that outlive a process: what was read, by name.
+//! Sessions in the journal: opening one, going on with one.
 //!
-//! Law: one process at a time works with a session; a second one is told so.
+//! Law: one process at a time works with a session; a second one is told who has it.
+
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use jm_engine::Session;
-use jm_workspace::state::{StateDir, StateLock, fresh_id};
+use jm_engine::{Recorder, Session};
+use jm_store::{Journal, Owner, Store, StoreError};
+use jm_workspace::file::now_epoch_ms;
+use jm_workspace::identity::Identity;
+use jm_workspace::state::fresh_id;
 
+use crate::cli::Common;
 use crate::locations;
 
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const JOURNAL: &str = "journal.db";
+/// Enough for the records that say that the disk is full.
+const RESERVE_BYTES: u64 = 1024 * 1024;
 
-/// A session, and where it is kept if anywhere.
-pub(crate) struct Kept {
-    pub(crate) session: Session,
-    place: Option<(StateDir, String, StateLock)>,
+/// The journal, for looking only.
+pub(crate) fn store() -> Result<Store> {
+    let path = locations::state()?.private_file(JOURNAL)?;
+    Store::open(&path).map_err(told)
 }
 
-pub(crate) fn open(id: Option<&str>) -> Result<Kept> {
-    let Some(id) = id else {
-        return Ok(Kept { session: Session::new(fresh_id()?), place: None });
-    };
-    if !is_well_formed(id) {
-        bail!("session id `{id}`: use 1 to 64 letters, digits, `-` or `_`");
+/// A store's error with what to do about it.
+pub(crate) fn told(error: StoreError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => anyhow::anyhow!("{error}\n  hint: {hint}"),
+        None => anyhow::anyhow!("{error}"),
     }
-    let directory = locations::state()?.subdirectory("sessions")?;
-    let Some(lock) = directory.lock(id)? else {
-        bail!("session {id} is in use by another process; wait for it, or use another id");
-    };
-    let name = format!("{id}.json");
-    let session = match directory.read(&name, MOST_BYTES)? {
-        None => Session::new(id),
-        Some(text) => serde_json::from_str(&text).with_context(|| {
-            let file = directory.path().join(&name);
-            format!("session file {} is damaged; move it away to start anew", file.display())
-        })?,
-    };
-    Ok(Kept { session, place: Some((directory, name, lock)) })
 }
 
-impl Kept {
-    pub(crate) fn save(&self) -> Result<()> {
-        let Some((directory, name, _)) = &self.place else { return Ok(()) };
-        let text = serde_json::to_vec(&self.session)?;
-        directory.write(name, &text).context("the session could not be saved")
+/// The session that the flags name, or a new one, and who records it.
+pub(crate) fn open(common: &Common, root: &Path) -> Result<(Session, Recorder)> {
+    if common.no_journal {
+        if common.session.is_some() {
+            bail!("--session keeps things in the journal, which --no-journal turns off");
+        }
+        return Ok((Session::new(fresh_id()?), Recorder::none()));
     }
+    let id = match &common.session {
+        Some(id) if is_well_formed(id) => id.clone(),
+        Some(id) => bail!("session id `{id}`: use 1 to 64 letters, digits, `-` or `_`"),
+        None => fresh_id()?,
+    };
+    open_named(common, &id, root)
+}
+
+pub(crate) fn open_named(common: &Common, id: &str, root: &Path) -> Result<(Session, Recorder)> {
+    let state = locations::state()?;
+    let path = state.private_file(JOURNAL)?;
+    let own = owner(&Identity::own());
+    let alive = |owner: &Owner| identity(owner).is_alive();
+    let journal = Journal::open(&path, id, root, &own, &alive, now_epoch_ms).map_err(told)?;
+    let (calls, batches) = journal.store().counts(id).map_err(told)?;
+    let freshness = journal.freshness().map_err(told)?;
+    let reserve = state.reserve("reserve", RESERVE_BYTES).context("space for the journal")?;
+    let free: Box<dyn FnOnce() + Send> = Box::new(move || reserve.free());
+    let approver = if common.yes { "--yes" } else { "person" };
+    let recorder = Recorder::new(journal, own, approver, Some(free));
+    Ok((Session::restore(id, freshness, calls, batches), recorder))
+}
+
+fn owner(identity: &Identity) -> Owner {
+    Owner { pid: identity.pid, started: identity.started, boot: identity.boot.clone() }
+}
+
+pub(crate) fn identity(owner: &Owner) -> Identity {
+    Identity { pid: owner.pid, started: owner.started, boot: owner.boot.clone() }
 }
 
 fn is_well_formed(id: &str) -> bool {

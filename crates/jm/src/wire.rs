@@ -7,16 +7,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use jm_engine::config::{self, Config, Layer, Loaded, Source, Toolset};
 use jm_engine::engine::Core;
-use jm_engine::{Engine, Policy};
+use jm_engine::{Engine, Policy, Recorder, Session};
 use jm_tools::toolsets::{Timeouts, forge};
 use jm_tools::{ToolRegistry, Workspace};
+use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, ToolDefinition, ToolEvent};
 use jm_workspace::state::read_text;
 use jm_workspace::{EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};
-use crate::{locations, trust};
+use crate::{locations, sessions, trust};
 
 /// A configuration file larger than this is not one.
 const MOST_CONFIG_BYTES: u64 = 1024 * 1024;
@@ -69,6 +70,7 @@ pub(crate) fn load(common: &Common) -> Result<Loaded> {
         });
         anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
     })?;
+    check_names(common, &loaded.config)?;
     common.deny.iter().for_each(|tool| loaded.deny(tool));
     for tool in &common.allow {
         loaded
@@ -108,34 +110,46 @@ fn flags(common: &Common) -> Result<String> {
 /// Everything a face needs to make calls.
 pub(crate) struct Wired {
     pub(crate) engine: Engine,
+    pub(crate) session: Session,
     pub(crate) events: mpsc::Receiver<ToolEvent>,
     pub(crate) warnings: Vec<String>,
 }
 
 pub(crate) fn wire(common: &Common) -> Result<Wired> {
+    wire_with(common, |root| sessions::open(common, root))
+}
+
+/// `open` gives the session, once the root is known.
+pub(crate) fn wire_with(
+    common: &Common,
+    open: impl FnOnce(&Path) -> Result<(Session, Recorder)>,
+) -> Result<Wired> {
     let loaded = load(common)?;
     let config = &loaded.config;
     let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
         .context("the workspace cannot be opened")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
     let workspace = Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(environment) };
+    let (session, recorder) = open(workspace.sandbox.working_root().path())?;
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
     let engine = Engine::new(Core {
         registry: registry(config)?,
         workspace,
-        policy: policy(config),
+        policy: policy(&loaded),
         limits: limits(&loaded),
         mode: config.tools.mode,
         default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
         manual: manual(config),
         estimate: None,
         events: sender,
+        recorder,
+        index: Default::default(),
     });
     let mut warnings = loaded.warnings.clone();
     if config.tools.allow_parallel {
         warnings.push("tools.allow_parallel has no effect yet: calls run one by one".to_owned());
     }
-    Ok(Wired { engine, events, warnings })
+    Ok(Wired { engine, session, events, warnings })
 }
 
 fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {
@@ -175,15 +189,33 @@ pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
     Ok(ToolRegistry::new(tools)?)
 }
 
-fn policy(config: &Config) -> Policy {
-    let approval = &config.tools.approval;
+fn policy(loaded: &Loaded) -> Policy {
+    let approval = &loaded.config.tools.approval;
+    let by_default = loaded.denials.iter().filter(|(_, by)| by.source == Source::Default);
     Policy {
         enabled: approval.enabled,
         mode: approval.mode,
         allowlist: approval.allowlist.iter().cloned().collect(),
         denylist: approval.denylist.iter().cloned().collect(),
+        denied_by_default: by_default.map(|(tool, _)| tool.clone()).collect(),
         prompt_side_effects: approval.prompt_side_effects,
     }
+}
+
+/// A flag that names no tool does nothing, which nobody means.
+fn check_names(common: &Common, config: &Config) -> Result<()> {
+    let known = registry(config)?.definitions();
+    let manual = manual(config);
+    let names: Vec<&str> = known.iter().chain(&manual).map(|tool| tool.name.as_str()).collect();
+    for name in common.allow.iter().chain(&common.deny) {
+        if names.contains(&name.as_str()) {
+            continue;
+        }
+        let near = suggest(name, names.iter().copied(), 1);
+        let hint = near.first().map(|near| format!("\n  hint: did you mean `{near}`?"));
+        bail!("there is no tool `{}`{}", one_line(name), hint.unwrap_or_default());
+    }
+    Ok(())
 }
 
 fn limits(loaded: &Loaded) -> Limits {
@@ -210,7 +242,7 @@ fn limits(loaded: &Loaded) -> Limits {
     }
 }
 
-fn manual(config: &Config) -> Vec<ToolDefinition> {
+pub(crate) fn manual(config: &Config) -> Vec<ToolDefinition> {
     let definition = |definition: &config::Definition| ToolDefinition {
         name: definition.name.clone(),
         description: definition.description.clone(),

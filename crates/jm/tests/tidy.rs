@@ -11,9 +11,10 @@ const LONGEST_FILE: usize = 500;
 const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("workspace", &["jm-types"]),
+    ("store", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
-    ("engine", &["jm-types", "jm-workspace", "jm-tools"]),
-    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-engine"]),
+    ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
+    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine"]),
 ];
 
 /// Words that belong to one room only.

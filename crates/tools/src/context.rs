@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
-use jm_workspace::{Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox};
+use jm_workspace::{
+    CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
+};
 use tokio::sync::mpsc;
 
 /// The ground that all calls of a session stand on.
@@ -17,13 +19,14 @@ pub struct Workspace {
 }
 
 /// One call's context.
-#[derive(Debug)]
 pub struct ToolCtx {
     pub workspace: Workspace,
     /// What the conversation has read, as it was when the call began.
     pub freshness: Arc<Freshness>,
     /// What this call lets the model know of files, whether it succeeds or not.
     pub seen: Seen,
+    /// Makes changes of files durable knowledge before they happen.
+    pub effects: Arc<Mutex<dyn CommitLog + Send>>,
     /// Stops this call only.
     pub abort: Cancel,
     /// Bounded; a full channel makes the tool wait or join chunks.
@@ -39,6 +42,12 @@ pub struct ToolCtx {
     pub allow_truncation: bool,
     pub working_dir: PathBuf,
     pub limits: Limits,
+}
+
+impl std::fmt::Debug for ToolCtx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolCtx").field("tool_call_id", &self.tool_call_id).finish_non_exhaustive()
+    }
 }
 
 /// Files whose content a call has shown.

@@ -43,6 +43,10 @@ pub enum ErrorKind {
     NotFound { path: PathBuf },
     #[error("{}: {message}", path.display())]
     Io { path: PathBuf, message: String },
+    #[error("not run: tools mode is parse_only, so somebody else supplies the result")]
+    NotRunHere,
+    #[error("nothing was run, because it could not be recorded: {message}")]
+    Unrecorded { message: String },
     #[error("this call needs a person's approval and nobody can be asked: {summary}")]
     NeedsPerson { summary: String },
 }
@@ -139,6 +143,8 @@ impl ToolError {
             ErrorKind::StaleFile { .. } => "stale_file",
             ErrorKind::NotFound { .. } => "not_found",
             ErrorKind::Io { .. } => "io_error",
+            ErrorKind::NotRunHere => "parse_only",
+            ErrorKind::Unrecorded { .. } => "journal_error",
             ErrorKind::NeedsPerson { .. } => "needs_approval",
         }
     }

@@ -12,6 +12,7 @@ use crate::digest::Digest;
 
 pub const NOT_READ: &str = "File was not read before patching";
 pub const CHANGED: &str = "File content changed since last read";
+pub const PARTLY: &str = "Only a part of the file was read";
 
 /// One read: which bytes the file had, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,5 +53,11 @@ impl Freshness {
             Some(record) if record.sha256 != *now => Some(CHANGED),
             Some(_) => None,
         }
+    }
+
+    /// The same for a change that replaces the whole file: a part of it does not license that.
+    pub fn staleness_of_whole(&self, path: &Path, now: &Digest) -> Option<&'static str> {
+        let partly = self.reads.get(path).is_some_and(|record| record.extent == Extent::Part);
+        self.staleness(path, now).or(partly.then_some(PARTLY))
     }
 }

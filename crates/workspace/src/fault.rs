@@ -1,4 +1,4 @@
-//! Named places where a test can make the disk fail.
+//! Named places where a test can make the disk fail, or the process die.
 //!
 //! Law: without the feature `failpoints` a point is nothing at all.
 
@@ -12,11 +12,53 @@ pub(crate) fn point(_name: &str, _nth: usize) -> io::Result<()> {
 
 #[cfg(feature = "failpoints")]
 pub(crate) fn point(name: &str, nth: usize) -> io::Result<()> {
+    crash::here(name);
     plan::answer(name, nth)
+}
+
+/// A place between two durable steps.
+#[cfg(not(feature = "failpoints"))]
+pub fn crash_point(_name: &str) {}
+
+#[cfg(feature = "failpoints")]
+pub fn crash_point(name: &str) {
+    crash::here(name);
 }
 
 #[cfg(feature = "failpoints")]
 pub use plan::{clear, fail_at};
+
+/// `JM_CRASH=name:3` kills the process the third time it comes by `name`, as a power cut would;
+/// `JM_CRASH_LOG=file` writes down the name of every place that is passed.
+#[cfg(feature = "failpoints")]
+mod crash {
+    use std::collections::HashMap;
+    use std::io::Write;
+    use std::sync::{LazyLock, Mutex, PoisonError};
+
+    use rustix::process::{Signal, getpid, kill_process};
+
+    static PASSED: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
+    static WANTED: LazyLock<Option<(String, usize)>> = LazyLock::new(|| {
+        let wanted = std::env::var("JM_CRASH").ok()?;
+        let (name, count) = wanted.rsplit_once(':')?;
+        Some((name.to_owned(), count.parse().ok()?))
+    });
+
+    pub(super) fn here(name: &str) {
+        let mut passed = PASSED.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = passed.entry(name.to_owned()).or_default();
+        *count += 1;
+        if let Some(log) = std::env::var_os("JM_CRASH_LOG") {
+            let file = std::fs::OpenOptions::new().append(true).create(true).open(log);
+            let written = file.and_then(|mut file| writeln!(file, "{name}"));
+            written.unwrap_or_default();
+        }
+        if WANTED.as_ref().is_some_and(|(wanted, nth)| wanted == name && nth == count) {
+            kill_process(getpid(), Signal::KILL).unwrap_or_default();
+        }
+    }
+}
 
 #[cfg(feature = "failpoints")]
 mod plan {

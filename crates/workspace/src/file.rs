@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jm_types::ToolError;
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{self, AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 
@@ -106,6 +107,12 @@ pub struct OpenDirectory {
     absolute: std::path::PathBuf,
 }
 
+impl AsFd for OpenDirectory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// Why a directory cannot be listed: a stable code and the system's words.
 pub type ListError = (&'static str, String);
 
@@ -135,7 +142,11 @@ impl OpenDirectory {
     pub fn names(&self) -> Result<Vec<OsString>, ListError> {
         let fail = |error: Errno| (code(error, "read_dir_failed"), plain(error));
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.fd).map_err(fail)? {
+        // On the descriptor itself: opening `.` anew would need the right to search.
+        let own = rustix::io::dup(&self.fd).map_err(fail)?;
+        let mut entries = Dir::new(own).map_err(fail)?;
+        entries.rewind();
+        for entry in entries {
             let entry = entry.map_err(fail)?;
             let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
             if name != "." && name != ".." {

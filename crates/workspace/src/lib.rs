@@ -3,9 +3,12 @@
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
 pub mod commit;
+pub mod directory;
 pub mod env;
 pub mod fault;
 pub mod file;
+pub mod identity;
+pub mod index;
 pub mod names;
 mod open;
 mod path;
@@ -18,7 +21,7 @@ pub mod state;
 pub mod terminal;
 pub mod text;
 
-pub use commit::{Before, CommitLog, Committed, FileChange, Manifest, NoLog, commit};
+pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
 pub use env::EnvSanitizer;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
 pub use jm_types::{Digest, Extent, Freshness, Hashing, ReadRecord};

@@ -21,6 +21,8 @@ pub const DEFAULT_DENIES: &[&str] = &[
     "**/*.pfx",
     "**/.env",
     "**/.env.*",
+    "**/.env-*",
+    "**/.env_*",
     "**/.netrc",
     "**/.npmrc",
     "**/.pypirc",

@@ -67,18 +67,23 @@ pub fn run(
     let began = Instant::now();
     let wake = wake_on(cancel)?;
     reaper::adopt_orphans();
-    let before = reaper::children();
-    let mut child = spawn(&spec)?;
+    let (mut child, registered) = reaper::start(|| spawn(&spec))?;
     let pid = Pid::from_child(&child);
-    let _registered = reaper::register(pid);
-    let mut running = Running::new(&mut child, &spec, began, wake)?;
+    let mut running = match Running::new(&mut child, &spec, began, wake) {
+        Ok(running) => running,
+        Err(error) => {
+            kill_group(pid);
+            registered.sweep();
+            return Err(error);
+        }
+    };
     let ending = running.until_it_ends(cancel, listener);
     running.drain(DRAIN, listener);
     // The first process is not reaped yet, so its group number cannot have been given away.
     kill_group(pid);
     let status = running.await_exit(&mut child)?;
     // Whoever still holds a pipe is killed here, so the pipes close.
-    reaper::sweep(&before);
+    registered.sweep();
     let (stdout, stderr) = running.close(listener);
     let ending = ending.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut);
     Ok(Finished { ending, elapsed: began.elapsed(), stdout, stderr })

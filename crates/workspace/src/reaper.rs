@@ -4,16 +4,26 @@
 //! left the process group, so we become the parent of orphans and kill those.
 
 use std::collections::BTreeSet;
+use std::process::Child;
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
+use jm_types::ToolError;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
 };
 
-/// Direct children that somebody waits for.
-static WAITED_FOR: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+/// The commands that run now.
+static COMMANDS: Mutex<Commands> =
+    Mutex::new(Commands { waited_for: BTreeSet::new(), strangers: BTreeSet::new() });
+
+struct Commands {
+    /// Direct children that somebody waits for.
+    waited_for: BTreeSet<i32>,
+    /// Children that were there before the first of them, and are none of our business.
+    strangers: BTreeSet<i32>,
+}
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -27,38 +37,54 @@ pub(crate) fn adopt_orphans() {
     });
 }
 
-/// Protects a child from `sweep` until it is dropped.
-pub(crate) fn register(child: Pid) -> Registered {
-    waited_for().insert(child.as_raw_nonzero().get());
-    Registered(child)
+/// Starts a command. No sweep can come between its start and its registration.
+pub(crate) fn start(
+    spawn: impl FnOnce() -> Result<Child, ToolError>,
+) -> Result<(Child, Registered), ToolError> {
+    let mut commands = commands();
+    // What is there now is not its doing, unless others already run.
+    if commands.waited_for.is_empty() {
+        commands.strangers = children();
+    }
+    let child = spawn()?;
+    let pid = Pid::from_child(&child);
+    commands.waited_for.insert(pid.as_raw_nonzero().get());
+    Ok((child, Registered(pid)))
 }
 
+/// Protects a child from being swept away until it is dropped.
 pub(crate) struct Registered(Pid);
+
+impl Registered {
+    /// Kills and reaps what commands left behind.
+    ///
+    /// While another command runs, its orphans cannot be told from ours; the last one to end
+    /// sweeps for all.
+    pub(crate) fn sweep(self) {
+        let mut commands = commands();
+        commands.waited_for.remove(&self.0.as_raw_nonzero().get());
+        if commands.waited_for.is_empty() {
+            kill_all_but(&commands.strangers);
+        }
+        drop(commands);
+    }
+}
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        waited_for().remove(&self.0.as_raw_nonzero().get());
+        commands().waited_for.remove(&self.0.as_raw_nonzero().get());
     }
 }
 
-fn waited_for() -> std::sync::MutexGuard<'static, BTreeSet<i32>> {
-    WAITED_FOR.lock().unwrap_or_else(PoisonError::into_inner)
+fn commands() -> std::sync::MutexGuard<'static, Commands> {
+    COMMANDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills and reaps the children of ours that were not there `before` and that nobody waits for.
-///
-/// Killing one hands its own children to us, so this goes round until none is left. While another
-/// command runs, its orphans cannot be told from ours; the last one to end sweeps for all.
-pub(crate) fn sweep(before: &BTreeSet<i32>) {
-    if waited_for().len() > 1 {
-        return;
-    }
+/// Killing a process hands its own children to us, so this goes round until none is left.
+fn kill_all_but(strangers: &BTreeSet<i32>) {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
-        let left: Vec<i32> = {
-            let waited = waited_for();
-            children().into_iter().filter(|c| !before.contains(c) && !waited.contains(c)).collect()
-        };
+        let left: Vec<i32> = children().difference(strangers).copied().collect();
         if left.is_empty() {
             return;
         }

@@ -106,3 +106,42 @@ pub fn fresh_id() -> Result<String> {
     let now = crate::file::now_epoch_ms();
     Ok(format!("{now:011x}{:08x}", u32::from_ne_bytes(noise)))
 }
+
+impl StateDir {
+    /// The path of a file of ours that another library opens; it is private before that does.
+    pub fn private_file(&self, name: &str) -> Result<PathBuf> {
+        let path = self.path.join(name);
+        private(&path, OFlags::NOFOLLOW)?;
+        Ok(path)
+    }
+
+    /// Keeps space on the disk, to be given back by `free` when there is no other left.
+    pub fn reserve(&self, name: &str, bytes: u64) -> Result<Reserve> {
+        let path = self.path.join(name);
+        let file = private(&path, OFlags::NOFOLLOW)?;
+        if file.metadata()?.len() < bytes {
+            let flags = rustix::fs::FallocateFlags::empty();
+            rustix::fs::fallocate(&file, flags, 0, bytes)?;
+        }
+        Ok(Reserve { path })
+    }
+
+    /// Bytes of all files here.
+    pub fn disk_use(&self) -> Result<u64> {
+        let sizes = std::fs::read_dir(&self.path)?.filter_map(|entry| entry.ok()?.metadata().ok());
+        Ok(sizes.filter(std::fs::Metadata::is_file).map(|metadata| metadata.len()).sum())
+    }
+}
+
+/// Space that is kept for a bad day.
+#[derive(Debug)]
+pub struct Reserve {
+    path: PathBuf,
+}
+
+impl Reserve {
+    pub fn free(self) {
+        // If it cannot be given back, the next write fails and says so.
+        std::fs::remove_file(&self.path).unwrap_or_default();
+    }
+}

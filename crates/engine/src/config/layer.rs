@@ -80,7 +80,7 @@ pub fn load(
     // project's number is measured against the profile that holds, whoever chose it.
     let (profile, others): (Vec<_>, Vec<_>) =
         settings.into_iter().partition(|setting| setting.key.path == PROFILE);
-    let mut overlay = Overlay { loaded: Loaded::default(), report, trust };
+    let mut overlay = Overlay { loaded: Loaded::default(), report, trust, refused: Vec::new() };
     profile.iter().for_each(|setting| overlay.lay(setting));
     overlay.settle_profile();
     others.iter().for_each(|setting| overlay.lay(setting));
@@ -91,6 +91,8 @@ struct Overlay {
     loaded: Loaded,
     report: Report,
     trust: Trust,
+    /// Values that were passed over, told in the order of the file.
+    refused: Vec<(Origin, String)>,
 }
 
 /// What a layer may do to the value below it.
@@ -118,11 +120,14 @@ impl Overlay {
             Laid::Added => {
                 self.loaded.provenance.entry(setting.key.path).or_default().push(origin);
             }
-            Laid::Refused => self.report.warnings.push(format!(
-                "{origin}: `{}` would loosen your settings and is ignored; `jm trust` lets this \
-                 project set it",
-                setting.name
-            )),
+            Laid::Refused => {
+                let warning = format!(
+                    "{origin}: `{}` would loosen your settings and is ignored; `jm trust` lets \
+                     this project set it",
+                    setting.name
+                );
+                self.refused.push((origin, warning));
+            }
         }
     }
 
@@ -209,6 +214,8 @@ impl Overlay {
         if self.report.has_errors() {
             return Err(self.report.into_errors());
         }
+        self.refused.sort();
+        self.report.warnings.extend(self.refused.into_iter().map(|(_, warning)| warning));
         for tool in &self.loaded.config.tools.approval.allowlist {
             if let Some(denied_by) = self.loaded.denials.get(tool) {
                 self.report.warnings.push(stays_denied(tool, denied_by));

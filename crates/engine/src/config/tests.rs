@@ -114,11 +114,15 @@ fn faults_of_a_text() {
         ),
         (
             "temperature = 1",
-            &["config.toml:1:1: unknown key `temperature` (`jm config` shows every key)"],
+            &[
+                "config.toml:1:1: unknown key `temperature` (`jm config --reference` describes every key)",
+            ],
         ),
         (
             "\"\\u001b[2J\" = 1",
-            &["config.toml:1:1: unknown key `\\u{1b}[2J` (`jm config` shows every key)"],
+            &[
+                "config.toml:1:1: unknown key `\\u{1b}[2J` (`jm config --reference` describes every key)",
+            ],
         ),
         ("tools = 3", &["config.toml:1:9: `tools`: expected a table, found a whole number"]),
         (

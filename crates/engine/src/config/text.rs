@@ -147,7 +147,7 @@ fn hint(table: &str, name: &str, path: &str) -> Option<String> {
     let elsewhere: Vec<_> =
         paths.iter().copied().filter(|path| *path == name || last(path).1 == name).collect();
     match elsewhere.as_slice() {
-        [] => Some("`jm config` shows every key".to_owned()),
+        [] => Some("`jm config --reference` describes every key".to_owned()),
         found => Some(did_you_mean(&found.join("` or `"))),
     }
 }

@@ -1,1 +1,171 @@
+//! A tool that behaves as a test wants: it sleeps, fails, panics, says things.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use jm_tools::{
+    Effect, Intent, Output, PathUse, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut,
+    ToolSpec,
+};
+use jm_types::{Limits, RiskLevel, ToolError};
+use serde_json::{Value, json};
+
+#[derive(Debug, Clone)]
+pub(crate) enum Act {
+    Says(String),
+    Fails(ToolError),
+    /// Until it is dropped.
+    Sleeps(Duration),
+    /// On a thread, deaf to everything.
+    Blocks(Duration),
+    Panics(At, With),
+}
+
+/// Where a tool panics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    Prepare,
+    /// Planned without trouble, prepared again for the execution.
+    SecondPrepare,
+    Intent,
+    Preview,
+    /// Before there is a future.
+    Execute,
+    Future,
+    Thread,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum With {
+    Literal,
+    Formatted,
+    Number,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Probe {
+    pub(crate) spec: ToolSpec,
+    pub(crate) act: Act,
+    pub(crate) paths: Vec<PathUse>,
+    pub(crate) ran: Arc<AtomicUsize>,
+    prepared: Arc<AtomicUsize>,
+}
+
+pub(crate) const LITERAL: &str = "a literal of the tool's author";
+pub(crate) const PRIVATE: &str = "what a file contained";
+
+impl Probe {
+    pub(crate) fn new(name: &str, act: Act) -> Self {
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: "for tests".to_owned(),
+            schema: json!({ "type": "object" }),
+            effect: Effect::Reads,
+            risk: RiskLevel::Low,
+            needs_person: false,
+            timeout: None,
+        };
+        let (ran, prepared, asked) = Default::default();
+        Self { spec, act, paths: Vec::new(), ran, prepared, asked }
+    }
+
+    pub(crate) fn says(name: &str) -> Self {
+        Self::new(name, Act::Says(format!("{name} ran")))
+    }
+
+    pub(crate) fn changing(mut self) -> Self {
+        self.spec.effect = Effect::Changes;
+        self
+    }
+
+    pub(crate) fn within(mut self, timeout: Duration) -> Self {
+        self.spec.timeout = Some(timeout);
+        self
+    }
+
+    pub(crate) fn boxed(self) -> Box<dyn ToolExecutor> {
+        Box::new(self)
+    }
+
+    fn may_panic(&self, here: At) {
+        match &self.act {
+            Act::Panics(at, with) if *at == here => with.panic(),
+            Act::Panics(..) | Act::Says(_) | Act::Fails(_) | Act::Sleeps(_) | Act::Blocks(_) => {}
+        }
+    }
+}
+
+impl With {
+    fn panic(self) {
+        match self {
+            With::Literal => panic!("{}", LITERAL),
+            With::Formatted => panic!("cannot read {PRIVATE} \u{1b}[31m"),
+            With::Number => std::panic::panic_any(42_i32),
+        }
+    }
+}
+
+impl ToolExecutor for Probe {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, _: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
+        self.may_panic(At::Prepare);
+        if self.prepared.fetch_add(1, Ordering::Relaxed) > 0 {
+            self.may_panic(At::SecondPrepare);
+        }
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Prepared for Probe {
+    fn intent(&self) -> Intent {
+        self.may_panic(At::Intent);
+        Intent {
+            summary: format!("Probe {}", self.spec.name),
+            effect: self.spec.effect,
+            risk: self.spec.risk,
+            needs_person: self.spec.needs_person,
+            paths: self.paths.clone(),
+        }
+    }
+
+    fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
+        self.may_panic(At::Preview);
+        Ok(None)
+    }
+
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+        self.ran.fetch_add(1, Ordering::Relaxed);
+        self.may_panic(At::Execute);
+        Box::pin(async move {
+            self.may_panic(At::Future);
+            let said = |content: String| Output { content, is_whole: false };
+            match self.act.clone() {
+                Act::Says(text) => Ok(said(text)),
+                Act::Fails(error) => Err(error),
+                Act::Sleeps(time) => {
+                    tokio::time::sleep(time).await;
+                    Ok(said("woke up".to_owned()))
+                }
+                Act::Blocks(time) => {
+                    let nap = move || {
+                        std::thread::sleep(time);
+                        Ok(())
+                    };
+                    ctx.blocking(nap).await?;
+                    Ok(said("woke up".to_owned()))
+                }
+                Act::Panics(..) => {
+                    let work = move || {
+                        self.may_panic(At::Thread);
+                        Ok(said("no panic".to_owned()))
+                    };
+                    ctx.blocking(work).await
+                }
+            }
+        })
+    }
+}

@@ -208,13 +208,14 @@ fn write(world: &World, path: &str) -> bool {
     change.run(&world.scope(Freshness::default()), &mut NoLog).is_ok()
 }
 
-/// RACE 55-68, NFR-SEC-01, FR-VAL-06: containment is the kernel's.
+/// RACE 55-68, NFR-SEC-01, NFR-SEC-02, FR-VAL-06: containment is the kernel's.
 #[test]
 fn opened_by_the_kernel() {
     check(OPENINGS[0]);
 }
 
-/// RACE 55-68, NFR-SEC-01, FR-VAL-06, decision 22: and the portable walk keeps the same promise.
+/// RACE 55-68, NFR-SEC-01, NFR-SEC-02, FR-VAL-06, decision 22: and the portable walk keeps the same
+/// promise.
 #[test]
 fn opened_step_by_step() {
     check(OPENINGS[1]);

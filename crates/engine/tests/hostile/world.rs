@@ -3,7 +3,8 @@
 //! Law: every call made through a world is followed by the checks that hold for any call: I1 the
 //! outside is as it was, I2 the canary shows nowhere, I3 one result a call in order, I5 nothing of
 //! ours is left open or lying about, I6 what is shown is harmless, I7 it ended in time, I9 a
-//! refusal changed nothing, and no result is larger than the limit. I10 is every case that succeeds.
+//! refusal changed nothing, and no result is larger than the limit. I10 is every case that
+//! succeeds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,6 +71,7 @@ pub(crate) fn policy(mode: ApprovalMode) -> Policy {
         mode,
         allowlist: Default::default(),
         denylist: Default::default(),
+        denied_by_default: Default::default(),
         prompt_side_effects: true,
     }
 }
@@ -88,12 +90,22 @@ pub(crate) struct World {
     pub(crate) workspace: Workspace,
     pub(crate) sessions: Vec<Session>,
     pub(crate) heard: Vec<ToolEvent>,
+    pub(crate) hearing: Hearing,
     /// The case breaks hard links, so counts may change outside.
     pub(crate) breaks_links: bool,
     events: mpsc::Receiver<ToolEvent>,
     runtime: tokio::runtime::Runtime,
     limits: Limits,
     time: Duration,
+}
+
+/// How the face listens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Hearing {
+    All,
+    Slowly(Duration),
+    /// For floods, which nobody should keep.
+    AndForgetting,
 }
 
 /// The state before a call.
@@ -130,6 +142,8 @@ impl World {
             manual: setting.manual,
             estimate: None,
             events: sender,
+            recorder: jm_engine::Recorder::none(),
+            index: Default::default(),
         });
         Self {
             _home: home,
@@ -142,6 +156,7 @@ impl World {
             workspace,
             sessions: vec![Session::new("one"), Session::new("two")],
             heard: Vec::new(),
+            hearing: Hearing::All,
             breaks_links: false,
             events,
             runtime: runtime(),
@@ -194,10 +209,18 @@ impl World {
 
     /// One step of the engine; events are heard meanwhile.
     pub(crate) fn run(&mut self, session: usize) -> Pause {
-        let Self { runtime, engine, sessions, events, heard, .. } = self;
+        let Self { runtime, engine, sessions, events, heard, hearing, .. } = self;
         let listen = async {
             while let Some(event) = events.recv().await {
-                heard.push(event);
+                check_event(&event);
+                match hearing {
+                    Hearing::All => heard.push(event),
+                    Hearing::Slowly(pause) => {
+                        heard.push(event);
+                        tokio::time::sleep(*pause).await;
+                    }
+                    Hearing::AndForgetting => {}
+                }
             }
         };
         let pause = runtime.block_on(async {
@@ -366,6 +389,18 @@ pub(crate) fn in_own_process(name: &str, test: impl FnOnce()) {
         .unwrap();
     let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success() && told.contains("1 passed"), "{told}");
+}
+
+/// The most memory this process has had, from now on.
+pub(crate) fn forget_peak_memory() {
+    std::fs::write("/proc/self/clear_refs", "5").unwrap_or_default();
+}
+
+/// In bytes.
+pub(crate) fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
 /// Memory, where there is such a disk: cases by the thousand, no waiting for a sync.

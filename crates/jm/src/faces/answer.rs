@@ -26,7 +26,8 @@ impl Outcome {
     pub(crate) fn of_kind(kind: &str) -> Self {
         match kind {
             "needs_approval" => Outcome::NeedsApproval,
-            "denylisted"
+            "parse_only"
+            | "denylisted"
             | "disabled"
             | "not_allowlisted"
             | "denied_by_person"

@@ -13,7 +13,6 @@ use super::drive::{Driver, End, block_on};
 use super::prompt::risk_word;
 use super::{exit, print};
 use crate::cli::{Call, Common};
-use crate::sessions;
 
 /// Arguments from standard input beyond this are refused by every limit anyway.
 const MOST_INPUT: u64 = 64 * 1024 * 1024;
@@ -26,13 +25,14 @@ pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
     let tool_call = ToolCall { id: "call_1".to_owned(), name: call.tool.clone(), arguments };
     block_on(async {
         let mut driver = Driver::new(common)?;
-        let mut kept = sessions::open(common.session.as_deref())?;
         if call.preview {
-            return preview(&driver, &kept.session, tool_call, call.json).await;
+            return preview(&driver, tool_call, call.json).await;
         }
-        let end = driver.answer(&mut kept.session, vec![tool_call]).await?;
-        kept.save()?;
-        report(&kept.session, end, call.json)
+        let end = driver.answer(vec![tool_call]).await?;
+        let code = report(&driver.session, end, call.json)?;
+        driver.delivered()?;
+        driver.close().await?;
+        Ok(code)
     })
 }
 
@@ -47,10 +47,6 @@ fn from_stdin() -> Result<String> {
 
 fn report(session: &Session, end: End, as_json: bool) -> Result<u8> {
     let entry = session.batch().entries.first().context("the call left no trace")?;
-    if end == End::Parked {
-        print::note(&format!("tools mode is parse_only: {} was not run", entry.call.name));
-        return Ok(exit::DENIED);
-    }
     let answer = Answer::of(entry).context("the call has no result")?;
     if as_json {
         print::json(&answer)?;
@@ -59,13 +55,13 @@ fn report(session: &Session, end: End, as_json: bool) -> Result<u8> {
     }
     match end {
         End::Interrupted => Ok(exit::INTERRUPTED),
-        End::Answered | End::Parked => Ok(answer.verdict.exit_code()),
+        End::Answered => Ok(answer.verdict.exit_code()),
     }
 }
 
-async fn preview(driver: &Driver, session: &Session, call: ToolCall, as_json: bool) -> Result<u8> {
+async fn preview(driver: &Driver, call: ToolCall, as_json: bool) -> Result<u8> {
     let name = call.name.clone();
-    let seen = driver.engine.inspect(session, call).await;
+    let seen = driver.engine.inspect(&driver.session, call).await;
     let outcome = foresee(&seen);
     if as_json {
         let error = seen.error.as_ref().map(ToString::to_string);

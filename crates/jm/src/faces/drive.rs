@@ -1,6 +1,7 @@
 //! The loop that every face without a model shares: run, ask, run again, until all is answered.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use anyhow::Result;
 use jm_engine::{Canceller, Engine, Pause, Session};
@@ -8,26 +9,27 @@ use jm_types::{ToolCall, ToolEvent};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::answer::Answer;
-use super::print;
 use super::prompt::Approver;
+use super::{print, recover};
 use crate::cli::Common;
-use crate::wire;
+use crate::{sessions, wire};
 
 /// An engine ready to be driven, with somebody to ask.
 pub(crate) struct Driver {
     pub(crate) engine: Engine,
+    pub(crate) session: Session,
     approver: Approver,
     debug: bool,
+    events: JoinHandle<()>,
 }
 
 /// What became of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Answered,
-    /// Results must come from elsewhere (tools mode parse_only).
-    Parked,
     Interrupted,
 }
 
@@ -48,17 +50,16 @@ impl Driver {
     pub(crate) fn new(common: &Common) -> Result<Self> {
         let wired = wire::wire(common)?;
         print::warnings(&wired.warnings);
-        tokio::spawn(show_events(wired.events, common.debug));
+        recover::before_work(common, &wired.engine, &wired.session.id)?;
+        let events = tokio::spawn(show_events(wired.events, common.debug));
         tokio::spawn(cancel_on_signals(wired.engine.canceller()));
         let approver = Approver::new(common.yes);
-        Ok(Self { engine: wired.engine, approver, debug: common.debug })
+        let debug = common.debug;
+        Ok(Self { engine: wired.engine, session: wired.session, approver, debug, events })
     }
 
-    pub(crate) async fn answer(
-        &mut self,
-        session: &mut Session,
-        calls: Vec<ToolCall>,
-    ) -> Result<End> {
+    pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
+        let session = &mut self.session;
         if self.debug {
             calls.iter().for_each(|call| print::debug(&json!({"debug": "call", "call": call})));
         }
@@ -68,16 +69,39 @@ impl Driver {
             match self.engine.run(session).await {
                 Pause::Finished => break End::Answered,
                 Pause::Cancelled => break End::Interrupted,
-                Pause::NeedsResults => break End::Parked,
+                Pause::NeedsResults => {
+                    // Without a model nobody waits for a result that comes later.
+                    session.refuse_waiting();
+                    break End::Answered;
+                }
                 Pause::NeedsApproval => self.approver.decide(session)?,
             }
         };
         if self.debug {
+            let events = &self.engine.core().events;
+            // What happened is told before what came of it.
+            while events.capacity() < events.max_capacity() {
+                tokio::task::yield_now().await;
+            }
             for answer in session.batch().entries.iter().filter_map(Answer::of) {
                 print::debug(&json!({"debug": "result", "result": answer}));
             }
         }
         Ok(end)
+    }
+
+    /// The answers were printed.
+    pub(crate) fn delivered(&self) -> Result<()> {
+        let batch = self.session.batch().number;
+        self.engine.core().recorder.delivered(batch).map_err(Into::into)
+    }
+
+    /// Gives the session back, and lets the last events be shown.
+    pub(crate) async fn close(self) -> Result<()> {
+        self.engine.close().map_err(sessions::told)?;
+        // An abandoned call may still hold its end of the channel; nobody waits for that.
+        tokio::time::timeout(LAST_EVENTS, self.events).await.ok();
+        Ok(())
     }
 }
 
@@ -99,6 +123,9 @@ async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool) {
         }
     }
 }
+
+/// How long the last events may take to be shown.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
 
 const SIGXFSZ: i32 = 25;
 

@@ -3,7 +3,9 @@
 use anyhow::{Context, Result};
 use clap_complete::Shell;
 use jm_engine::config::{self, render, render_json};
+use jm_engine::engine::advertised;
 use jm_types::ToolDefinition;
+use jm_types::text::{one_line, suggest};
 
 use super::{exit, print};
 use crate::cli::{Common, Config, Tools, Trust};
@@ -12,16 +14,17 @@ use crate::{trust, wire};
 pub(crate) fn tools(common: &Common, tools: &Tools) -> Result<u8> {
     let loaded = wire::load(common)?;
     let registry = wire::registry(&loaded.config)?;
-    let all = registry.definitions();
+    let manual = wire::manual(&loaded.config);
+    let all = advertised(loaded.config.tools.mode, &registry, &manual);
     match &tools.name {
         None if tools.json => print::json(&all)?,
         None => all.iter().try_for_each(|tool| print::line(&in_brief(tool)))?,
         Some(name) => {
-            registry.lookup(name).map_err(|error| {
-                let hint = error.hints.join("; ");
-                anyhow::anyhow!("{error}\n  hint: {hint}")
+            let tool = all.iter().find(|tool| tool.name == *name).with_context(|| {
+                let near = suggest(name, all.iter().map(|tool| tool.name.as_str()), 1);
+                let hint = near.first().map(|near| format!("\n  hint: did you mean `{near}`?"));
+                format!("unknown tool: {}{}", one_line(name), hint.unwrap_or_default())
             })?;
-            let tool = all.iter().find(|tool| tool.name == *name).context("no such tool")?;
             if tools.json { print::json(tool)? } else { print::line(&in_full(tool)?)? }
         }
     }
@@ -74,7 +77,9 @@ pub(crate) fn trust(common: &Common, args: &Trust) -> Result<u8> {
 }
 
 pub(crate) fn completions(mut command: clap::Command, shell: Shell) -> Result<u8> {
-    clap_complete::generate(shell, &mut command, "jm", &mut std::io::stdout().lock());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, "jm", &mut script);
+    print::text(&String::from_utf8_lossy(&script))?;
     Ok(exit::RAN)
 }
 

@@ -4,9 +4,13 @@ pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod drive;
 pub(crate) mod exec;
+pub(crate) mod export;
+pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod print;
 pub(crate) mod prompt;
+pub(crate) mod recover;
+pub(crate) mod undo;
 
 /// What the process says with its exit code.
 pub(crate) mod exit {

@@ -42,10 +42,15 @@ impl Approver {
     }
 }
 
-fn nobody(summary: &str) -> ToolError {
-    ToolError::new(ErrorKind::NeedsPerson { summary: summary.to_owned() }).hint(
-        "a person can allow it: run in a terminal, or with --yes, --approve auto or --allow TOOL",
-    )
+fn nobody(request: &ConfirmationRequest) -> ToolError {
+    let hint = match request.needs_person {
+        true => "a person can allow it: run in a terminal, or with --yes".to_owned(),
+        false => format!(
+            "a person can allow it: run in a terminal, or with --yes, --approve auto or --allow {}",
+            request.tool_name
+        ),
+    };
+    ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
 }
 
 fn ask(terminal: &mut Terminal, session: &Session) -> Result<ApprovalDecision> {
@@ -123,6 +128,7 @@ mod tests {
             is_cut: false,
             risk_level: RiskLevel::Medium,
             rule: "r".into(),
+            needs_person: false,
             warnings: vec![],
             preview: None,
             fingerprint: "f".into(),

@@ -160,6 +160,8 @@ impl World {
             .args(&self.flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // A terminal there would be a person to ask.
+            .stderr(Stdio::null())
             .spawn()
             .map_err(|e| e.to_string())?;
         let input = child.stdin.take();

@@ -3,6 +3,7 @@
 //! Law: a toolset only translates. Every read, change, walk and run of every dialect is one of
 //! these, so each rule is written once.
 
+pub(crate) mod binary;
 pub mod change;
 pub mod read;
 pub mod run;

@@ -2,15 +2,13 @@
 //!
 //! Law: no read is unbounded, whatever the file is or becomes while it is read.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use jm_types::ToolError;
 use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile, SafePath};
 
 use crate::context::Scope;
+use crate::ops::binary::{SNIFF, base64_within, is_binary};
 use crate::ops::not_found;
 
-const SNIFF: usize = 8 * 1024;
 /// Up to this size a file is hashed whole even when only a range of it is shown.
 const MOST_HASHED: u64 = 64 * 1024 * 1024;
 
@@ -146,17 +144,6 @@ fn sniff(file: &mut OpenFile) -> Result<Vec<u8>, ToolError> {
     Ok(head)
 }
 
-/// A character cut in two by the end of the sniffed part does not make a file binary.
-fn is_binary(head: &[u8], is_all: bool) -> bool {
-    if memchr::memchr(0, head).is_some() {
-        return true;
-    }
-    match std::str::from_utf8(head) {
-        Ok(_) => false,
-        Err(error) => is_all || head.len() < SNIFF || error.error_len().is_some(),
-    }
-}
-
 fn base64_of(
     scope: &Scope,
     path: &SafePath,
@@ -188,9 +175,6 @@ fn hash_whole(path: &SafePath) -> Result<Option<Digest>, ToolError> {
     Ok(None)
 }
 
-const HEADER: &str = "[binary:base64]";
-const TRUNCATED: &str = "[truncated]";
-
 fn encode(
     scope: &Scope,
     path: &SafePath,
@@ -198,18 +182,11 @@ fn encode(
     sha256: Option<Digest>,
     more: bool,
 ) -> Result<ReadOutcome, ToolError> {
-    let room = scope.output_limit.saturating_sub(HEADER.len() + TRUNCATED.len() + 1);
-    let fits = room / 4 * 3;
-    if fits == 0 {
-        return Err(ToolError::limit("output budget too small for a binary file"));
-    }
-    let truncated = more || bytes.len() > fits;
-    let shown = &bytes[..bytes.len().min(fits)];
+    let (text, truncated) = base64_within(&bytes, more, scope.output_limit)
+        .ok_or_else(|| ToolError::limit("output budget too small for a binary file"))?;
     if let Some(sha256) = sha256 {
         scope.seen.record(path, sha256, extent(!truncated));
     }
-    let mark = if truncated { TRUNCATED } else { "" };
-    let text = format!("{HEADER}{mark}\n{}", STANDARD.encode(shown));
     Ok(ReadOutcome::Base64 { text, truncated })
 }
 

@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use jm_types::text::sanitize::Sanitizer;
+use jm_types::text::truncate::HeadTail;
 use jm_types::{ErrorKind, ToolError, ToolEvent};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::context::{Scope, ToolCtx};
+use crate::ops::binary::{SNIFF, base64_within};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -38,17 +40,11 @@ impl Run {
 }
 
 fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
-    // Errors come last and matter most, so they may use up to half of the room (FR-TOOL-CMD-01).
-    let half = scope.output_limit / 2;
-    let stderr = finished.stderr.render(
-        half.max(
-            scope
-                .output_limit
-                .saturating_sub(usize::try_from(finished.stdout.total()).unwrap_or(usize::MAX)),
-        ),
-    );
-    let left = scope.output_limit.saturating_sub(stderr.len() + JOINT.len() + NOTE_ROOM);
-    let stdout = finished.stdout.render(left);
+    let room = match finished.ending {
+        Ending::Exited(0) => scope.output_limit,
+        _ => scope.output_limit.saturating_sub(NOTE_ROOM),
+    };
+    let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room);
     let whole = RunOutcome { ending: finished.ending, stdout, stderr };
     match finished.ending {
         Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
@@ -59,6 +55,30 @@ fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
         }
         Ending::Cancelled => Err(ToolError::cancelled().with_output(whole.text())),
     }
+}
+
+/// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
+/// more where the rest leaves it.
+fn share(stdout: &HeadTail, stderr: &HeadTail, room: usize) -> (String, String) {
+    if stderr.total() == 0 {
+        return (render(stdout, room), String::new());
+    }
+    let room = room.saturating_sub(JOINT.len());
+    let wanted = |stream: &HeadTail| usize::try_from(stream.total()).unwrap_or(usize::MAX);
+    let left_by_stdout = room.saturating_sub(wanted(stdout));
+    let stderr = render(stderr, left_by_stdout.max(room / 2));
+    (render(stdout, room - stderr.len()), stderr)
+}
+
+/// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
+/// text; what holds a NUL is not.
+fn render(stream: &HeadTail, room: usize) -> String {
+    let first = stream.first();
+    if memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_none() {
+        return stream.render(room);
+    }
+    base64_within(first, stream.total() > first.len() as u64, room)
+        .map_or_else(|| stream.render(room), |(text, _)| text)
 }
 
 const JOINT: &str = "\n\n[stderr]\n";

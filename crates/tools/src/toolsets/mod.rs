@@ -5,10 +5,11 @@
 
 pub mod forge;
 
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use jm_types::{Limits, RiskLevel, ToolError};
-use jm_workspace::NoLog;
+use jm_workspace::CommitLog;
 use serde_json::Value;
 
 use crate::context::{Scope, ToolCtx};
@@ -137,7 +138,13 @@ impl Prepared for PreparedCall {
             let limit = ctx.output_limit();
             let events = Events::of(ctx);
             let operation = self.lowered.operation;
-            let outcome = ctx.blocking(move || operation.run(&scope, events)).await?;
+            let effects = Arc::clone(&ctx.effects);
+            let outcome = ctx
+                .blocking(move || {
+                    let mut effects = effects.lock().unwrap_or_else(PoisonError::into_inner);
+                    operation.run(&scope, events, &mut *effects)
+                })
+                .await?;
             (self.raise)(outcome, limit)
         })
     }
@@ -155,14 +162,19 @@ impl Operation {
         }
     }
 
-    fn run(self, scope: &Scope, events: Events) -> Result<Outcome, ToolError> {
+    fn run(
+        self,
+        scope: &Scope,
+        events: Events,
+        effects: &mut dyn CommitLog,
+    ) -> Result<Outcome, ToolError> {
         match self {
             Operation::Read(read) => read.run(scope).map(Outcome::Read),
             Operation::Walk(walk) => {
                 let walked = walk.run(scope)?;
                 Ok(Outcome::Walked(walk, walked))
             }
-            Operation::Change(change) => change.run(scope, &mut NoLog).map(Outcome::Changed),
+            Operation::Change(change) => change.run(scope, effects).map(Outcome::Changed),
             Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
         }
     }

@@ -94,6 +94,11 @@ impl HeadTail {
         self.total
     }
 
+    /// The first bytes, as far as they are kept apart from the last.
+    pub fn first(&self) -> &[u8] {
+        &self.head
+    }
+
     /// How many of them are no longer here.
     pub fn omitted(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64

@@ -8,44 +8,67 @@ mod stage;
 mod swap;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jm_types::{Cancel, DenialReason, Digest, ToolError};
+use rustix::fd::OwnedFd;
 
 use crate::names::Protection;
 use crate::sandbox::{SafePath, Sandbox, io_error};
 use stage::{Place, Staged};
 
-/// The bytes a change was computed from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
-    Missing,
-    Present(Digest),
-}
-
-/// One file's new content.
+/// One file's change.
 #[derive(Debug, Clone)]
 pub struct FileChange {
     pub path: SafePath,
-    pub before: Before,
-    pub after: Vec<u8>,
+    /// The bytes the change was computed from; nothing where there was no file.
+    pub before: Option<Arc<Vec<u8>>>,
+    pub after: After,
+}
+
+/// What a file shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    Content {
+        bytes: Vec<u8>,
+        /// Permission bits; otherwise those of the old file, or what the umask leaves.
+        mode: Option<u32>,
+    },
+    Absent,
+}
+
+impl After {
+    pub fn content(bytes: Vec<u8>) -> Self {
+        After::Content { bytes, mode: None }
+    }
 }
 
 /// What is about to happen, complete before the first name changes.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     pub entries: Vec<ManifestEntry>,
+    /// Directories that were made for it, outermost first.
+    pub directories: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone)]
 pub struct ManifestEntry {
     pub path: PathBuf,
-    pub before: Before,
-    pub after: Digest,
+    /// The old content, where there was a file.
+    pub before: Option<Arc<Vec<u8>>>,
+    /// The new content's digest and permission bits; nothing when the file goes.
+    pub after: Option<(Digest, u32)>,
     /// The name in the same directory that holds the new content until the exchange, and the old
     /// content after it.
     pub temporary: PathBuf,
     /// Permission bits before, where the file existed.
     pub mode: Option<u32>,
+}
+
+impl ManifestEntry {
+    pub fn digest_before(&self) -> Option<Digest> {
+        self.before.as_ref().map(|bytes| Digest::of(bytes))
+    }
 }
 
 /// Keeps a durable record, so that a power cut can be told from a finished change.
@@ -74,7 +97,8 @@ impl CommitLog for NoLog {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
     pub path: PathBuf,
-    pub after: Digest,
+    /// Nothing when the file went.
+    pub after: Option<Digest>,
     pub notes: Vec<String>,
 }
 
@@ -113,6 +137,8 @@ struct Work {
     places: Vec<Place>,
     staged: Vec<Staged>,
     swapped: usize,
+    /// Held until all is done or undone.
+    locks: Vec<OwnedFd>,
 }
 
 impl Work {
@@ -130,7 +156,7 @@ impl Work {
             self.staged[index].fill(change, index + 1)?;
         }
         let _committing = cancel.begin_commit()?;
-        let _locks = swap::lock_all(&self.places)?;
+        self.locks = swap::lock_all(&self.places)?;
         log.prepared(&self.manifest(changes)).map_err(|why| unrecorded(changes, &why))?;
         for (index, change) in changes.iter().enumerate() {
             let staged = &self.staged[index];
@@ -146,12 +172,13 @@ impl Work {
     fn manifest(&self, changes: &[FileChange]) -> Manifest {
         let entry = |(change, staged): (&FileChange, &Staged)| ManifestEntry {
             path: change.path.absolute(),
-            before: change.before,
-            after: staged.after,
+            before: change.before.clone(),
+            after: staged.after.map(|digest| (digest, staged.mode_after)),
             temporary: change.path.absolute().with_file_name(&staged.temporary),
             mode: staged.mode,
         };
-        Manifest { entries: changes.iter().zip(&self.staged).map(entry).collect() }
+        let directories = self.places.iter().flat_map(Place::created).collect();
+        Manifest { entries: changes.iter().zip(&self.staged).map(entry).collect(), directories }
     }
 
     fn finish(self, changes: &[FileChange]) -> Vec<Committed> {
@@ -169,17 +196,19 @@ impl Work {
     /// Every file is as it was, and nothing of ours remains. What cannot be undone is said.
     fn undo(self, error: ToolError) -> ToolError {
         let mut error = error;
-        for staged in self.staged[..self.swapped].iter().rev() {
-            if let Err(failed) = swap::swap_back(&self.places[staged.place], staged) {
+        for (index, staged) in self.staged.iter().enumerate().rev() {
+            let place = &self.places[staged.place];
+            if index < self.swapped
+                && let Err(failed) = swap::swap_back(place, staged)
+            {
                 error = error.hint(format!(
                     "{} could not be put back ({failed}); its old content is in {}",
                     staged.name.to_string_lossy(),
                     staged.temporary
                 ));
+                continue;
             }
-        }
-        for staged in &self.staged {
-            staged.remove_temporary(&self.places[staged.place]);
+            staged.remove_temporary(place);
         }
         for place in self.places.iter().rev() {
             place.remove_created();

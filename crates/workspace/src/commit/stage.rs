@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jm_types::{Digest, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,7 +11,7 @@ use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, XattrFlags};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::{FileChange, failed};
+use super::{After, FileChange, failed};
 use crate::fault;
 use crate::open::Opening;
 use crate::resolve::Found;
@@ -21,8 +21,9 @@ pub(super) struct Place {
     pub(super) directory: OwnedFd,
     pub(super) opening: Opening,
     identity: (u64, u64),
-    /// Directories made for this commit, outermost first: parent, name.
-    created: Vec<(OwnedFd, OsString)>,
+    path: PathBuf,
+    /// Directories made for this commit, outermost first: parent, name, path.
+    created: Vec<(OwnedFd, OsString, PathBuf)>,
 }
 
 /// One file, staged.
@@ -32,10 +33,12 @@ pub(super) struct Staged {
     pub(super) temporary: String,
     /// There was no file before.
     pub(super) is_new: bool,
-    pub(super) after: Digest,
+    /// The new content; nothing when the file goes.
+    pub(super) after: Option<Digest>,
     pub(super) mode: Option<u32>,
+    pub(super) mode_after: u32,
     pub(super) notes: Vec<String>,
-    file: OwnedFd,
+    file: Option<OwnedFd>,
     /// Inode of the new content, to recognise it after an exchange.
     pub(super) inode: u64,
 }
@@ -58,7 +61,8 @@ pub(super) fn place(
     let opening = change.path.opening();
     let root = change.path.root();
     let directory = opening.open(&**root, &there, flags, Mode::empty()).map_err(fail)?;
-    let mut new = Place { directory, opening, identity: (0, 0), created: Vec::new() };
+    let path = root.path().join(&there);
+    let mut new = Place { directory, opening, identity: (0, 0), path, created: Vec::new() };
     let missing = parent.iter().skip(existing);
     if let Err(error) = missing.into_iter().try_for_each(|name| new.descend(name.to_owned())) {
         new.remove_created();
@@ -83,12 +87,25 @@ impl Place {
             Err(error) => return Err(error),
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let inner = fs::openat(&self.directory, &*name, flags, Mode::empty())?;
+        let inner = match fs::openat(&self.directory, &*name, flags, Mode::empty()) {
+            Ok(inner) => inner,
+            Err(error) => {
+                if made {
+                    fs::unlinkat(&self.directory, &*name, AtFlags::REMOVEDIR).unwrap_or_default();
+                }
+                return Err(error);
+            }
+        };
         let parent = std::mem::replace(&mut self.directory, inner);
+        self.path.push(&name);
         if made {
-            self.created.push((parent, name));
+            self.created.push((parent, name, self.path.clone()));
         }
         Ok(())
+    }
+
+    pub(super) fn created(&self) -> impl Iterator<Item = PathBuf> {
+        self.created.iter().map(|(_, _, path)| path.clone())
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -104,7 +121,7 @@ impl Place {
         let fail = |error| ToolError::io("directory", crate::sandbox::plain(error));
         fault::point("commit.sync_directory", nth).map_err(fail)?;
         fs::fsync(&self.directory).map_err(fail)?;
-        for (parent, _) in &self.created {
+        for (parent, ..) in &self.created {
             fs::fsync(parent).map_err(fail)?;
         }
         Ok(())
@@ -112,7 +129,7 @@ impl Place {
 
     /// Removes what was made here, as far as it is empty.
     pub(super) fn remove_created(&self) {
-        for (parent, name) in self.created.iter().rev() {
+        for (parent, name, _) in self.created.iter().rev() {
             if fs::unlinkat(parent, &**name, AtFlags::REMOVEDIR).is_err() {
                 return;
             }
@@ -135,57 +152,86 @@ pub(super) fn stage(
     fault::point("commit.create", nth).map_err(fail)?;
     let name = change.path.relative().file_name().ok_or_else(|| fail(Errno::ISDIR))?.to_owned();
     let temporary = temporary_name().map_err(fail)?;
+    let is_new = change.before.is_none();
+    let staged = |after, file, inode| Staged {
+        place: index,
+        name,
+        temporary: temporary.clone(),
+        is_new,
+        after,
+        mode: None,
+        mode_after: 0,
+        notes: Vec::new(),
+        file,
+        inode,
+    };
+    let After::Content { bytes, .. } = &change.after else {
+        return Ok(staged(None, None, 0));
+    };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // A new file gets what the umask leaves; one that replaces another starts private.
-    let is_new = change.path.is_missing();
     let mode = if is_new { 0o666 } else { 0o600 };
     let file =
         fs::openat(place.fd(), &*temporary, flags, Mode::from_raw_mode(mode)).map_err(fail)?;
     let inode = fs::fstat(&file).map_err(fail)?.st_ino;
-    let after = Digest::of(&change.after);
-    let notes = Vec::new();
-    Ok(Staged { place: index, name, temporary, is_new, after, mode: None, notes, file, inode })
+    Ok(staged(Some(Digest::of(bytes)), Some(file), inode))
 }
 
 impl Staged {
     /// Content, owner, attributes, permissions, sync: in this order.
     pub(super) fn fill(&mut self, change: &FileChange, nth: usize) -> Result<(), ToolError> {
         let fail = |error| failed(change, error);
+        let old = self.old(change).map_err(fail)?;
+        self.mode = old.as_ref().map(|(_, stat)| stat.st_mode & 0o7777);
+        let (Some(file), After::Content { bytes, mode }) = (&self.file, &change.after) else {
+            return Ok(());
+        };
         fault::point("commit.write", nth).map_err(fail)?;
-        let mut file =
-            File::from(self.file.try_clone().map_err(|e| ToolError::io(change.path.asked(), e))?);
-        file.write_all(&change.after).map_err(|error| ToolError::io(change.path.asked(), error))?;
-        if !change.path.is_missing() {
-            self.dress(change).map_err(fail)?;
+        let io = |error: std::io::Error| ToolError::io(change.path.asked(), error);
+        File::from(file.try_clone().map_err(io)?).write_all(bytes).map_err(io)?;
+        if let Some((old, stat)) = &old {
+            self.notes = dress(file.as_fd(), old.as_fd(), stat);
         }
+        if let Some(mode) = mode.or(self.mode) {
+            // After chown, which clears the set-user-id bits.
+            fs::fchmod(file, Mode::from_raw_mode(mode)).map_err(fail)?;
+        }
+        self.mode_after = fs::fstat(file).map_err(fail)?.st_mode & 0o7777;
         fault::point("commit.sync", nth).map_err(fail)?;
-        fs::fsync(&self.file).map_err(fail)
+        fs::fsync(file).map_err(fail)
     }
 
-    fn dress(&mut self, change: &FileChange) -> rustix::io::Result<()> {
+    /// The file that is to be replaced or removed.
+    fn old(&self, change: &FileChange) -> rustix::io::Result<Option<(OwnedFd, Stat)>> {
+        if self.is_new {
+            return Ok(None);
+        }
         let old = change.path.open(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
         let stat = fs::fstat(&old)?;
-        let owner = Some(fs::Uid::from_raw(stat.st_uid));
-        let group = Some(fs::Gid::from_raw(stat.st_gid));
-        if fs::fchown(&self.file, owner, group).is_err() {
-            self.notes.push("the owner could not be kept".to_owned());
-        }
-        if copy_attributes(old.as_fd(), self.file.as_fd()).is_err() {
-            self.notes.push("not all extended attributes could be kept".to_owned());
-        }
-        // After chown, which clears the set-user-id bits.
-        let mode = stat.st_mode & 0o7777;
-        self.mode = Some(mode);
-        if stat.st_nlink > 1 {
-            self.notes.push("other hard links of this file keep the old content".to_owned());
-        }
-        fs::fchmod(&self.file, Mode::from_raw_mode(mode))
+        Ok(Some((old, stat)))
     }
 
     pub(super) fn remove_temporary(&self, place: &Place) {
         // A temp file that cannot be removed now is found by its name later; nothing else can be done.
         fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()).unwrap_or_default();
     }
+}
+
+/// Owner and extended attributes of the old file; what could not be kept is said.
+fn dress(new: BorrowedFd<'_>, old: BorrowedFd<'_>, stat: &Stat) -> Vec<String> {
+    let mut notes = Vec::new();
+    let owner = Some(fs::Uid::from_raw(stat.st_uid));
+    let group = Some(fs::Gid::from_raw(stat.st_gid));
+    if fs::fchown(new, owner, group).is_err() {
+        notes.push("the owner could not be kept".to_owned());
+    }
+    if copy_attributes(old, new).is_err() {
+        notes.push("not all extended attributes could be kept".to_owned());
+    }
+    if stat.st_nlink > 1 {
+        notes.push("other hard links of this file keep the old content".to_owned());
+    }
+    notes
 }
 
 /// Access control lists are extended attributes too, so this keeps them.

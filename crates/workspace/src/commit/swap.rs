@@ -3,6 +3,7 @@
 //! Law: after the exchange the temporary name holds what the target was. If that is not what the
 //! change was computed from, somebody else wrote meanwhile, and theirs goes back.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
 
 use super::stage::{Place, Staged};
-use super::{Before, FileChange, failed};
+use super::{After, FileChange, failed};
 use crate::fault;
 use crate::open::Opening;
 
@@ -56,12 +57,44 @@ pub(super) fn swap_in(
     nth: usize,
 ) -> Result<(), ToolError> {
     fault::point("commit.rename", nth).map_err(|error| failed(change, error))?;
-    match change.before {
-        Before::Missing => create(place, staged).map_err(|error| match error {
+    match (&change.before, &change.after) {
+        (None, After::Absent) => Ok(()),
+        (None, After::Content { .. }) => create(place, staged).map_err(|error| match error {
             Errno::EXIST => stale(change),
             error => failed(change, error),
         }),
-        Before::Present(digest) => replace(place, staged, change, digest),
+        (Some(before), After::Content { .. }) => {
+            replace(place, staged, change, Digest::of(before), nth)
+        }
+        (Some(before), After::Absent) => remove(place, staged, change, Digest::of(before)),
+    }
+}
+
+/// The name goes; the content waits under the temporary name until all is done.
+fn remove(
+    place: &Place,
+    staged: &Staged,
+    change: &FileChange,
+    expected: Digest,
+) -> Result<(), ToolError> {
+    let fail = |error| failed(change, error);
+    fs::renameat(place.fd(), &*staged.name, place.fd(), &*staged.temporary).map_err(fail)?;
+    if digest_of(place, &staged.temporary).is_ok_and(|digest| digest == expected) {
+        return Ok(());
+    }
+    put_back(place, staged).map_err(fail)?;
+    Err(stale(change))
+}
+
+/// A removed file gets its name back, unless somebody else has taken it.
+fn put_back(place: &Place, staged: &Staged) -> io::Result<()> {
+    let (from, to) = (&*staged.temporary, &*staged.name);
+    let renamed = fs::renameat_with(place.fd(), from, place.fd(), to, RenameFlags::NOREPLACE);
+    match renamed {
+        Err(error) if unsupported(error) => {
+            fs::linkat(place.fd(), from, place.fd(), to, AtFlags::empty())
+        }
+        answer => answer,
     }
 }
 
@@ -84,13 +117,14 @@ fn replace(
     staged: &Staged,
     change: &FileChange,
     expected: Digest,
+    nth: usize,
 ) -> Result<(), ToolError> {
     let fail = |error| failed(change, error);
     if !exchange(place, staged).map_err(fail)? {
         return replace_by_link(place, staged, change, expected);
     }
     let unchanged = digest_of(place, &staged.temporary).is_ok_and(|digest| digest == expected);
-    let checked = fault::point("commit.compare", staged.place + 1);
+    let checked = fault::point("commit.compare", nth);
     if unchanged && checked.is_ok() {
         return Ok(());
     }
@@ -102,7 +136,7 @@ fn replace(
 /// For file systems without exchange: keep a second name of the old file, then rename over it.
 ///
 /// Between the comparison and the rename another program's write can be lost; our own processes
-/// are kept out by the lock.
+/// are kept out by the lock. In the end the temporary name holds the old file here too.
 fn replace_by_link(
     place: &Place,
     staged: &Staged,
@@ -115,9 +149,9 @@ fn replace_by_link(
     let same = digest_of(place, &kept).is_ok_and(|digest| digest == expected);
     let outcome = match same {
         false => Err(stale(change)),
-        true => {
-            fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name).map_err(fail)
-        }
+        true => fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
+            .and_then(|()| fs::renameat(place.fd(), &*kept, place.fd(), &*staged.temporary))
+            .map_err(fail),
     };
     if outcome.is_err() {
         fs::unlinkat(place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
@@ -136,26 +170,25 @@ pub(super) fn swap_back(place: &Place, staged: &Staged) -> io::Result<()> {
             Err(error) => Err(error),
         };
     }
-    let kept = kept_name(staged);
-    if inode(place, &kept).is_ok() {
-        return fs::renameat(place.fd(), &*kept, place.fd(), &*staged.name);
+    if staged.after.is_none() {
+        return put_back(place, staged);
     }
-    exchange(place, staged)?;
-    if inode(place, &staged.temporary)? != staged.inode {
-        exchange(place, staged)?;
+    // What stands there now must be ours, or it is not ours to replace.
+    if inode(place, &staged.name)? != staged.inode {
+        return Err(Errno::STALE);
     }
-    Ok(())
+    if exchange(place, staged)? {
+        return Ok(());
+    }
+    fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
 }
 
 /// After success: the old content, under its temporary name, is no longer needed.
 pub(super) fn discard(place: &Place, staged: &Staged) -> io::Result<()> {
-    for name in [&staged.temporary, &kept_name(staged)] {
-        match fs::unlinkat(place.fd(), &**name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error),
-        }
+    match fs::unlinkat(place.fd(), &*staged.temporary, AtFlags::empty()) {
+        Err(Errno::NOENT) => Ok(()),
+        answer => answer,
     }
-    Ok(())
 }
 
 /// `false` when this file system, or the portable way of opening, has no exchange.
@@ -187,7 +220,7 @@ fn kept_name(staged: &Staged) -> String {
     format!("{}.old", staged.temporary)
 }
 
-fn inode(place: &Place, name: &str) -> io::Result<u64> {
+fn inode(place: &Place, name: &OsStr) -> io::Result<u64> {
     fs::statat(place.fd(), name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino)
 }
 

@@ -1,3 +1,5 @@
+//! Which variables a command inherits.
+
 use super::{EnvSanitizer, matches};
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,3 +1,5 @@
+//! Bytes outside an edit stay as they are.
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -5,8 +5,14 @@ use super::{
     Works, row,
 };
 
+/// Spellings that lead out, or nowhere.
 pub(super) fn rows() -> Vec<Row> {
-    [refused(), malformed(), literal(), absolute(), dots(), kinds()].into_iter().flatten().collect()
+    [refused(), malformed(), dots()].into_iter().flatten().collect()
+}
+
+/// Spellings that are only names, and places inside.
+pub(super) fn names() -> Vec<Row> {
+    [literal(), absolute(), kinds()].into_iter().flatten().collect()
 }
 
 fn refused() -> Vec<Row> {

@@ -16,7 +16,9 @@ use serde_json::{Value, json};
 
 use super::appending;
 use crate::tree::{difference, settled, tree};
-use crate::world::{OPENINGS, Setting, World, in_own_process, is_root};
+use crate::world::{
+    OPENINGS, Setting, World, forget_peak_memory, in_own_process, is_root, peak_memory, quick_disk,
+};
 
 fn listing(world: &mut World, args: Value) -> Value {
     let result = world.call("list_directory", args);
@@ -92,19 +94,19 @@ fn a_listing_of_names_that_are_hard_to_show() {
 /// SPEC 72, NAME 93, 94: many entries, deep trees and FIFOs; capped, in time, no overflow.
 #[test]
 fn a_listing_of_very_much() {
-    let setting = Setting { time: Duration::from_secs(20), ..Setting::new(OPENINGS[0]) };
-    let mut world = World::with(setting);
+    let mut world = World::with(Setting { disk: quick_disk(), ..Setting::new(OPENINGS[0]) });
     let many = world.root.join("many");
     std::fs::create_dir(&many).unwrap();
     for number in 0..100_000 {
         std::fs::File::create(many.join(format!("{number}"))).unwrap();
     }
-    let began = Instant::now();
-    let engine = &world.engine;
     let call = ToolCall::new("c", "list_directory", &json!({ "path": "many" }));
     world.sessions[0].submit(vec![call]).unwrap();
-    world.runtime().block_on(async { engine.run(&mut world.sessions[0].clone()).await });
+    let began = Instant::now();
+    assert_eq!(world.run(0), Pause::Finished);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let told = world.sessions[0].results().unwrap()[0].content.clone();
+    assert!(told.contains("\"truncated\":true"), "{told:.200}");
     std::fs::remove_dir_all(&many).unwrap();
     let mut deep = World::new(OPENINGS[1]);
     let bottom = "d/".repeat(999);
@@ -273,6 +275,24 @@ fn too_few_descriptors_for_a_deep_path() {
             if outcome.is_err() {
                 let changed = difference(&before, &settled(tree(&world.root, None)));
                 assert_eq!(changed, "", "I9, {opening:?}");
+            }
+        }
+    });
+}
+
+/// SPEC 77, I7: however large a file says it is, a call does not take its size in memory.
+#[test]
+fn a_sparse_terabyte_costs_little_memory() {
+    in_own_process("paths::single::a_sparse_terabyte_costs_little_memory", || {
+        for opening in OPENINGS {
+            let mut world = World::new(opening);
+            std::fs::File::create(world.root.join("huge")).unwrap().set_len(1 << 40).unwrap();
+            for tool in super::TOOLS {
+                forget_peak_memory();
+                let before = peak_memory();
+                world.batch(vec![super::call(tool, "huge")]);
+                let grown = peak_memory().saturating_sub(before) >> 20;
+                assert!(grown < 64, "{tool}, {opening:?}: {grown} MB");
             }
         }
     });

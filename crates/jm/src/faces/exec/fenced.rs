@@ -6,7 +6,7 @@ use jm_types::{ToolCall, json};
 use serde_json::{Map, Value, json};
 
 use super::input::{Line, Lines};
-use super::{Answer, End, Outcome, Work, print};
+use super::{Answer, Outcome, Work, print};
 
 const OPENING: &str = "tool-call";
 
@@ -30,38 +30,47 @@ pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
 /// The text of one block, or why it is none.
 type Block = Result<String, String>;
 
+/// A block that is no call: what it did say, and what is wrong with it.
+struct NoCall {
+    id: Option<String>,
+    name: Option<String>,
+    why: String,
+}
+
 async fn answer(work: &mut Work, block: Block) -> Result<()> {
-    match block.and_then(|text| parse(&text)) {
-        Err(why) => {
+    let unread = |why| NoCall { id: None, name: None, why };
+    match block.map_err(unread).and_then(|text| parse(&text)) {
+        Err(no_call) => {
             work.note_nonsense();
-            print_block(&refusal(&Value::Null, &Value::Null, "validation-error", &why, None))
+            let NoCall { id, name, why } = no_call;
+            print_block(&refusal(&json!(id), &json!(name), "validation-error", &why, None))
         }
-        Ok(call) => match work.answer(vec![call]).await? {
-            End::Parked => {
-                work.parked();
-                Ok(())
-            }
-            End::Answered | End::Interrupted => {
-                work.answers().iter().try_for_each(|answer| print_block(&block_of(answer)))
-            }
-        },
+        Ok(call) => {
+            work.answer(vec![call]).await?;
+            work.answers().iter().try_for_each(|answer| print_block(&block_of(answer)))?;
+            work.driver.delivered()
+        }
     }
 }
 
-fn parse(text: &str) -> Result<ToolCall, String> {
-    let value =
-        json::parse_strictly(text).map_err(|why| format!("the block is not JSON: {why}"))?;
+fn parse(text: &str) -> Result<ToolCall, NoCall> {
+    let value = json::parse_strictly(text).map_err(|why| NoCall {
+        id: None,
+        name: None,
+        why: format!("the block is not JSON: {why}"),
+    })?;
     let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let id = text_of("id").ok_or("a tool-call block needs an `id`")?;
-    let name = text_of("name").ok_or("a tool-call block needs a `name`")?;
-    let args = match value.get("args") {
-        None => Value::Object(Map::new()),
-        Some(args) => args.clone(),
-    };
-    if let Some(key) = value.get("meta").and_then(Value::as_object).and_then(|m| m.keys().next()) {
-        return Err(format!("`meta.{key}` is not supported by this toolset; leave `meta` out"));
+    let (id, name) = (text_of("id"), text_of("name"));
+    let wrong = |why: String| NoCall { id: id.clone(), name: name.clone(), why };
+    let given = id.clone().ok_or_else(|| wrong("a tool-call block needs an `id`".to_owned()))?;
+    let tool = name.clone().ok_or_else(|| wrong("a tool-call block needs a `name`".to_owned()))?;
+    let args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    let meta = value.get("meta").and_then(Value::as_object);
+    if let Some(key) = meta.and_then(|meta| meta.keys().next()) {
+        let why = format!("`meta.{key}` is not supported by this toolset; leave `meta` out");
+        return Err(wrong(why));
     }
-    Ok(ToolCall::new(id, name, &args))
+    Ok(ToolCall::new(given, tool, &args))
 }
 
 fn block_of(answer: &Answer<'_>) -> Value {

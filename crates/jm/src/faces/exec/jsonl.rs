@@ -5,7 +5,7 @@ use jm_types::{ToolCall, json};
 use serde_json::{Value, json};
 
 use super::input::{Line, Lines};
-use super::{End, Work, print};
+use super::{Work, print};
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     while let Some(line) = lines.next().await {
@@ -26,16 +26,13 @@ pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
             Asked::Call(call) => (vec![call], false),
             Asked::Batch(calls) => (calls, true),
         };
-        match work.answer(calls).await? {
-            End::Parked => work.parked(),
-            End::Interrupted | End::Answered => {
-                let answers = work.answers();
-                match answers.first() {
-                    Some(answer) if !is_batch => print::json(answer)?,
-                    _ => print::json(&json!({"results": answers}))?,
-                }
-            }
+        work.answer(calls).await?;
+        let answers = work.answers();
+        match answers.first() {
+            Some(answer) if !is_batch => print::json(answer)?,
+            _ => print::json(&json!({"results": answers}))?,
         }
+        work.driver.delivered()?;
     }
     Ok(())
 }

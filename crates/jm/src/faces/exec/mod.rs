@@ -14,37 +14,36 @@ use super::answer::{Answer, Outcome};
 use super::drive::{Driver, End, block_on};
 use super::{exit, print};
 use crate::cli::{Common, Exec};
-use crate::sessions::{self, Kept};
 use input::Lines;
 
 pub(crate) fn run(common: &Common, exec: &Exec) -> Result<u8> {
     block_on(async {
         let driver = Driver::new(common)?;
-        let kept = sessions::open(common.session.as_deref())?;
-        let mut work = Work { driver, kept, worst: exit::RAN };
+        let mut work = Work { driver, worst: exit::RAN };
         let lines = Lines::from_stdin();
         match exec.jsonl {
             true => jsonl::run(&mut work, lines).await?,
             false => fenced::run(&mut work, lines).await?,
         }
+        work.driver.close().await?;
         Ok(work.worst)
     })
 }
 
 struct Work {
     driver: Driver,
-    kept: Kept,
     /// The exit code so far. What a tool said is in its answer; the code is about the input, and
     /// about calls that only a person could have let run.
     worst: u8,
 }
 
 impl Work {
-    /// Runs a batch and saves the session; the answers are in its batch.
+    /// Runs a batch; the answers are in it.
     async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
-        let end = self.driver.answer(&mut self.kept.session, calls).await?;
-        self.kept.save()?;
-        let waits = |answer: &Answer<'_>| answer.verdict == Outcome::NeedsApproval;
+        let end = self.driver.answer(calls).await?;
+        let waits = |answer: &Answer<'_>| {
+            answer.verdict == Outcome::NeedsApproval || answer.kind == Some("parse_only")
+        };
         if self.answers().iter().any(waits) {
             self.worst = self.worst.max(exit::DENIED);
         }
@@ -55,16 +54,11 @@ impl Work {
     }
 
     fn answers(&self) -> Vec<Answer<'_>> {
-        self.kept.session.batch().entries.iter().filter_map(Answer::of).collect()
+        self.driver.session.batch().entries.iter().filter_map(Answer::of).collect()
     }
 
     /// Something in the input was no call.
     fn note_nonsense(&mut self) {
         self.worst = self.worst.max(exit::FAILED);
-    }
-
-    fn parked(&mut self) {
-        self.worst = self.worst.max(exit::DENIED);
-        print::note("jm: tools mode is parse_only: the call was not run");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jm_types::text::one_line;
 use similar::{Algorithm, TextDiff};
 
 /// Past this, finding the smallest diff gives way to finding one soon.
@@ -10,6 +11,8 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// A unified diff; a missing side is `/dev/null`.
 pub fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
+    // A name must not be able to look like lines of the diff.
+    let path = one_line(path);
     let name = |side: &str, bytes: Option<&[u8]>| match bytes {
         Some(_) => format!("{side}/{path}"),
         None => "/dev/null".to_owned(),

@@ -50,10 +50,7 @@ impl Edit {
         before: Option<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, ToolError> {
         match (self, before) {
-            (Edit::Whole { existing: Existing::Refuse, .. }, Some(_)) => {
-                Err(ToolError::io(path, "file already exists")
-                    .hint("change an existing file with apply_patch"))
-            }
+            (Edit::Whole { existing: Existing::Refuse, .. }, Some(_)) => Err(already_exists(path)),
             (Edit::Whole { content, .. }, _) => Ok(Some(content.clone())),
             (Edit::Append { content }, before) => {
                 Ok(Some(append(&Text::new(before.unwrap_or_default()), content)))
@@ -80,6 +77,10 @@ impl Edit {
     pub(super) fn is_whole(&self) -> bool {
         matches!(self, Edit::Whole { .. })
     }
+}
+
+pub(super) fn already_exists(path: &str) -> ToolError {
+    ToolError::io(path, "file already exists").hint("change an existing file with apply_patch")
 }
 
 pub(super) fn patch_failed(path: &str, error: &PatchError) -> ToolError {

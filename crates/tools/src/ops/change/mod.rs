@@ -9,10 +9,11 @@ pub mod lp1;
 mod stale;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jm_types::{DenialReason, ToolError};
 use jm_workspace::{
-    Before, CommitLog, Digest, Extent, FileChange, Found, OpenFile, Protection, SafePath, Sandbox,
+    After, CommitLog, Digest, Extent, FileChange, Found, OpenFile, Protection, SafePath, Sandbox,
     commit,
 };
 
@@ -61,7 +62,7 @@ pub struct ChangedFile {
 struct Target {
     path: SafePath,
     edits: Vec<usize>,
-    before: Option<Vec<u8>>,
+    before: Option<Arc<Vec<u8>>>,
     after: Option<Vec<u8>>,
 }
 
@@ -80,7 +81,9 @@ impl Change {
         let mut changed = Vec::new();
         for (target, committed) in targets.iter().zip(committed) {
             // Our own write is known content: the next edit must not trip over it (FG-READMARK).
-            scope.seen.record(&target.path, committed.after, self.extent(scope, target));
+            if let Some(after) = committed.after {
+                scope.seen.record(&target.path, after, self.extent(scope, target));
+            }
             changed.push(target.report(committed.notes));
         }
         Ok(changed)
@@ -105,6 +108,11 @@ impl Change {
                 return Err(own_file(&path));
             }
             let known = targets.iter_mut().find(|known| known.path.absolute() == path.absolute());
+            if let (Edit::Whole { existing: Existing::Refuse, .. }, Found::File) =
+                (&file.edit, path.found())
+            {
+                return Err(edit::already_exists(&file.path));
+            }
             match known {
                 Some(known) => known.edits.push(index),
                 None => {
@@ -123,9 +131,12 @@ impl Change {
         for target in targets {
             let Some(before) = &target.before else { continue };
             let digest = Digest::of(before);
-            let Some(reason) = scope.freshness.staleness(&target.path.absolute(), &digest) else {
-                continue;
+            let path = target.path.absolute();
+            let stale = match target.edits.iter().any(|index| self.files[*index].edit.is_whole()) {
+                true => scope.freshness.staleness_of_whole(&path, &digest),
+                false => scope.freshness.staleness(&path, &digest),
             };
+            let Some(reason) = stale else { continue };
             // The refusal shows the lines in question, so it counts as a read of that part.
             scope.seen.record(&target.path, digest, Extent::Part);
             let edits = target.edits.iter().map(|index| &self.files[*index].edit);
@@ -168,7 +179,11 @@ impl Target {
                 false => Ok(()),
             };
         }
-        let (bytes, more) = OpenFile::open(&self.path)?.read_up_to(MOST_EDITED)?;
+        let mut file = OpenFile::open(&self.path)?;
+        let (bytes, more) = match file.size > MOST_EDITED {
+            true => (Vec::new(), true),
+            false => file.read_up_to(MOST_EDITED)?,
+        };
         if more {
             return Err(ToolError::limit(format!(
                 "{} is larger than {MOST_EDITED} bytes, too large to edit",
@@ -176,30 +191,29 @@ impl Target {
             )));
         }
         self.after = Some(bytes.clone());
-        self.before = Some(bytes);
+        self.before = Some(Arc::new(bytes));
         Ok(())
     }
 
     fn is_changed(&self) -> bool {
-        self.before != self.after
+        self.before.as_deref() != self.after.as_ref()
     }
 
     fn change(&self) -> Option<FileChange> {
-        let before =
-            self.before.as_deref().map(Digest::of).map_or(Before::Missing, Before::Present);
-        Some(FileChange { path: self.path.clone(), before, after: self.after.clone()? })
+        let after = After::content(self.after.clone()?);
+        Some(FileChange { path: self.path.clone(), before: self.before.clone(), after })
     }
 
     fn diff(&self) -> String {
         diff::unified(
             &self.path.relative().display().to_string(),
-            self.before.as_deref(),
+            self.before.as_deref().map(Vec::as_slice),
             self.after.as_deref(),
         )
     }
 
     fn state(&self) -> (PathBuf, Option<Digest>) {
-        (self.path.absolute(), self.before.as_deref().map(Digest::of))
+        (self.path.absolute(), self.before.as_deref().map(|bytes| Digest::of(bytes)))
     }
 
     fn report(&self, notes: Vec<String>) -> ChangedFile {

@@ -1,3 +1,5 @@
+//! One line, safe, and never the same for two texts.
+
 use super::{Summary, one_line, summarize};
 use crate::text::sanitize::is_terminal_safe;
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Planted secrets do not survive; ordinary text does.
+
 use super::{NAME_TRIGGERS, NAMED_SHAPES, Redactor, SHAPES, looks_like_secret, redact};
 use proptest::prelude::*;
 use proptest::sample::select;

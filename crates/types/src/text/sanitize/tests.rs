@@ -1,3 +1,5 @@
+//! Sequences are gone, text stays, and an emulator agrees.
+
 use super::{Sanitizer, is_hidden, is_terminal_safe, sanitize};
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,3 +1,5 @@
+//! Never over the limit, never half a character.
+
 use super::{HeadTail, MARKER, head_and_tail, truncate};
 use proptest::prelude::*;
 

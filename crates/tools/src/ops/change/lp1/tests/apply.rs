@@ -1,3 +1,5 @@
+//! What patches do to files, case by case.
+
 use super::super::*;
 use super::{plain, section};
 

@@ -1,3 +1,5 @@
+//! What is a patch, and what is not.
+
 use super::super::*;
 use super::{plain, section_text};
 

@@ -1,3 +1,5 @@
+//! Where a patch means to work.
+
 use super::super::*;
 use super::{plain, section};
 

@@ -1,3 +1,5 @@
+//! What errors say.
+
 use super::super::*;
 use super::{plain, section};
 

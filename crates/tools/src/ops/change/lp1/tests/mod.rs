@@ -1,3 +1,5 @@
+//! The format against its tables, and against any bytes at all.
+
 mod apply;
 mod grammar;
 mod locate;

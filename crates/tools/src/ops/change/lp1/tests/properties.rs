@@ -1,3 +1,5 @@
+//! What holds for every file and every patch.
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! ATOM: all files of a change, or none, whatever fails and wherever.
 
+mod foreign;
+
 use std::os::unix::fs::PermissionsExt;
 
 use jm_tools::ops::change::lp1;
@@ -228,7 +230,7 @@ fn logged(
     (outcome.map(|_| ()), log.told)
 }
 
-/// FR-RES-04, decision 18: what cannot be recorded does not happen.
+/// Decision 18: what cannot be recorded does not happen.
 #[test]
 fn the_log_hears_before_any_name_changes_and_can_stop_it() {
     for opening in OPENINGS {
@@ -248,7 +250,7 @@ fn the_log_hears_before_any_name_changes_and_can_stop_it() {
     }
 }
 
-/// NFR-REL-04, ATOM 152: prepared means every new content is there, beside files as they were.
+/// ATOM 152: prepared means every new content is there, beside files as they were.
 #[test]
 fn the_manifest_says_where_everything_is() {
     for opening in OPENINGS {
@@ -259,7 +261,7 @@ fn the_manifest_says_where_everything_is() {
         let manifest = log.manifest.unwrap();
         assert_eq!(manifest.entries.len(), 2);
         for entry in &manifest.entries {
-            assert_eq!(entry.after, Digest::of(b"new\n"));
+            assert_eq!(entry.after.map(|(digest, _)| digest), Some(Digest::of(b"new\n")));
             let temporary = entry.temporary.strip_prefix(&world.root).unwrap();
             let staged = log.seen[0].get(temporary).expect("staged when prepared");
             assert_eq!(staged.content, crate::tree::Content::Bytes(b"new\n".to_vec()));
@@ -268,6 +270,22 @@ fn the_manifest_says_where_everything_is() {
         }
         assert_eq!(manifest.entries[0].mode, Some(0o755));
         assert!(leftovers(&now(&world)).is_empty());
+    }
+}
+
+/// ATOM 145: until the end, the old content is where the manifest says it is.
+#[test]
+fn the_manifest_says_where_the_old_content_is() {
+    for opening in OPENINGS {
+        let world = world(opening);
+        let mut log = Listening { world: Some(&world), ..Listening::default() };
+        change(&["d1/f", "d2/f"]).run(&world.scope(Freshness::default()), &mut log).unwrap();
+        for (number, entry) in log.manifest.unwrap().entries.iter().enumerate() {
+            let temporary = entry.temporary.strip_prefix(&world.root).unwrap();
+            let kept = log.seen[1].get(temporary).map(|fact| &fact.content);
+            let old = format!("old {}\n", number + 1).into_bytes();
+            assert_eq!(kept, Some(&crate::tree::Content::Bytes(old)), "{opening:?}");
+        }
     }
 }
 
@@ -285,7 +303,7 @@ fn a_change_that_was_cancelled_before_it_began() {
     }
 }
 
-/// FR-TOOL-PATCH-01, C-03: a patch that leaves everything as it is touches nothing.
+/// FR-TOOL-PATCH-01: a patch that leaves everything as it is touches nothing.
 #[test]
 fn a_patch_without_effect_touches_nothing() {
     for opening in OPENINGS {

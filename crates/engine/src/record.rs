@@ -1,0 +1,325 @@
+//! What is written down, and when.
+//!
+//! Law: before a call runs, the journal says so; before the next one runs, the journal has its
+//! result (FR-RES-04b). What cannot be recorded does not run.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use jm_store::{
+    CallRecord, Effect, Entry as Append, FileState, Journal, Owner, Record, StoreError,
+    StoredResult, Tracking,
+};
+use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
+use jm_workspace::fault::crash_point;
+use jm_workspace::index::{Difference, IndexedFile};
+use jm_workspace::{CommitLog, Manifest, ManifestEntry};
+
+use crate::batch::{Batch, Entry, Status};
+
+/// Contents are handed to the journal in pieces of about this size.
+const PIECE: usize = 8 * 1024 * 1024;
+
+/// The journal of a running session, or none at all (`--no-journal`).
+pub struct Recorder {
+    journal: Option<Journal>,
+    process: Owner,
+    approver: String,
+    /// Gives back the space that was kept free for the record of a full disk.
+    reserve: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").field("journal", &self.journal).finish_non_exhaustive()
+    }
+}
+
+impl Recorder {
+    pub fn none() -> Self {
+        let process = Owner { pid: 0, started: 0, boot: String::new() };
+        Self { journal: None, process, approver: String::new(), reserve: Mutex::new(None) }
+    }
+
+    /// `approver` says who answers prompts: a person, or a flag.
+    pub fn new(
+        journal: Journal,
+        process: Owner,
+        approver: impl Into<String>,
+        reserve: Option<Box<dyn FnOnce() + Send>>,
+    ) -> Self {
+        let reserve = Mutex::new(reserve);
+        Self { journal: Some(journal), process, approver: approver.into(), reserve }
+    }
+
+    pub fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
+    }
+
+    fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let mut outcome = journal.append(entry);
+        if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
+            outcome = journal.append(entry);
+        }
+        outcome.map_err(|error| unrecorded(&error))
+    }
+
+    fn free_reserve(&self) -> bool {
+        let reserve = self.reserve.lock().unwrap_or_else(PoisonError::into_inner).take();
+        reserve.map(|free| free()).is_some()
+    }
+
+    fn append_records(&self, records: Vec<Record>) -> Result<(), ToolError> {
+        self.append(&Append { records, ..Append::default() })
+    }
+
+    /// The calls as they came, and what was decided about each.
+    pub(crate) fn batch_opened(&self, batch: &Batch) -> Result<(), ToolError> {
+        crash_point("batch.before");
+        let calls = batch.entries.iter().map(call_record).collect();
+        let mut records = vec![Record::BatchOpened { batch: batch.number, calls }];
+        for entry in &batch.entries {
+            records.push(planned(entry));
+            if let Status::Done(result) = &entry.status {
+                records.push(finished(entry, result, Vec::new()));
+            }
+        }
+        if batch.is_finished() {
+            records.push(Record::BatchSealed { batch: batch.number });
+        }
+        self.append_records(records)?;
+        crash_point("batch.after");
+        Ok(())
+    }
+
+    /// From here on the call may have effects.
+    pub(crate) fn started(
+        &self,
+        entry: &Entry,
+        fingerprint: Option<String>,
+    ) -> Result<(), ToolError> {
+        crash_point("call.before_started");
+        let call = entry.key.clone();
+        let mut records = Vec::new();
+        if let Some(fingerprint) = fingerprint {
+            let (call, by) = (call.clone(), self.approver.clone());
+            records.push(Record::Approved { call, by, fingerprint });
+        }
+        records.push(Record::Started { call, process: self.process.clone() });
+        self.append_records(records)?;
+        crash_point("call.after_started");
+        Ok(())
+    }
+
+    pub(crate) fn finished(
+        &self,
+        batch: &Batch,
+        entry: &Entry,
+        seen: Vec<(PathBuf, ReadRecord)>,
+    ) -> Result<(), ToolError> {
+        let Some(result) = entry.result() else { return Ok(()) };
+        crash_point("call.before_finished");
+        let mut records = vec![finished(entry, result, seen.clone())];
+        if batch.is_finished() {
+            records.push(Record::BatchSealed { batch: batch.number });
+        }
+        let kept = StoredResult::new(result, Vec::new());
+        let blobs = kept.content_blob.iter().map(|_| result.content.as_bytes()).collect();
+        self.append(&Append { records, blobs, reads: seen })?;
+        crash_point("call.after_finished");
+        Ok(())
+    }
+
+    /// Results for calls that never ran: denied, refused or cancelled after the batch was recorded.
+    pub(crate) fn answered(&self, batch: &Batch, keys: &[String]) -> Result<(), ToolError> {
+        let named = batch.entries.iter().filter(|entry| keys.contains(&entry.key));
+        let mut records: Vec<Record> =
+            named.filter_map(|entry| Some(finished(entry, entry.result()?, Vec::new()))).collect();
+        if records.is_empty() {
+            return Ok(());
+        }
+        if batch.is_finished() {
+            records.push(Record::BatchSealed { batch: batch.number });
+        }
+        self.append_records(records)
+    }
+
+    /// The results have been given to whoever asked.
+    pub fn delivered(&self, batch: u64) -> Result<(), ToolError> {
+        crash_point("batch.before_delivered");
+        self.append_records(vec![Record::Delivered { batch }])?;
+        crash_point("batch.after_delivered");
+        Ok(())
+    }
+
+    /// Keeps contents, some at a time, so that memory stays bounded.
+    pub(crate) fn keeper(&self) -> Keeper<'_> {
+        Keeper { recorder: self, waiting: Vec::new(), size: 0, failed: None }
+    }
+
+    pub(crate) fn tracked(
+        &self,
+        call: &str,
+        difference: &Difference,
+        gap: Option<String>,
+    ) -> Result<(), ToolError> {
+        crash_point("track.before");
+        let files = effects_of(difference);
+        let tracking = Tracking { files, gap };
+        self.append_records(vec![Record::Tracked { call: call.to_owned(), tracking }])?;
+        crash_point("track.after");
+        Ok(())
+    }
+
+    pub(crate) fn records(&self, records: Vec<Record>) -> Result<(), ToolError> {
+        self.append_records(records)
+    }
+
+    /// Gives the session back.
+    pub fn close(self) -> Result<(), StoreError> {
+        self.journal.map_or(Ok(()), Journal::close)
+    }
+}
+
+fn unrecorded(error: &StoreError) -> ToolError {
+    let failed = ToolError::new(ErrorKind::Unrecorded { message: error.to_string() });
+    error.hint().into_iter().fold(failed, ToolError::hint)
+}
+
+fn call_record(entry: &Entry) -> CallRecord {
+    CallRecord {
+        call: entry.key.clone(),
+        id: entry.call.id.clone(),
+        name: entry.call.name.clone(),
+        arguments: entry.call.arguments.clone(),
+    }
+}
+
+fn planned(entry: &Entry) -> Record {
+    let verdict = match &entry.status {
+        Status::Pending(_) => Verdict::Ask,
+        Status::Done(_) => Verdict::Deny,
+        Status::New | Status::Approved { .. } | Status::Running => Verdict::Allow,
+    };
+    Record::Planned {
+        call: entry.key.clone(),
+        verdict,
+        rule: entry.rule.clone(),
+        summary: entry.summary.clone(),
+        risk: entry.risk,
+    }
+}
+
+fn finished(entry: &Entry, result: &ToolResult, seen: Vec<(PathBuf, ReadRecord)>) -> Record {
+    Record::Finished {
+        call: entry.key.clone(),
+        result: StoredResult::new(result, seen),
+        duration_ms: entry.duration_ms,
+    }
+}
+
+/// Collects contents and hands them on in pieces.
+pub(crate) struct Keeper<'a> {
+    recorder: &'a Recorder,
+    waiting: Vec<Vec<u8>>,
+    size: usize,
+    failed: Option<ToolError>,
+}
+
+impl Keeper<'_> {
+    pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
+        if self.recorder.journal.is_none() || self.failed.is_some() {
+            return;
+        }
+        self.size += bytes.len();
+        self.waiting.push(bytes);
+        if self.size >= PIECE {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let blobs = self.waiting.iter().map(Vec::as_slice).collect();
+        self.failed = self.recorder.append(&Append { blobs, ..Append::default() }).err();
+        self.waiting.clear();
+        self.size = 0;
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), ToolError> {
+        self.flush();
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+/// The commit log of one call: its manifest and before-images, durable before the first rename.
+pub(crate) struct EffectLog {
+    pub(crate) recorder: std::sync::Arc<crate::engine::Core>,
+    pub(crate) call: String,
+    /// Further records that belong to the same moment.
+    pub(crate) also: Vec<Record>,
+}
+
+impl CommitLog for EffectLog {
+    fn prepared(&mut self, manifest: &Manifest) -> Result<(), String> {
+        crash_point("effect.before_prepared");
+        let mut files: Vec<Effect> =
+            manifest.directories.iter().map(|path| made_directory(path)).collect();
+        files.extend(manifest.entries.iter().map(effect));
+        let mut records = std::mem::take(&mut self.also);
+        records.push(Record::Prepared { call: self.call.clone(), files });
+        let blobs = manifest.entries.iter().filter_map(|e| Some(e.before.as_ref()?.as_slice()));
+        let entry = Append { records, blobs: blobs.collect(), ..Append::default() };
+        self.recorder.recorder.append(&entry).map_err(|error| error.to_string())?;
+        crash_point("effect.after_prepared");
+        Ok(())
+    }
+
+    fn committed(&mut self) -> Result<(), String> {
+        crash_point("effect.committed");
+        Ok(())
+    }
+}
+
+fn made_directory(path: &Path) -> Effect {
+    let (before, after) = (FileState::Missing, FileState::Directory { mode: 0o755 });
+    Effect { path: path.to_owned(), before, after, temporary: None }
+}
+
+fn effect(entry: &ManifestEntry) -> Effect {
+    let before = match (entry.digest_before(), entry.mode) {
+        (Some(sha256), mode) => FileState::File { sha256, mode: mode.unwrap_or(0o644) },
+        (None, _) => FileState::Missing,
+    };
+    let after = match entry.after {
+        Some((sha256, mode)) => FileState::File { sha256, mode },
+        None => FileState::Missing,
+    };
+    Effect { path: entry.path.clone(), before, after, temporary: Some(entry.temporary.clone()) }
+}
+
+fn effects_of(difference: &Difference) -> Vec<Effect> {
+    let state = |file: &Option<IndexedFile>| match file {
+        Some(file) => FileState::File { sha256: file.sha256, mode: file.stat.mode },
+        None => FileState::Missing,
+    };
+    let directory = |path: &PathBuf, before, after| Effect {
+        path: path.clone(),
+        before,
+        after,
+        temporary: None,
+    };
+    let made = difference.directories_made.iter().map(|(path, mode)| {
+        directory(path, FileState::Missing, FileState::Directory { mode: *mode })
+    });
+    let gone = difference.directories_gone.iter().map(|(path, mode)| {
+        directory(path, FileState::Directory { mode: *mode }, FileState::Missing)
+    });
+    let files = difference.files.iter().map(|moved| Effect {
+        path: moved.path.clone(),
+        before: state(&moved.before),
+        after: state(&moved.after),
+        temporary: None,
+    });
+    made.chain(gone).chain(files).collect()
+}

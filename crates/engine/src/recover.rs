@@ -1,0 +1,296 @@
+//! What a crash left behind.
+//!
+//! Law: a call that may have run is never run again (FR-RES-04c). For files the hashes on disk say
+//! what happened; for everything else we can only say that we do not know.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jm_store::{CallView, Effect, FileState, Record, StoredResult};
+use jm_tools::Effect as ToolEffect;
+use jm_types::{Cancel, Digest, ToolError};
+use jm_workspace::fault::crash_point;
+use jm_workspace::{After, FileChange, commit, directory};
+
+use crate::engine::{Core, Engine};
+use crate::record::EffectLog;
+use crate::undo::{current, safe};
+
+/// What became of a call, as far as it can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallState {
+    /// It has its result; perhaps nobody has seen it.
+    Finished,
+    NeverStarted,
+    /// Started, and nothing of it is on disk.
+    NoEffect,
+    /// Some of its files have changed, others not yet.
+    SomeEffects,
+    AllEffects,
+    /// A file is neither what it was nor what it should become: somebody else was there.
+    Foreign,
+    /// A command or a foreign tool: it was started, and that is all we know.
+    Unknown,
+}
+
+/// Which side of a change a file is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Before,
+    After,
+    Other,
+}
+
+#[derive(Debug, Clone)]
+pub struct FileFact {
+    pub effect: Effect,
+    pub now: Side,
+}
+
+/// One call of an unfinished batch, with the facts.
+#[derive(Debug, Clone)]
+pub struct Examined {
+    pub view: CallView,
+    pub state: CallState,
+    pub files: Vec<FileFact>,
+}
+
+/// What the person wants done (FR-RES-05, and undo).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The results stand; a change that was half done is completed.
+    Keep,
+    /// The results are marked failed; a change that was half done is taken back.
+    Discard,
+    /// Like discard, and what the batch had changed is taken back too.
+    Undo,
+}
+
+impl CallState {
+    pub fn words(self) -> &'static str {
+        match self {
+            CallState::Finished => "finished, not delivered",
+            CallState::NeverStarted => "never started",
+            CallState::NoEffect => "started, without effect",
+            CallState::SomeEffects => "some of its changes are on disk",
+            CallState::AllEffects => "all of its changes are on disk",
+            CallState::Foreign => "its files were changed by somebody else since",
+            CallState::Unknown => "started; whether it finished is unknown",
+        }
+    }
+}
+
+impl Choice {
+    pub fn word(self) -> &'static str {
+        match self {
+            Choice::Keep => "keep",
+            Choice::Discard => "discard",
+            Choice::Undo => "undo",
+        }
+    }
+}
+
+impl Engine {
+    /// The facts about a session's unfinished calls; changes nothing.
+    pub fn examine(&self, session: &str) -> Result<Vec<Examined>, ToolError> {
+        let core = self.core_arc();
+        let Some(journal) = core.recorder.journal() else { return Ok(Vec::new()) };
+        let calls = journal.store().unfinished(session);
+        let calls = calls.map_err(|error| ToolError::failed("recovery", error.to_string()))?;
+        Ok(calls.into_iter().map(|view| examine(&core, view)).collect())
+    }
+
+    /// Gives every call its one truthful result and closes the batch. Runs nothing. Doing it again
+    /// after a crash in the middle gives the same.
+    pub fn recover(&self, found: Vec<Examined>, choice: Choice) -> Result<(), ToolError> {
+        let core = self.core_arc();
+        let Some(batch) = found.first().map(|call| call.view.batch) else { return Ok(()) };
+        let mut records = Vec::new();
+        for call in found.iter().rev() {
+            crash_point("recover.before_call");
+            let state = heal(&core, call, choice)?;
+            records.push(Record::Recovered {
+                call: call.view.call.call.clone(),
+                state: call.state.words().to_owned(),
+                choice: choice.word().to_owned(),
+            });
+            records.extend(result_of(call, state, choice));
+            crash_point("recover.after_call");
+        }
+        records.push(Record::BatchSealed { batch });
+        crash_point("recover.before_seal");
+        core.recorder.records(records)?;
+        crash_point("recover.after_seal");
+        Ok(())
+    }
+}
+
+fn examine(core: &Core, view: CallView) -> Examined {
+    let files: Vec<FileFact> = view
+        .effects()
+        .files
+        .into_iter()
+        .filter(|effect| !matches!(effect.after, FileState::Directory { .. }))
+        .filter(|effect| !matches!(effect.before, FileState::Directory { .. }))
+        .map(|effect| FileFact { now: side(core, &effect), effect })
+        .collect();
+    let runs = core
+        .registry
+        .lookup(&view.call.name)
+        .is_ok_and(|tool| tool.spec().effect == ToolEffect::Runs);
+    let any = |wanted| files.iter().any(|file| file.now == wanted);
+    let state = match view.started() {
+        _ if view.result().is_some() => CallState::Finished,
+        None if files.is_empty() => CallState::NeverStarted,
+        _ if files.is_empty() && runs => CallState::Unknown,
+        _ if files.is_empty() => CallState::NoEffect,
+        _ if any(Side::Other) => CallState::Foreign,
+        _ => match (any(Side::Before), any(Side::After)) {
+            (true, true) => CallState::SomeEffects,
+            (true, false) => CallState::NoEffect,
+            (false, _) => CallState::AllEffects,
+        },
+    };
+    Examined { view, state, files }
+}
+
+fn side(core: &Core, effect: &Effect) -> Side {
+    let sandbox = &core.workspace.sandbox;
+    let Ok(now) = safe(sandbox, &effect.path).and_then(|path| current(&path)) else {
+        return Side::Other;
+    };
+    let now = now.map(|bytes| Digest::of(&bytes));
+    let is = |state: &FileState| match state {
+        FileState::File { sha256, .. } => now == Some(*sha256),
+        FileState::Missing => now.is_none(),
+        FileState::Directory { .. } => false,
+    };
+    match (is(&effect.after), is(&effect.before)) {
+        (true, _) => Side::After,
+        (false, true) => Side::Before,
+        (false, false) => Side::Other,
+    }
+}
+
+/// Makes a half-done change whole, one way or the other, and removes what it left lying about.
+fn heal(core: &Arc<Core>, call: &Examined, choice: Choice) -> Result<CallState, ToolError> {
+    let goal = match (call.state, choice) {
+        (CallState::Foreign | CallState::Unknown | CallState::NeverStarted, _) => {
+            return Ok(call.state);
+        }
+        (CallState::Finished, Choice::Keep | Choice::Discard) => return Ok(call.state),
+        (CallState::SomeEffects | CallState::AllEffects, Choice::Keep) => Side::After,
+        (CallState::AllEffects, Choice::Discard) => Side::After,
+        (CallState::NoEffect | CallState::SomeEffects, _) => Side::Before,
+        (CallState::AllEffects | CallState::Finished, Choice::Undo) => Side::Before,
+    };
+    // Without the new content of every file the way back is the only one.
+    let forward = (goal == Side::After).then(|| changes(core, call, Side::After)).transpose();
+    let (goal, changes) = match forward {
+        Ok(Some(changes)) => (Side::After, changes),
+        Ok(None) | Err(_) => (Side::Before, changes(core, call, Side::Before)?),
+    };
+    if !changes.is_empty() {
+        let call = call.view.call.call.clone();
+        let mut log = EffectLog { recorder: Arc::clone(core), call, also: Vec::new() };
+        crash_point("recover.before_heal");
+        commit(&core.workspace.sandbox, &changes, &Cancel::new(), &mut log)?;
+        crash_point("recover.after_heal");
+    }
+    remove_leftovers(core, call);
+    Ok(match (call.state, goal) {
+        (CallState::Finished, _) => CallState::Finished,
+        (_, Side::After) => CallState::AllEffects,
+        (_, Side::Before | Side::Other) => CallState::NoEffect,
+    })
+}
+
+/// The changes that bring every file of the call to one side.
+fn changes(core: &Core, call: &Examined, goal: Side) -> Result<Vec<FileChange>, ToolError> {
+    let mut changes = Vec::new();
+    for file in call.files.iter().filter(|file| file.now != goal && file.now != Side::Other) {
+        let state = if goal == Side::After { file.effect.after } else { file.effect.before };
+        let fail = |why: String| ToolError::io(&file.effect.path, why);
+        let path = safe(&core.workspace.sandbox, &file.effect.path).map_err(fail)?;
+        let before = current(&path).map_err(fail)?.map(Arc::new);
+        let after = match state {
+            FileState::File { sha256, mode } => {
+                let bytes = content(core, &file.effect, sha256).map_err(fail)?;
+                After::Content { bytes, mode: Some(mode) }
+            }
+            FileState::Missing | FileState::Directory { .. } => After::Absent,
+        };
+        changes.push(FileChange { path, before, after });
+    }
+    Ok(changes)
+}
+
+/// From the store, or from the temporary file that the crash left beside its target.
+fn content(core: &Core, effect: &Effect, sha256: Digest) -> Result<Vec<u8>, String> {
+    let stored = core.recorder.journal().and_then(|journal| journal.store().blob(sha256).ok());
+    if let Some(bytes) = stored {
+        return Ok(bytes);
+    }
+    let temporary = effect.temporary.as_ref().ok_or("its content is not kept")?;
+    let path = safe(&core.workspace.sandbox, temporary)?;
+    let bytes = current(&path)?.ok_or("its content is gone")?;
+    if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err("its content is damaged".to_owned()) }
+}
+
+fn remove_leftovers(core: &Core, call: &Examined) {
+    let sandbox = &core.workspace.sandbox;
+    for temporary in call.files.iter().filter_map(|file| file.effect.temporary.as_ref()) {
+        let kept = PathBuf::from(format!("{}.old", temporary.display()));
+        for path in [temporary, &kept] {
+            if let Ok(path) = safe(sandbox, path)
+                && !path.is_missing()
+            {
+                // One that cannot be removed does no harm but to tidiness.
+                directory::remove_leftover(&path).unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// The call's one result, unless it has one that stands.
+fn result_of(call: &Examined, state: CallState, choice: Choice) -> Option<Record> {
+    let had = call.view.result();
+    if had.is_some() && choice == Choice::Keep {
+        return None;
+    }
+    let (content, error) = match (had.is_some(), choice, state) {
+        (true, Choice::Discard, _) => {
+            ("discarded after a crash, at the user's wish", Some("discarded"))
+        }
+        (_, Choice::Undo, CallState::NoEffect | CallState::Finished) => {
+            ("undone after a crash, at the user's wish", Some("discarded"))
+        }
+        (_, _, CallState::NeverStarted) => {
+            ("not run: the program ended before this call was started", Some("interrupted"))
+        }
+        (_, _, CallState::AllEffects | CallState::Finished) => {
+            ("done; the program ended before it could say so", None)
+        }
+        (_, _, CallState::NoEffect | CallState::SomeEffects) => {
+            ("interrupted by the end of the program; nothing was changed", Some("interrupted"))
+        }
+        (_, _, CallState::Foreign) => (
+            "interrupted by the end of the program; its files were changed by somebody else since and were left alone",
+            Some("interrupted"),
+        ),
+        (_, _, CallState::Unknown) => (
+            "unknown: it was started, and the program ended before its outcome was recorded. It was not run again; check what it may have done",
+            Some("unknown_outcome"),
+        ),
+    };
+    let result = StoredResult {
+        call_id: call.view.call.id.clone(),
+        name: call.view.call.name.clone(),
+        error: error.map(str::to_owned),
+        content: Some(content.to_owned()),
+        content_blob: None,
+        seen: Vec::new(),
+    };
+    let call = call.view.call.call.clone();
+    Some(Record::Finished { call, result, duration_ms: 0 })
+}

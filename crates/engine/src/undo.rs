@@ -1,0 +1,316 @@
+//! Taking back what calls changed.
+//!
+//! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
+//! journaled, atomic, and itself undoable. It never touches `.git`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoredResult};
+use jm_types::text::sanitize;
+use jm_types::{Cancel, Digest, ToolError, ToolResult};
+use jm_workspace::{After, FileChange, Found, OpenFile, SafePath, Sandbox, commit, directory};
+
+use crate::engine::{Core, Engine};
+use crate::record::EffectLog;
+use crate::session::Session;
+
+/// The name under which undo and redo stand in the journal.
+pub const UNDO: &str = "undo";
+
+/// Which calls to take back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// The last so many.
+    Last(usize),
+    Call(String),
+    /// Everything from this call on.
+    To(String),
+    /// The last undo.
+    Undo,
+}
+
+/// Whether files that changed since are overwritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    Hash,
+    Force,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndoReport {
+    pub calls: Vec<String>,
+    pub restored: Vec<PathBuf>,
+    /// Left alone, and why.
+    pub skipped: Vec<(PathBuf, String)>,
+    /// What was never tracked.
+    pub gaps: Vec<String>,
+}
+
+/// What a path must be now, and what it shall be.
+struct Restore {
+    path: PathBuf,
+    expected: FileState,
+    wanted: FileState,
+}
+
+impl Engine {
+    pub fn undo(
+        &self,
+        session: &mut Session,
+        which: &Which,
+        guard: Guard,
+    ) -> Result<UndoReport, ToolError> {
+        let core = self.core_arc();
+        let store = core.recorder.journal().ok_or_else(no_journal)?.store();
+        let calls =
+            store.calls(&session.id).map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
+        let chosen = choose(&calls, which)?;
+        let mut report = UndoReport {
+            calls: chosen.iter().map(|call| call.call.call.clone()).collect(),
+            gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
+            ..UndoReport::default()
+        };
+        let restores = merge(&chosen);
+        let mut changes = Vec::new();
+        for restore in &restores {
+            match prepare(&core, store, restore, guard) {
+                Ok(Some(change)) => changes.push(change),
+                Ok(None) => {}
+                Err(why) => report.skipped.push((restore.path.clone(), why)),
+            }
+        }
+        self.apply(&core, session, &mut report, &restores, &changes)?;
+        Ok(report)
+    }
+
+    fn apply(
+        &self,
+        core: &Arc<Core>,
+        session: &mut Session,
+        report: &mut UndoReport,
+        restores: &[Restore],
+        changes: &[FileChange],
+    ) -> Result<(), ToolError> {
+        let (batch, call) = session.begin_own();
+        let opened = CallRecord {
+            call: call.clone(),
+            id: String::new(),
+            name: UNDO.to_owned(),
+            arguments: serde_json::json!({"of": report.calls}).to_string(),
+        };
+        let also = vec![
+            Record::BatchOpened { batch, calls: vec![opened] },
+            Record::Undid { call: call.clone(), of: report.calls.clone() },
+        ];
+        let sandbox = &core.workspace.sandbox;
+        if changes.is_empty() {
+            core.recorder.records(also)?;
+        } else {
+            let recorder = Arc::clone(core);
+            let mut log = EffectLog { recorder, call: call.clone(), also };
+            let done = commit(sandbox, changes, &Cancel::new(), &mut log)?;
+            report.restored = done.into_iter().map(|done| done.path).collect();
+        }
+        directories(sandbox, restores, report);
+        let text = format!("restored {} file(s)", report.restored.len());
+        let result = ToolResult {
+            call_id: String::new(),
+            name: UNDO.to_owned(),
+            display: sanitize(&text),
+            content: text,
+            error: None,
+        };
+        let result = StoredResult::new(&result, Vec::new());
+        let finished = Record::Finished { call, result, duration_ms: 0 };
+        core.recorder.records(vec![finished, Record::BatchSealed { batch }])
+    }
+}
+
+fn no_journal() -> ToolError {
+    ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
+}
+
+/// Which calls are in force: an undo takes its calls out, undoing it puts them back.
+fn in_force(calls: &[CallView]) -> HashMap<String, bool> {
+    let mut state: HashMap<String, bool> = HashMap::new();
+    let mut targets: HashMap<String, Vec<String>> = HashMap::new();
+    for call in calls {
+        let key = &call.call.call;
+        let undid = call.records.iter().find_map(|(_, record)| match record {
+            Record::Undid { of, .. } => Some(of.clone()),
+            _ => None,
+        });
+        state.insert(key.clone(), true);
+        for target in undid.iter().flatten() {
+            set(&mut state, &targets, target, false);
+        }
+        targets.insert(key.clone(), undid.unwrap_or_default());
+    }
+    state
+}
+
+fn set(
+    state: &mut HashMap<String, bool>,
+    targets: &HashMap<String, Vec<String>>,
+    key: &str,
+    value: bool,
+) {
+    state.insert(key.to_owned(), value);
+    for target in targets.get(key).into_iter().flatten() {
+        set(state, targets, target, !value);
+    }
+}
+
+fn has_effects(call: &&CallView) -> bool {
+    let effects = call.effects();
+    !effects.files.is_empty() || effects.gap.is_some()
+}
+
+/// Calls whose effects are in force, newest first.
+fn applied(calls: &[CallView]) -> Vec<&CallView> {
+    let state = in_force(calls);
+    let applied = calls.iter().rev().filter(|call| state.get(&call.call.call) == Some(&true));
+    applied.filter(has_effects).collect()
+}
+
+fn is_undo(call: &CallView) -> bool {
+    call.call.name == UNDO
+}
+
+/// When the newest change happened that could be taken back.
+pub fn last_in_force(calls: &[CallView]) -> Option<u64> {
+    applied(calls).into_iter().find(|call| !is_undo(call)).map(|call| call.at)
+}
+
+/// When the newest undo happened that could be taken back.
+pub fn last_undo(calls: &[CallView]) -> Option<u64> {
+    let mut undone = applied(calls).into_iter().filter(|call| is_undo(call));
+    undone.find(|call| !is_redo(calls, call)).map(|call| call.at)
+}
+
+/// The calls to take back, newest first.
+fn choose<'a>(calls: &'a [CallView], which: &Which) -> Result<Vec<&'a CallView>, ToolError> {
+    let applied = applied(calls);
+    let ordinary = applied.iter().copied().filter(|call| !is_undo(call));
+    let chosen: Vec<&CallView> = match which {
+        Which::Last(count) => ordinary.take(*count).collect(),
+        Which::Call(key) => ordinary.filter(|call| call.call.call == *key).collect(),
+        Which::To(key) => {
+            let mut found = false;
+            let from =
+                ordinary.take_while(|call| !std::mem::replace(&mut found, call.call.call == *key));
+            let from: Vec<_> = from.collect();
+            if from.last().is_some_and(|call| call.call.call == *key) { from } else { Vec::new() }
+        }
+        Which::Undo => {
+            let undone = applied.iter().copied().filter(|call| is_undo(call));
+            undone.filter(|call| !is_redo(calls, call)).take(1).collect()
+        }
+    };
+    if chosen.is_empty() {
+        return Err(ToolError::failed(UNDO, "there is nothing to take back")
+            .hint("`jm log` shows what was changed, and by which call"));
+    }
+    Ok(chosen)
+}
+
+/// An undo of an undo is a redo; redoing that again would be an ordinary undo.
+fn is_redo(calls: &[CallView], call: &CallView) -> bool {
+    let of = call.records.iter().find_map(|(_, record)| match record {
+        Record::Undid { of, .. } => of.first(),
+        _ => None,
+    });
+    let target = of.and_then(|key| calls.iter().find(|call| call.call.call == *key));
+    target.is_some_and(|target| target.call.name == UNDO)
+}
+
+/// For each path: what the newest call left, and what the oldest found.
+fn merge(chosen: &[&CallView]) -> Vec<Restore> {
+    let mut paths: BTreeMap<PathBuf, (FileState, FileState)> = BTreeMap::new();
+    let effects = chosen.iter().rev().flat_map(|call| call.effects().files);
+    for Effect { path, before, after, .. } in effects {
+        paths.entry(path).and_modify(|(_, last)| *last = after).or_insert((before, after));
+    }
+    let restore = |(path, (wanted, expected))| Restore { path, expected, wanted };
+    paths.into_iter().map(restore).collect()
+}
+
+/// A path of the journal, through the sandbox like any other.
+pub(crate) fn safe(sandbox: &Sandbox, path: &Path) -> Result<SafePath, String> {
+    if path.iter().any(|name| name == ".git") {
+        return Err("it belongs to git".to_owned());
+    }
+    let root = sandbox.working_root().path();
+    let relative = path.strip_prefix(root).map_err(|_| "it is not in this workspace".to_owned())?;
+    let text = relative.to_str().ok_or("its name is not UTF-8")?;
+    sandbox.resolve(if text.is_empty() { "." } else { text }).map_err(|error| error.to_string())
+}
+
+/// What a file is now.
+pub(crate) fn current(path: &SafePath) -> Result<Option<Vec<u8>>, String> {
+    match path.found() {
+        Found::Missing { .. } => Ok(None),
+        Found::Directory => Err("it is a directory now".to_owned()),
+        Found::File | Found::Special(_) => {
+            let read = OpenFile::open(path).and_then(|mut file| file.read_up_to(u64::MAX / 2));
+            read.map(|(bytes, _)| Some(bytes)).map_err(|error| error.to_string())
+        }
+    }
+}
+
+fn prepare(
+    core: &Core,
+    store: &Store,
+    restore: &Restore,
+    guard: Guard,
+) -> Result<Option<FileChange>, String> {
+    if matches!(restore.wanted, FileState::Directory { .. })
+        || matches!(restore.expected, FileState::Directory { .. })
+    {
+        return Ok(None);
+    }
+    let path = safe(&core.workspace.sandbox, &restore.path)?;
+    let now = current(&path)?;
+    let is_expected = match (&restore.expected, &now) {
+        (FileState::File { sha256, .. }, Some(bytes)) => *sha256 == Digest::of(bytes),
+        (FileState::Missing, None) => true,
+        _ => false,
+    };
+    if !is_expected && guard == Guard::Hash {
+        return Err("it changed since; use --force to overwrite it".to_owned());
+    }
+    let after = match restore.wanted {
+        FileState::File { sha256, mode } => {
+            let bytes = store.blob(sha256).map_err(|error| error.to_string())?;
+            After::Content { bytes, mode: Some(mode) }
+        }
+        FileState::Missing | FileState::Directory { .. } => After::Absent,
+    };
+    if now.is_none() && after == After::Absent {
+        return Ok(None);
+    }
+    Ok(Some(FileChange { path, before: now.map(Arc::new), after }))
+}
+
+/// Directories that were made go if they are empty; those that went come back.
+fn directories(sandbox: &Sandbox, restores: &[Restore], report: &mut UndoReport) {
+    for restore in restores {
+        if let FileState::Directory { mode } = restore.wanted
+            && let Ok(path) = safe(sandbox, &restore.path)
+            && let Err(error) = directory::make(&path, mode)
+        {
+            report.skipped.push((restore.path.clone(), error.to_string()));
+        }
+    }
+    for restore in restores.iter().rev() {
+        if let (FileState::Directory { .. }, FileState::Missing) =
+            (restore.expected, restore.wanted)
+            && let Ok(path) = safe(sandbox, &restore.path)
+        {
+            // One that holds something else by now stays.
+            directory::remove_if_empty(&path).unwrap_or_default();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `jm export`: a session as JSON lines, or as one page that needs nothing else.
+//!
+//! Law: everything that came from outside is escaped, and the page loads nothing and runs nothing.
+
+use anyhow::Result;
+use jm_store::{CallView, Store};
+use jm_types::text::sanitize;
+
+use super::{exit, history, print};
+use crate::cli::{Common, Export};
+use crate::sessions;
+
+pub(crate) fn run(common: &Common, export: &Export) -> Result<u8> {
+    let store = sessions::store()?;
+    let view = history::choose(&store, common, export.id.as_deref())?;
+    let calls = store.calls(&view.session).map_err(sessions::told)?;
+    if export.html {
+        print::text(&page(&store, &view.session, &calls))?;
+        return Ok(exit::RAN);
+    }
+    for (seq, at, record) in store.records(&view.session, 0).map_err(sessions::told)? {
+        print::json(&serde_json::json!({"seq": seq, "at": at, "record": record}))?;
+    }
+    Ok(exit::RAN)
+}
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
+padding:0 1rem;color:#222;background:#fff}pre{background:#f5f5f5;padding:.7rem;overflow:auto;\
+white-space:pre-wrap}article{border-top:1px solid #ccc;margin-top:1rem}.failed{color:#a00}\
+time,.key{color:#666}";
+
+fn page(store: &Store, session: &str, calls: &[CallView]) -> String {
+    let mut html = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <title>Session {0}</title><style>{STYLE}</style></head><body><h1>Session {0}</h1>\n",
+        escape(session)
+    );
+    for call in calls {
+        html.push_str(&article(store, call));
+    }
+    html.push_str("</body></html>\n");
+    html
+}
+
+fn article(store: &Store, call: &CallView) -> String {
+    let mut html = format!(
+        "<article><h2>{}</h2><p><time>{}</time> <span class=\"key\">{}</span></p>\n<pre>{}</pre>\n",
+        escape(&call.call.name),
+        history::moment(call.at),
+        escape(&call.call.call),
+        escape(&call.call.arguments)
+    );
+    let diff = history::diffs(store, call);
+    if !diff.is_empty() {
+        html.push_str(&format!("<h3>Changes</h3><pre>{}</pre>\n", escape(&diff)));
+    }
+    if let Some((result, duration)) = call.result() {
+        let stored = result.content_blob.and_then(|sha256| store.blob(sha256).ok());
+        let stored = stored.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let content = result.content.clone().or(stored).unwrap_or_default();
+        let class = if result.error.is_some() { " class=\"failed\"" } else { "" };
+        let kind = result.error.as_deref().unwrap_or("ran");
+        html.push_str(&format!(
+            "<h3{class}>{} in {duration} ms</h3><pre>{}</pre>\n",
+            escape(kind),
+            escape(&content)
+        ));
+    }
+    html.push_str("</article>\n");
+    html
+}
+
+/// Text for HTML: no markup, no control characters.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in sanitize(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_is_markup() {
+        let nasty = "<script>alert('x')</script>\u{1b}[31m&\"";
+        assert_eq!(escape(nasty), "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;");
+    }
+}

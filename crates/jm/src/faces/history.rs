@@ -1,0 +1,234 @@
+//! `jm sessions`, `jm log`, `jm verify`, `jm gc`, `jm du`: what the journal says.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use jm_store::{CallView, FileState, Record, SessionView, Store};
+use jm_types::text::{one_line, sanitize};
+use serde_json::{Value, json};
+
+use super::{exit, print};
+use crate::cli::{Common, Listing, Log};
+use crate::{locations, sessions};
+
+/// The canonical directory that the flags name.
+pub(crate) fn root(common: &Common) -> Result<PathBuf> {
+    let root = common.root.first().map_or(Path::new("."), PathBuf::as_path);
+    let sandbox = jm_workspace::Sandbox::new(&jm_workspace::SandboxSettings::rooted_at(root))?;
+    Ok(sandbox.working_root().path().to_owned())
+}
+
+/// The session that was named, or the newest of this workspace.
+pub(crate) fn choose(store: &Store, common: &Common, id: Option<&str>) -> Result<SessionView> {
+    let all = store.sessions().map_err(sessions::told)?;
+    match id.or(common.session.as_deref()) {
+        Some(id) => all
+            .into_iter()
+            .find(|view| view.session == id)
+            .with_context(|| format!("no session {id}; `jm sessions` lists them")),
+        None => {
+            let root = root(common)?;
+            all.into_iter()
+                .find(|view| view.root == root)
+                .context("the journal has no session of this workspace yet")
+        }
+    }
+}
+
+pub(crate) fn sessions(listing: &Listing) -> Result<u8> {
+    for view in sessions::store()?.sessions().map_err(sessions::told)? {
+        let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
+        if listing.json {
+            print::json(&json!({
+                "session": view.session, "root": view.root, "opened": view.opened,
+                "last": view.last, "records": view.records, "in_use": alive,
+            }))?;
+        } else {
+            let state = if alive { "  in use" } else { "" };
+            let time = moment(view.last.unwrap_or(view.opened));
+            let root = one_line(&view.root.to_string_lossy());
+            print::line(&format!("{}  {time}  {root}{state}", view.session))?;
+        }
+    }
+    Ok(exit::RAN)
+}
+
+pub(crate) fn log(common: &Common, log: &Log) -> Result<u8> {
+    let store = sessions::store()?;
+    let view = choose(&store, common, log.id.as_deref())?;
+    for call in store.calls(&view.session).map_err(sessions::told)? {
+        if log.json {
+            print::json(&as_json(&call))?;
+            continue;
+        }
+        print::text(&in_words(&call))?;
+        if log.diff {
+            print::text(&sanitize(&diffs(&store, &call)))?;
+        }
+    }
+    Ok(exit::RAN)
+}
+
+pub(crate) fn as_json(call: &CallView) -> Value {
+    let (result, duration) = call.result().unzip();
+    let records: Vec<Value> =
+        call.records.iter().map(|(at, record)| json!({"at": at, "record": record})).collect();
+    json!({
+        "call": call.call.call, "id": call.call.id, "name": call.call.name,
+        "arguments": call.call.arguments, "batch": call.batch, "at": call.at,
+        "result": result, "duration_ms": duration, "records": records,
+    })
+}
+
+/// One call in a few lines: what, why, how long, what changed.
+fn in_words(call: &CallView) -> String {
+    let mut text = format!("{}  {}  {}\n", moment(call.at), call.call.call, headline(call));
+    for (_, record) in &call.records {
+        match record {
+            Record::Planned { rule, .. } if !rule.is_empty() => {
+                text.push_str(&format!("    because: {}\n", one_line(rule)));
+            }
+            Record::Approved { by, .. } => text.push_str(&format!("    approved by: {by}\n")),
+            Record::Recovered { state, choice, .. } => {
+                text.push_str(&format!("    after a crash: {state}; {choice}\n"));
+            }
+            Record::Undid { of, .. } => text.push_str(&format!("    undid: {}\n", of.join(", "))),
+            _ => {}
+        }
+    }
+    let effects = call.effects();
+    for effect in &effects.files {
+        let path = one_line(&effect.path.to_string_lossy());
+        text.push_str(&format!("    {}: {path}\n", change(&effect.before, &effect.after)));
+    }
+    if let Some(gap) = effects.gap {
+        text.push_str(&format!("    not tracked: {gap}\n"));
+    }
+    text
+}
+
+fn headline(call: &CallView) -> String {
+    let summary = call.records.iter().find_map(|(_, record)| match record {
+        Record::Planned { summary, .. } if !summary.is_empty() => Some(summary.clone()),
+        _ => None,
+    });
+    let outcome = match call.result() {
+        None => "no result".to_owned(),
+        Some((result, duration)) => match &result.error {
+            None => format!("ran in {duration} ms"),
+            Some(kind) => kind.clone(),
+        },
+    };
+    format!("{} [{outcome}]", one_line(&summary.unwrap_or_else(|| call.call.name.clone())))
+}
+
+pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {
+    match (before, after) {
+        (FileState::Missing, FileState::Directory { .. }) => "made directory",
+        (FileState::Directory { .. }, _) => "removed directory",
+        (FileState::Missing, _) => "created",
+        (_, FileState::Missing) => "deleted",
+        _ => "changed",
+    }
+}
+
+/// The changes of a call as far as their contents are kept.
+pub(crate) fn diffs(store: &Store, call: &CallView) -> String {
+    let content = |state: &FileState| match state {
+        FileState::File { sha256, .. } => store.blob(*sha256).ok(),
+        FileState::Missing | FileState::Directory { .. } => None,
+    };
+    let mut text = String::new();
+    for effect in call.effects().files {
+        let name = effect.path.to_string_lossy();
+        let (before, after) = (content(&effect.before), content(&effect.after));
+        // What a later call did not overwrite is still on disk, and nowhere else.
+        let after = after.or_else(|| still_there(&effect.path, &effect.after));
+        if before.is_some() || after.is_some() {
+            let (before, after) = (before.as_deref(), after.as_deref());
+            text.push_str(&jm_tools::ops::change::diff::unified(&name, before, after));
+        }
+    }
+    text
+}
+
+fn still_there(path: &Path, state: &FileState) -> Option<Vec<u8>> {
+    let FileState::File { sha256, .. } = state else { return None };
+    let text = jm_workspace::state::read_text(path, 16 * 1024 * 1024).ok()??;
+    (jm_types::Digest::of(text.as_bytes()) == *sha256).then(|| text.into_bytes())
+}
+
+pub(crate) fn verify() -> Result<u8> {
+    let (count, damage) = sessions::store()?.verify().map_err(sessions::told)?;
+    for found in &damage {
+        print::line(&sanitize(&found.to_string()))?;
+    }
+    match damage.len() {
+        0 => print::line(&format!("{count} records, all as they were written"))?,
+        number => print::line(&format!("{count} records, {number} damaged"))?,
+    }
+    Ok(if damage.is_empty() { exit::RAN } else { exit::FAILED })
+}
+
+pub(crate) fn collect() -> Result<u8> {
+    let freed = sessions::store()?.collect().map_err(sessions::told)?;
+    print::line(&format!("{} contents removed, {} bytes", freed.blobs, freed.stored))?;
+    Ok(exit::RAN)
+}
+
+pub(crate) fn disk_use(listing: &Listing) -> Result<u8> {
+    let stats = sessions::store()?.blob_stats().map_err(sessions::told)?;
+    let state = locations::state()?;
+    let total = state.disk_use()?;
+    if listing.json {
+        print::json(&json!({
+            "path": state.path(), "bytes": total, "contents": stats.count,
+            "contents_bytes": stats.bytes, "contents_stored": stats.stored,
+        }))?;
+    } else {
+        print::line(&format!("{}: {total} bytes", state.path().display()))?;
+        let (count, bytes, stored) = (stats.count, stats.bytes, stats.stored);
+        print::line(&format!("  {count} contents, {bytes} bytes kept in {stored}"))?;
+    }
+    Ok(exit::RAN)
+}
+
+/// A point in time as people write it, in UTC.
+pub(crate) fn moment(epoch_ms: u64) -> String {
+    let seconds = epoch_ms / 1000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// The civil date of a day since 1970, counted in eras of 400 years that begin in March.
+fn date(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_civil_dates() {
+        let cases = [
+            (0, "1970-01-01 00:00:00Z"),
+            (951_782_400_000, "2000-02-29 00:00:00Z"),
+            (1_794_787_199_999, "2026-11-15 23:59:59Z"),
+            (4_107_542_400_000, "2100-03-01 00:00:00Z"),
+        ];
+        for (epoch_ms, expected) in cases {
+            assert_eq!(moment(epoch_ms), expected);
+        }
+    }
+}

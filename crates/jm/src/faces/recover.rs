@@ -1,0 +1,135 @@
+//! `jm recover`, and what every face does first: look for what a crash left unfinished.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use jm_engine::{Choice, Engine, Examined, Side};
+use jm_types::text::{one_line, sanitize};
+use jm_workspace::terminal::Terminal;
+use serde_json::{Value, json};
+
+use super::{exit, history, print};
+use crate::cli::{Common, Listing, OnRecovery};
+use crate::{sessions, wire};
+
+/// A session with unfinished calls goes on only when the person, or a flag, has decided.
+pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Result<()> {
+    let found = engine.examine(session)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    print::note(&in_words(session, &found));
+    match decide(common)? {
+        Some(choice) => engine.recover(found, choice).map_err(Into::into),
+        None => bail!(
+            "session {session} has calls that a crash left unfinished; nothing was run\n  hint: \
+             settle them with `jm recover --session {session} --on-recovery keep`, `discard` or `undo`"
+        ),
+    }
+}
+
+pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
+    let store = sessions::store()?;
+    let root = history::root(common)?;
+    let views = store.sessions().map_err(sessions::told)?;
+    let ours = views.into_iter().filter(|view| match &common.session {
+        Some(id) => view.session == *id,
+        None => view.root == root,
+    });
+    let mut settled = 0;
+    let mut open = 0;
+    for view in ours {
+        if store.unfinished(&view.session).map_err(sessions::told)?.is_empty() {
+            continue;
+        }
+        let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
+        if alive {
+            print::line(&format!("session {}: still at work", view.session))?;
+            continue;
+        }
+        match settle(common, listing, &view.session)? {
+            true => settled += 1,
+            false => open += 1,
+        }
+    }
+    if !listing.json {
+        print::line(&format!("{settled} session(s) settled, {open} left open"))?;
+    }
+    Ok(if open == 0 { exit::RAN } else { exit::DENIED })
+}
+
+fn settle(common: &Common, listing: &Listing, session: &str) -> Result<bool> {
+    let wired = wire::wire_with(common, |root| sessions::open_named(common, session, root))?;
+    let found = wired.engine.examine(session)?;
+    if listing.json {
+        print::json(
+            &json!({"session": session, "calls": found.iter().map(as_json).collect::<Vec<_>>()}),
+        )?;
+    } else {
+        print::text(&sanitize(&in_words(session, &found)))?;
+    }
+    let choice = decide(common)?;
+    let settled = choice.is_some();
+    if let Some(choice) = choice {
+        wired.engine.recover(found, choice)?;
+    }
+    wired.engine.close().map_err(sessions::told)?;
+    Ok(settled)
+}
+
+/// By flag, by the person, or not at all.
+fn decide(common: &Common) -> Result<Option<Choice>> {
+    match common.on_recovery {
+        Some(OnRecovery::Keep) => return Ok(Some(Choice::Keep)),
+        Some(OnRecovery::Discard) => return Ok(Some(Choice::Discard)),
+        Some(OnRecovery::Undo) => return Ok(Some(Choice::Undo)),
+        Some(OnRecovery::Fail) => return Ok(None),
+        None => {}
+    }
+    let Some(mut terminal) = Terminal::open() else { return Ok(None) };
+    loop {
+        let mut screen = std::io::stderr().lock();
+        write!(
+            screen,
+            "[k]eep the results, [d]iscard them, [u]ndo their changes, or [l]eave it: "
+        )?;
+        screen.flush()?;
+        let answer = terminal.answer()?;
+        match answer.as_deref().map(str::to_lowercase).as_deref() {
+            Some("k" | "keep") => return Ok(Some(Choice::Keep)),
+            Some("d" | "discard") => return Ok(Some(Choice::Discard)),
+            Some("u" | "undo") => return Ok(Some(Choice::Undo)),
+            Some("l" | "leave") | None => return Ok(None),
+            Some(_) => {}
+        }
+    }
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Before => "as before",
+        Side::After => "changed",
+        Side::Other => "changed by somebody else",
+    }
+}
+
+fn in_words(session: &str, found: &[Examined]) -> String {
+    let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
+    for call in found {
+        let name = one_line(&call.view.call.name);
+        text.push_str(&format!("  {} {name}: {}\n", call.view.call.call, call.state.words()));
+        for file in &call.files {
+            let path = one_line(&file.effect.path.to_string_lossy());
+            text.push_str(&format!("    {path}: {}\n", side(file.now)));
+        }
+    }
+    text
+}
+
+fn as_json(call: &Examined) -> Value {
+    let file = |file: &jm_engine::recover::FileFact| json!({"path": file.effect.path, "now": side(file.now)});
+    json!({
+        "call": call.view.call.call, "name": call.view.call.name, "state": call.state.words(),
+        "files": call.files.iter().map(file).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,109 @@
+//! `jm undo` and `jm redo`.
+
+use anyhow::{Context, Result, bail};
+use jm_engine::{Guard, UndoReport, Which};
+use jm_types::text::one_line;
+
+use super::{exit, history, print};
+use crate::cli::{Common, Redo, Undo};
+use crate::{sessions, wire};
+
+pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
+    let guard = guard(undo.force);
+    if let Some(key) = undo.call.as_ref().or(undo.to.as_ref()) {
+        let (session, _) = key.rsplit_once('-').context("a call is named as in `jm log`")?;
+        let which = match undo.call.is_some() {
+            true => Which::Call(key.clone()),
+            false => Which::To(key.clone()),
+        };
+        return report(&[take_back(common, session, &which, guard)?]);
+    }
+    if undo.count == 0 {
+        bail!("undo 0 calls? Give a number from 1");
+    }
+    let mut reports = Vec::new();
+    for number in 0..undo.count {
+        match newest(common, Kind::Ordinary)? {
+            Some(session) => reports.push(take_back(common, &session, &Which::Last(1), guard)?),
+            None if number == 0 => {
+                bail!("there is nothing to take back; `jm log` shows what was changed")
+            }
+            None => break,
+        }
+    }
+    report(&reports)
+}
+
+pub(crate) fn redo(common: &Common, redo: &Redo) -> Result<u8> {
+    let session = newest(common, Kind::Undo)?.context("there is no undo to take back")?;
+    report(&[take_back(common, &session, &Which::Undo, guard(redo.force))?])
+}
+
+fn guard(force: bool) -> Guard {
+    if force { Guard::Force } else { Guard::Hash }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Ordinary,
+    Undo,
+}
+
+/// The session of this workspace whose last such change is the newest of all.
+fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
+    let store = sessions::store()?;
+    let views = match &common.session {
+        Some(_) => vec![history::choose(&store, common, None)?],
+        None => {
+            let root = history::root(common)?;
+            let all = store.sessions().map_err(sessions::told)?;
+            all.into_iter().filter(|view| view.root == root).collect()
+        }
+    };
+    let mut newest: Option<(u64, String)> = None;
+    for view in views {
+        let calls = store.calls(&view.session).map_err(sessions::told)?;
+        let last = match kind {
+            Kind::Ordinary => jm_engine::undo::last_in_force(&calls),
+            Kind::Undo => jm_engine::undo::last_undo(&calls),
+        };
+        if let Some(at) = last
+            && newest.as_ref().is_none_or(|(known, _)| at >= *known)
+        {
+            newest = Some((at, view.session));
+        }
+    }
+    Ok(newest.map(|(_, session)| session))
+}
+
+fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Result<UndoReport> {
+    let wired = wire::wire_with(common, |root| sessions::open_named(common, session, root))?;
+    let mut session = wired.session;
+    let report = wired.engine.undo(&mut session, which, guard).map_err(|error| {
+        let hints: String = error.hints.iter().map(|hint| format!("\n  hint: {hint}")).collect();
+        anyhow::anyhow!("{error}{hints}")
+    })?;
+    wired.engine.close().map_err(sessions::told)?;
+    Ok(report)
+}
+
+fn report(reports: &[UndoReport]) -> Result<u8> {
+    let mut left = false;
+    for report in reports {
+        for path in &report.restored {
+            print::line(&format!("restored: {}", one_line(&path.to_string_lossy())))?;
+        }
+        for (path, why) in &report.skipped {
+            left = true;
+            let path = one_line(&path.to_string_lossy());
+            print::line(&format!("left alone: {path}: {}", one_line(why)))?;
+        }
+        for gap in &report.gaps {
+            print::line(&format!("not tracked: {}", one_line(gap)))?;
+        }
+        if report.restored.is_empty() && report.skipped.is_empty() {
+            print::line("nothing had to be changed")?;
+        }
+    }
+    Ok(if left { exit::FAILED } else { exit::RAN })
+}

@@ -1,0 +1,75 @@
+//! Who may write to a session.
+//!
+//! Law: one process at a time. A lease carries a token that grows with every new owner; a writer
+//! whose token is no longer the session's is refused, so a process that was thought dead can do no
+//! harm when it wakes.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+
+/// A process, told from any other that ever had its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    pub pid: u32,
+    /// When it started, in the kernel's own ticks.
+    pub started: u64,
+    /// Which boot of the machine.
+    pub boot: String,
+}
+
+/// Takes the session for `owner`, unless its present owner is alive.
+pub(crate) fn acquire(
+    connection: &mut Connection,
+    session: &str,
+    root: &str,
+    owner: &Owner,
+    now: u64,
+    is_alive: &dyn Fn(&Owner) -> bool,
+) -> Result<i64, StoreError> {
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: Option<(i64, Option<String>)> = step
+        .query_row("SELECT token, owner FROM sessions WHERE session = ?1", [session], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let (token, holder) = found.unwrap_or((0, None));
+    if let Some(holder) = holder.and_then(|text| serde_json::from_str::<Owner>(&text).ok())
+        && holder != *owner
+        && is_alive(&holder)
+    {
+        return Err(StoreError::InUse { session: session.to_owned(), owner: holder });
+    }
+    let owner = serde_json::to_string(owner)?;
+    step.execute(
+        "INSERT INTO sessions (session, opened, root, token, owner) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (session) DO UPDATE SET token = ?4, owner = ?5",
+        params![session, i64::try_from(now).unwrap_or(i64::MAX), root, token + 1, owner],
+    )?;
+    step.commit()?;
+    Ok(token + 1)
+}
+
+/// Gives the session back, if it is still ours.
+pub(crate) fn release(
+    connection: &Connection,
+    session: &str,
+    token: i64,
+) -> Result<(), StoreError> {
+    connection.execute(
+        "UPDATE sessions SET owner = NULL WHERE session = ?1 AND token = ?2",
+        params![session, token],
+    )?;
+    Ok(())
+}
+
+/// Inside a writing transaction: is the session still ours?
+pub(crate) fn check(connection: &Connection, session: &str, token: i64) -> Result<(), StoreError> {
+    let current: i64 = connection.query_row(
+        "SELECT token FROM sessions WHERE session = ?1",
+        [session],
+        |row| row.get(0),
+    )?;
+    if current == token { Ok(()) } else { Err(StoreError::Fenced) }
+}

@@ -1,0 +1,78 @@
+//! Memory: what happened, in an order that cannot be changed unseen.
+//!
+//! Law: nothing here decides anything. A record is durable when the function that wrote it returns.
+
+mod blobs;
+mod journal;
+mod lease;
+mod query;
+mod record;
+mod schema;
+mod verify;
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+pub use blobs::{BlobStats, Collected};
+pub use journal::{Entry, Journal, Store};
+pub use lease::Owner;
+pub use query::{CallView, EffectView, SessionView};
+pub use record::{CallRecord, Effect, FileState, Record, StoredResult, Tracking};
+pub use verify::Damage;
+
+#[derive(Debug, Error)]
+pub enum StoreError {
+    #[error("the journal {} cannot be used: {error}", path.display())]
+    Open { path: PathBuf, error: rusqlite::Error },
+    #[error(
+        "the journal was written by a newer version of Journeyman (schema {found}, known {known})"
+    )]
+    Newer { found: i64, known: i64 },
+    #[error("session {session} is in use by process {}", owner.pid)]
+    InUse { session: String, owner: Owner },
+    #[error("another process has taken over this session")]
+    Fenced,
+    #[error("the journal could not be written: {0}")]
+    Write(#[from] rusqlite::Error),
+    #[error("a record of the journal cannot be read: {0}")]
+    Record(#[from] serde_json::Error),
+    #[error("stored content cannot be read: {0}")]
+    Content(#[from] std::io::Error),
+    #[error("stored content {0} is missing")]
+    Missing(jm_types::Digest),
+}
+
+impl StoreError {
+    /// What a person can do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StoreError::Open { .. } => Some(
+                "check that the state directory is writable and not full; `jm verify` looks for damage",
+            ),
+            StoreError::Newer { .. } => {
+                Some("use that version, or another state directory (JM_STATE_DIR)")
+            }
+            StoreError::InUse { .. } => Some("wait for it to end, or use another session"),
+            StoreError::Fenced => Some("start again; nothing that was recorded is lost"),
+            StoreError::Write(error) if is_full(error) => {
+                Some("free space on the disk that holds the state directory, then run again")
+            }
+            StoreError::Write(_) => Some("check the state directory; `jm verify` looks for damage"),
+            StoreError::Record(_) | StoreError::Content(_) | StoreError::Missing(_) => {
+                Some("`jm verify` says what is damaged")
+            }
+        }
+    }
+
+    pub fn is_full(&self) -> bool {
+        matches!(self, StoreError::Write(error) if is_full(error))
+    }
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Looking things up: sessions, calls, effects.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use jm_types::{Freshness, ReadRecord};
+use rusqlite::{Row, params};
+
+use crate::lease::Owner;
+use crate::record::{CallRecord, Effect, Record, StoredResult};
+use crate::{Store, StoreError};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionView {
+    pub session: String,
+    pub opened: u64,
+    pub root: PathBuf,
+    pub owner: Option<Owner>,
+    pub records: u64,
+    pub last: Option<u64>,
+}
+
+/// All that the journal knows of one call.
+#[derive(Debug, Clone)]
+pub struct CallView {
+    pub batch: u64,
+    pub call: CallRecord,
+    pub at: u64,
+    /// The records about it, in order, with their times.
+    pub records: Vec<(u64, Record)>,
+}
+
+/// The changes of one call that are in force.
+#[derive(Debug, Clone)]
+pub struct EffectView {
+    pub call: String,
+    pub files: Vec<Effect>,
+    pub gap: Option<String>,
+}
+
+impl CallView {
+    pub fn result(&self) -> Option<(&StoredResult, u64)> {
+        self.records.iter().rev().find_map(|(_, record)| match record {
+            Record::Finished { result, duration_ms, .. } => Some((result, *duration_ms)),
+            _ => None,
+        })
+    }
+
+    pub fn started(&self) -> Option<&Owner> {
+        self.records.iter().rev().find_map(|(_, record)| match record {
+            Record::Started { process, .. } => Some(process),
+            _ => None,
+        })
+    }
+
+    /// What it changed, or was about to change.
+    pub fn effects(&self) -> EffectView {
+        let mut files = Vec::new();
+        let mut gap = None;
+        for (_, record) in &self.records {
+            match record {
+                Record::Prepared { files: prepared, .. } => files.extend(prepared.iter().cloned()),
+                Record::Tracked { tracking, .. } => {
+                    files.extend(tracking.files.iter().cloned());
+                    gap.clone_from(&tracking.gap);
+                }
+                _ => {}
+            }
+        }
+        EffectView { call: self.call.call.clone(), files, gap }
+    }
+}
+
+impl Store {
+    /// Newest first.
+    pub fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
+        let connection = self.connection();
+        let mut select = connection.prepare(
+            "SELECT s.session, s.opened, s.root, s.owner, count(r.seq), max(r.at)
+             FROM sessions s LEFT JOIN records r ON r.session = s.session
+             GROUP BY s.session ORDER BY max(s.opened, coalesce(max(r.at), 0)) DESC, s.session",
+        )?;
+        let view = |row: &Row<'_>| {
+            let owner: Option<String> = row.get(3)?;
+            Ok(SessionView {
+                session: row.get(0)?,
+                opened: row.get::<_, i64>(1)?.unsigned_abs(),
+                root: PathBuf::from(row.get::<_, String>(2)?),
+                owner: owner.and_then(|text| serde_json::from_str(&text).ok()),
+                records: row.get::<_, i64>(4)?.unsigned_abs(),
+                last: row.get::<_, Option<i64>>(5)?.map(i64::unsigned_abs),
+            })
+        };
+        let views = select.query_map([], view)?;
+        views.collect::<Result<_, _>>().map_err(Into::into)
+    }
+
+    /// The records of a session from `after` on, in order: number, time, record.
+    pub fn records(
+        &self,
+        session: &str,
+        after: i64,
+    ) -> Result<Vec<(i64, u64, Record)>, StoreError> {
+        let connection = self.connection();
+        let mut select = connection.prepare_cached(
+            "SELECT seq, at, body FROM records WHERE session = ?1 AND seq > ?2 ORDER BY seq",
+        )?;
+        let mut rows = select.query(params![session, after])?;
+        let mut records = Vec::new();
+        while let Some(row) = rows.next()? {
+            let body: String = row.get(2)?;
+            let at = row.get::<_, i64>(1)?.unsigned_abs();
+            records.push((row.get(0)?, at, serde_json::from_str(&body)?));
+        }
+        Ok(records)
+    }
+
+    /// The calls of a session, in order.
+    pub fn calls(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
+        Ok(fold_calls(self.records(session, 0)?))
+    }
+
+    /// The calls of the last batch, if it was never sealed: what a crash left behind.
+    pub fn unfinished(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
+        let last_opened = self.last_of_kind(session, "batch_opened")?;
+        let last_sealed = self.last_of_kind(session, "batch_sealed")?;
+        match (last_opened, last_sealed) {
+            (Some(opened), sealed) if sealed.is_none_or(|sealed| sealed < opened) => {
+                Ok(fold_calls(self.records(session, opened - 1)?))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn last_of_kind(&self, session: &str, kind: &str) -> Result<Option<i64>, StoreError> {
+        let connection = self.connection();
+        let mut select = connection
+            .prepare_cached("SELECT max(seq) FROM records WHERE session = ?1 AND kind = ?2")?;
+        select.query_row([session, kind], |row| row.get(0)).map_err(Into::into)
+    }
+
+    /// How many calls and batches a session has had.
+    pub fn counts(&self, session: &str) -> Result<(u64, u64), StoreError> {
+        let connection = self.connection();
+        let mut select = connection.prepare_cached(
+            "SELECT body FROM records WHERE session = ?1 AND kind = 'batch_opened'
+             ORDER BY seq DESC LIMIT 1",
+        )?;
+        let mut rows = select.query([session])?;
+        let Some(row) = rows.next()? else { return Ok((0, 0)) };
+        let body: String = row.get(0)?;
+        match serde_json::from_str(&body)? {
+            Record::BatchOpened { batch, calls } => {
+                let number = |call: &CallRecord| call.call.rsplit('-').next()?.parse().ok();
+                Ok((calls.iter().filter_map(number).max().unwrap_or(0), batch))
+            }
+            _ => Ok((0, 0)),
+        }
+    }
+
+    pub(crate) fn freshness(&self, session: &str) -> Result<Freshness, StoreError> {
+        let connection = self.connection();
+        let mut select = connection
+            .prepare_cached("SELECT path, sha256, at, extent FROM reads WHERE session = ?1")?;
+        let mut rows = select.query([session])?;
+        let mut freshness = Freshness::default();
+        while let Some(row) = rows.next()? {
+            let path: Vec<u8> = row.get(0)?;
+            let (sha256, at, extent): (String, i64, String) =
+                (row.get(1)?, row.get(2)?, row.get(3)?);
+            let Ok(sha256) = sha256.parse() else { continue };
+            let extent = serde_json::from_str(&extent)?;
+            let record = ReadRecord { sha256, read_at_epoch_ms: at.unsigned_abs(), extent };
+            freshness.record(path_from(path), record);
+        }
+        Ok(freshness)
+    }
+}
+
+#[cfg(unix)]
+fn path_from(bytes: Vec<u8>) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+fn fold_calls(records: Vec<(i64, u64, Record)>) -> Vec<CallView> {
+    let mut calls: Vec<CallView> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for (_, at, record) in records {
+        if let Record::BatchOpened { batch, calls: opened } = &record {
+            for call in opened {
+                places.insert(call.call.clone(), calls.len());
+                let (batch, call) = (*batch, call.clone());
+                calls.push(CallView { batch, call, at, records: Vec::new() });
+            }
+        }
+        let place = record.call().and_then(|call| places.get(call));
+        if let Some(call) = place.and_then(|place| calls.get_mut(*place)) {
+            call.records.push((at, record));
+        }
+    }
+    calls
+}

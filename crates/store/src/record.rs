@@ -1,0 +1,180 @@
+//! What the journal says of an event.
+
+use std::path::PathBuf;
+
+use jm_types::{Digest, ReadRecord, RiskLevel, ToolResult, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::lease::Owner;
+
+/// One event. Calls are named by our own key, because providers repeat their ids.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    SessionOpened {
+        root: PathBuf,
+        toolset: String,
+    },
+    /// The calls of one assistant message, in order (FR-RES-01).
+    BatchOpened {
+        batch: u64,
+        calls: Vec<CallRecord>,
+    },
+    Planned {
+        call: String,
+        verdict: Verdict,
+        rule: String,
+        summary: String,
+        risk: Option<RiskLevel>,
+    },
+    /// By whom, and a fingerprint of the call and of the files that were shown.
+    Approved {
+        call: String,
+        by: String,
+        fingerprint: String,
+    },
+    /// From here on the call may have had effects.
+    Started {
+        call: String,
+        process: Owner,
+    },
+    /// The files that are about to change; their new contents are on disk under other names.
+    Prepared {
+        call: String,
+        files: Vec<Effect>,
+    },
+    /// What a command changed, found by looking before and after.
+    Tracked {
+        call: String,
+        tracking: Tracking,
+    },
+    Finished {
+        call: String,
+        result: StoredResult,
+        duration_ms: u64,
+    },
+    BatchSealed {
+        batch: u64,
+    },
+    /// The results have gone to whoever asked.
+    Delivered {
+        batch: u64,
+    },
+    /// What recovery found of a call, and what the person chose.
+    Recovered {
+        call: String,
+        state: String,
+        choice: String,
+    },
+    /// The effects of these calls were taken back by `call`, whose own effects follow.
+    Undid {
+        call: String,
+        of: Vec<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRecord {
+    pub call: String,
+    /// As the provider gave it.
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+}
+
+/// One file's change, complete before it happens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effect {
+    pub path: PathBuf,
+    pub before: FileState,
+    pub after: FileState,
+    /// Where the other content is while the change is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temporary: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileState {
+    Missing,
+    File { sha256: Digest, mode: u32 },
+    Directory { mode: u32 },
+}
+
+/// What is known of the files a command changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tracking {
+    pub files: Vec<Effect>,
+    /// Why it is not everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<String>,
+}
+
+/// A result as it is kept: long contents are blobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredResult {
+    pub call_id: String,
+    pub name: String,
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_blob: Option<Digest>,
+    /// What the model came to know of files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<(PathBuf, ReadRecord)>,
+}
+
+/// Longer contents are kept once, compressed, outside the record.
+const INLINE: usize = 4 * 1024;
+
+impl StoredResult {
+    pub fn new(result: &ToolResult, seen: Vec<(PathBuf, ReadRecord)>) -> Self {
+        let long = result.content.len() > INLINE;
+        Self {
+            call_id: result.call_id.clone(),
+            name: result.name.clone(),
+            error: result.error.clone(),
+            content: (!long).then(|| result.content.clone()),
+            content_blob: long.then(|| Digest::of(result.content.as_bytes())),
+            seen,
+        }
+    }
+}
+
+impl Record {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Record::SessionOpened { .. } => "session_opened",
+            Record::BatchOpened { .. } => "batch_opened",
+            Record::Planned { .. } => "planned",
+            Record::Approved { .. } => "approved",
+            Record::Started { .. } => "started",
+            Record::Prepared { .. } => "prepared",
+            Record::Tracked { .. } => "tracked",
+            Record::Finished { .. } => "finished",
+            Record::BatchSealed { .. } => "batch_sealed",
+            Record::Delivered { .. } => "delivered",
+            Record::Recovered { .. } => "recovered",
+            Record::Undid { .. } => "undid",
+        }
+    }
+
+    /// The call that the record is about.
+    pub fn call(&self) -> Option<&str> {
+        match self {
+            Record::Planned { call, .. }
+            | Record::Approved { call, .. }
+            | Record::Started { call, .. }
+            | Record::Prepared { call, .. }
+            | Record::Tracked { call, .. }
+            | Record::Finished { call, .. }
+            | Record::Recovered { call, .. }
+            | Record::Undid { call, .. } => Some(call),
+            Record::SessionOpened { .. }
+            | Record::BatchOpened { .. }
+            | Record::BatchSealed { .. }
+            | Record::Delivered { .. } => None,
+        }
+    }
+}

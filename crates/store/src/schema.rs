@@ -1,0 +1,83 @@
+//! The tables, and how older ones become these.
+//!
+//! Law: a migration is never edited after it was released; a new one is added.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::StoreError;
+
+const MIGRATIONS: &[&str] = &["
+CREATE TABLE sessions (
+    session  TEXT PRIMARY KEY,
+    opened   INTEGER NOT NULL,
+    root     TEXT NOT NULL,
+    -- the lease: who may write, and the token that proves it
+    token    INTEGER NOT NULL DEFAULT 0,
+    owner    TEXT
+) STRICT;
+CREATE TABLE records (
+    seq      INTEGER PRIMARY KEY,
+    session  TEXT NOT NULL,
+    call     TEXT,
+    kind     TEXT NOT NULL,
+    at       INTEGER NOT NULL,
+    body     TEXT NOT NULL,
+    hash     BLOB NOT NULL
+) STRICT;
+CREATE INDEX records_by_session ON records(session, seq);
+CREATE INDEX records_by_call ON records(call) WHERE call IS NOT NULL;
+CREATE TABLE reads (
+    session  TEXT NOT NULL,
+    path     BLOB NOT NULL,
+    sha256   TEXT NOT NULL,
+    at       INTEGER NOT NULL,
+    extent   TEXT NOT NULL,
+    PRIMARY KEY (session, path)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE blobs (
+    sha256   TEXT PRIMARY KEY,
+    size     INTEGER NOT NULL,
+    stored   INTEGER NOT NULL,
+    added    INTEGER NOT NULL
+) STRICT;
+CREATE TABLE chunks (
+    sha256   TEXT NOT NULL,
+    start    INTEGER NOT NULL,
+    data     BLOB NOT NULL,
+    PRIMARY KEY (sha256, start)
+) STRICT;
+CREATE TABLE uses (
+    sha256   TEXT NOT NULL,
+    session  TEXT NOT NULL,
+    PRIMARY KEY (sha256, session)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE files (
+    -- the workspace index: what each file was when it was last looked at
+    root     TEXT NOT NULL,
+    path     BLOB NOT NULL,
+    stat     TEXT NOT NULL,
+    sha256   TEXT NOT NULL,
+    PRIMARY KEY (root, path)
+) STRICT, WITHOUT ROWID;
+"];
+
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    // Only an old journal is locked; whoever comes second finds it migrated.
+    match version(connection)? {
+        found if found == known => return Ok(()),
+        found if found > known => return Err(StoreError::Newer { found, known }),
+        _ => {}
+    }
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = version(&step)?;
+    for script in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        step.execute_batch(script)?;
+    }
+    step.pragma_update(None, "user_version", known)?;
+    step.commit().map_err(Into::into)
+}
+
+fn version(connection: &Connection) -> Result<i64, StoreError> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(Into::into)
+}

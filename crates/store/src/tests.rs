@@ -1,0 +1,147 @@
+//! The journal's promises, on a real file.
+
+use std::path::{Path, PathBuf};
+
+use jm_types::{Digest, Extent, ReadRecord, ToolResult};
+
+use crate::{CallRecord, Damage, Entry, Journal, Owner, Record, Store, StoreError, StoredResult};
+
+fn owner(pid: u32) -> Owner {
+    Owner { pid, started: 7, boot: "boot".into() }
+}
+
+fn clock() -> u64 {
+    1_000
+}
+
+fn open_as(path: &Path, pid: u32, alive: bool) -> Result<Journal, StoreError> {
+    Journal::open(path, "s", Path::new("/w"), &owner(pid), &|_| alive, clock)
+}
+
+fn call(key: &str) -> CallRecord {
+    CallRecord { call: key.into(), id: "1".into(), name: "t".into(), arguments: "{}".into() }
+}
+
+fn batch(number: u64, keys: &[&str]) -> Record {
+    Record::BatchOpened { batch: number, calls: keys.iter().map(|key| call(key)).collect() }
+}
+
+fn finished(key: &str, content: &str) -> (Record, String) {
+    let result = ToolResult {
+        call_id: "1".into(),
+        name: "t".into(),
+        content: content.into(),
+        display: String::new(),
+        error: None,
+    };
+    let result = StoredResult::new(&result, Vec::new());
+    (Record::Finished { call: key.into(), result, duration_ms: 1 }, content.into())
+}
+
+fn append(journal: &Journal, records: Vec<Record>) {
+    journal.append(&Entry { records, ..Entry::default() }).unwrap();
+}
+
+/// FR-RES-04
+#[test]
+fn what_was_appended_is_there_after_reopening() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    let journal = open_as(&path, 1, true).unwrap();
+    append(&journal, vec![batch(1, &["s-1", "s-2"])]);
+    append(&journal, vec![finished("s-1", "hello").0]);
+    journal.close().unwrap();
+    let journal = open_as(&path, 2, true).unwrap();
+    let calls = journal.store().calls("s").unwrap();
+    assert_eq!(calls.len(), 2);
+    assert_eq!(calls[0].result().unwrap().0.content.as_deref(), Some("hello"));
+    assert!(calls[1].result().is_none());
+    assert_eq!(journal.store().unfinished("s").unwrap().len(), 2);
+    append(&journal, vec![Record::BatchSealed { batch: 1 }]);
+    assert!(journal.store().unfinished("s").unwrap().is_empty());
+    assert_eq!(journal.store().counts("s").unwrap(), (2, 1));
+}
+
+#[test]
+fn a_session_has_one_owner_and_a_dead_one_is_replaced() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    let first = open_as(&path, 1, true).unwrap();
+    match open_as(&path, 2, true) {
+        Err(StoreError::InUse { owner, .. }) => assert_eq!(owner.pid, 1),
+        other => panic!("{other:?}"),
+    }
+    let second = open_as(&path, 2, false).unwrap();
+    append(&second, vec![batch(1, &["s-1"])]);
+    let late = first.append(&Entry { records: vec![batch(1, &["s-1"])], ..Entry::default() });
+    assert!(matches!(late, Err(StoreError::Fenced)), "{late:?}");
+}
+
+#[test]
+fn contents_are_kept_once_read_by_range_and_collected_when_unused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
+    let long: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
+    for _ in 0..2 {
+        let blobs = vec![long.as_slice(), b"short"];
+        journal.append(&Entry { blobs, ..Entry::default() }).unwrap();
+    }
+    let store = journal.store();
+    let stats = store.blob_stats().unwrap();
+    assert_eq!((stats.count, stats.bytes), (2, long.len() as u64 + 5));
+    let digest = Digest::of(&long);
+    assert_eq!(store.blob(digest).unwrap(), long);
+    assert_eq!(
+        store.blob_range(digest, 1_048_570, 1_048_590).unwrap(),
+        &long[1_048_570..1_048_590]
+    );
+    assert!(store.blob_range(digest, u64::MAX, u64::MAX).unwrap().is_empty());
+    assert_eq!(store.collect().unwrap().blobs, 0);
+}
+
+#[test]
+fn reads_are_remembered() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    let journal = open_as(&path, 1, true).unwrap();
+    let read = |text: &str| ReadRecord {
+        sha256: Digest::of(text.as_bytes()),
+        read_at_epoch_ms: 5,
+        extent: Extent::Part,
+    };
+    for text in ["old", "new"] {
+        let reads = vec![(PathBuf::from("/w/a"), read(text))];
+        journal.append(&Entry { reads, ..Entry::default() }).unwrap();
+    }
+    let freshness = journal.freshness().unwrap();
+    assert_eq!(freshness.get(Path::new("/w/a")), Some(&read("new")));
+}
+
+#[test]
+fn a_flipped_byte_is_found() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    let journal = open_as(&path, 1, true).unwrap();
+    append(&journal, vec![batch(1, &["s-1"]), finished("s-1", "truth").0]);
+    append(&journal, vec![Record::BatchSealed { batch: 1 }]);
+    assert_eq!(journal.store().verify().unwrap(), (3, vec![]));
+    let changes = [
+        ("UPDATE records SET body = replace(body, 'truth', 'false') WHERE seq = 2", 2),
+        ("UPDATE records SET at = at + 1 WHERE seq = 3", 3),
+    ];
+    for (change, seq) in changes {
+        journal.store().connection().execute(change, []).unwrap();
+        let (_, damage) = journal.store().verify().unwrap();
+        assert!(damage.contains(&Damage::Record { session: "s".into(), seq }), "{damage:?}");
+    }
+    journal.store().connection().execute("DELETE FROM records WHERE seq = 2", []).unwrap();
+    assert!(!journal.store().verify().unwrap().1.is_empty());
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_left_alone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    Store::open(&path).unwrap().connection().pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::Newer { found: 99, .. })));
+}

@@ -1,0 +1,49 @@
+//! Making and removing single directories.
+
+use jm_types::ToolError;
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+
+use crate::resolve::Found;
+use crate::sandbox::{SafePath, io_error};
+
+/// Makes the directory, with its parents, unless it is there.
+pub fn make(path: &SafePath, mode: u32) -> Result<(), ToolError> {
+    let Found::Missing { existing } = path.found() else { return Ok(()) };
+    let fail = |error| io_error(path.asked(), error);
+    let there: std::path::PathBuf = path.relative().iter().take(existing).collect();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let root = path.root();
+    let mut directory = path.opening().open(&**root, &there, flags, Mode::empty()).map_err(fail)?;
+    for name in path.relative().iter().skip(existing) {
+        fs::mkdirat(&directory, name, Mode::from_raw_mode(mode)).map_err(fail)?;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        directory = fs::openat(&directory, name, flags, Mode::empty()).map_err(fail)?;
+        fs::fchmod(&directory, Mode::from_raw_mode(mode)).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// Removes the directory, if nothing is in it.
+pub fn remove_if_empty(path: &SafePath) -> Result<(), ToolError> {
+    unlink(path, AtFlags::REMOVEDIR)
+}
+
+/// Removes a temporary file of ours that a crash left behind.
+pub fn remove_leftover(path: &SafePath) -> Result<(), ToolError> {
+    let name = path.relative().file_name().unwrap_or_default();
+    match name.as_encoded_bytes().starts_with(b".jm-") {
+        true => unlink(path, AtFlags::empty()),
+        false => Ok(()),
+    }
+}
+
+fn unlink(path: &SafePath, flags: AtFlags) -> Result<(), ToolError> {
+    let fail = |error| io_error(path.asked(), error);
+    let relative = path.relative();
+    let parent = relative.parent().unwrap_or(std::path::Path::new(""));
+    let Some(name) = relative.file_name() else { return Ok(()) };
+    let open = OFlags::RDONLY | OFlags::DIRECTORY;
+    let root = path.root();
+    let parent = path.opening().open(&**root, parent, open, Mode::empty()).map_err(fail)?;
+    fs::unlinkat(&parent, name, flags).map_err(fail)
+}

@@ -1,0 +1,280 @@
+//! What the files of a workspace are, so that what a command changed can be found by looking
+//! before and after.
+//!
+//! Law: a file whose stat did not move is not read again; what lies beyond the budget is not
+//! guessed at but said. `.git` and what the project ignores are not looked at.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use jm_types::Digest;
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::file::{OpenDirectory, OpenFile};
+use crate::sandbox::Sandbox;
+
+/// How much looking is worth.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    pub time: Duration,
+    pub bytes: u64,
+    pub files: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(3), bytes: 256 * 1024 * 1024, files: 100_000 }
+    }
+}
+
+/// A file as its directory entry describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    pub size: u64,
+    pub modified: (i64, i64),
+    pub changed: (i64, i64),
+    pub inode: u64,
+    pub mode: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedFile {
+    pub stat: Stat,
+    pub sha256: Digest,
+}
+
+/// The files and directories of a workspace, by canonical path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Index {
+    pub files: BTreeMap<PathBuf, IndexedFile>,
+    pub directories: BTreeMap<PathBuf, u32>,
+    /// Why it is not everything.
+    pub gap: Option<String>,
+}
+
+/// Takes the content of each file that was read.
+pub type Keep<'a> = &'a mut dyn FnMut(Digest, Vec<u8>);
+
+struct Looking<'a> {
+    sandbox: &'a Sandbox,
+    known: &'a Index,
+    keep: Keep<'a>,
+    index: Index,
+    began: Instant,
+    budget: Budget,
+    bytes: u64,
+    /// Seconds and nanoseconds now: a file changed this recently may change again unseen.
+    now: (i64, i64),
+}
+
+impl Index {
+    /// Looks at the working root. `known` saves reading what did not move.
+    pub fn look(sandbox: &Sandbox, known: &Index, budget: Budget, keep: Keep<'_>) -> Index {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let mut looking = Looking {
+            sandbox,
+            known,
+            keep,
+            index: Index::default(),
+            began: Instant::now(),
+            budget,
+            bytes: 0,
+            now: (now.tv_sec, now.tv_nsec),
+        };
+        looking.walk();
+        looking.index
+    }
+}
+
+struct Level {
+    directory: OpenDirectory,
+    names: std::vec::IntoIter<OsString>,
+    relative: PathBuf,
+    ignored: Option<Gitignore>,
+}
+
+impl Looking<'_> {
+    fn walk(&mut self) {
+        let Ok(root) = self.sandbox.resolve(".") else { return };
+        let Ok(directory) = OpenDirectory::open(&root) else { return };
+        let mut levels: Vec<Level> = self.level(directory, PathBuf::new()).into_iter().collect();
+        while let Some(level) = levels.last_mut() {
+            let Some(name) = level.names.next() else {
+                levels.pop();
+                continue;
+            };
+            if let Some(why) = self.exhausted() {
+                self.index.gap = Some(why);
+                return;
+            }
+            if let Some(below) = self.visit(&levels, name) {
+                levels.push(below);
+            }
+        }
+    }
+
+    fn exhausted(&self) -> Option<String> {
+        let files = self.index.files.len();
+        if files >= self.budget.files {
+            return Some(format!("only the first {files} files were looked at"));
+        }
+        if self.bytes > self.budget.bytes {
+            return Some(format!("after reading {} bytes the rest was not looked at", self.bytes));
+        }
+        let elapsed = self.began.elapsed();
+        (elapsed > self.budget.time)
+            .then(|| format!("after {:.1} s the rest was not looked at", elapsed.as_secs_f64()))
+    }
+
+    fn level(&mut self, directory: OpenDirectory, relative: PathBuf) -> Option<Level> {
+        let names = directory.names().ok()?;
+        let ignored = names.iter().any(|name| name == ".gitignore").then(|| self.rules(&relative));
+        Some(Level { directory, names: names.into_iter(), relative, ignored: ignored.flatten() })
+    }
+
+    fn rules(&self, relative: &Path) -> Option<Gitignore> {
+        let path = self.sandbox.resolve(relative.join(".gitignore").to_str()?).ok()?;
+        let (bytes, _) = OpenFile::open(&path).ok()?.read_up_to(256 * 1024).ok()?;
+        let mut builder = GitignoreBuilder::new(Path::new("/").join(relative));
+        for line in String::from_utf8_lossy(&bytes).lines() {
+            // A line that is no pattern ignores nothing.
+            builder.add_line(None, line).ok()?;
+        }
+        builder.build().ok()
+    }
+
+    /// The innermost rule that says anything decides.
+    fn is_ignored(levels: &[Level], relative: &Path, is_directory: bool) -> bool {
+        let path = Path::new("/").join(relative);
+        for rules in levels.iter().rev().filter_map(|level| level.ignored.as_ref()) {
+            match rules.matched(&path, is_directory) {
+                ignore::Match::Ignore(_) => return true,
+                ignore::Match::Whitelist(_) => return false,
+                ignore::Match::None => {}
+            }
+        }
+        false
+    }
+
+    fn visit(&mut self, levels: &[Level], name: OsString) -> Option<Level> {
+        let level = levels.last()?;
+        let relative = level.relative.join(&name);
+        let stat = fs::statat(&level.directory, &*name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_directory = kind == FileType::Directory;
+        let is_ours = name.as_encoded_bytes().starts_with(b".jm-");
+        let absolute = self.sandbox.working_root().path().join(&relative);
+        let is_denied = self.sandbox.denies(&absolute);
+        if name == ".git"
+            || is_ours
+            || is_denied
+            || Self::is_ignored(levels, &relative, is_directory)
+        {
+            return None;
+        }
+        match kind {
+            FileType::Directory => {
+                self.index.directories.insert(absolute, stat.st_mode & 0o7777);
+                let below = level.directory.enter(&name).ok()?;
+                self.level(below, relative)
+            }
+            FileType::RegularFile => {
+                self.file(level, &name, absolute, &stat);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn file(&mut self, level: &Level, name: &OsString, absolute: PathBuf, raw: &fs::Stat) {
+        let stat = Stat {
+            size: u64::try_from(raw.st_size).unwrap_or(0),
+            modified: (raw.st_mtime, raw.st_mtime_nsec as i64),
+            changed: (raw.st_ctime, raw.st_ctime_nsec as i64),
+            inode: raw.st_ino,
+            mode: raw.st_mode & 0o7777,
+        };
+        if let Some(known) = self.known.files.get(&absolute)
+            && known.stat == stat
+            && !self.is_recent(stat.changed)
+        {
+            self.index.files.insert(absolute, known.clone());
+            return;
+        }
+        if self.bytes + stat.size > self.budget.bytes {
+            self.bytes += stat.size;
+            return;
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = fs::openat(&level.directory, &**name, flags, Mode::empty());
+        let Ok(bytes) = opened.and_then(|fd| read_all(fd, stat.size)) else { return };
+        self.bytes += bytes.len() as u64;
+        let sha256 = Digest::of(&bytes);
+        (self.keep)(sha256, bytes);
+        self.index.files.insert(absolute, IndexedFile { stat, sha256 });
+    }
+
+    /// Two changes within one tick of the clock leave the same times.
+    fn is_recent(&self, changed: (i64, i64)) -> bool {
+        let nanoseconds = |(s, n): (i64, i64)| s.saturating_mul(1_000_000_000).saturating_add(n);
+        nanoseconds(self.now).saturating_sub(nanoseconds(changed)) < 20_000_000
+    }
+}
+
+fn read_all(fd: rustix::fd::OwnedFd, size: u64) -> rustix::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    // A file that grows while it is read is cut; its stat will have moved when we look again.
+    let read = std::fs::File::from(fd).take(size.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO)
+    })?;
+    Ok(bytes)
+}
+
+/// How one path differs between two looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    pub path: PathBuf,
+    pub before: Option<IndexedFile>,
+    pub after: Option<IndexedFile>,
+}
+
+/// Files that were created, changed or deleted; directories that came and went, with their modes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference {
+    pub files: Vec<Moved>,
+    pub directories_made: Vec<(PathBuf, u32)>,
+    pub directories_gone: Vec<(PathBuf, u32)>,
+}
+
+impl Index {
+    pub fn difference(&self, later: &Index) -> Difference {
+        let mut difference = Difference::default();
+        let paths: std::collections::BTreeSet<&PathBuf> =
+            self.files.keys().chain(later.files.keys()).collect();
+        for path in paths {
+            let (before, after) = (self.files.get(path), later.files.get(path));
+            let same = match (before, after) {
+                (Some(a), Some(b)) => a.sha256 == b.sha256 && a.stat.mode == b.stat.mode,
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            if !same {
+                let (before, after) = (before.cloned(), after.cloned());
+                difference.files.push(Moved { path: path.clone(), before, after });
+            }
+        }
+        let missing = |from: &Index, other: &Index| -> Vec<(PathBuf, u32)> {
+            let gone = from.directories.iter().filter(|(p, _)| !other.directories.contains_key(*p));
+            gone.map(|(path, mode)| (path.clone(), *mode)).collect()
+        };
+        difference.directories_made = missing(later, self);
+        difference.directories_gone = missing(self, later);
+        difference
+    }
+}
