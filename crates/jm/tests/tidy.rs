@@ -158,6 +158,21 @@ fn crates_keep_their_layers() {
     }
 }
 
+/// C-04: the tools themselves reach no network, because nothing they are built of can.
+#[test]
+fn the_tools_know_no_network() {
+    for name in ["types", "workspace", "tools"] {
+        let manifest = repository().join("crates").join(name).join("Cargo.toml");
+        let text = std::fs::read_to_string(manifest).unwrap();
+        for word in ["reqwest", "hyper", "ureq", "curl", "socket2", "\"net\""] {
+            assert!(!text.contains(word), "{name} uses {word}");
+        }
+    }
+    for (name, text) in sources().iter().filter(|(name, _)| !is_test(name)) {
+        assert!(!product(text).contains("std::net"), "{name} uses std::net");
+    }
+}
+
 /// FR-EXE-04b: a panic must be catchable in every profile.
 #[test]
 fn no_profile_aborts_on_panic() {
@@ -224,7 +239,7 @@ fn requirements_have_tests() {
     let mut shown: BTreeSet<String> =
         test_texts().iter().flat_map(|text| mentioned(text)).collect();
     // Shown by the test above.
-    shown.insert("FR-EXE-04b".to_owned());
+    shown.extend(["FR-EXE-04b", "C-04"].map(str::to_owned));
     let untested: BTreeSet<String> = list("requirements.txt").difference(&shown).cloned().collect();
     let listed = list("untested.txt");
     let new: Vec<_> = untested.difference(&listed).collect();

@@ -66,8 +66,8 @@ impl Probe {
             needs_person: false,
             timeout: None,
         };
-        let (ran, prepared, asked) = Default::default();
-        Self { spec, act, paths: Vec::new(), ran, prepared, asked }
+        let (ran, prepared) = Default::default();
+        Self { spec, act, paths: Vec::new(), ran, prepared }
     }
 
     pub(crate) fn says(name: &str) -> Self {

@@ -1,4 +1,5 @@
 //! RACE: somebody swaps names as fast as a core can, while files are read and written.
+//! C-02: the portable way of opening is held to the same promise as the kernel's.
 //!
 //! Law: whatever is there at whatever moment, nothing outside is read or changed and nothing hangs.
 //! 100 000 reads and writes in all, half of them under each way of opening.

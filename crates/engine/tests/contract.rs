@@ -1,0 +1,318 @@
+//! The shapes that tools, registry, context and errors promise to whoever builds on them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use jm_engine::engine::Core;
+use jm_engine::{Engine, Pause, Policy, Recorder, Session};
+use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::{
+    Effect, Intent, Output, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut, ToolRegistry,
+    ToolSpec, Workspace,
+};
+use jm_types::{
+    ApprovalMode, DenialReason, ErrorKind, Limits, RiskLevel, ToolCall, ToolError, ToolsMode,
+};
+use jm_workspace::{EnvSanitizer, Sandbox, SandboxSettings};
+use serde_json::{Value, json};
+
+fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
+    let seconds = Duration::from_secs;
+    forge::tools(&Timeouts { file_operations: seconds(30), shell_commands: seconds(300) }).unwrap()
+}
+
+fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
+    let scratch = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
+    let engine = Engine::new(Core {
+        registry: ToolRegistry::new(tools).unwrap(),
+        workspace: Workspace {
+            sandbox: Arc::new(sandbox),
+            environment: Arc::new(EnvSanitizer::new(&[])),
+        },
+        policy: Policy {
+            enabled: true,
+            mode: ApprovalMode::Auto,
+            allowlist: BTreeSet::new(),
+            denylist: BTreeSet::new(),
+            denied_by_default: BTreeSet::new(),
+            prompt_side_effects: true,
+        },
+        limits: Limits::default(),
+        mode: ToolsMode::Enabled,
+        default_timeout: Duration::from_secs(7),
+        manual: Vec::new(),
+        estimate: None,
+        events: tokio::sync::mpsc::channel(16).0,
+        recorder: Recorder::none(),
+        index: Mutex::default(),
+    });
+    (engine, scratch)
+}
+
+/// C-01, FR-REG-01: every accessor of the requirements, through a boxed trait object.
+#[test]
+fn tools_say_what_they_are() {
+    let expected = [
+        ("apply_patch", true, false, RiskLevel::Medium, 30),
+        ("list_directory", false, false, RiskLevel::Low, 30),
+        ("read_file", false, false, RiskLevel::Low, 30),
+        ("run_command", true, true, RiskLevel::High, 300),
+        ("write_file", true, false, RiskLevel::Medium, 30),
+    ];
+    let tools = forge_tools();
+    let said: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            assert!(!tool.description().is_empty());
+            assert_eq!(tool.schema()["type"], "object");
+            let seconds = tool.timeout().unwrap().as_secs();
+            let person = tool.requires_approval();
+            (tool.name(), tool.is_side_effecting(), person, tool.risk_level(), seconds)
+        })
+        .collect();
+    assert_eq!(said, expected);
+}
+
+/// FR-REG-01a, FR-APR-01, FR-APR-06: summaries come from the arguments alone; there is no workspace
+/// that they could look at.
+#[test]
+fn summaries_need_no_disk() {
+    let patch = "LP1\nF a b\nEND\n".replace("a b", "\"a b\"");
+    let cases = [
+        ("read_file", json!({"path": "nowhere"}), "Read nowhere"),
+        ("read_file", json!({"path": "n", "start_line": 2, "end_line": 3}), "Read n lines 2-3"),
+        ("apply_patch", json!({"patch": patch}), "Apply patch to 1 file(s): a b"),
+        ("run_command", json!({"command": "make"}), "Run command: make"),
+        ("list_directory", json!({"path": "d", "recursive": true}), "List d depth 4"),
+        ("write_file", json!({"path": "f", "content": "xy"}), "Create f (2 bytes)"),
+    ];
+    let registry = ToolRegistry::new(forge_tools()).unwrap();
+    for (tool, args, expected) in cases {
+        let tool = registry.lookup(tool).unwrap();
+        assert_eq!(tool.approval_summary(args, &Limits::default()).unwrap(), expected);
+    }
+}
+
+/// A value that a schema's property accepts.
+fn sample(name: &str, property: &Value) -> Value {
+    match (name, property["type"].as_str().unwrap()) {
+        ("patch", _) => json!("LP1\nEND\n"),
+        (_, "string") => json!("x"),
+        (_, "integer") => json!(1),
+        (_, "boolean") => json!(true),
+        (name, other) => panic!("{name}: {other}"),
+    }
+}
+
+/// NFR-MAIN-01, NFR-MAIN-02: a schema and the struct that parses it know the same arguments.
+#[test]
+fn schemas_and_parsers_agree() {
+    let registry = ToolRegistry::new(forge_tools()).unwrap();
+    for tool in forge_tools() {
+        let properties = tool.schema()["properties"].as_object().unwrap();
+        let all: serde_json::Map<String, Value> =
+            properties.iter().map(|(name, kind)| (name.clone(), sample(name, kind))).collect();
+        let args = Value::Object(all.clone());
+        registry.validate(tool.name(), &args).unwrap();
+        tool.prepare(args, &Limits::default()).unwrap();
+        let mut more = all.clone();
+        more.insert("stranger".to_owned(), json!(1));
+        assert!(registry.validate(tool.name(), &Value::Object(more.clone())).is_err());
+        assert!(tool.prepare(Value::Object(more), &Limits::default()).is_err());
+        for required in tool.schema()["required"].as_array().unwrap() {
+            let mut less = all.clone();
+            less.remove(required.as_str().unwrap());
+            assert!(registry.validate(tool.name(), &Value::Object(less.clone())).is_err());
+            assert!(tool.prepare(Value::Object(less), &Limits::default()).is_err());
+        }
+    }
+}
+
+/// Id, time left, output limit, capacity, whether it may be cut, directory: of each call.
+type Given = Arc<Mutex<Vec<(String, Duration, usize, usize, bool, PathBuf)>>>;
+
+/// Counts how often it is asked for its schema, and keeps what its calls were given.
+struct Witness {
+    spec: ToolSpec,
+    schemas: Arc<AtomicUsize>,
+    given: Given,
+}
+
+impl Witness {
+    fn new(name: &str) -> Self {
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: "for tests".to_owned(),
+            schema: json!({"type": "object"}),
+            effect: Effect::Reads,
+            risk: RiskLevel::Low,
+            needs_person: false,
+            timeout: None,
+        };
+        Self { spec, schemas: Arc::default(), given: Arc::default() }
+    }
+}
+
+#[derive(Debug)]
+struct Call(Given);
+
+impl ToolExecutor for Witness {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn schema(&self) -> &Value {
+        self.schemas.fetch_add(1, Ordering::Relaxed);
+        &self.spec.schema
+    }
+
+    fn prepare(&self, _: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
+        Ok(Box::new(Call(Arc::clone(&self.given))))
+    }
+}
+
+impl Prepared for Call {
+    fn intent(&self) -> Intent {
+        Intent {
+            summary: String::new(),
+            effect: Effect::Reads,
+            risk: RiskLevel::Low,
+            needs_person: false,
+            paths: Vec::new(),
+        }
+    }
+
+    fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
+        Ok(None)
+    }
+
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+        Box::pin(async move {
+            let left = ctx.deadline.saturating_duration_since(Instant::now());
+            self.0.lock().unwrap().push((
+                ctx.tool_call_id.clone(),
+                left,
+                ctx.max_output_bytes,
+                ctx.available_capacity_bytes,
+                ctx.allow_truncation,
+                ctx.working_dir.clone(),
+            ));
+            // What one call does to its context the next one must not see.
+            ctx.allow_truncation = false;
+            ctx.max_output_bytes = 0;
+            ctx.abort.cancel();
+            Ok(Output::default())
+        })
+    }
+}
+
+/// FR-REG-04, FR-REG-04a, FR-REG-05, C-03: each call gets a fresh context with the shared settings,
+/// under either kind of tokio runtime.
+#[test]
+fn every_call_has_its_own_context() {
+    let runtimes = [
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap(),
+    ];
+    for runtime in runtimes {
+        let witness = Witness::new("witness");
+        let given = Arc::clone(&witness.given);
+        let (engine, scratch) = engine(vec![Box::new(witness)]);
+        let mut session = Session::new("s");
+        let calls = ["a", "b"].map(|id| ToolCall::new(id, "witness", &json!({})));
+        session.submit(calls.to_vec()).unwrap();
+        assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
+        let root = scratch.path().canonicalize().unwrap();
+        let given = given.lock().unwrap();
+        for ((id, left, output, capacity, cuts, place), expected) in given.iter().zip(["a", "b"]) {
+            assert_eq!(id, expected);
+            assert!(*left > Duration::from_secs(5) && *left <= Duration::from_secs(7));
+            assert_eq!((*output, *capacity, *cuts), (100 * 1024, 64 * 1024, true));
+            assert_eq!(*place, root);
+        }
+        assert_eq!(given.len(), 2);
+    }
+}
+
+/// NFR-PERF-01, NFR-PERF-03, NFR-MAIN-03: found by hash among many, compiled once, listed by name.
+#[test]
+fn a_registry_of_thousands() {
+    let witness = Witness::new("tool_0500");
+    let schemas = Arc::clone(&witness.schemas);
+    let mut registry = ToolRegistry::new([Box::new(witness) as Box<dyn ToolExecutor>]).unwrap();
+    for number in (0..2_000).rev().filter(|number| *number != 500) {
+        registry.register(Box::new(Witness::new(&format!("tool_{number:04}")))).unwrap();
+    }
+    schemas.store(0, Ordering::Relaxed);
+    for _ in 0..100 {
+        registry.validate("tool_0500", &json!({})).unwrap();
+    }
+    assert_eq!(schemas.load(Ordering::Relaxed), 1);
+    let again = registry.register(Box::new(Witness::new("tool_0007"))).unwrap_err();
+    assert_eq!(again.name(), "duplicate_tool");
+    let names: Vec<String> = registry.definitions().into_iter().map(|tool| tool.name).collect();
+    assert!(names.is_sorted() && names.len() == 2_000);
+}
+
+/// NFR-ERR-01, NFR-ERR-02: every kind has a name for programs and words for people.
+#[test]
+fn errors_have_names_and_words() {
+    let file = || PathBuf::from("f");
+    let denied = |reason: DenialReason| ToolError::from(reason);
+    let kind = ToolError::new;
+    let tool = || "t".to_owned();
+    let message = || "m".to_owned();
+    let cases = [
+        (ToolError::bad_args("m"), "bad_args", "bad arguments: m"),
+        (
+            kind(ErrorKind::Timeout { tool: tool(), elapsed: Duration::from_millis(1500) }),
+            "timeout",
+            "t timed out after 1.5 s",
+        ),
+        (ToolError::failed("t", "m"), "execution_failed", "m"),
+        (ToolError::cancelled(), "cancelled", "Cancelled by user"),
+        (kind(ErrorKind::UnknownTool { name: tool() }), "unknown_tool", "unknown tool: t"),
+        (
+            kind(ErrorKind::DuplicateTool { name: tool() }),
+            "duplicate_tool",
+            "a tool named t is already registered",
+        ),
+        (
+            kind(ErrorKind::DuplicateToolCallId { id: tool() }),
+            "duplicate_tool_call_id",
+            "duplicate tool call id in one batch: t",
+        ),
+        (
+            kind(ErrorKind::PatchFailed { file: file(), message: message() }),
+            "patch_failed",
+            "patch failed for f: m",
+        ),
+        (
+            kind(ErrorKind::StaleFile { file: file(), reason: message() }),
+            "stale_file",
+            "stale file f: m",
+        ),
+        (
+            denied(DenialReason::Denylisted { tool: tool() }),
+            "denylisted",
+            "tool t is denied by policy",
+        ),
+        (denied(DenialReason::Disabled), "disabled", "Tool execution disabled by policy"),
+        (ToolError::outside("f"), "path_outside_sandbox", "path is outside the workspace: f"),
+        (
+            denied(DenialReason::DeniedPatternMatched { attempted: file(), pattern: message() }),
+            "denied_pattern_matched",
+            "path is denied by the pattern m: f",
+        ),
+        (ToolError::limit("m"), "limits_exceeded", "m"),
+    ];
+    for (error, name, words) in cases {
+        assert_eq!((error.name(), error.to_string().as_str()), (name, words));
+    }
+}
