@@ -27,6 +27,8 @@ pub struct Entry {
     pub summary: String,
     pub risk: Option<RiskLevel>,
     pub duration_ms: u64,
+    /// The journal says that it starts.
+    pub is_announced: bool,
     /// The journal holds its result.
     pub is_recorded: bool,
 }
@@ -87,6 +89,13 @@ impl Batch {
         })
     }
 
+    /// The call that runs next, if nobody is asked about anything.
+    pub(crate) fn first_to_run(&self) -> Option<usize> {
+        let runs = |entry: &Entry| matches!(entry.status, Status::Approved { fingerprint: None });
+        let first = self.entries.iter().position(runs)?;
+        (!self.awaits_a_person()).then_some(first)
+    }
+
     /// Calls whose results the journal does not hold yet.
     pub(crate) fn unrecorded(&self) -> Vec<String> {
         let missing = |entry: &&Entry| entry.result().is_some() && !entry.is_recorded;
@@ -121,6 +130,7 @@ impl Entry {
             summary: String::new(),
             risk: None,
             duration_ms: 0,
+            is_announced: false,
             is_recorded: false,
         }
     }

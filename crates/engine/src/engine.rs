@@ -148,15 +148,21 @@ impl Engine {
     /// What was planned is written down before anything runs, once; later, what a person denied.
     fn record_batch(&self, session: &mut Session) {
         let batch = session.batch();
+        let first = batch.first_to_run().filter(|_| !batch.is_recorded);
         let recorded = match batch.is_recorded {
-            false => self.core.recorder.batch_opened(batch),
+            false => self.core.recorder.batch_opened(batch, first.map(|at| &batch.entries[at])),
             true => self.core.recorder.answered(batch, &batch.unrecorded()),
         };
         let limit = session.result_limit();
         let batch = session.batch_mut();
         batch.is_recorded = true;
         match recorded {
-            Ok(()) => batch.note_recorded(),
+            Ok(()) => {
+                batch.note_recorded();
+                if let Some(entry) = first.and_then(|at| batch.entries.get_mut(at)) {
+                    entry.is_announced = true;
+                }
+            }
             Err(error) => batch.refuse_rest(&error, limit),
         }
     }

@@ -37,7 +37,9 @@ pub(crate) async fn execute(
     let entry = &mut session.batch_mut().entries[index];
     // Planned anew since its approval, and answered there.
     let Status::Approved { fingerprint } = entry.status.clone() else { return };
-    if let Err(error) = core.recorder.started(entry, fingerprint) {
+    if !entry.is_announced
+        && let Err(error) = core.recorder.started(entry, fingerprint)
+    {
         let limit = session.result_limit();
         session.batch_mut().refuse_rest(&error, limit);
         return;

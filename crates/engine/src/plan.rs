@@ -232,13 +232,7 @@ fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>, ToolError>
                 // Protected files first: they are what the person must not overlook.
                 warnings.insert(0, format!("{} is protected: {why}", wanted.path));
             }
-            Protection::Never => {
-                return Err(DenialReason::ProtectedPath {
-                    attempted: wanted.path.clone().into(),
-                    why: "it is Journeyman's own configuration or state".to_owned(),
-                }
-                .into());
-            }
+            Protection::Never => sandbox.refuse_own(&path)?,
         }
     }
     Ok(warnings)

@@ -3,7 +3,7 @@
 //! Law: before a call runs, the journal says so; before the next one runs, the journal has its
 //! result (FR-RES-04b). What cannot be recorded does not run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use jm_store::{
@@ -74,8 +74,13 @@ impl Recorder {
         self.append(&Append { records, ..Append::default() })
     }
 
-    /// The calls as they came, and what was decided about each.
-    pub(crate) fn batch_opened(&self, batch: &Batch) -> Result<(), ToolError> {
+    /// The calls as they came, what was decided about each, and, where nobody is asked, that the
+    /// first one starts: one write instead of two.
+    pub(crate) fn batch_opened(
+        &self,
+        batch: &Batch,
+        first: Option<&Entry>,
+    ) -> Result<(), ToolError> {
         crash_point("batch.before");
         let calls = batch.entries.iter().map(call_record).collect();
         let mut records = vec![Record::BatchOpened { batch: batch.number, calls }];
@@ -88,6 +93,7 @@ impl Recorder {
         if batch.is_finished() {
             records.push(Record::BatchSealed { batch: batch.number });
         }
+        records.extend(first.map(|entry| self.start_of(entry)));
         self.append_records(records)?;
         crash_point("batch.after");
         Ok(())
@@ -100,16 +106,19 @@ impl Recorder {
         fingerprint: Option<String>,
     ) -> Result<(), ToolError> {
         crash_point("call.before_started");
-        let call = entry.key.clone();
         let mut records = Vec::new();
         if let Some(fingerprint) = fingerprint {
-            let (call, by) = (call.clone(), self.approver.clone());
+            let (call, by) = (entry.key.clone(), self.approver.clone());
             records.push(Record::Approved { call, by, fingerprint });
         }
-        records.push(Record::Started { call, process: self.process.clone() });
+        records.push(self.start_of(entry));
         self.append_records(records)?;
         crash_point("call.after_started");
         Ok(())
+    }
+
+    fn start_of(&self, entry: &Entry) -> Record {
+        Record::Started { call: entry.key.clone(), process: self.process.clone() }
     }
 
     pub(crate) fn finished(
@@ -158,15 +167,9 @@ impl Recorder {
         Keeper { recorder: self, waiting: Vec::new(), size: 0, failed: None }
     }
 
-    pub(crate) fn tracked(
-        &self,
-        call: &str,
-        difference: &Difference,
-        gap: Option<String>,
-    ) -> Result<(), ToolError> {
+    pub(crate) fn tracked(&self, call: &str, difference: &Difference) -> Result<(), ToolError> {
         crash_point("track.before");
-        let files = effects_of(difference);
-        let tracking = Tracking { files, gap };
+        let tracking = Tracking { files: effects_of(difference), gap: difference.gap.clone() };
         self.append_records(vec![Record::Tracked { call: call.to_owned(), tracking }])?;
         crash_point("track.after");
         Ok(())
@@ -263,8 +266,7 @@ pub(crate) struct EffectLog {
 impl CommitLog for EffectLog {
     fn prepared(&mut self, manifest: &Manifest) -> Result<(), String> {
         crash_point("effect.before_prepared");
-        let mut files: Vec<Effect> =
-            manifest.directories.iter().map(|path| made_directory(path)).collect();
+        let mut files: Vec<Effect> = manifest.directories.iter().map(made_directory).collect();
         files.extend(manifest.entries.iter().map(effect));
         let mut records = std::mem::take(&mut self.also);
         records.push(Record::Prepared { call: self.call.clone(), files });
@@ -281,9 +283,9 @@ impl CommitLog for EffectLog {
     }
 }
 
-fn made_directory(path: &Path) -> Effect {
-    let (before, after) = (FileState::Missing, FileState::Directory { mode: 0o755 });
-    Effect { path: path.to_owned(), before, after, temporary: None }
+fn made_directory((path, mode): &(PathBuf, u32)) -> Effect {
+    let (before, after) = (FileState::Missing, FileState::Directory { mode: *mode });
+    Effect { path: path.clone(), before, after, temporary: None }
 }
 
 fn effect(entry: &ManifestEntry) -> Effect {
@@ -303,17 +305,15 @@ fn effects_of(difference: &Difference) -> Vec<Effect> {
         Some(file) => FileState::File { sha256: file.sha256, mode: file.stat.mode },
         None => FileState::Missing,
     };
-    let directory = |path: &PathBuf, before, after| Effect {
-        path: path.clone(),
-        before,
-        after,
-        temporary: None,
+    let directory = |mode: &Option<u32>| match mode {
+        Some(mode) => FileState::Directory { mode: *mode },
+        None => FileState::Missing,
     };
-    let made = difference.directories_made.iter().map(|(path, mode)| {
-        directory(path, FileState::Missing, FileState::Directory { mode: *mode })
-    });
-    let gone = difference.directories_gone.iter().map(|(path, mode)| {
-        directory(path, FileState::Directory { mode: *mode }, FileState::Missing)
+    let directories = difference.directories.iter().map(|(path, before, after)| Effect {
+        path: path.clone(),
+        before: directory(before),
+        after: directory(after),
+        temporary: None,
     });
     let files = difference.files.iter().map(|moved| Effect {
         path: moved.path.clone(),
@@ -321,5 +321,5 @@ fn effects_of(difference: &Difference) -> Vec<Effect> {
         after: state(&moved.after),
         temporary: None,
     });
-    made.chain(gone).chain(files).collect()
+    directories.chain(files).collect()
 }

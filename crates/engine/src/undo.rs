@@ -53,6 +53,8 @@ struct Restore {
     path: PathBuf,
     expected: FileState,
     wanted: FileState,
+    /// A file and a directory have had this name by turns.
+    is_mixed: bool,
 }
 
 impl Engine {
@@ -74,14 +76,23 @@ impl Engine {
         };
         let restores = merge(&chosen);
         let mut changes = Vec::new();
+        let mut is_complete = true;
         for restore in &restores {
             match prepare(&core, store, restore, guard) {
                 Ok(Some(change)) => changes.push(change),
                 Ok(None) => {}
-                Err(why) => report.skipped.push((restore.path.clone(), why)),
+                Err(Blocked { why, for_good }) => {
+                    report.skipped.push((restore.path.clone(), why));
+                    is_complete &= for_good;
+                }
             }
         }
-        self.apply(&core, session, &mut report, &restores, &changes)?;
+        // What was left alone can be tried again, so the calls stay in force.
+        let of = if is_complete { report.calls.clone() } else { Vec::new() };
+        if !is_complete && changes.is_empty() {
+            return Ok(report);
+        }
+        self.apply(&core, session, &mut report, of, &restores, &changes)?;
         Ok(report)
     }
 
@@ -90,6 +101,7 @@ impl Engine {
         core: &Arc<Core>,
         session: &mut Session,
         report: &mut UndoReport,
+        of: Vec<String>,
         restores: &[Restore],
         changes: &[FileChange],
     ) -> Result<(), ToolError> {
@@ -100,11 +112,15 @@ impl Engine {
             name: UNDO.to_owned(),
             arguments: serde_json::json!({"of": report.calls}).to_string(),
         };
-        let also = vec![
-            Record::BatchOpened { batch, calls: vec![opened] },
-            Record::Undid { call: call.clone(), of: report.calls.clone() },
-        ];
         let sandbox = &core.workspace.sandbox;
+        let mut also = vec![
+            Record::BatchOpened { batch, calls: vec![opened] },
+            Record::Undid { call: call.clone(), of },
+        ];
+        let files = directory_effects(sandbox, restores);
+        if !files.is_empty() {
+            also.push(Record::Prepared { call: call.clone(), files });
+        }
         if changes.is_empty() {
             core.recorder.records(also)?;
         } else {
@@ -228,13 +244,18 @@ fn is_redo(calls: &[CallView], call: &CallView) -> bool {
 
 /// For each path: what the newest call left, and what the oldest found.
 fn merge(chosen: &[&CallView]) -> Vec<Restore> {
-    let mut paths: BTreeMap<PathBuf, (FileState, FileState)> = BTreeMap::new();
-    let effects = chosen.iter().rev().flat_map(|call| call.effects().files);
-    for Effect { path, before, after, .. } in effects {
-        paths.entry(path).and_modify(|(_, last)| *last = after).or_insert((before, after));
+    let mut paths: BTreeMap<PathBuf, Vec<Effect>> = BTreeMap::new();
+    for effect in chosen.iter().rev().flat_map(|call| call.effects().files) {
+        paths.entry(effect.path.clone()).or_default().push(effect);
     }
-    let restore = |(path, (wanted, expected))| Restore { path, expected, wanted };
-    paths.into_iter().map(restore).collect()
+    let restore = |(path, effects): (PathBuf, Vec<Effect>)| {
+        let (first, last) = (effects.first()?, effects.last()?);
+        let states = || effects.iter().flat_map(|effect| [effect.before, effect.after]);
+        let is_mixed = states().any(|state| matches!(state, FileState::Directory { .. }))
+            && states().any(|state| matches!(state, FileState::File { .. }));
+        Some(Restore { expected: last.after, wanted: first.before, path, is_mixed })
+    };
+    paths.into_iter().filter_map(restore).collect()
 }
 
 /// A path of the journal, through the sandbox like any other.
@@ -245,7 +266,19 @@ pub(crate) fn safe(sandbox: &Sandbox, path: &Path) -> Result<SafePath, String> {
     let root = sandbox.working_root().path();
     let relative = path.strip_prefix(root).map_err(|_| "it is not in this workspace".to_owned())?;
     let text = relative.to_str().ok_or("its name is not UTF-8")?;
-    sandbox.resolve(if text.is_empty() { "." } else { text }).map_err(|error| error.to_string())
+    let safe = sandbox.resolve(if text.is_empty() { "." } else { text });
+    let safe = safe.map_err(|error| error.to_string())?;
+    match safe.absolute() == path {
+        true => Ok(safe),
+        false => Err("a symbolic link stands there now".to_owned()),
+    }
+}
+
+/// Why a file is left alone.
+struct Blocked {
+    why: String,
+    /// It can never be put back, so nothing waits for it.
+    for_good: bool,
 }
 
 /// What a file is now.
@@ -265,25 +298,30 @@ fn prepare(
     store: &Store,
     restore: &Restore,
     guard: Guard,
-) -> Result<Option<FileChange>, String> {
-    if matches!(restore.wanted, FileState::Directory { .. })
-        || matches!(restore.expected, FileState::Directory { .. })
-    {
+) -> Result<Option<FileChange>, Blocked> {
+    let for_now = |why: String| Blocked { why, for_good: false };
+    if restore.is_mixed {
+        let why = "a file and a directory changed places; put it back by hand".to_owned();
+        return Err(Blocked { why, for_good: true });
+    }
+    if restore.is_about_a_directory() {
         return Ok(None);
     }
-    let path = safe(&core.workspace.sandbox, &restore.path)?;
-    let now = current(&path)?;
-    let is_expected = match (&restore.expected, &now) {
-        (FileState::File { sha256, .. }, Some(bytes)) => *sha256 == Digest::of(bytes),
-        (FileState::Missing, None) => true,
-        _ => false,
+    let path = safe(&core.workspace.sandbox, &restore.path)
+        .map_err(|why| Blocked { for_good: restore.path.iter().any(|name| name == ".git"), why })?;
+    let now = current(&path).map_err(for_now)?;
+    let digest = now.as_ref().map(|bytes| Digest::of(bytes));
+    let is = |state: &FileState| match state {
+        FileState::File { sha256, .. } => digest == Some(*sha256),
+        FileState::Missing => digest.is_none(),
+        FileState::Directory { .. } => false,
     };
-    if !is_expected && guard == Guard::Hash {
-        return Err("it changed since; use --force to overwrite it".to_owned());
+    if !is(&restore.expected) && !is(&restore.wanted) && guard == Guard::Hash {
+        return Err(for_now("it changed since; use --force to overwrite it".to_owned()));
     }
     let after = match restore.wanted {
         FileState::File { sha256, mode } => {
-            let bytes = store.blob(sha256).map_err(|error| error.to_string())?;
+            let bytes = store.blob(sha256).map_err(|error| for_now(error.to_string()))?;
             After::Content { bytes, mode: Some(mode) }
         }
         FileState::Missing | FileState::Directory { .. } => After::Absent,
@@ -294,14 +332,42 @@ fn prepare(
     Ok(Some(FileChange { path, before: now.map(Arc::new), after }))
 }
 
+impl Restore {
+    fn is_about_a_directory(&self) -> bool {
+        !self.is_mixed
+            && [self.wanted, self.expected].iter().any(|s| matches!(s, FileState::Directory { .. }))
+    }
+}
+
+/// What will become of directories, so that taking the undo back knows of them.
+fn directory_effects(sandbox: &Sandbox, restores: &[Restore]) -> Vec<Effect> {
+    let changes = |restore: &&Restore| {
+        let missing = safe(sandbox, &restore.path).is_ok_and(|path| path.is_missing());
+        restore.is_about_a_directory() && missing == (restore.expected == FileState::Missing)
+    };
+    let effect = |restore: &Restore| Effect {
+        path: restore.path.clone(),
+        before: restore.expected,
+        after: restore.wanted,
+        temporary: None,
+    };
+    restores.iter().filter(changes).map(effect).collect()
+}
+
 /// Directories that were made go if they are empty; those that went come back.
 fn directories(sandbox: &Sandbox, restores: &[Restore], report: &mut UndoReport) {
     for restore in restores {
-        if let FileState::Directory { mode } = restore.wanted
-            && let Ok(path) = safe(sandbox, &restore.path)
-            && let Err(error) = directory::make(&path, mode)
-        {
-            report.skipped.push((restore.path.clone(), error.to_string()));
+        let FileState::Directory { mode } = restore.wanted else { continue };
+        if restore.is_mixed {
+            continue;
+        }
+        let made = safe(sandbox, &restore.path).and_then(|path| {
+            directory::make(&path, mode).map_err(|error| error.to_string())?;
+            let path = safe(sandbox, &restore.path)?;
+            directory::set_mode(&path, mode).map_err(|error| error.to_string())
+        });
+        if let Err(why) = made {
+            report.skipped.push((restore.path.clone(), why));
         }
     }
     for restore in restores.iter().rev() {

@@ -2,14 +2,14 @@
 //!
 //! Law: one process at a time works with a session; a second one is told who has it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use jm_engine::{Recorder, Session};
 use jm_store::{Journal, Owner, Store, StoreError};
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::identity::Identity;
-use jm_workspace::state::fresh_id;
+use jm_workspace::state::{StateDir, fresh_id};
 
 use crate::cli::Common;
 use crate::locations;
@@ -20,8 +20,13 @@ const RESERVE_BYTES: u64 = 1024 * 1024;
 
 /// The journal, for looking only.
 pub(crate) fn store() -> Result<Store> {
-    let path = locations::state()?.private_file(JOURNAL)?;
-    Store::open(&path).map_err(told)
+    Store::open(&journal_file(&locations::state()?)?).map_err(told)
+}
+
+fn journal_file(state: &StateDir) -> Result<PathBuf> {
+    state.private_file(JOURNAL).with_context(|| {
+        format!("the journal {} cannot be used", state.path().join(JOURNAL).display())
+    })
 }
 
 /// A store's error with what to do about it.
@@ -50,7 +55,7 @@ pub(crate) fn open(common: &Common, root: &Path) -> Result<(Session, Recorder)> 
 
 pub(crate) fn open_named(common: &Common, id: &str, root: &Path) -> Result<(Session, Recorder)> {
     let state = locations::state()?;
-    let path = state.private_file(JOURNAL)?;
+    let path = journal_file(&state)?;
     let own = owner(&Identity::own());
     let alive = |owner: &Owner| identity(owner).is_alive();
     let journal = Journal::open(&path, id, root, &own, &alive, now_epoch_ms).map_err(told)?;

@@ -63,13 +63,3 @@ pub(crate) fn release(
     )?;
     Ok(())
 }
-
-/// Inside a writing transaction: is the session still ours?
-pub(crate) fn check(connection: &Connection, session: &str, token: i64) -> Result<(), StoreError> {
-    let current: i64 = connection.query_row(
-        "SELECT token FROM sessions WHERE session = ?1",
-        [session],
-        |row| row.get(0),
-    )?;
-    if current == token { Ok(()) } else { Err(StoreError::Fenced) }
-}

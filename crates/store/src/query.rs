@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use jm_types::{Freshness, ReadRecord};
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use crate::lease::Owner;
 use crate::record::{CallRecord, Effect, Record, StoredResult};
@@ -76,9 +76,8 @@ impl Store {
     pub fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare(
-            "SELECT s.session, s.opened, s.root, s.owner, count(r.seq), max(r.at)
-             FROM sessions s LEFT JOIN records r ON r.session = s.session
-             GROUP BY s.session ORDER BY max(s.opened, coalesce(max(r.at), 0)) DESC, s.session",
+            "SELECT session, opened, root, owner, seq, last FROM sessions
+             ORDER BY coalesce(last, opened) DESC, session",
         )?;
         let view = |row: &Row<'_>| {
             let owner: Option<String> = row.get(3)?;
@@ -122,40 +121,32 @@ impl Store {
 
     /// The calls of the last batch, if it was never sealed: what a crash left behind.
     pub fn unfinished(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
-        let last_opened = self.last_of_kind(session, "batch_opened")?;
-        let last_sealed = self.last_of_kind(session, "batch_sealed")?;
-        match (last_opened, last_sealed) {
-            (Some(opened), sealed) if sealed.is_none_or(|sealed| sealed < opened) => {
+        match self.batch_marks(session)? {
+            Some((opened, sealed)) if sealed < opened => {
                 Ok(fold_calls(self.records(session, opened - 1)?))
             }
-            _ => Ok(Vec::new()),
+            Some(_) | None => Ok(Vec::new()),
         }
     }
 
-    fn last_of_kind(&self, session: &str, kind: &str) -> Result<Option<i64>, StoreError> {
+    /// Which records opened and sealed a batch last.
+    fn batch_marks(&self, session: &str) -> Result<Option<(i64, i64)>, StoreError> {
         let connection = self.connection();
         let mut select = connection
-            .prepare_cached("SELECT max(seq) FROM records WHERE session = ?1 AND kind = ?2")?;
-        select.query_row([session, kind], |row| row.get(0)).map_err(Into::into)
+            .prepare_cached("SELECT opened_at, sealed_at FROM sessions WHERE session = ?1")?;
+        let marks = select.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)));
+        marks.optional().map_err(Into::into)
     }
 
     /// How many calls and batches a session has had.
     pub fn counts(&self, session: &str) -> Result<(u64, u64), StoreError> {
         let connection = self.connection();
-        let mut select = connection.prepare_cached(
-            "SELECT body FROM records WHERE session = ?1 AND kind = 'batch_opened'
-             ORDER BY seq DESC LIMIT 1",
-        )?;
-        let mut rows = select.query([session])?;
-        let Some(row) = rows.next()? else { return Ok((0, 0)) };
-        let body: String = row.get(0)?;
-        match serde_json::from_str(&body)? {
-            Record::BatchOpened { batch, calls } => {
-                let number = |call: &CallRecord| call.call.rsplit('-').next()?.parse().ok();
-                Ok((calls.iter().filter_map(number).max().unwrap_or(0), batch))
-            }
-            _ => Ok((0, 0)),
-        }
+        let mut select =
+            connection.prepare_cached("SELECT calls, batches FROM sessions WHERE session = ?1")?;
+        let counts = select.query_row([session], |row| {
+            Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
+        });
+        Ok(counts.optional()?.unwrap_or((0, 0)))
     }
 
     pub(crate) fn freshness(&self, session: &str) -> Result<Freshness, StoreError> {

@@ -160,6 +160,23 @@ impl Record {
         }
     }
 
+    /// The contents that must be kept for it: what it put away, and what it can put back.
+    pub(crate) fn contents(&self) -> Vec<Digest> {
+        let olds = |files: &[Effect]| -> Vec<Digest> {
+            let old = |effect: &Effect| match effect.before {
+                FileState::File { sha256, .. } => Some(sha256),
+                FileState::Missing | FileState::Directory { .. } => None,
+            };
+            files.iter().filter_map(old).collect()
+        };
+        match self {
+            Record::Finished { result, .. } => result.content_blob.into_iter().collect(),
+            Record::Prepared { files, .. } => olds(files),
+            Record::Tracked { tracking, .. } => olds(&tracking.files),
+            _ => Vec::new(),
+        }
+    }
+
     /// The call that the record is about.
     pub fn call(&self) -> Option<&str> {
         match self {

@@ -12,20 +12,26 @@ CREATE TABLE sessions (
     opened   INTEGER NOT NULL,
     root     TEXT NOT NULL,
     -- the lease: who may write, and the token that proves it
-    token    INTEGER NOT NULL DEFAULT 0,
-    owner    TEXT
-) STRICT;
+    token    INTEGER NOT NULL,
+    owner    TEXT,
+    -- where its records end, so that a write looks at nothing else
+    seq      INTEGER NOT NULL DEFAULT 0,
+    hash     BLOB,
+    last     INTEGER,
+    calls    INTEGER NOT NULL DEFAULT 0,
+    batches  INTEGER NOT NULL DEFAULT 0,
+    -- the record that opened the last batch, and the one that sealed it
+    opened_at INTEGER NOT NULL DEFAULT 0,
+    sealed_at INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
 CREATE TABLE records (
-    seq      INTEGER PRIMARY KEY,
     session  TEXT NOT NULL,
-    call     TEXT,
-    kind     TEXT NOT NULL,
+    seq      INTEGER NOT NULL,
     at       INTEGER NOT NULL,
     body     TEXT NOT NULL,
-    hash     BLOB NOT NULL
-) STRICT;
-CREATE INDEX records_by_session ON records(session, seq);
-CREATE INDEX records_by_call ON records(call) WHERE call IS NOT NULL;
+    hash     BLOB NOT NULL,
+    PRIMARY KEY (session, seq)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE reads (
     session  TEXT NOT NULL,
     path     BLOB NOT NULL,

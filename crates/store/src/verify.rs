@@ -1,9 +1,8 @@
 //! Whether the journal is what was written: every record against its chain, every content against
 //! its name.
 
-use std::collections::HashMap;
-
 use jm_types::Digest;
+use rusqlite::Connection;
 
 use crate::journal::{chain, root_hash};
 use crate::{Record, Store, StoreError};
@@ -60,27 +59,18 @@ impl Store {
 
     fn verify_records(&self, damage: &mut Vec<Damage>) -> Result<u64, StoreError> {
         let connection = self.connection();
-        let mut select = connection
-            .prepare("SELECT seq, session, kind, at, body, hash FROM records ORDER BY seq")?;
-        let mut rows = select.query([])?;
-        let mut last: HashMap<String, Digest> = HashMap::new();
+        let mut ends = connection.prepare("SELECT session, seq, hash FROM sessions")?;
+        let mut rows = ends.query([])?;
         let mut count = 0;
         while let Some(row) = rows.next()? {
-            count += 1;
-            let (seq, session): (i64, String) = (row.get(0)?, row.get(1)?);
-            let (kind, at, body): (String, i64, String) = (row.get(2)?, row.get(3)?, row.get(4)?);
-            let stored: Vec<u8> = row.get(5)?;
-            let previous = last.get(&session).copied().unwrap_or_else(|| root_hash(&session));
-            let expected = chain(previous, &kind, at, &body);
-            if stored != expected.as_bytes() {
-                damage.push(Damage::Record { session: session.clone(), seq });
+            let (session, seq): (String, i64) = (row.get(0)?, row.get(1)?);
+            let stored: Option<Vec<u8>> = row.get(2)?;
+            let (last, hash) = verify_session(&connection, &session, damage, &mut count)?;
+            let expected = stored.unwrap_or_else(|| root_hash(&session).as_bytes().to_vec());
+            // Without this, records could be taken off the end unseen.
+            if last != seq || expected != hash.as_bytes() {
+                damage.push(Damage::Record { session, seq });
             }
-            if serde_json::from_str::<Record>(&body).is_err() {
-                damage.push(Damage::Unreadable { session: session.clone(), seq });
-            }
-            // Going on from what is stored, one changed record is reported once.
-            let next = <[u8; 32]>::try_from(stored).map_or(expected, Digest::from_bytes);
-            last.insert(session, next);
         }
         Ok(count)
     }
@@ -99,4 +89,44 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Follows a session's chain; its last record and hash.
+fn verify_session(
+    connection: &Connection,
+    session: &str,
+    damage: &mut Vec<Damage>,
+    count: &mut u64,
+) -> Result<(i64, Digest), StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT seq, at, body, hash FROM records WHERE session = ?1 ORDER BY seq",
+    )?;
+    let mut rows = select.query([session])?;
+    let (mut last, mut previous) = (0, root_hash(session));
+    while let Some(row) = rows.next()? {
+        *count += 1;
+        let (seq, at, body): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let stored: Vec<u8> = row.get(3)?;
+        let expected = chain(previous, at, &body);
+        if stored != expected.as_bytes() || seq != last + 1 {
+            damage.push(Damage::Record { session: session.to_owned(), seq });
+        }
+        match serde_json::from_str::<Record>(&body) {
+            Err(_) => damage.push(Damage::Unreadable { session: session.to_owned(), seq }),
+            Ok(record) => {
+                let gone =
+                    record.contents().into_iter().filter(|sha256| !is_kept(connection, *sha256));
+                damage.extend(gone.map(Damage::Content));
+            }
+        }
+        // Going on from what is stored, one changed record is reported once.
+        previous = <[u8; 32]>::try_from(stored).map_or(expected, Digest::from_bytes);
+        last = seq;
+    }
+    Ok((last, previous))
+}
+
+fn is_kept(connection: &Connection, sha256: Digest) -> bool {
+    let select = connection.prepare_cached("SELECT 1 FROM blobs WHERE sha256 = ?1");
+    select.is_ok_and(|mut select| select.exists([sha256.to_string()]).unwrap_or(false))
 }

@@ -23,6 +23,13 @@ pub fn make(path: &SafePath, mode: u32) -> Result<(), ToolError> {
     Ok(())
 }
 
+/// Gives a directory these permission bits.
+pub fn set_mode(path: &SafePath, mode: u32) -> Result<(), ToolError> {
+    let fail = |error| io_error(path.asked(), error);
+    let directory = path.open(OFlags::RDONLY | OFlags::DIRECTORY).map_err(fail)?;
+    fs::fchmod(&directory, Mode::from_raw_mode(mode)).map_err(fail)
+}
+
 /// Removes the directory, if nothing is in it.
 pub fn remove_if_empty(path: &SafePath) -> Result<(), ToolError> {
     unlink(path, AtFlags::REMOVEDIR)

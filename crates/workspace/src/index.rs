@@ -4,7 +4,7 @@
 //! Law: a file whose stat did not move is not read again; what lies beyond the budget is not
 //! guessed at but said. `.git` and what the project ignores are not looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -41,6 +41,18 @@ pub struct Stat {
     pub mode: u32,
 }
 
+impl Stat {
+    fn new(raw: &fs::Stat) -> Self {
+        Self {
+            size: u64::try_from(raw.st_size).unwrap_or(0),
+            modified: (raw.st_mtime, raw.st_mtime_nsec as i64),
+            changed: (raw.st_ctime, raw.st_ctime_nsec as i64),
+            inode: raw.st_ino,
+            mode: raw.st_mode & 0o7777,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedFile {
     pub stat: Stat,
@@ -52,8 +64,12 @@ pub struct IndexedFile {
 pub struct Index {
     pub files: BTreeMap<PathBuf, IndexedFile>,
     pub directories: BTreeMap<PathBuf, u32>,
-    /// Why it is not everything.
-    pub gap: Option<String>,
+    /// What the project ignores, and what tools may not read.
+    pub ignored: BTreeSet<PathBuf>,
+    /// What was met and could not be looked into: unreadable, too large, neither file nor directory.
+    pub passed_over: BTreeMap<PathBuf, Stat>,
+    /// Why the walk ended before its end.
+    pub cut: Option<String>,
 }
 
 /// Takes the content of each file that was read.
@@ -103,14 +119,14 @@ impl Looking<'_> {
         let Ok(directory) = OpenDirectory::open(&root) else { return };
         let mut levels: Vec<Level> = self.level(directory, PathBuf::new()).into_iter().collect();
         while let Some(level) = levels.last_mut() {
+            if let Some(why) = self.exhausted() {
+                self.index.cut = Some(why);
+                return;
+            }
             let Some(name) = level.names.next() else {
                 levels.pop();
                 continue;
             };
-            if let Some(why) = self.exhausted() {
-                self.index.gap = Some(why);
-                return;
-            }
             if let Some(below) = self.visit(&levels, name) {
                 levels.push(below);
             }
@@ -166,56 +182,77 @@ impl Looking<'_> {
         let stat = fs::statat(&level.directory, &*name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_directory = kind == FileType::Directory;
-        let is_ours = name.as_encoded_bytes().starts_with(b".jm-");
-        let absolute = self.sandbox.working_root().path().join(&relative);
-        let is_denied = self.sandbox.denies(&absolute);
-        if name == ".git"
-            || is_ours
-            || is_denied
-            || Self::is_ignored(levels, &relative, is_directory)
-        {
+        if name == ".git" || name.as_encoded_bytes().starts_with(b".jm-") {
             return None;
         }
+        let absolute = self.sandbox.working_root().path().join(&relative);
+        if self.sandbox.denies(&absolute) || Self::is_ignored(levels, &relative, is_directory) {
+            self.index.ignored.insert(absolute);
+            return None;
+        }
+        let has_a_name = relative.to_str().is_some();
         match kind {
-            FileType::Directory => {
-                self.index.directories.insert(absolute, stat.st_mode & 0o7777);
-                let below = level.directory.enter(&name).ok()?;
-                self.level(below, relative)
+            FileType::Directory if has_a_name => {
+                let below = level.directory.enter(&name).ok();
+                let below = below.and_then(|below| self.level(below, relative));
+                match below.is_some() {
+                    true => drop(self.index.directories.insert(absolute, stat.st_mode & 0o7777)),
+                    false => self.pass_over(absolute, &stat),
+                }
+                below
             }
-            FileType::RegularFile => {
-                self.file(level, &name, absolute, &stat);
+            FileType::RegularFile if has_a_name => {
+                if !self.file(level, &name, &absolute, &stat) {
+                    self.pass_over(absolute, &stat);
+                }
                 None
             }
-            _ => None,
+            _ => {
+                self.pass_over(absolute, &stat);
+                None
+            }
         }
     }
 
-    fn file(&mut self, level: &Level, name: &OsString, absolute: PathBuf, raw: &fs::Stat) {
-        let stat = Stat {
-            size: u64::try_from(raw.st_size).unwrap_or(0),
-            modified: (raw.st_mtime, raw.st_mtime_nsec as i64),
-            changed: (raw.st_ctime, raw.st_ctime_nsec as i64),
-            inode: raw.st_ino,
-            mode: raw.st_mode & 0o7777,
-        };
-        if let Some(known) = self.known.files.get(&absolute)
+    fn pass_over(&mut self, absolute: PathBuf, stat: &fs::Stat) {
+        self.index.passed_over.insert(absolute, Stat::new(stat));
+    }
+
+    /// `false` when the file could not be looked into.
+    fn file(&mut self, level: &Level, name: &OsString, absolute: &Path, raw: &fs::Stat) -> bool {
+        let stat = Stat::new(raw);
+        if let Some(known) = self.known.files.get(absolute)
             && known.stat == stat
             && !self.is_recent(stat.changed)
         {
-            self.index.files.insert(absolute, known.clone());
-            return;
+            self.index.files.insert(absolute.to_owned(), known.clone());
+            return true;
         }
         if self.bytes + stat.size > self.budget.bytes {
-            self.bytes += stat.size;
-            return;
+            return false;
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = fs::openat(&level.directory, &**name, flags, Mode::empty());
-        let Ok(bytes) = opened.and_then(|fd| read_all(fd, stat.size)) else { return };
+        let Ok(bytes) = opened.and_then(|fd| read_all(fd, stat.size)) else {
+            return self.unread(absolute, stat);
+        };
         self.bytes += bytes.len() as u64;
         let sha256 = Digest::of(&bytes);
         (self.keep)(sha256, bytes);
-        self.index.files.insert(absolute, IndexedFile { stat, sha256 });
+        self.index.files.insert(absolute.to_owned(), IndexedFile { stat, sha256 });
+        true
+    }
+
+    /// A file that can no longer be read but was not written since is what it was.
+    fn unread(&mut self, absolute: &Path, stat: Stat) -> bool {
+        let Some(known) = self.known.files.get(absolute) else { return false };
+        let old = &known.stat;
+        let same = (old.size, old.modified, old.inode) == (stat.size, stat.modified, stat.inode);
+        if same {
+            let sha256 = known.sha256;
+            self.index.files.insert(absolute.to_owned(), IndexedFile { stat, sha256 });
+        }
+        same
     }
 
     /// Two changes within one tick of the clock leave the same times.
@@ -244,37 +281,80 @@ pub struct Moved {
     pub after: Option<IndexedFile>,
 }
 
-/// Files that were created, changed or deleted; directories that came and went, with their modes.
+/// What changed between two looks, and what cannot be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
+    /// Files that were created, changed or deleted.
     pub files: Vec<Moved>,
-    pub directories_made: Vec<(PathBuf, u32)>,
-    pub directories_gone: Vec<(PathBuf, u32)>,
+    /// Directories with their permission bits before and after.
+    pub directories: Vec<(PathBuf, Option<u32>, Option<u32>)>,
+    /// Why it is not everything.
+    pub gap: Option<String>,
 }
 
+/// How many names a gap gives.
+const NAMED: usize = 5;
+
 impl Index {
+    /// Only what both looks could see is compared: what one of them passed over was not created by
+    /// being seen, nor deleted by not being seen.
     pub fn difference(&self, later: &Index) -> Difference {
         let mut difference = Difference::default();
-        let paths: std::collections::BTreeSet<&PathBuf> =
-            self.files.keys().chain(later.files.keys()).collect();
-        for path in paths {
+        let mut untold: BTreeSet<&Path> = merged(self.passed_over.keys(), later.passed_over.keys())
+            .into_iter()
+            .filter(|path| self.passed_over.get(*path) != later.passed_over.get(*path))
+            .map(PathBuf::as_path)
+            .collect();
+        for path in merged(self.files.keys(), later.files.keys()) {
             let (before, after) = (self.files.get(path), later.files.get(path));
             let same = match (before, after) {
                 (Some(a), Some(b)) => a.sha256 == b.sha256 && a.stat.mode == b.stat.mode,
-                (None, None) => true,
-                (Some(_), None) | (None, Some(_)) => false,
+                (Some(_), None) => !later.could_see(path),
+                (None, _) => !self.could_see(path),
             };
             if !same {
                 let (before, after) = (before.cloned(), after.cloned());
                 difference.files.push(Moved { path: path.clone(), before, after });
+            } else if before.is_some() != after.is_some() && !self.ignores(path, later) {
+                untold.insert(path);
             }
         }
-        let missing = |from: &Index, other: &Index| -> Vec<(PathBuf, u32)> {
-            let gone = from.directories.iter().filter(|(p, _)| !other.directories.contains_key(*p));
-            gone.map(|(path, mode)| (path.clone(), *mode)).collect()
-        };
-        difference.directories_made = missing(later, self);
-        difference.directories_gone = missing(self, later);
+        for path in merged(self.directories.keys(), later.directories.keys()) {
+            let (before, after) = (self.directories.get(path), later.directories.get(path));
+            let told = self.could_see(path) && later.could_see(path);
+            if before != after && told {
+                difference.directories.push((path.clone(), before.copied(), after.copied()));
+            }
+        }
+        difference.gap = self.cut.clone().or_else(|| later.cut.clone()).or_else(|| named(&untold));
         difference
+    }
+
+    /// One of the two looks was told not to look there.
+    fn ignores(&self, path: &Path, later: &Index) -> bool {
+        path.ancestors().any(|above| self.ignored.contains(above) || later.ignored.contains(above))
+    }
+
+    /// A path that is not here is known not to exist.
+    fn could_see(&self, path: &Path) -> bool {
+        let hides = |above| self.passed_over.contains_key(above) || self.ignored.contains(above);
+        self.cut.is_none() && !path.ancestors().any(hides)
+    }
+}
+
+fn merged<'a>(
+    one: impl Iterator<Item = &'a PathBuf>,
+    other: impl Iterator<Item = &'a PathBuf>,
+) -> BTreeSet<&'a PathBuf> {
+    one.chain(other).collect()
+}
+
+fn named(paths: &BTreeSet<&Path>) -> Option<String> {
+    let names: Vec<String> =
+        paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    match paths.len() {
+        0 => None,
+        count if count <= NAMED => Some(format!("not looked into: {}", names.join(", "))),
+        count => Some(format!("not looked into: {} and {} more", names.join(", "), count - NAMED)),
     }
 }

@@ -216,6 +216,18 @@ impl Sandbox {
         protection(&path.relative)
     }
 
+    /// Our own configuration and state are no tool's business, whoever approves.
+    pub fn refuse_own(&self, path: &SafePath) -> Result<(), ToolError> {
+        match self.protection(path) {
+            Protection::Never => Err(DenialReason::ProtectedPath {
+                attempted: PathBuf::from(&path.asked),
+                why: "it is Journeyman's own configuration or state".to_owned(),
+            }
+            .into()),
+            Protection::NeedsPerson(_) | Protection::RunsInBuilds | Protection::None => Ok(()),
+        }
+    }
+
     /// A child that a walk met: named, not followed.
     pub(crate) fn denies(&self, absolute: &Path) -> bool {
         self.denied.matching(absolute).is_some()

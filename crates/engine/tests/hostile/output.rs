@@ -9,7 +9,7 @@ use jm_types::{Limits, ToolCall, ToolEvent, ToolResult};
 use serde_json::json;
 
 use crate::world::{
-    Hearing, OPENINGS, Setting, World, forget_peak_memory, in_own_process, peak_memory,
+    Hearing, NOT_HANGING, OPENINGS, Setting, World, forget_peak_memory, in_own_process, peak_memory,
 };
 
 const MOST_GROWTH: u64 = 64 << 20;
@@ -48,7 +48,7 @@ fn floods_are_bounded() {
             let (before, began) = (peak_memory(), Instant::now());
             let result = run(&mut world, command);
             assert_eq!(result.error.as_deref(), Some(error), "{command}: {:.200}", result.content);
-            assert!(began.elapsed() < Duration::from_secs(4), "{command}: {:?}", began.elapsed());
+            assert!(began.elapsed() < NOT_HANGING, "{command}: {:?}", began.elapsed());
             let grown = peak_memory().saturating_sub(before);
             assert!(grown < MOST_GROWTH, "{command}: {} MB", grown >> 20);
         }
@@ -137,8 +137,7 @@ fn nothing_outlives_a_command() {
             let tag = tag();
             let began = Instant::now();
             let result = run(&mut world, &command.replace("TAG", &tag));
-            let limit = if what.starts_with("164") { 4 } else { 1 };
-            assert!(began.elapsed() < Duration::from_secs(limit), "{what}: {:?}", began.elapsed());
+            assert!(began.elapsed() < NOT_HANGING, "{what}: {:?}", began.elapsed());
             assert_eq!(result.content.trim(), "done", "{what}");
             check_gone(what, &tag);
         }
@@ -162,7 +161,7 @@ fn nothing_outlives_a_timeout() {
             let result = run(&mut world, &command.replace("TAG", &tag));
             assert_eq!(result.error.as_deref(), Some("timeout"), "{command}: {}", result.content);
             assert!(result.content.contains("before"), "{command}: {}", result.content);
-            assert!(began.elapsed() < Duration::from_secs(3), "{command}: {:?}", began.elapsed());
+            assert!(began.elapsed() < NOT_HANGING, "{command}: {:?}", began.elapsed());
             check_gone(command, &tag);
         }
     });
@@ -186,7 +185,7 @@ fn nothing_outlives_a_cancelled_command() {
         let began = Instant::now();
         let result = run(&mut world, &format!("echo before; setsid sleep {tag} & sleep {tag}"));
         presser.join().unwrap();
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(began.elapsed() < NOT_HANGING, "{:?}", began.elapsed());
         assert_eq!(result.error.as_deref(), Some("cancelled"), "{}", result.content);
         check_gone("cancelled", &tag);
     });
@@ -426,6 +425,6 @@ fn a_million_marks_take_no_time() {
         let began = Instant::now();
         let shown = jm_types::text::sanitize(&many);
         assert!(jm_types::text::is_terminal_safe(&shown));
-        assert!(began.elapsed() < Duration::from_secs(5), "{text:?}: {:?}", began.elapsed());
+        assert!(began.elapsed() < NOT_HANGING, "{text:?}: {:?}", began.elapsed());
     }
 }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jm_tools::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use jm_tools::ops::read::Read;
@@ -14,7 +14,7 @@ use jm_workspace::{Dots, Freshness, NoLog, OpenDirectory, OpenFile, Opening, Pat
 use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
 
 use crate::tree::{difference, leftovers, settled, tree};
-use crate::world::{OPENINGS, Setting, World, quick_disk};
+use crate::world::{NOT_HANGING, OPENINGS, Setting, World, quick_disk};
 
 const READS: usize = 7_000;
 const WRITES: usize = 1_334;
@@ -163,7 +163,7 @@ fn run(race: &Race, opening: Opening) -> (Tally, u64) {
             }
         }
         stop.store(true, Ordering::Relaxed);
-        assert!(began.elapsed() < Duration::from_secs(20), "{}", race.what);
+        assert!(began.elapsed() < NOT_HANGING, "{}", race.what);
     });
     let changed = difference(&before, &settled(tree(&world.outside, None)));
     assert_eq!(changed, "", "I1 {opening:?}, {}", race.what);

@@ -28,7 +28,10 @@ use crate::tree::{Tree, difference, leftovers, tree, unlinked};
 pub(crate) const OPENINGS: [Opening; 2] = [Opening::Kernel, Opening::Walk];
 
 /// Any ordinary call, on a machine that others use too.
-const IN_TIME: Duration = Duration::from_secs(10);
+/// Less than any time-out here, more than a loaded machine takes.
+pub(crate) const NOT_HANGING: Duration = Duration::from_secs(15);
+
+const IN_TIME: Duration = Duration::from_secs(60);
 
 pub(crate) struct Setting {
     pub(crate) opening: Opening,

@@ -1,6 +1,7 @@
 //! The loop that every face without a model shares: run, ask, run again, until all is answered.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -8,7 +9,7 @@ use jm_engine::{Canceller, Engine, Pause, Session};
 use jm_types::{ToolCall, ToolEvent};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 use super::answer::Answer;
@@ -24,6 +25,7 @@ pub(crate) struct Driver {
     approver: Approver,
     debug: bool,
     events: JoinHandle<()>,
+    interrupted: Arc<Notify>,
 }
 
 /// What became of a batch.
@@ -52,10 +54,18 @@ impl Driver {
         print::warnings(&wired.warnings);
         recover::before_work(common, &wired.engine, &wired.session.id)?;
         let events = tokio::spawn(show_events(wired.events, common.debug));
-        tokio::spawn(cancel_on_signals(wired.engine.canceller()));
+        let interrupted = Arc::new(Notify::new());
+        tokio::spawn(cancel_on_signals(wired.engine.canceller(), Arc::clone(&interrupted)));
         let approver = Approver::new(common.yes);
         let debug = common.debug;
-        Ok(Self { engine: wired.engine, session: wired.session, approver, debug, events })
+        Ok(Self {
+            engine: wired.engine,
+            session: wired.session,
+            approver,
+            debug,
+            events,
+            interrupted,
+        })
     }
 
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
@@ -74,7 +84,10 @@ impl Driver {
                     session.refuse_waiting();
                     break End::Answered;
                 }
-                Pause::NeedsApproval => self.approver.decide(session)?,
+                Pause::NeedsApproval => tokio::select! {
+                    decided = self.approver.decide(session) => decided?,
+                    () = self.interrupted.notified() => print::note(""),
+                },
             }
         };
         if self.debug {
@@ -130,7 +143,7 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 const SIGXFSZ: i32 = 25;
 
 /// The first signal stops the call in an orderly way.
-async fn cancel_on_signals(canceller: Canceller) {
+async fn cancel_on_signals(canceller: Canceller, interrupted: Arc<Notify>) {
     use tokio::signal::unix::{SignalKind, signal};
     // With a handler, a write past a file size limit is an error instead of our death.
     let mut too_large = signal(SignalKind::from_raw(SIGXFSZ)).ok();
@@ -140,11 +153,13 @@ async fn cancel_on_signals(canceller: Canceller) {
         }
     });
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let listen = |kind| Some((signal(kind).ok()?, canceller.clone()));
-    for (mut signals, canceller) in kinds.into_iter().filter_map(listen) {
+    let listen = |kind| signal(kind).ok();
+    for mut signals in kinds.into_iter().filter_map(listen) {
+        let (canceller, interrupted) = (canceller.clone(), Arc::clone(&interrupted));
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
                 canceller.cancel();
+                interrupted.notify_waiters();
             }
         });
     }

@@ -3,6 +3,7 @@
 //! Law: what is shown is what will run. A question nobody can answer is never waited for.
 
 use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use jm_engine::{ApprovalDecision, ConfirmationRequest, Session};
@@ -15,7 +16,7 @@ use jm_workspace::terminal::Terminal;
 pub(crate) enum Approver {
     /// `--yes`
     Always,
-    Person(Terminal),
+    Person(Arc<Mutex<Terminal>>),
     /// Headless: every question is answered with an error that says so.
     Nobody,
 }
@@ -24,15 +25,24 @@ impl Approver {
     pub(crate) fn new(yes: bool) -> Self {
         match (yes, Terminal::open()) {
             (true, _) => Approver::Always,
-            (false, Some(terminal)) => Approver::Person(terminal),
+            (false, Some(terminal)) => Approver::Person(Arc::new(Mutex::new(terminal))),
             (false, None) => Approver::Nobody,
         }
     }
 
-    pub(crate) fn decide(&mut self, session: &mut Session) -> Result<()> {
+    /// Settles what is pending. The person is waited for on a thread of its own, so that a signal
+    /// is heard meanwhile; dropping this future leaves the question unanswered.
+    pub(crate) async fn decide(&self, session: &mut Session) -> Result<()> {
         let decision = match self {
             Approver::Always => ApprovalDecision::ApproveAll,
-            Approver::Person(terminal) => ask(terminal, session)?,
+            Approver::Person(terminal) => {
+                let terminal = Arc::clone(terminal);
+                let requests: Vec<_> = session.batch().pending().cloned().collect();
+                tokio::task::spawn_blocking(move || {
+                    ask(&mut terminal.lock().unwrap_or_else(PoisonError::into_inner), &requests)
+                })
+                .await??
+            }
             Approver::Nobody => {
                 session.refuse_pending(nobody);
                 return Ok(());
@@ -53,21 +63,25 @@ fn nobody(request: &ConfirmationRequest) -> ToolError {
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
 }
 
-fn ask(terminal: &mut Terminal, session: &Session) -> Result<ApprovalDecision> {
-    let requests: Vec<ConfirmationRequest> = session.batch().pending().cloned().collect();
-    let mut screen = std::io::stderr().lock();
+fn ask(terminal: &mut Terminal, requests: &[ConfirmationRequest]) -> Result<ApprovalDecision> {
     for (index, request) in requests.iter().enumerate() {
-        write!(screen, "{}", describe(request, index + 1, requests.len()))?;
+        show(&describe(request, index + 1, requests.len()))?;
     }
     loop {
-        write!(screen, "{}", question(requests.len()))?;
-        screen.flush()?;
+        show(question(requests.len()))?;
         let Some(answer) = terminal.answer()? else { return Ok(ApprovalDecision::DenyAll) };
-        match parse(&answer, &requests) {
+        match parse(&answer, requests) {
             Some(decision) => return Ok(decision),
-            None => writeln!(screen, "`{}` is not an answer.", one_line(&answer))?,
+            None => show(&format!("`{}` is not an answer.\n", one_line(&answer)))?,
         }
     }
+}
+
+/// The screen is held only while something is written, so that others can say something meanwhile.
+pub(super) fn show(text: &str) -> Result<()> {
+    let mut screen = std::io::stderr().lock();
+    screen.write_all(text.as_bytes())?;
+    screen.flush().map_err(Into::into)
 }
 
 fn question(count: usize) -> &'static str {

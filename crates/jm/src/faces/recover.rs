@@ -1,7 +1,5 @@
 //! `jm recover`, and what every face does first: look for what a crash left unfinished.
 
-use std::io::Write;
-
 use anyhow::{Result, bail};
 use jm_engine::{Choice, Engine, Examined, Side};
 use jm_types::text::{one_line, sanitize};
@@ -88,12 +86,9 @@ fn decide(common: &Common) -> Result<Option<Choice>> {
     }
     let Some(mut terminal) = Terminal::open() else { return Ok(None) };
     loop {
-        let mut screen = std::io::stderr().lock();
-        write!(
-            screen,
-            "[k]eep the results, [d]iscard them, [u]ndo their changes, or [l]eave it: "
+        super::prompt::show(
+            "[k]eep the results, [d]iscard them, [u]ndo their changes, or [l]eave it: ",
         )?;
-        screen.flush()?;
         let answer = terminal.answer()?;
         match answer.as_deref().map(str::to_lowercase).as_deref() {
             Some("k" | "keep") => return Ok(Some(Choice::Keep)),

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use jm_engine::{Guard, UndoReport, Which};
 use jm_types::text::one_line;
 
-use super::{exit, history, print};
+use super::{exit, history, print, recover};
 use crate::cli::{Common, Redo, Undo};
 use crate::{sessions, wire};
 
@@ -77,7 +77,9 @@ fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
 }
 
 fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Result<UndoReport> {
+    history::choose(&sessions::store()?, common, Some(session))?;
     let wired = wire::wire_with(common, |root| sessions::open_named(common, session, root))?;
+    recover::before_work(common, &wired.engine, session)?;
     let mut session = wired.session;
     let report = wired.engine.undo(&mut session, which, guard).map_err(|error| {
         let hints: String = error.hints.iter().map(|hint| format!("\n  hint: {hint}")).collect();
@@ -101,7 +103,7 @@ fn report(reports: &[UndoReport]) -> Result<u8> {
         for gap in &report.gaps {
             print::line(&format!("not tracked: {}", one_line(gap)))?;
         }
-        if report.restored.is_empty() && report.skipped.is_empty() {
+        if report.restored.is_empty() && report.skipped.is_empty() && report.gaps.is_empty() {
             print::line("nothing had to be changed")?;
         }
     }

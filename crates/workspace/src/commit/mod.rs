@@ -10,10 +10,9 @@ mod swap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_types::{Cancel, DenialReason, Digest, ToolError};
+use jm_types::{Cancel, Digest, ToolError};
 use rustix::fd::OwnedFd;
 
-use crate::names::Protection;
 use crate::sandbox::{SafePath, Sandbox, io_error};
 use stage::{Place, Staged};
 
@@ -47,8 +46,8 @@ impl After {
 #[derive(Debug, Clone)]
 pub struct Manifest {
     pub entries: Vec<ManifestEntry>,
-    /// Directories that were made for it, outermost first.
-    pub directories: Vec<PathBuf>,
+    /// Directories that were made for it, outermost first, with their permission bits.
+    pub directories: Vec<(PathBuf, u32)>,
 }
 
 #[derive(Debug, Clone)]
@@ -110,24 +109,13 @@ pub fn commit(
     log: &mut dyn CommitLog,
 ) -> Result<Vec<Committed>, ToolError> {
     for change in changes {
-        refuse_own_files(sandbox, &change.path)?;
+        sandbox.refuse_own(&change.path)?;
     }
     let mut work = Work::default();
     let outcome = work.run(changes, cancel, log);
     match outcome {
         Ok(()) => Ok(work.finish(changes)),
         Err(error) => Err(work.undo(error)),
-    }
-}
-
-fn refuse_own_files(sandbox: &Sandbox, path: &SafePath) -> Result<(), ToolError> {
-    match sandbox.protection(path) {
-        Protection::Never => Err(DenialReason::ProtectedPath {
-            attempted: PathBuf::from(path.asked()),
-            why: "it is Journeyman's own configuration or state".to_owned(),
-        }
-        .into()),
-        Protection::NeedsPerson(_) | Protection::RunsInBuilds | Protection::None => Ok(()),
     }
 }
 

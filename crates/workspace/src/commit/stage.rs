@@ -23,7 +23,7 @@ pub(super) struct Place {
     identity: (u64, u64),
     path: PathBuf,
     /// Directories made for this commit, outermost first: parent, name, path.
-    created: Vec<(OwnedFd, OsString, PathBuf)>,
+    created: Vec<(OwnedFd, OsString, (PathBuf, u32))>,
 }
 
 /// One file, staged.
@@ -99,13 +99,14 @@ impl Place {
         let parent = std::mem::replace(&mut self.directory, inner);
         self.path.push(&name);
         if made {
-            self.created.push((parent, name, self.path.clone()));
+            let mode = fs::fstat(&self.directory)?.st_mode & 0o7777;
+            self.created.push((parent, name, (self.path.clone(), mode)));
         }
         Ok(())
     }
 
-    pub(super) fn created(&self) -> impl Iterator<Item = PathBuf> {
-        self.created.iter().map(|(_, _, path)| path.clone())
+    pub(super) fn created(&self) -> impl Iterator<Item = (PathBuf, u32)> {
+        self.created.iter().map(|(_, _, made)| made.clone())
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {

@@ -11,10 +11,9 @@ mod stale;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_types::{DenialReason, ToolError};
+use jm_types::ToolError;
 use jm_workspace::{
-    After, CommitLog, Digest, Extent, FileChange, Found, OpenFile, Protection, SafePath, Sandbox,
-    commit,
+    After, CommitLog, Digest, Extent, FileChange, Found, OpenFile, SafePath, Sandbox, commit,
 };
 
 use crate::context::Scope;
@@ -104,9 +103,7 @@ impl Change {
         let mut targets: Vec<Target> = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
             let path = sandbox.resolve(&file.path)?;
-            if sandbox.protection(&path) == Protection::Never {
-                return Err(own_file(&path));
-            }
+            sandbox.refuse_own(&path)?;
             let known = targets.iter_mut().find(|known| known.path.absolute() == path.absolute());
             if let (Edit::Whole { existing: Existing::Refuse, .. }, Found::File) =
                 (&file.edit, path.found())
@@ -224,12 +221,4 @@ impl Target {
             notes,
         }
     }
-}
-
-fn own_file(path: &SafePath) -> ToolError {
-    DenialReason::ProtectedPath {
-        attempted: PathBuf::from(path.asked()),
-        why: "it is Journeyman's own configuration or state".to_owned(),
-    }
-    .into()
 }

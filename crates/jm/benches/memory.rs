@@ -1,0 +1,218 @@
+//! What remembering costs, beside a bare SQLite commit, and what a long history costs to go on with.
+//!
+//! `cargo bench -p jm --bench memory`. `JM_BENCH_CALLS` sets the length of the history (100,000).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use jm_engine::engine::Core;
+use jm_engine::{Engine, Pause, Policy, Recorder, Session};
+use jm_store::{CallRecord, Entry, Journal, Owner, Record, StoredResult};
+use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::{ToolRegistry, Workspace};
+use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode, Verdict};
+use jm_workspace::file::now_epoch_ms;
+use jm_workspace::{EnvSanitizer, Sandbox, SandboxSettings};
+use serde_json::json;
+
+fn main() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    println!("{:<50} {:>12} {:>12}", "", "p50", "p99");
+    one_call(&root);
+    long_history(&root);
+}
+
+fn sample(runs: usize, mut work: impl FnMut()) -> Vec<Duration> {
+    for _ in 0..runs / 10 {
+        work();
+    }
+    let once = |_| {
+        let began = Instant::now();
+        work();
+        began.elapsed()
+    };
+    let mut times: Vec<Duration> = (0..runs).map(once).collect();
+    times.sort_unstable();
+    times
+}
+
+fn report(name: &str, times: &[Duration]) -> Duration {
+    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("{name:<50} {p50:>12.2?} {p99:>12.2?}");
+    p50
+}
+
+fn owner() -> Owner {
+    Owner { pid: std::process::id(), started: 0, boot: String::new() }
+}
+
+fn journal(path: &Path, session: &str, root: &Path) -> Journal {
+    Journal::open(path, session, root, &owner(), &|_| false, now_epoch_ms).unwrap()
+}
+
+fn engine(root: &Path, recorder: Recorder) -> Engine {
+    let second = Duration::from_secs(1);
+    let timeouts = Timeouts { file_operations: 30 * second, shell_commands: 300 * second };
+    Engine::new(Core {
+        registry: ToolRegistry::new(forge::tools(&timeouts).unwrap()).unwrap(),
+        workspace: Workspace {
+            sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
+            environment: Arc::new(EnvSanitizer::new(&[])),
+        },
+        policy: Policy {
+            enabled: true,
+            mode: ApprovalMode::Auto,
+            allowlist: Default::default(),
+            denylist: Default::default(),
+            denied_by_default: Default::default(),
+            prompt_side_effects: true,
+        },
+        limits: Limits { iterations_per_turn: usize::MAX, ..Limits::default() },
+        mode: ToolsMode::Enabled,
+        default_timeout: 30 * second,
+        manual: Vec::new(),
+        estimate: None,
+        events: tokio::sync::mpsc::channel(16).0,
+        recorder,
+        index: Mutex::default(),
+    })
+}
+
+fn one_call(root: &Path) {
+    let bare = rusqlite::Connection::open(root.join("bare.db")).unwrap();
+    bare.pragma_update(None, "journal_mode", "WAL").unwrap();
+    bare.pragma_update(None, "synchronous", "FULL").unwrap();
+    bare.execute_batch("CREATE TABLE t (n INTEGER PRIMARY KEY, body TEXT)").unwrap();
+    let mut number = 0;
+    let commit = sample(1_000, || {
+        number += 1;
+        let body = format!("{number} {}", "x".repeat(300));
+        bare.execute("INSERT INTO t (body) VALUES (?1)", [body]).unwrap();
+    });
+    let commit = report("one bare commit, WAL, synchronous FULL", &commit);
+    std::fs::write(root.join("file"), "a line of text\n".repeat(273)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let read = |name: &str, recorder: Recorder| {
+        let engine = engine(root, recorder);
+        let mut session = Session::new("bench");
+        let times = sample(1_000, || {
+            let call = ToolCall::new("1", "read_file", &json!({"path": "file"}));
+            session.submit(vec![call]).unwrap();
+            assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
+        });
+        report(name, &times)
+    };
+    let plain = read("a 4 KB read, no journal", Recorder::none());
+    let path = root.join("one.db");
+    let recorder = Recorder::new(journal(&path, "bench", root), owner(), "nobody", None);
+    let kept = read("a 4 KB read, journaled", recorder);
+    let more = kept.saturating_sub(plain);
+    let commits = more.as_secs_f64() / commit.as_secs_f64();
+    println!("{:<50} {commits:>10.2} commits", "durable cost of a call");
+    let size = std::fs::metadata(&path).unwrap().len();
+    println!("{:<50} {:>10} bytes\n", "journal growth for each call", size / 1_100);
+}
+
+/// A history of many calls with outputs of 20 KB each, and the next call in it.
+fn long_history(root: &Path) {
+    let calls: u64 =
+        std::env::var("JM_BENCH_CALLS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+    let state = root.join("state");
+    std::fs::create_dir(&state).unwrap();
+    let began = Instant::now();
+    fill(&state.join("journal.db"), root, calls);
+    let size = std::fs::metadata(state.join("journal.db")).unwrap().len();
+    println!(
+        "{calls} calls, {} MB of outputs, journal {} MB, made in {:.0?}",
+        calls * 20_000 / 1_000_000,
+        size / 1_000_000,
+        began.elapsed()
+    );
+    let jm = PathBuf::from(env!("CARGO_BIN_EXE_jm"));
+    let run = || {
+        let status = Command::new(&jm)
+            .args(["--session", "long", "call", "list_directory", r#"{"path":"."}"#])
+            .current_dir(root)
+            .env("JM_STATE_DIR", &state)
+            .env("HOME", root)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success());
+    };
+    report("going on with it: one call, whole process", &sample(30, run));
+    println!("{:<50} {:>9} MB", "peak memory of that", peak_memory_of_children() / 1024);
+}
+
+fn fill(path: &Path, root: &Path, calls: u64) {
+    let journal = journal(path, "long", root);
+    for first in (0..calls).step_by(500) {
+        let contents: Vec<String> = (first..(first + 500).min(calls)).map(content).collect();
+        let records = contents
+            .iter()
+            .enumerate()
+            .flat_map(|(index, content)| records(first + index as u64 + 1, content));
+        let records: Vec<Record> = records.collect();
+        let blobs = contents.iter().map(String::as_bytes).collect();
+        journal.append(&Entry { records, blobs, reads: Vec::new() }).unwrap();
+    }
+    journal.close().unwrap();
+}
+
+fn content(number: u64) -> String {
+    let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut text = String::with_capacity(20_000);
+    while text.len() < 20_000 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        text.push_str(&format!("{state:016x} some words\n"));
+    }
+    text
+}
+
+fn records(number: u64, content: &str) -> Vec<Record> {
+    let call = format!("long-{number}");
+    let result = ToolResult {
+        call_id: "1".to_owned(),
+        name: "run_command".to_owned(),
+        content: content.to_owned(),
+        display: String::new(),
+        error: None,
+    };
+    let opened = CallRecord {
+        call: call.clone(),
+        id: "1".to_owned(),
+        name: "run_command".to_owned(),
+        arguments: "{}".to_owned(),
+    };
+    vec![
+        Record::BatchOpened { batch: number, calls: vec![opened] },
+        Record::Planned {
+            call: call.clone(),
+            verdict: Verdict::Allow,
+            rule: "rule".to_owned(),
+            summary: "summary".to_owned(),
+            risk: None,
+        },
+        Record::Started { call: call.clone(), process: owner() },
+        Record::Finished { call, result: StoredResult::new(&result, Vec::new()), duration_ms: 1 },
+        Record::BatchSealed { batch: number },
+    ]
+}
+
+/// In kilobytes.
+#[allow(unsafe_code)]
+fn peak_memory_of_children() -> i64 {
+    // SAFETY: getrusage fills the structure it is given; all zeroes is a valid value of it.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage.ru_maxrss
+    }
+}
