@@ -272,7 +272,10 @@ impl CommitLog for EffectLog {
         records.push(Record::Prepared { call: self.call.clone(), files });
         let blobs = manifest.entries.iter().filter_map(|e| Some(e.before.as_ref()?.as_slice()));
         let entry = Append { records, blobs: blobs.collect(), ..Append::default() };
-        self.recorder.recorder.append(&entry).map_err(|error| error.to_string())?;
+        self.recorder.recorder.append(&entry).map_err(|error| match error.kind {
+            ErrorKind::Unrecorded { message } => message,
+            other => other.to_string(),
+        })?;
         crash_point("effect.after_prepared");
         Ok(())
     }

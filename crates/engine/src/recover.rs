@@ -10,10 +10,9 @@ use jm_store::{CallView, Effect, FileState, Record, StoredResult};
 use jm_tools::Effect as ToolEffect;
 use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
-use jm_workspace::{After, FileChange, commit, directory};
+use jm_workspace::{After, FileChange, NoLog, commit, directory};
 
 use crate::engine::{Core, Engine};
-use crate::record::EffectLog;
 use crate::undo::{current, safe};
 
 /// What became of a call, as far as it can be known.
@@ -102,26 +101,59 @@ impl Engine {
 
     /// Gives every call its one truthful result and closes the batch. Runs nothing. Doing it again
     /// after a crash in the middle gives the same.
-    pub fn recover(&self, found: Vec<Examined>, choice: Choice) -> Result<(), ToolError> {
+    ///
+    /// Temporary files of dead processes are removed, but for those of `protected`: the owners of
+    /// other sessions that still wait for their recovery.
+    pub fn recover(
+        &self,
+        found: Vec<Examined>,
+        choice: Choice,
+        protected: &[u32],
+    ) -> Result<(), ToolError> {
         let core = self.core_arc();
         let Some(batch) = found.first().map(|call| call.view.batch) else { return Ok(()) };
-        let mut records = Vec::new();
-        for call in found.iter().rev() {
+        let mut undone = Vec::new();
+        for call in found.into_iter().rev() {
             crash_point("recover.before_call");
-            let state = heal(&core, call, choice)?;
-            records.push(Record::Recovered {
-                call: call.view.call.call.clone(),
-                state: call.state.words().to_owned(),
-                choice: choice.word().to_owned(),
-            });
-            records.extend(result_of(call, state, choice));
-            crash_point("recover.after_call");
+            // Healing a later call may have changed what this one finds.
+            let call = examine(&core, call.view);
+            if !call.is_settled() {
+                let state = heal(&core, &call, choice)?;
+                let mut records = vec![Record::Recovered {
+                    call: call.view.call.call.clone(),
+                    state: call.state.words().to_owned(),
+                    choice: choice.word().to_owned(),
+                }];
+                records.extend(result_of(&call, state, choice));
+                // At once: what is settled must not be judged again by what a later step leaves.
+                core.recorder.records(records)?;
+                crash_point("recover.after_call");
+            }
+            // A call that an earlier attempt settled is looked after again; that does no harm.
+            let goes_back = choice == Choice::Undo || call.view.result().is_none_or(is_interrupted);
+            if goes_back {
+                undone.push(call);
+            }
         }
-        records.push(Record::BatchSealed { batch });
+        let sandbox = &core.workspace.sandbox;
+        directory::sweep_leftovers(sandbox, &|pid| !protected.contains(&pid));
+        undone.iter().for_each(|call| remove_made(&core, call));
         crash_point("recover.before_seal");
-        core.recorder.records(records)?;
+        core.recorder.records(vec![Record::BatchSealed { batch }])?;
         crash_point("recover.after_seal");
         Ok(())
+    }
+}
+
+fn is_interrupted((result, _): (&StoredResult, u64)) -> bool {
+    result.error.as_deref() == Some("interrupted")
+}
+
+impl Examined {
+    /// An earlier attempt at recovery got this far.
+    fn is_settled(&self) -> bool {
+        let mut records = self.view.records.iter();
+        records.any(|(_, record)| matches!(record, Record::Recovered { .. }))
     }
 }
 
@@ -142,7 +174,8 @@ fn examine(core: &Core, view: CallView) -> Examined {
     let state = match view.started() {
         _ if view.result().is_some() => CallState::Finished,
         None if files.is_empty() => CallState::NeverStarted,
-        _ if files.is_empty() && runs => CallState::Unknown,
+        // What it changed is known, how it ended is not.
+        _ if runs => CallState::Unknown,
         _ if files.is_empty() => CallState::NoEffect,
         _ if any(Side::Other) => CallState::Foreign,
         _ => match (any(Side::Before), any(Side::After)) {
@@ -191,10 +224,9 @@ fn heal(core: &Arc<Core>, call: &Examined, choice: Choice) -> Result<CallState, 
         Ok(None) | Err(_) => (Side::Before, changes(core, call, Side::Before)?),
     };
     if !changes.is_empty() {
-        let call = call.view.call.call.clone();
-        let mut log = EffectLog { recorder: Arc::clone(core), call, also: Vec::new() };
         crash_point("recover.before_heal");
-        commit(&core.workspace.sandbox, &changes, &Cancel::new(), &mut log)?;
+        // No record of its own: the call's manifest says all, also if this is interrupted.
+        commit(&core.workspace.sandbox, &changes, &Cancel::new(), &mut NoLog)?;
         crash_point("recover.after_heal");
     }
     remove_leftovers(core, call);
@@ -235,6 +267,24 @@ fn content(core: &Core, effect: &Effect, sha256: Digest) -> Result<Vec<u8>, Stri
     let path = safe(&core.workspace.sandbox, temporary)?;
     let bytes = current(&path)?.ok_or("its content is gone")?;
     if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err("its content is damaged".to_owned()) }
+}
+
+/// Directories that the call made go, where nothing is in them: its files are not there.
+fn remove_made(core: &Core, call: &Examined) {
+    let sandbox = &core.workspace.sandbox;
+    // Ours only: what a command made is its own affair.
+    let prepared = call.view.records.iter().flat_map(|(_, record)| match record {
+        Record::Prepared { files, .. } => files.as_slice(),
+        _ => &[],
+    });
+    let made: Vec<&Effect> = prepared
+        .filter(|effect| effect.before == FileState::Missing)
+        .filter(|effect| matches!(effect.after, FileState::Directory { .. }))
+        .collect();
+    for path in made.iter().rev().filter_map(|effect| safe(sandbox, &effect.path).ok()) {
+        // One that holds something stays.
+        directory::remove_if_empty(&path).unwrap_or_default();
+    }
 }
 
 fn remove_leftovers(core: &Core, call: &Examined) {

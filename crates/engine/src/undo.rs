@@ -181,7 +181,10 @@ fn set(
 
 fn has_effects(call: &&CallView) -> bool {
     let effects = call.effects();
-    !effects.files.is_empty() || effects.gap.is_some()
+    let result = call.result().and_then(|(result, _)| result.error.as_deref());
+    // Recovery took these back already.
+    let is_gone = matches!(result, Some("interrupted" | "discarded"));
+    !is_gone && (!effects.files.is_empty() || effects.gap.is_some())
 }
 
 /// Calls whose effects are in force, newest first.

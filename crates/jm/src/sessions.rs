@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use jm_engine::{Recorder, Session};
 use jm_store::{Journal, Owner, Store, StoreError};
 use jm_workspace::file::now_epoch_ms;
@@ -15,17 +15,24 @@ use crate::cli::Common;
 use crate::locations;
 
 const JOURNAL: &str = "journal.db";
+const HINT: &str = "\n  hint: nothing was run; make the state directory writable for you, or name another \
+                    with JM_STATE_DIR";
 /// Enough for the records that say that the disk is full.
 const RESERVE_BYTES: u64 = 1024 * 1024;
 
+fn state() -> Result<StateDir> {
+    locations::state().map_err(|error| anyhow::anyhow!("{error:#}{HINT}"))
+}
+
 /// The journal, for looking only.
 pub(crate) fn store() -> Result<Store> {
-    Store::open(&journal_file(&locations::state()?)?).map_err(told)
+    Store::open(&journal_file(&state()?)?).map_err(told)
 }
 
 fn journal_file(state: &StateDir) -> Result<PathBuf> {
-    state.private_file(JOURNAL).with_context(|| {
-        format!("the journal {} cannot be used", state.path().join(JOURNAL).display())
+    state.private_file(JOURNAL).map_err(|error| {
+        let path = state.path().join(JOURNAL);
+        anyhow::anyhow!("the journal {} cannot be used: {error}{HINT}", path.display())
     })
 }
 
@@ -54,17 +61,18 @@ pub(crate) fn open(common: &Common, root: &Path) -> Result<(Session, Recorder)> 
 }
 
 pub(crate) fn open_named(common: &Common, id: &str, root: &Path) -> Result<(Session, Recorder)> {
-    let state = locations::state()?;
+    let state = state()?;
     let path = journal_file(&state)?;
     let own = owner(&Identity::own());
     let alive = |owner: &Owner| identity(owner).is_alive();
     let journal = Journal::open(&path, id, root, &own, &alive, now_epoch_ms).map_err(told)?;
     let (calls, batches) = journal.store().counts(id).map_err(told)?;
     let freshness = journal.freshness().map_err(told)?;
-    let reserve = state.reserve("reserve", RESERVE_BYTES).context("space for the journal")?;
-    let free: Box<dyn FnOnce() + Send> = Box::new(move || reserve.free());
+    // Without room for it the journal's own writes will say so.
+    let reserve = state.reserve("reserve", RESERVE_BYTES).ok();
+    let free = reserve.map(|reserve| Box::new(move || reserve.free()) as Box<dyn FnOnce() + Send>);
     let approver = if common.yes { "--yes" } else { "person" };
-    let recorder = Recorder::new(journal, own, approver, Some(free));
+    let recorder = Recorder::new(journal, own, approver, free);
     Ok((Session::restore(id, freshness, calls, batches), recorder))
 }
 

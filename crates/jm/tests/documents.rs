@@ -31,6 +31,7 @@ fn the_tour_runs_and_its_escapes_are_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_jm"))
         .args(["exec", "--approve", "auto", "--root"])
         .arg(scratch.path())
+        .env("JM_STATE_DIR", scratch.path().join("state"))
         .stdin(tour)
         .output()
         .unwrap();

@@ -325,19 +325,13 @@ fn there_and_back(setup: &str, script: &str) -> Result<(), String> {
     says("undo", &before)
 }
 
-/// What undo cannot do it says, and it does not make things worse.
 #[test]
 fn a_file_and_a_directory_that_changed_places_are_left_alone() {
-    let cases = [
-        ("echo x > a", "rm a; mkdir a; echo y > a/f"),
-        ("mkdir a; echo x > a/f", "rm -r a; echo y > a"),
-    ];
-    for (setup, script) in cases {
+    for (setup, script) in [("echo x > a", "rm a; mkdir a"), ("mkdir a", "rmdir a; echo y > a")] {
         let world = World::new();
         world.shell(setup);
         world.run(script);
-        let printed = world.says(1, &["undo"]);
-        assert!(printed.contains("changed places"), "{printed}");
+        assert!(world.says(1, &["undo"]).contains("changed places"), "{script}");
     }
 }
 
@@ -474,14 +468,11 @@ fn a_rule_that_a_command_changes_costs_no_file() {
 #[test]
 fn beyond_the_budget_it_is_not_tracked_and_nothing_is_lost() {
     for large in ["a-large", "z-large"] {
-        for script in ["truncate -s +1 ?-large", "rm ?-large", "truncate -s +2 ?-large; echo x > z"]
-        {
+        for script in ["truncate -s +1 ?-large", "rm ?-large", "rm ?-large; echo x > z"] {
             let world = World::new();
-            world
-                .shell(&format!("truncate -s 257M {large}; for f in b c d; do echo $f > $f; done"));
+            world.shell(&format!("truncate -s 257M {large}; echo b > b; echo c > c; echo d > d"));
             world.run(script);
             let case = format!("{large}, {script}");
-            println!("{case}");
             let log = world.says(0, &["log"]);
             assert!(log.contains("not tracked"), "{case}: {log}");
             let printed = world.says(0, &["undo"]);

@@ -3,8 +3,10 @@
 use jm_types::ToolError;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 
+use crate::file::OpenDirectory;
+use crate::identity::Identity;
 use crate::resolve::Found;
-use crate::sandbox::{SafePath, io_error};
+use crate::sandbox::{SafePath, Sandbox, io_error};
 
 /// Makes the directory, with its parents, unless it is there.
 pub fn make(path: &SafePath, mode: u32) -> Result<(), ToolError> {
@@ -53,4 +55,36 @@ fn unlink(path: &SafePath, flags: AtFlags) -> Result<(), ToolError> {
     let root = path.root();
     let parent = path.opening().open(&**root, parent, open, Mode::empty()).map_err(fail)?;
     fs::unlinkat(&parent, name, flags).map_err(fail)
+}
+
+/// How many directories are searched for leftovers.
+const MOST_SEARCHED: usize = 100_000;
+
+/// Removes the temporary files that dead processes of ours left anywhere in the working root, as
+/// far as `may_remove` agrees to the process's number.
+pub fn sweep_leftovers(sandbox: &Sandbox, may_remove: &dyn Fn(u32) -> bool) {
+    let Ok(root) = sandbox.resolve(".") else { return };
+    let mut waiting: Vec<OpenDirectory> = OpenDirectory::open(&root).into_iter().collect();
+    for _ in 0..MOST_SEARCHED {
+        let Some(directory) = waiting.pop() else { return };
+        for name in directory.names().unwrap_or_default() {
+            if let Some(pid) = maker(&name) {
+                if may_remove(pid) && !Identity::is_any_alive(pid) {
+                    // One that cannot be removed does no harm but to tidiness.
+                    fs::unlinkat(&directory, &*name, AtFlags::empty()).unwrap_or_default();
+                }
+            } else if name != ".git" {
+                waiting.extend(directory.enter(&name));
+            }
+        }
+    }
+}
+
+/// Which process made a file of this name, if it is one of ours.
+fn maker(name: &std::ffi::OsStr) -> Option<u32> {
+    let name = name.to_str()?;
+    let name = name.strip_suffix(".old").unwrap_or(name);
+    let (pid, noise) = name.strip_prefix(".jm-")?.strip_suffix(".tmp")?.split_once('-')?;
+    let is_noise = noise.len() == 16 && noise.bytes().all(|byte| byte.is_ascii_hexdigit());
+    pid.parse().ok().filter(|_| is_noise)
 }

@@ -21,14 +21,23 @@ impl Identity {
     }
 }
 
+impl Identity {
+    /// Whether some process has this number, whichever it is.
+    pub fn is_any_alive(pid: u32) -> bool {
+        started(pid).is_some()
+    }
+}
+
 fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }
 
-/// The 22nd field of `stat`; the second is a name in parentheses that may contain anything.
+/// The 22nd field of `stat`; the second is a name in parentheses that may contain anything. A dead
+/// process that nobody has buried yet is dead.
 fn started(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = &stat[stat.rfind(')')? + 1..];
-    after_name.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
+    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+    fields.nth(18)?.parse().ok().filter(|_| !is_dead)
 }

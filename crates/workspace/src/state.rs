@@ -89,14 +89,20 @@ impl StateDir {
     }
 }
 
+/// Without waiting: a FIFO that somebody put there must not hang us.
 fn private(path: &Path, flags: OFlags) -> Result<File> {
-    std::fs::OpenOptions::new()
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = std::fs::OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
         .mode(0o600)
         .custom_flags(flags.bits().cast_signed())
-        .open(path)
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(Error::new(ErrorKind::InvalidInput, "is not a regular file")),
+    }
 }
 
 /// A name nobody has used before: sortable by time, unique by chance.

@@ -30,7 +30,7 @@ pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
         }
         let end = driver.answer(vec![tool_call]).await?;
         let code = report(&driver.session, end, call.json)?;
-        driver.delivered()?;
+        driver.delivered();
         driver.close().await?;
         Ok(code)
     })

@@ -18,7 +18,10 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Re
     }
     print::note(&in_words(session, &found));
     match decide(common)? {
-        Some(choice) => engine.recover(found, choice).map_err(Into::into),
+        Some(choice) => {
+            let protected = others(session)?;
+            engine.recover(found, choice, &protected).map_err(Into::into)
+        }
         None => bail!(
             "session {session} has calls that a crash left unfinished; nothing was run\n  hint: \
              settle them with `jm recover --session {session} --on-recovery keep`, `discard` or `undo`"
@@ -53,6 +56,9 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     if !listing.json {
         print::line(&format!("{settled} session(s) settled, {open} left open"))?;
     }
+    if open > 0 {
+        print::note("  hint: decide with --on-recovery keep, discard or undo");
+    }
     Ok(if open == 0 { exit::RAN } else { exit::DENIED })
 }
 
@@ -69,10 +75,22 @@ fn settle(common: &Common, listing: &Listing, session: &str) -> Result<bool> {
     let choice = decide(common)?;
     let settled = choice.is_some();
     if let Some(choice) = choice {
-        wired.engine.recover(found, choice)?;
+        wired.engine.recover(found, choice, &others(session)?)?;
     }
     wired.engine.close().map_err(sessions::told)?;
     Ok(settled)
+}
+
+/// The owners of other sessions whose recovery is still to come: their files are not ours to remove.
+fn others(session: &str) -> Result<Vec<u32>> {
+    let store = sessions::store()?;
+    let mut pids = Vec::new();
+    for view in store.sessions().map_err(sessions::told)? {
+        let waits = view.session != session
+            && !store.unfinished(&view.session).map_err(sessions::told)?.is_empty();
+        pids.extend(view.owner.filter(|_| waits).map(|owner| owner.pid));
+    }
+    Ok(pids)
 }
 
 /// By flag, by the person, or not at all.

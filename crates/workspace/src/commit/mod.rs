@@ -4,16 +4,19 @@
 //! fails, the files that already changed are changed back. A file that somebody else changed since
 //! it was read is never overwritten.
 
+mod made;
 mod stage;
 mod swap;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_types::{Cancel, Digest, ToolError};
+use jm_types::{Cancel, Digest, ErrorKind, ToolError};
 use rustix::fd::OwnedFd;
 
+use crate::fault;
 use crate::sandbox::{SafePath, Sandbox, io_error};
+use made::Made;
 use stage::{Place, Staged};
 
 /// One file's change.
@@ -125,6 +128,9 @@ struct Work {
     places: Vec<Place>,
     staged: Vec<Staged>,
     swapped: usize,
+    made: Made,
+    /// The new directory that each file goes to, where there is one.
+    targets: Vec<Option<OwnedFd>>,
     /// Held until all is done or undone.
     locks: Vec<OwnedFd>,
 }
@@ -139,22 +145,27 @@ impl Work {
         for (index, change) in changes.iter().enumerate() {
             cancel.checkpoint()?;
             let place = stage::place(&mut self.places, change, index + 1)?;
-            let staged = stage::stage(&self.places[place], place, change, index + 1)?;
+            let staged = stage::stage(&self.places[place.0], place, change, index + 1)?;
             self.staged.push(staged);
             self.staged[index].fill(change, index + 1)?;
         }
         let _committing = cancel.begin_commit()?;
         self.locks = swap::lock_all(&self.places)?;
-        log.prepared(&self.manifest(changes)).map_err(|why| unrecorded(changes, &why))?;
+        log.prepared(&self.manifest(changes)).map_err(|why| unrecorded(&why))?;
         for (index, change) in changes.iter().enumerate() {
             let staged = &self.staged[index];
-            swap::swap_in(&self.places[staged.place], staged, change, index + 1)?;
+            let place = &self.places[staged.place];
+            fault::point("commit.rename", index + 1).map_err(|error| failed(change, error))?;
+            let inner = self.made.way_to(place, staged).map_err(|error| failed(change, error))?;
+            self.targets.push(inner);
+            swap::swap_in(place, &self.targets[index], staged, change, index + 1)?;
             self.swapped += 1;
         }
+        self.made.sync().map_err(|error| failed(&changes[0], error))?;
         for (index, place) in self.places.iter().enumerate() {
             place.sync(index + 1)?;
         }
-        log.committed().map_err(|why| unrecorded(changes, &why))
+        log.committed().map_err(|why| unrecorded(&why))
     }
 
     fn manifest(&self, changes: &[FileChange]) -> Manifest {
@@ -162,10 +173,12 @@ impl Work {
             path: change.path.absolute(),
             before: change.before.clone(),
             after: staged.after.map(|digest| (digest, staged.mode_after)),
-            temporary: change.path.absolute().with_file_name(&staged.temporary),
+            temporary: self.places[staged.place].path.join(&staged.temporary),
             mode: staged.mode,
         };
-        let directories = self.places.iter().flat_map(Place::created).collect();
+        let mode = stage::new_directory_mode();
+        let planned = made::planned(&self.places, &self.staged).into_iter();
+        let directories = planned.map(|path| (path, mode)).collect();
         Manifest { entries: changes.iter().zip(&self.staged).map(entry).collect(), directories }
     }
 
@@ -187,7 +200,7 @@ impl Work {
         for (index, staged) in self.staged.iter().enumerate().rev() {
             let place = &self.places[staged.place];
             if index < self.swapped
-                && let Err(failed) = swap::swap_back(place, staged)
+                && let Err(failed) = swap::swap_back(place, &self.targets[index], staged)
             {
                 error = error.hint(format!(
                     "{} could not be put back ({failed}); its old content is in {}",
@@ -198,16 +211,14 @@ impl Work {
             }
             staged.remove_temporary(place);
         }
-        for place in self.places.iter().rev() {
-            place.remove_created();
-        }
+        self.made.remove();
         error
     }
 }
 
-fn unrecorded(changes: &[FileChange], why: &str) -> ToolError {
-    let path = changes.first().map_or("", |change| change.path.asked());
-    ToolError::io(path, format!("nothing was changed, because it could not be recorded: {why}"))
+fn unrecorded(why: &str) -> ToolError {
+    ToolError::new(ErrorKind::Unrecorded { message: why.to_owned() })
+        .hint("nothing was changed; check the state directory and its disk, then try again")
 }
 
 pub(crate) fn failed(change: &FileChange, error: rustix::io::Errno) -> ToolError {

@@ -16,19 +16,19 @@ use crate::fault;
 use crate::open::Opening;
 use crate::resolve::Found;
 
-/// A directory in which files change, held open for the whole commit.
+/// A directory that is there already, in which new contents are staged; held open throughout.
 pub(super) struct Place {
     pub(super) directory: OwnedFd,
     pub(super) opening: Opening,
+    pub(super) path: PathBuf,
     identity: (u64, u64),
-    path: PathBuf,
-    /// Directories made for this commit, outermost first: parent, name, path.
-    created: Vec<(OwnedFd, OsString, (PathBuf, u32))>,
 }
 
 /// One file, staged.
 pub(super) struct Staged {
     pub(super) place: usize,
+    /// Directories between the place and the file that are still to be made.
+    pub(super) missing: Vec<OsString>,
     pub(super) name: OsString,
     pub(super) temporary: String,
     /// There was no file before.
@@ -43,12 +43,13 @@ pub(super) struct Staged {
     pub(super) inode: u64,
 }
 
-/// The place of a change's parent directory, made if need be; its index in `places`.
+/// The place of a change: its parent directory, or what there is of the way to it. Its index in
+/// `places`, and the directories that are missing.
 pub(super) fn place(
     places: &mut Vec<Place>,
     change: &FileChange,
     nth: usize,
-) -> Result<usize, ToolError> {
+) -> Result<(usize, Vec<OsString>), ToolError> {
     let fail = |error| failed(change, error);
     fault::point("commit.directory", nth).map_err(fail)?;
     let parent = change.path.relative().parent().unwrap_or(Path::new(""));
@@ -56,59 +57,21 @@ pub(super) fn place(
         Found::Missing { existing } => existing,
         Found::File | Found::Directory | Found::Special(_) => parent.iter().count(),
     };
-    let there: std::path::PathBuf = parent.iter().take(existing).collect();
+    let there: PathBuf = parent.iter().take(existing).collect();
+    let missing = parent.iter().skip(existing).map(OsString::from).collect();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    let opening = change.path.opening();
-    let root = change.path.root();
+    let (opening, root) = (change.path.opening(), change.path.root());
     let directory = opening.open(&**root, &there, flags, Mode::empty()).map_err(fail)?;
+    let identity = identity(&fs::fstat(&directory).map_err(fail)?);
+    if let Some(known) = places.iter().position(|place| place.identity == identity) {
+        return Ok((known, missing));
+    }
     let path = root.path().join(&there);
-    let mut new = Place { directory, opening, identity: (0, 0), path, created: Vec::new() };
-    let missing = parent.iter().skip(existing);
-    if let Err(error) = missing.into_iter().try_for_each(|name| new.descend(name.to_owned())) {
-        new.remove_created();
-        return Err(fail(error));
-    }
-    new.identity = identity(&fs::fstat(&new.directory).map_err(fail)?);
-    match places.iter().position(|place| place.identity == new.identity) {
-        Some(index) => Ok(index),
-        None => {
-            places.push(new);
-            Ok(places.len() - 1)
-        }
-    }
+    places.push(Place { directory, opening, path, identity });
+    Ok((places.len() - 1, missing))
 }
 
 impl Place {
-    /// Makes and enters a directory. One that another process made meanwhile is as good.
-    fn descend(&mut self, name: OsString) -> rustix::io::Result<()> {
-        let made = match fs::mkdirat(&self.directory, &*name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => true,
-            Err(Errno::EXIST) => false,
-            Err(error) => return Err(error),
-        };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let inner = match fs::openat(&self.directory, &*name, flags, Mode::empty()) {
-            Ok(inner) => inner,
-            Err(error) => {
-                if made {
-                    fs::unlinkat(&self.directory, &*name, AtFlags::REMOVEDIR).unwrap_or_default();
-                }
-                return Err(error);
-            }
-        };
-        let parent = std::mem::replace(&mut self.directory, inner);
-        self.path.push(&name);
-        if made {
-            let mode = fs::fstat(&self.directory)?.st_mode & 0o7777;
-            self.created.push((parent, name, (self.path.clone(), mode)));
-        }
-        Ok(())
-    }
-
-    pub(super) fn created(&self) -> impl Iterator<Item = (PathBuf, u32)> {
-        self.created.iter().map(|(_, _, made)| made.clone())
-    }
-
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
@@ -117,24 +80,11 @@ impl Place {
         self.identity
     }
 
-    /// The names in it, and those of directories made on the way, are on disk.
+    /// The names in it are on disk.
     pub(super) fn sync(&self, nth: usize) -> Result<(), ToolError> {
-        let fail = |error| ToolError::io("directory", crate::sandbox::plain(error));
+        let fail = |error| ToolError::io(&self.path, crate::sandbox::plain(error));
         fault::point("commit.sync_directory", nth).map_err(fail)?;
-        fs::fsync(&self.directory).map_err(fail)?;
-        for (parent, ..) in &self.created {
-            fs::fsync(parent).map_err(fail)?;
-        }
-        Ok(())
-    }
-
-    /// Removes what was made here, as far as it is empty.
-    pub(super) fn remove_created(&self) {
-        for (parent, name, _) in self.created.iter().rev() {
-            if fs::unlinkat(parent, &**name, AtFlags::REMOVEDIR).is_err() {
-                return;
-            }
-        }
+        fs::fsync(&self.directory).map_err(fail)
     }
 }
 
@@ -142,10 +92,18 @@ fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
+/// What the umask leaves of a new directory's permission bits.
+pub(super) fn new_directory_mode() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    let umask = umask.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok());
+    0o777 & !umask.unwrap_or(0o022)
+}
+
 /// Creates the temporary file, still empty.
 pub(super) fn stage(
     place: &Place,
-    index: usize,
+    (index, missing): (usize, Vec<OsString>),
     change: &FileChange,
     nth: usize,
 ) -> Result<Staged, ToolError> {
@@ -156,6 +114,7 @@ pub(super) fn stage(
     let is_new = change.before.is_none();
     let staged = |after, file, inode| Staged {
         place: index,
+        missing,
         name,
         temporary: temporary.clone(),
         is_new,

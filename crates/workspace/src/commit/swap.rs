@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use jm_types::freshness::CHANGED;
 use jm_types::{Digest, ErrorKind, Hashing, ToolError};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
 
@@ -50,19 +50,22 @@ fn lock(place: &Place) -> Result<OwnedFd, ToolError> {
     }
 }
 
+/// `inner` is the new directory that a new file goes to; other files are in their place.
 pub(super) fn swap_in(
     place: &Place,
+    inner: &Option<OwnedFd>,
     staged: &Staged,
     change: &FileChange,
     nth: usize,
 ) -> Result<(), ToolError> {
-    fault::point("commit.rename", nth).map_err(|error| failed(change, error))?;
     match (&change.before, &change.after) {
         (None, After::Absent) => Ok(()),
-        (None, After::Content { .. }) => create(place, staged).map_err(|error| match error {
-            Errno::EXIST => stale(change),
-            error => failed(change, error),
-        }),
+        (None, After::Content { .. }) => {
+            create(place, inner, staged).map_err(|error| match error {
+                Errno::EXIST => stale(change),
+                error => failed(change, error),
+            })
+        }
         (Some(before), After::Content { .. }) => {
             replace(place, staged, change, Digest::of(before), nth)
         }
@@ -98,18 +101,22 @@ fn put_back(place: &Place, staged: &Staged) -> io::Result<()> {
     }
 }
 
-fn create(place: &Place, staged: &Staged) -> io::Result<()> {
+fn target<'a>(place: &'a Place, inner: &'a Option<OwnedFd>) -> BorrowedFd<'a> {
+    inner.as_ref().map_or(place.fd(), AsFd::as_fd)
+}
+
+fn create(place: &Place, inner: &Option<OwnedFd>, staged: &Staged) -> io::Result<()> {
     let names = (&*staged.temporary, &*staged.name);
+    let to = target(place, inner);
     if exchanges(place) {
-        let renamed =
-            fs::renameat_with(place.fd(), names.0, place.fd(), names.1, RenameFlags::NOREPLACE);
+        let renamed = fs::renameat_with(place.fd(), names.0, to, names.1, RenameFlags::NOREPLACE);
         match renamed {
             Err(error) if unsupported(error) => {}
             answer => return answer,
         }
     }
     // A hard link never replaces anything; the temporary name goes with the clean-up.
-    fs::linkat(place.fd(), names.0, place.fd(), names.1, AtFlags::empty())
+    fs::linkat(place.fd(), names.0, to, names.1, AtFlags::empty())
 }
 
 fn replace(
@@ -128,7 +135,7 @@ fn replace(
     if unchanged && checked.is_ok() {
         return Ok(());
     }
-    swap_back(place, staged).map_err(fail)?;
+    swap_back(place, &None, staged).map_err(fail)?;
     checked.map_err(fail)?;
     Err(stale(change))
 }
@@ -160,11 +167,12 @@ fn replace_by_link(
 }
 
 /// Undoes one swap. What is foreign by now is left where it is.
-pub(super) fn swap_back(place: &Place, staged: &Staged) -> io::Result<()> {
+pub(super) fn swap_back(place: &Place, inner: &Option<OwnedFd>, staged: &Staged) -> io::Result<()> {
     if staged.is_new {
-        return match fs::statat(place.fd(), &*staged.name, AtFlags::SYMLINK_NOFOLLOW) {
+        let at = target(place, inner);
+        return match fs::statat(at, &*staged.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if stat.st_ino == staged.inode => {
-                fs::unlinkat(place.fd(), &*staged.name, AtFlags::empty())
+                fs::unlinkat(at, &*staged.name, AtFlags::empty())
             }
             Ok(_) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error),

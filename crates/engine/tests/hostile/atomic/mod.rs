@@ -108,7 +108,10 @@ fn may_pass(point: &str, opening: Opening, shape: &str) -> bool {
         "commit.compare" => {
             opening == Opening::Walk || shape.starts_with("new ones") || shape == "in one directory"
         }
-        "commit.sync_directory" => shape == "in one directory",
+        // New directories are made, and synced, only when all is staged in those that are there.
+        "commit.sync_directory" => {
+            shape == "in one directory" || shape == "new ones in new directories"
+        }
         _ => false,
     }
 }

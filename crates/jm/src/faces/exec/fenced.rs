@@ -48,7 +48,8 @@ async fn answer(work: &mut Work, block: Block) -> Result<()> {
         Ok(call) => {
             work.answer(vec![call]).await?;
             work.answers().iter().try_for_each(|answer| print_block(&block_of(answer)))?;
-            work.driver.delivered()
+            work.driver.delivered();
+            Ok(())
         }
     }
 }

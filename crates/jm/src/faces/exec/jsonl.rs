@@ -32,7 +32,7 @@ pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
             Some(answer) if !is_batch => print::json(answer)?,
             _ => print::json(&json!({"results": answers}))?,
         }
-        work.driver.delivered()?;
+        work.driver.delivered();
     }
     Ok(())
 }

@@ -1,0 +1,198 @@
+//! A machine of one's own: a workspace, a home and a state directory that nobody else has.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) const SESSION: &str = "S";
+const EXEC: &[&str] =
+    &["exec", "--jsonl", "--approve", "auto", "--yes", "--allow", "run_command", "--session", "S"];
+
+/// Everything in a directory, by path: nothing for a directory, else content and mode.
+pub(crate) type Tree = BTreeMap<String, Option<(String, u32)>>;
+
+pub(crate) struct Machine {
+    base: TempDir,
+    state: PathBuf,
+}
+
+/// `jm exec` with its input still open.
+pub(crate) struct Talk {
+    pub(crate) child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Machine {
+    /// In memory where there is some, because a thousand of them are made.
+    pub(crate) fn new(files: &[(String, String)]) -> Self {
+        let shared = Path::new("/dev/shm");
+        let base = if shared.is_dir() { TempDir::new_in(shared) } else { TempDir::new() }.unwrap();
+        let state = base.path().join("state");
+        let machine = Self { base, state };
+        for folder in [machine.workspace(), machine.base.path().join("home")] {
+            fs::create_dir(folder).unwrap();
+        }
+        for (name, content) in files {
+            let path = machine.workspace().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        machine
+    }
+
+    /// The same, with its state elsewhere.
+    pub(crate) fn with_state(mut self, state: &Path) -> Self {
+        self.state = state.to_owned();
+        self
+    }
+
+    pub(crate) fn base(&self) -> &Path {
+        self.base.path()
+    }
+
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.base.path().join("work")
+    }
+
+    pub(crate) fn jm(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jm"));
+        self.dress(&mut command);
+        command.args(args);
+        command
+    }
+
+    /// Any program, in this machine's surroundings.
+    pub(crate) fn dress(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.base.path().join("home"))
+            .env("JM_STATE_DIR", &self.state)
+            .current_dir(self.workspace())
+            .stdin(Stdio::null());
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.jm(args).output().unwrap()
+    }
+
+    /// `jm exec --jsonl` with everything that it will be asked already waiting.
+    pub(crate) fn exec(&self, lines: &[String]) -> Command {
+        let input = self.base.path().join("input");
+        fs::write(&input, lines.join("\n") + "\n").unwrap();
+        let mut command = self.jm(EXEC);
+        command.stdin(File::open(input).unwrap());
+        command
+    }
+
+    pub(crate) fn talk(&self) -> Talk {
+        let mut command = self.jm(EXEC);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Talk { child, input, output }
+    }
+
+    pub(crate) fn recover(&self, choice: &str) -> Output {
+        self.run(&["recover", "--session", SESSION, "--on-recovery", choice])
+    }
+
+    /// One object for each call that the session has, in order.
+    pub(crate) fn log(&self) -> Vec<Value> {
+        parse_lines(&self.run(&["log", "--json", SESSION]).stdout)
+    }
+
+    /// Every record of the session, in order.
+    pub(crate) fn records(&self) -> Vec<Value> {
+        let lines = parse_lines(&self.run(&["export", SESSION]).stdout);
+        lines.into_iter().map(|line| line["record"].clone()).collect()
+    }
+
+    pub(crate) fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        collect(&self.workspace(), "", &mut tree);
+        tree
+    }
+}
+
+impl Talk {
+    /// One line in, one answer out.
+    pub(crate) fn say(&mut self, line: &str) -> Value {
+        self.tell(line);
+        self.hear()
+    }
+
+    pub(crate) fn hear(&mut self) -> Value {
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer:?}"))
+    }
+
+    pub(crate) fn tell(&mut self, line: &str) {
+        writeln!(self.input, "{line}").unwrap();
+        self.input.flush().unwrap();
+    }
+
+    /// The last of the input, as far as it is still listened to, and the answers to come.
+    pub(crate) fn rest(self, lines: &[String]) -> Vec<Value> {
+        let Talk { mut child, mut input, mut output } = self;
+        lines.iter().try_for_each(|line| writeln!(input, "{line}")).unwrap_or_default();
+        drop(input);
+        let mut answers = Vec::new();
+        output.read_to_end(&mut answers).unwrap();
+        child.wait().unwrap();
+        parse_lines(&answers)
+    }
+
+    pub(crate) fn end(self) -> Option<i32> {
+        let Talk { mut child, input, output } = self;
+        drop((input, output));
+        child.wait().unwrap().code()
+    }
+}
+
+fn parse_lines(bytes: &[u8]) -> Vec<Value> {
+    String::from_utf8_lossy(bytes)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}")))
+        .collect()
+}
+
+fn collect(folder: &Path, prefix: &str, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type().unwrap().is_dir() {
+            tree.insert(name.clone(), None);
+            collect(&entry.path(), &format!("{name}/"), tree);
+            continue;
+        }
+        // A command that outlived its master may still be at work.
+        let Ok(metadata) = entry.metadata() else { continue };
+        let content = fs::read(entry.path()).unwrap_or_default();
+        let content = String::from_utf8_lossy(&content).into_owned();
+        tree.insert(name, Some((content, metadata.permissions().mode() & 0o7777)));
+    }
+}
+
+/// Sends a signal by its name.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let told = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
+    assert!(told.unwrap().success(), "kill -{name} {pid}");
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
