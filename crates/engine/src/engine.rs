@@ -90,10 +90,11 @@ impl Engine {
         Arc::clone(&self.core)
     }
 
-    /// The journal's session is given back; nothing can be recorded any more.
-    pub fn close(self) -> Result<(), StoreError> {
+    /// The journal's session is given back; nothing can be recorded any more. `delivered` is the
+    /// batch whose results were the last to be given to whoever asked.
+    pub fn close(self, delivered: Option<u64>) -> Result<(), StoreError> {
         match Arc::into_inner(self.core) {
-            Some(core) => core.recorder.close(),
+            Some(core) => core.recorder.close(delivered),
             // A call that was abandoned still holds it; the lease ends with the process.
             None => Ok(()),
         }

@@ -12,6 +12,7 @@ use jm_types::text::{one_line, redact, summarize};
 use jm_types::{
     Cancel, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json,
 };
+use jm_workspace::worker::off_thread;
 use jm_workspace::{Digest, Protection, ReadRecord};
 
 use crate::batch::{ConfirmationRequest, Status};
@@ -124,13 +125,13 @@ async fn plan_call(
         .all(|entry| entry.result().is_some());
     let timeout = core.default_timeout;
     let name = call.name.clone();
-    let work = tokio::task::spawn_blocking(move || {
+    let work = off_thread(move || {
         let scope = scope_of(&core, freshness, Cancel::new(), Seen::default(), &call.name);
         judge(&core, &call, &scope, is_next, look)
     });
     match tokio::time::timeout(timeout, work).await {
         Ok(Ok(planned)) => planned,
-        Ok(Err(failed)) => refused(panicked(failed.try_into_panic().ok().as_deref())),
+        Ok(Err(payload)) => refused(panicked(Some(&*payload))),
         Err(_) => refused(ToolError::new(ErrorKind::Timeout { tool: name, elapsed: timeout })),
     }
 }

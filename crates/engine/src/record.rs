@@ -179,9 +179,18 @@ impl Recorder {
         self.append_records(records)
     }
 
-    /// Gives the session back.
-    pub fn close(self) -> Result<(), StoreError> {
-        self.journal.map_or(Ok(()), Journal::close)
+    /// Gives the session back, and says with it that the results of a batch were delivered.
+    pub fn close(self, delivered: Option<u64>) -> Result<(), StoreError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        crash_point("batch.before_delivered");
+        let records = delivered.map(|batch| Record::Delivered { batch }).into_iter().collect();
+        let last = Append { records, ..Append::default() };
+        let mut outcome = journal.close(&last);
+        if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
+            outcome = journal.close(&last);
+        }
+        crash_point("batch.after_delivered");
+        outcome
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError};
 use jm_tools::{Effect, Output};
 use jm_types::{ToolCall, ToolError};
 use jm_workspace::index::{Budget, Index};
+use jm_workspace::worker::off_thread;
 
 use crate::engine::Core;
 
@@ -35,7 +36,7 @@ pub(crate) async fn around(
 /// Every file that is new to us is kept, so that it can be put back.
 async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
     let core = Arc::clone(core);
-    let looked = tokio::task::spawn_blocking(move || {
+    let looked = off_thread(move || {
         let mut known = core.index.lock().unwrap_or_else(PoisonError::into_inner);
         let mut keeper = core.recorder.keeper();
         let sandbox = &core.workspace.sandbox;

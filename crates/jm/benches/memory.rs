@@ -161,7 +161,7 @@ fn fill(path: &Path, root: &Path, calls: u64) {
         let blobs = contents.iter().map(String::as_bytes).collect();
         journal.append(&Entry { records, blobs, reads: Vec::new() }).unwrap();
     }
-    journal.close().unwrap();
+    journal.close(&Entry::default()).unwrap();
 }
 
 fn content(number: u64) -> String {

@@ -17,6 +17,7 @@ use crate::locations;
 const JOURNAL: &str = "journal.db";
 const HINT: &str = "\n  hint: nothing was run; make the state directory writable for you, or name another \
                     with JM_STATE_DIR";
+const RESERVE: &str = "reserve";
 /// Enough for the records that say that the disk is full.
 const RESERVE_BYTES: u64 = 1024 * 1024;
 
@@ -65,11 +66,20 @@ pub(crate) fn open_named(common: &Common, id: &str, root: &Path) -> Result<(Sess
     let path = journal_file(&state)?;
     let own = owner(&Identity::own());
     let alive = |owner: &Owner| identity(owner).is_alive();
-    let journal = Journal::open(&path, id, root, &own, &alive, now_epoch_ms).map_err(told)?;
+    let open = || Journal::open(&path, id, root, &own, &alive, now_epoch_ms);
+    let journal = match open() {
+        // The space that is kept for this very day, and then the log gives back its own.
+        Err(error) if error.is_full() => {
+            state.give_back(RESERVE);
+            open()
+        }
+        opened => opened,
+    };
+    let journal = journal.map_err(told)?;
     let (calls, batches) = journal.store().counts(id).map_err(told)?;
     let freshness = journal.freshness().map_err(told)?;
     // Without room for it the journal's own writes will say so.
-    let reserve = state.reserve("reserve", RESERVE_BYTES).ok();
+    let reserve = state.reserve(RESERVE, RESERVE_BYTES).ok();
     let free = reserve.map(|reserve| Box::new(move || reserve.free()) as Box<dyn FnOnce() + Send>);
     let approver = if common.yes { "--yes" } else { "person" };
     let recorder = Recorder::new(journal, own, approver, free);

@@ -6,6 +6,7 @@
 use jm_types::Digest;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use crate::journal;
 use crate::{Store, StoreError};
 
 const CHUNK: usize = 1024 * 1024;
@@ -127,6 +128,8 @@ impl Store {
         if freed.blobs > 0 {
             connection.execute_batch("VACUUM")?;
         }
+        // The log's space too; readers that still need it keep it.
+        journal::fold(&connection)?;
         Ok(freed)
     }
 }

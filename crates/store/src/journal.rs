@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jm_types::{Digest, Freshness, ReadRecord};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::lease::{self, Owner};
@@ -16,6 +17,10 @@ use crate::{StoreError, blobs, schema};
 
 /// How long a write waits for another process's.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// In pages of 4 KB. Copying the log back costs two syncs, so it is not done often; it needs as much
+/// space again, so on a full disk it must not need more than the reserve.
+const LONG_LOG: i64 = 256;
 
 /// The journal's file, open for looking.
 #[derive(Debug)]
@@ -63,10 +68,38 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Copying the log back costs two more syncs; a larger log makes that rarer.
-    connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+    connection.pragma_update(None, "wal_autocheckpoint", LONG_LOG)?;
+    // A process that makes one call leaves the log to the next one.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(())
+}
+
+/// Where the disk is full, the log may be what fills it: it is copied back, and the write is tried
+/// once more.
+fn with_room<T>(
+    connection: &mut Connection,
+    mut write: impl FnMut(&mut Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    match write(connection) {
+        Err(error) if error.is_full() => {
+            fold(connection).unwrap_or_default();
+            write(connection)
+        }
+        outcome => outcome,
+    }
+}
+
+pub(crate) fn fold(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+/// Copies the log back where it has grown long: the next process reads all of it before its first
+/// write, while copying it back costs two syncs.
+fn shorten(connection: &Connection) -> rusqlite::Result<()> {
+    let frames = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1);
+    let length = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], frames)?;
+    if length > LONG_LOG { fold(connection) } else { Ok(()) }
 }
 
 impl Journal {
@@ -81,9 +114,9 @@ impl Journal {
     ) -> Result<Self, StoreError> {
         let store = Store::open(path)?;
         let root = root.to_string_lossy();
-        let mut connection = store.connection();
-        let token = lease::acquire(&mut connection, session, &root, owner, clock(), is_alive)?;
-        drop(connection);
+        let acquire =
+            |step: &mut Connection| lease::acquire(step, session, &root, owner, clock(), is_alive);
+        let token = with_room(&mut store.connection(), acquire)?;
         Ok(Self { store, session: session.to_owned(), token, clock })
     }
 
@@ -97,28 +130,50 @@ impl Journal {
 
     /// All of it, or nothing.
     pub fn append(&self, entry: &Entry<'_>) -> Result<(), StoreError> {
-        let mut connection = self.store.connection();
-        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut end = End::of(&step, &self.session, self.token)?;
-        let now = i64::try_from((self.clock)()).unwrap_or(i64::MAX);
-        for bytes in &entry.blobs {
-            blobs::put(&step, &self.session, bytes, now)?;
-        }
-        for record in &entry.records {
-            end.insert(&step, &self.session, record, now)?;
-        }
-        if !entry.records.is_empty() {
-            end.save(&step, &self.session, now)?;
-        }
-        for (path, read) in &entry.reads {
-            record_read(&step, &self.session, path, read)?;
-        }
-        step.commit().map_err(Into::into)
+        with_room(&mut self.store.connection(), |connection| {
+            let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            self.write(&step, entry)?;
+            step.commit().map_err(Into::into)
+        })
     }
 
-    /// Lets the next process have the session.
-    pub fn close(self) -> Result<(), StoreError> {
-        lease::release(&self.store.connection(), &self.session, self.token)
+    fn write(&self, step: &Transaction<'_>, entry: &Entry<'_>) -> Result<(), StoreError> {
+        let mut end = End::of(step, &self.session, self.token)?;
+        let now = i64::try_from((self.clock)()).unwrap_or(i64::MAX);
+        for bytes in &entry.blobs {
+            blobs::put(step, &self.session, bytes, now)?;
+        }
+        for record in &entry.records {
+            end.insert(step, &self.session, record, now)?;
+        }
+        if !entry.records.is_empty() {
+            end.save(step, &self.session, now)?;
+        }
+        for (path, read) in &entry.reads {
+            record_read(step, &self.session, path, read)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the last records and lets the next process have the session, in one step.
+    pub fn close(&self, entry: &Entry<'_>) -> Result<(), StoreError> {
+        let mut connection = self.store.connection();
+        let released = self.release(&mut connection, entry);
+        // A log that cannot be copied back now, because the disk is full or somebody reads, loses
+        // nothing by staying.
+        shorten(&connection).unwrap_or_default();
+        released
+    }
+
+    fn release(&self, connection: &mut Connection, entry: &Entry<'_>) -> Result<(), StoreError> {
+        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // A session that another process has taken over is not ours to give back.
+        match self.write(&step, entry) {
+            Err(StoreError::Fenced) if entry.records.is_empty() => return Ok(()),
+            written => written?,
+        }
+        lease::release(&step, &self.session, self.token)?;
+        step.commit().map_err(Into::into)
     }
 
     /// What the session has read, as far as it was recorded.

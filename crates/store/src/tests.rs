@@ -50,7 +50,7 @@ fn what_was_appended_is_there_after_reopening() {
     let journal = open_as(&path, 1, true).unwrap();
     append(&journal, vec![batch(1, &["s-1", "s-2"])]);
     append(&journal, vec![finished("s-1", "hello").0]);
-    journal.close().unwrap();
+    journal.close(&Entry::default()).unwrap();
     let journal = open_as(&path, 2, true).unwrap();
     let calls = journal.store().calls("s").unwrap();
     assert_eq!(calls.len(), 2);

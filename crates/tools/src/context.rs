@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
+use jm_workspace::worker::off_thread;
 use jm_workspace::{
     CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
 };
@@ -109,12 +110,9 @@ impl ToolCtx {
         &self,
         work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        match tokio::task::spawn_blocking(work).await {
+        match off_thread(work).await {
             Ok(outcome) => outcome,
-            Err(failed) => match failed.try_into_panic() {
-                Ok(payload) => std::panic::resume_unwind(payload),
-                Err(_) => Err(ToolError::cancelled()),
-            },
+            Err(payload) => std::panic::resume_unwind(payload),
         }
     }
 }

@@ -20,6 +20,7 @@ mod sandbox;
 pub mod state;
 pub mod terminal;
 pub mod text;
+pub mod worker;
 
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
 pub use env::EnvSanitizer;

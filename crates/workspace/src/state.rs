@@ -132,6 +132,11 @@ impl StateDir {
         Ok(Reserve { path })
     }
 
+    /// Gives back space that an earlier process kept.
+    pub fn give_back(&self, name: &str) {
+        Reserve { path: self.path.join(name) }.free();
+    }
+
     /// Bytes of all files here.
     pub fn disk_use(&self) -> Result<u64> {
         let sizes = std::fs::read_dir(&self.path)?.filter_map(|entry| entry.ok()?.metadata().ok());

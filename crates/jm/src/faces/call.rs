@@ -30,8 +30,8 @@ pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
         }
         let end = driver.answer(vec![tool_call]).await?;
         let code = report(&driver.session, end, call.json)?;
-        driver.delivered();
-        driver.close().await?;
+        let delivered = driver.session.batch().number;
+        driver.close(Some(delivered)).await?;
         Ok(code)
     })
 }

@@ -113,8 +113,8 @@ impl Driver {
     }
 
     /// Gives the session back, and lets the last events be shown.
-    pub(crate) async fn close(self) -> Result<()> {
-        self.engine.close().map_err(sessions::told)?;
+    pub(crate) async fn close(self, delivered: Option<u64>) -> Result<()> {
+        self.engine.close(delivered).map_err(sessions::told)?;
         // An abandoned call may still hold its end of the channel; nobody waits for that.
         tokio::time::timeout(LAST_EVENTS, self.events).await.ok();
         Ok(())

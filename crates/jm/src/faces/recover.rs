@@ -77,7 +77,7 @@ fn settle(common: &Common, listing: &Listing, session: &str) -> Result<bool> {
     if let Some(choice) = choice {
         wired.engine.recover(found, choice, &others(session)?)?;
     }
-    wired.engine.close().map_err(sessions::told)?;
+    wired.engine.close(None).map_err(sessions::told)?;
     Ok(settled)
 }
 

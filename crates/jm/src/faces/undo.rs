@@ -85,7 +85,7 @@ fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Res
         let hints: String = error.hints.iter().map(|hint| format!("\n  hint: {hint}")).collect();
         anyhow::anyhow!("{error}{hints}")
     })?;
-    wired.engine.close().map_err(sessions::told)?;
+    wired.engine.close(None).map_err(sessions::told)?;
     Ok(report)
 }
 

@@ -42,7 +42,10 @@ const DAMAGES: &[(&str, Damage)] = &[
         let made = Command::new("mkfifo").arg(state.join("journal.db")).status().unwrap();
         assert!(made.success());
     }),
-    ("a directory for its log", |state| fs::create_dir(state.join("journal.db-wal")).unwrap()),
+    ("a directory for its log", |state| {
+        fs::remove_file(state.join("journal.db-wal")).unwrap();
+        fs::create_dir(state.join("journal.db-wal")).unwrap();
+    }),
     ("no directory at all", |state| {
         fs::remove_dir_all(state).unwrap();
         fs::write(state, "a file").unwrap();
@@ -114,6 +117,8 @@ fn no_tool_runs_without_its_journal() {
         let call = ["call", "write_file", r#"{"path":"w","content":"w"}"#];
         let first = machine.run(&[&call[..], &["--session", "S", "--approve", "auto"]].concat());
         assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+        // Everything is in the file itself, none of it in its log.
+        assert_eq!(machine.run(&["gc"]).status.code(), Some(0));
         let (records, kept) = (machine.records(), machine.base().join("kept"));
         copy(machine.state(), &kept);
 
@@ -137,6 +142,7 @@ fn a_changed_record_is_found() {
     let call = ["call", "write_file", r#"{"path":"w","content":"telltale"}"#];
     let first = machine.run(&[&call[..], &["--session", "S", "--approve", "auto"]].concat());
     assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    assert_eq!(machine.run(&["gc"]).status.code(), Some(0));
     assert_eq!(machine.run(&["verify"]).status.code(), Some(0));
     let path = machine.state().join("journal.db");
     let mut journal = fs::read(&path).unwrap();

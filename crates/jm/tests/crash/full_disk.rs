@@ -137,7 +137,8 @@ fn a_full_disk_stops_the_next_call() {
     }
     println!("{ran} calls ran, {refused} were refused");
     assert_eq!(machine.run(&["verify"]).status.code(), Some(0));
-    assert_eq!(run(&machine, "last").0, Some(0));
+    let last = run(&machine, "last");
+    assert_eq!(last.0, Some(0), "{}", last.1);
     assert!(refused > 0, "the disk was never full");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -180,7 +181,8 @@ fn a_disk_that_fills_up_midway() {
         wrong.extend(agree(&machine, &all));
     }
     assert_eq!(machine.run(&["verify"]).status.code(), Some(0));
-    assert_eq!(run(&machine, "last").0, Some(0));
+    let last = run(&machine, "last");
+    assert_eq!(last.0, Some(0), "{}", last.1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -195,6 +197,7 @@ fn a_read_only_state_directory() {
     let wrong = closed::refused(&machine, "read-only");
     disk.remount("rw");
     assert_eq!(machine.records(), records);
-    assert_eq!(run(&machine, "last").0, Some(0));
+    let last = run(&machine, "last");
+    assert_eq!(last.0, Some(0), "{}", last.1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

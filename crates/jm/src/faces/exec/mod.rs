@@ -25,7 +25,7 @@ pub(crate) fn run(common: &Common, exec: &Exec) -> Result<u8> {
             true => jsonl::run(&mut work, lines).await?,
             false => fenced::run(&mut work, lines).await?,
         }
-        work.driver.close().await?;
+        work.driver.close(None).await?;
         Ok(work.worst)
     })
 }
