@@ -4,6 +4,7 @@
 //! around it.
 
 use jm_types::text::truncate;
+use jm_types::text::truncate::MARKER;
 use jm_types::{ErrorKind, ToolCall, ToolError};
 use serde_json::Value;
 
@@ -77,5 +78,64 @@ pub(crate) fn message(error: &ToolError) -> String {
     match &error.kind {
         ErrorKind::ExecutionFailed { tool, message } => format!("{tool} failed: {message}"),
         _ => error.to_string(),
+    }
+}
+
+/// The beginning of `text` whose JSON form, quotes not counted, takes at most `room` bytes; a cut
+/// is marked as in plain text.
+pub(crate) fn text_within(text: &str, room: usize) -> String {
+    if json_length(text) <= room {
+        return text.to_owned();
+    }
+    let Some(left) = room.checked_sub(json_length(MARKER)) else { return String::new() };
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += json_length_of(*c);
+        used <= left
+    };
+    let mut cut: String = text.chars().take_while(fits).collect();
+    cut.push_str(MARKER);
+    cut
+}
+
+/// How many bytes a string takes inside the quotes of JSON.
+pub(crate) fn json_length(text: &str) -> usize {
+    text.chars().map(json_length_of).sum()
+}
+
+fn json_length_of(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        c if c < ' ' => 6,
+        c => c.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_in_json_is_what_the_serialiser_writes() {
+        let all: String = (0..0x300).filter_map(char::from_u32).chain(['😀', '\u{2028}']).collect();
+        for c in all.chars() {
+            let written = Value::from(c.to_string()).to_string().len() - 2;
+            assert_eq!(json_length(&c.to_string()), written, "{c:?}");
+        }
+        assert_eq!(json_length(&all), Value::from(all).to_string().len() - 2);
+    }
+
+    #[test]
+    fn text_is_cut_to_its_room_at_every_room() {
+        let text = "a\"b\\c\nd\u{1}é😀".repeat(40);
+        for room in 0..json_length(&text) + 2 {
+            let cut = text_within(&text, room);
+            assert!(json_length(&cut) <= room, "{room}: {cut:?}");
+            match cut.strip_suffix(MARKER) {
+                Some(start) => assert!(text.starts_with(start), "{room}"),
+                None => assert!(cut == text || cut.is_empty(), "{room}: {cut:?}"),
+            }
+        }
+        assert_eq!(text_within(&text, json_length(&text)), text);
     }
 }

@@ -6,6 +6,7 @@
 
 mod envelope;
 mod forge;
+mod gemini;
 mod operation;
 mod row;
 
@@ -26,6 +27,7 @@ pub(crate) use row::{Row, mismatch, parse};
 pub enum Toolset {
     #[default]
     Forge,
+    Gemini,
 }
 
 /// A toolset as data.
@@ -37,17 +39,19 @@ pub(crate) struct Dialect {
 }
 
 impl Toolset {
-    pub const ALL: &'static [Self] = &[Self::Forge];
+    pub const ALL: &'static [Self] = &[Self::Forge, Self::Gemini];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forge => "forge",
+            Self::Gemini => "gemini",
         }
     }
 
     const fn dialect(self) -> &'static Dialect {
         match self {
             Self::Forge => &forge::DIALECT,
+            Self::Gemini => &gemini::DIALECT,
         }
     }
 

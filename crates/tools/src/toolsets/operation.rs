@@ -5,6 +5,7 @@ use jm_workspace::CommitLog;
 
 use crate::context::Scope;
 use crate::ops::change::{Change, ChangedFile};
+use crate::ops::page::{Page, PageOutcome};
 use crate::ops::read::{Read, ReadOutcome};
 use crate::ops::run::{Events, Run, RunOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
@@ -13,6 +14,7 @@ use crate::tool::{PathUse, Preview, Use};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     Read(Read),
+    Page(Page),
     Walk(Walk),
     Change(Change),
     Run(Run),
@@ -21,6 +23,7 @@ pub enum Operation {
 #[derive(Debug)]
 pub enum Outcome {
     Read(ReadOutcome),
+    Paged(PageOutcome),
     Walked(Walk, WalkOutcome),
     Changed(Vec<ChangedFile>),
     Ran(RunOutcome),
@@ -30,6 +33,7 @@ impl Operation {
     pub(super) fn paths(&self) -> Vec<PathUse> {
         match self {
             Operation::Read(read) => vec![PathUse::new(&read.path, Use::Read)],
+            Operation::Page(page) => vec![PathUse::new(&page.path, Use::Read)],
             Operation::Walk(walk) => vec![PathUse::new(&walk.path, Use::List)],
             Operation::Change(change) => {
                 change.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
@@ -41,7 +45,9 @@ impl Operation {
     pub(super) fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
         match self {
             Operation::Change(change) => change.preview(scope).map(Some),
-            Operation::Read(_) | Operation::Walk(_) | Operation::Run(_) => Ok(None),
+            Operation::Read(_) | Operation::Page(_) | Operation::Walk(_) | Operation::Run(_) => {
+                Ok(None)
+            }
         }
     }
 
@@ -53,6 +59,7 @@ impl Operation {
     ) -> Result<Outcome, ToolError> {
         match self {
             Operation::Read(read) => read.run(scope).map(Outcome::Read),
+            Operation::Page(page) => page.run(scope).map(Outcome::Paged),
             Operation::Walk(walk) => {
                 let walked = walk.run(scope)?;
                 Ok(Outcome::Walked(walk, walked))

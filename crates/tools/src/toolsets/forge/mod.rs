@@ -124,7 +124,7 @@ fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let edit = Edit::Whole { content, existing: Existing::Refuse };
     let files = vec![FileEdit { path: args.path, edit }];
     // Only new files are written, so there is nothing that could be stale.
-    let change = Change { files, freshness: FreshnessRule::NotRequired };
+    let change = Change::new(files, FreshnessRule::NotRequired);
     Ok(Lowered::new(Operation::Change(change), summary))
 }
 
@@ -169,16 +169,16 @@ fn lower_apply_patch(args: Value, limits: &Limits) -> Result<Lowered, ToolError>
     let edit =
         |section: lp1::Section| FileEdit { path: section.path.clone(), edit: Edit::Patch(section) };
     let files = patch.sections.into_iter().map(edit).collect();
-    let change = Change { files, freshness: FreshnessRule::Required };
+    let change = Change::new(files, FreshnessRule::Required);
     Ok(Lowered::new(Operation::Change(change), summary))
 }
 
 fn raise_apply_patch(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Changed(files) = outcome else { return Err(mismatch("apply_patch", &outcome)) };
-    if files.is_empty() {
+    let lines: Vec<String> = files.iter().flat_map(changed_lines).collect();
+    if lines.is_empty() {
         return Ok(Output::Text("No changes applied.".to_owned()));
     }
-    let lines: Vec<String> = files.iter().flat_map(changed_lines).collect();
     Ok(Output::Text(lines.join("\n")))
 }
 
@@ -186,6 +186,7 @@ fn changed_lines(file: &ChangedFile) -> Vec<String> {
     let did = match file.did {
         Did::Created => "created",
         Did::Modified => "modified",
+        Did::Nothing => return Vec::new(),
     };
     let mut lines = vec![format!("{did}: {}", file.path)];
     lines.extend(file.notes.iter().map(|note| format!("note: {}: {note}", file.path)));
