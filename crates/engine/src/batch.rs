@@ -5,7 +5,7 @@
 use jm_types::{RiskLevel, ToolCall, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
 
-use crate::reply;
+use crate::reply::{self, Form};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batch {
@@ -109,9 +109,9 @@ impl Batch {
     }
 
     /// What cannot be recorded does not run.
-    pub(crate) fn refuse_rest(&mut self, error: &ToolError, limit: usize) {
+    pub(crate) fn refuse_rest(&mut self, error: &ToolError, form: Form) {
         for entry in self.entries.iter_mut().filter(|entry| entry.result().is_none()) {
-            entry.status = Status::Done(reply::refused(&entry.call, error, limit));
+            entry.status = Status::Done(reply::refused(form, &entry.call, error));
         }
     }
 

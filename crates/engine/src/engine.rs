@@ -19,6 +19,7 @@ use crate::execute;
 use crate::plan::{self, Planned};
 use crate::policy::Policy;
 use crate::record::Recorder;
+use crate::reply::Form;
 use crate::session::{Pause, Session};
 
 /// What an engine is made of.
@@ -109,7 +110,10 @@ impl Engine {
     pub async fn run(&self, session: &mut Session) -> Pause {
         self.canceller.arm();
         let capacity = capacity::available(self.core.estimate, self.core.limits.capacity_bytes);
-        session.set_result_limit(self.core.limits.output_bytes.min(capacity));
+        session.set_form(Form {
+            toolset: self.core.registry.toolset(),
+            limit: self.core.limits.output_bytes.min(capacity),
+        });
         let pause = self.work(session).await;
         if pause != Pause::NeedsApproval {
             self.canceller.reset();
@@ -154,7 +158,7 @@ impl Engine {
             false => self.core.recorder.batch_opened(batch, first.map(|at| &batch.entries[at])),
             true => self.core.recorder.answered(batch, &batch.unrecorded()),
         };
-        let limit = session.result_limit();
+        let form = session.form();
         let batch = session.batch_mut();
         batch.is_recorded = true;
         match recorded {
@@ -164,7 +168,7 @@ impl Engine {
                     entry.is_announced = true;
                 }
             }
-            Err(error) => batch.refuse_rest(&error, limit),
+            Err(error) => batch.refuse_rest(&error, form),
         }
     }
 
@@ -194,8 +198,8 @@ impl Engine {
 
     /// The current call was aborted; it and those behind it say so (FR-EXE-04).
     fn cancelled(&self, session: &mut Session) -> Pause {
-        let limit = session.result_limit();
-        session.batch_mut().refuse_rest(&ToolError::cancelled(), limit);
+        let form = session.form();
+        session.batch_mut().refuse_rest(&ToolError::cancelled(), form);
         self.record_batch(session);
         Pause::Cancelled
     }

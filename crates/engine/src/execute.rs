@@ -18,7 +18,7 @@ use crate::capacity;
 use crate::engine::{Canceller, Core};
 use crate::plan;
 use crate::record::EffectLog;
-use crate::reply;
+use crate::reply::{self, Form};
 use crate::session::Session;
 use crate::track;
 
@@ -40,8 +40,8 @@ pub(crate) async fn execute(
     if !entry.is_announced
         && let Err(error) = core.recorder.started(entry, fingerprint)
     {
-        let limit = session.result_limit();
-        session.batch_mut().refuse_rest(&error, limit);
+        let form = session.form();
+        session.batch_mut().refuse_rest(&error, form);
         return;
     }
     entry.status = Status::Running;
@@ -58,7 +58,8 @@ pub(crate) async fn execute(
     for (path, record) in &seen {
         session.freshness_mut().record(path.clone(), record.clone());
     }
-    let result = reply::reply(&call, outcome, ctx.allow_truncation, ctx.output_limit());
+    let form = Form { limit: ctx.output_limit(), ..session.form() };
+    let result = reply::reply(form, &call, outcome, ctx.allow_truncation);
     let entry = &mut session.batch_mut().entries[index];
     entry.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.status = Status::Done(result);
@@ -67,8 +68,8 @@ pub(crate) async fn execute(
         Ok(()) => session.batch_mut().entries[index].is_recorded = true,
         // It has happened, so its result stands; nothing more is run.
         Err(error) => {
-            let limit = session.result_limit();
-            session.batch_mut().refuse_rest(&error, limit);
+            let form = session.form();
+            session.batch_mut().refuse_rest(&error, form);
         }
     }
 }

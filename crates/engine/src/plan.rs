@@ -288,13 +288,13 @@ pub(crate) async fn still_holds(
 }
 
 fn settle(session: &mut Session, index: usize, planned: Planned) {
-    let limit = session.result_limit();
+    let form = session.form();
     let entry = &mut session.batch_mut().entries[index];
     let (mut facts, status) = match planned {
         Planned::Allowed(facts) => (facts, Status::Approved { fingerprint: None }),
         Planned::Asks(facts, request) => (facts, Status::Pending(request)),
         Planned::Refused { facts, error } => {
-            (facts, Status::Done(reply::refused(&entry.call, &error, limit)))
+            (facts, Status::Done(reply::refused(form, &entry.call, &error)))
         }
     };
     entry.summary = facts.summary;

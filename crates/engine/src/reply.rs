@@ -1,39 +1,38 @@
 //! From an outcome to the one result of a call.
 //!
-//! Law: the model gets what happened, within the limit, marker included; a terminal gets the same
-//! made harmless.
+//! Law: the model gets what happened in the toolset's envelope, within the limit, marker included;
+//! a terminal gets the same made harmless.
 
 use jm_tools::Output;
-use jm_types::text::{sanitize, truncate};
-use jm_types::{ErrorKind, ToolCall, ToolError, ToolResult};
-use serde_json::Value;
+use jm_tools::toolsets::Toolset;
+use jm_types::text::sanitize;
+use jm_types::{ToolCall, ToolError, ToolResult};
+use serde::{Deserialize, Serialize};
+
+/// How results look: the toolset's envelope, and the most bytes one may take.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Form {
+    pub(crate) toolset: Toolset,
+    pub(crate) limit: usize,
+}
 
 pub(crate) fn reply(
+    form: Form,
     call: &ToolCall,
     outcome: Result<Output, ToolError>,
     allow_truncation: bool,
-    effective_max: usize,
 ) -> ToolResult {
+    let limit = if allow_truncation { form.limit } else { usize::MAX };
     match outcome {
-        Ok(output) => {
-            let cuts = allow_truncation && !output.is_whole;
-            let content =
-                if cuts { truncate(output.content, effective_max) } else { output.content };
-            result(call, content, None)
-        }
-        Err(error) => {
-            let content = match passthrough(&error) {
-                Some(json) => json,
-                None => truncate(explain(&error), effective_max),
-            };
-            result(call, content, Some(error.name()))
-        }
+        Ok(output) => result(call, form.toolset.success(call.into(), output, limit), None),
+        Err(error) => refused(form, call, &error),
     }
 }
 
-/// The result of a call that never ran; the limit holds for it too (FR-OUT-04).
-pub(crate) fn refused(call: &ToolCall, error: &ToolError, effective_max: usize) -> ToolResult {
-    result(call, truncate(explain(error), effective_max), Some(error.name()))
+/// The result of a call that failed or never ran; the limit holds for it too (FR-OUT-04).
+pub(crate) fn refused(form: Form, call: &ToolCall, error: &ToolError) -> ToolResult {
+    let content = form.toolset.failure(call.into(), error, form.limit);
+    result(call, content, Some(error.name()))
 }
 
 fn result(call: &ToolCall, content: String, error: Option<&str>) -> ToolResult {
@@ -44,29 +43,4 @@ fn result(call: &ToolCall, content: String, error: Option<&str>) -> ToolResult {
         content,
         error: error.map(str::to_owned),
     }
-}
-
-/// A tool's own JSON error goes through untouched (FR-ERR-JSON-TOOL-01, 02).
-fn passthrough(error: &ToolError) -> Option<String> {
-    let ErrorKind::ExecutionFailed { message, .. } = &error.kind else { return None };
-    let parsed: Option<Value> = serde_json::from_str(message).ok();
-    parsed.filter(Value::is_object).map(|_| message.clone())
-}
-
-/// The message, what to do next, and what there was before the failure: in this order, so that a
-/// cut takes from the end.
-fn explain(error: &ToolError) -> String {
-    let mut text = match &error.kind {
-        ErrorKind::ExecutionFailed { tool, message } => format!("{tool} failed: {message}"),
-        _ => error.to_string(),
-    };
-    for hint in &error.hints {
-        text.push_str("\nhint: ");
-        text.push_str(hint);
-    }
-    if let Some(output) = &error.output {
-        text.push_str("\n\n");
-        text.push_str(output);
-    }
-    text
 }

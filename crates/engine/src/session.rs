@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use jm_tools::toolsets::Toolset;
 use jm_types::text::sanitize;
 use jm_types::{DenialReason, ErrorKind, Limits, ToolCall, ToolError, ToolResult};
 use jm_workspace::Freshness;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
-use crate::reply;
+use crate::reply::{self, Form};
 
 /// Why the engine stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub struct Session {
     iterations: usize,
     calls: u64,
     batches: u64,
-    /// What a result may take, as the engine last said.
-    result_limit: usize,
+    /// How results look, as the engine last said.
+    form: Form,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -56,16 +57,16 @@ impl Session {
             iterations: 0,
             calls: 0,
             batches: 0,
-            result_limit: Limits::default().capacity_bytes,
+            form: Form { toolset: Toolset::default(), limit: Limits::default().capacity_bytes },
         }
     }
 
-    pub(crate) fn set_result_limit(&mut self, limit: usize) {
-        self.result_limit = limit;
+    pub(crate) fn set_form(&mut self, form: Form) {
+        self.form = form;
     }
 
-    pub(crate) fn result_limit(&self) -> usize {
-        self.result_limit
+    pub(crate) fn form(&self) -> Form {
+        self.form
     }
 
     /// A session that goes on: what it has read, and how many calls and batches it has had.
@@ -135,7 +136,7 @@ impl Session {
                 return Err(SessionError::NotWaiting(stranger.clone()));
             }
         }
-        let limit = self.result_limit;
+        let form = self.form;
         for entry in &mut self.batch.entries {
             let Status::Pending(request) = &entry.status else { continue };
             let approved = match decision {
@@ -147,7 +148,7 @@ impl Session {
                 true => Status::Approved { fingerprint: Some(request.fingerprint.clone()) },
                 false => {
                     let denied = DenialReason::DeniedByPerson { reason: None };
-                    Status::Done(reply::refused(&entry.call, &ToolError::from(denied), limit))
+                    Status::Done(reply::refused(form, &entry.call, &ToolError::from(denied)))
                 }
             };
         }
@@ -156,10 +157,10 @@ impl Session {
 
     /// Answers what is pending with an error, because nobody can be asked.
     pub fn refuse_pending(&mut self, error: impl Fn(&ConfirmationRequest) -> ToolError) {
-        let limit = self.result_limit;
+        let form = self.form;
         for entry in &mut self.batch.entries {
             if let Status::Pending(request) = &entry.status {
-                let result = reply::refused(&entry.call, &error(request), limit);
+                let result = reply::refused(form, &entry.call, &error(request));
                 entry.status = Status::Done(result);
             }
         }
@@ -167,11 +168,11 @@ impl Session {
 
     /// Answers calls that wait for somebody's results, because nobody supplies any.
     pub fn refuse_waiting(&mut self) {
-        let limit = self.result_limit;
+        let form = self.form;
         for entry in &mut self.batch.entries {
             if let Status::New = entry.status {
                 let error = ToolError::new(ErrorKind::NotRunHere);
-                entry.status = Status::Done(reply::refused(&entry.call, &error, limit));
+                entry.status = Status::Done(reply::refused(form, &entry.call, &error));
             }
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
-use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{
     Effect, Intent, Output, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut, ToolRegistry,
     ToolSpec, Workspace,
@@ -23,7 +23,9 @@ use serde_json::{Value, json};
 
 fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
     let seconds = Duration::from_secs;
-    forge::tools(&Timeouts { file_operations: seconds(30), shell_commands: seconds(300) }).unwrap()
+    Toolset::Forge
+        .tools(&Timeouts { file_operations: seconds(30), shell_commands: seconds(300) })
+        .unwrap()
 }
 
 fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
@@ -207,7 +209,7 @@ impl Prepared for Call {
             ctx.allow_truncation = false;
             ctx.max_output_bytes = 0;
             ctx.abort.cancel();
-            Ok(Output::default())
+            Ok(Output::Text(String::new()))
         })
     }
 }

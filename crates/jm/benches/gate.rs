@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Session};
 use jm_tools::ops::change::lp1;
-use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolsMode};
 use jm_workspace::{EnvSanitizer, OpenFile, Opening, Sandbox, SandboxSettings};
@@ -87,7 +87,8 @@ fn engine(root: &Path) -> Engine {
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root)).expect("a sandbox");
     let (events, _) = tokio::sync::mpsc::channel(16);
     Engine::new(Core {
-        registry: ToolRegistry::new(forge::tools(&timeouts).expect("tools")).expect("registry"),
+        registry: ToolRegistry::new(Toolset::Forge.tools(&timeouts).expect("tools"))
+            .expect("registry"),
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
 use jm_store::{CallRecord, Entry, Journal, Owner, Record, StoredResult};
-use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode, Verdict};
 use jm_workspace::file::now_epoch_ms;
@@ -59,7 +59,7 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
     let second = Duration::from_secs(1);
     let timeouts = Timeouts { file_operations: 30 * second, shell_commands: 300 * second };
     Engine::new(Core {
-        registry: ToolRegistry::new(forge::tools(&timeouts).unwrap()).unwrap(),
+        registry: ToolRegistry::new(Toolset::Forge.tools(&timeouts).unwrap()).unwrap(),
         workspace: Workspace {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),

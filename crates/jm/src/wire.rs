@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use jm_engine::config::{self, Config, Layer, Loaded, Source, Toolset};
+use jm_engine::config::{self, Config, Layer, Loaded, Source};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Policy, Recorder, Session};
-use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
-use jm_types::{Limits, ToolDefinition, ToolEvent};
+use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
 use jm_workspace::state::read_text;
 use jm_workspace::{EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
@@ -156,9 +156,11 @@ fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings>
     let sandbox = &config.tools.sandbox;
     let configured = sandbox.allowed_roots.iter().map(PathBuf::from).collect();
     let allowed_roots = if common.root.is_empty() { configured } else { common.root.clone() };
-    let policy = match sandbox.allow_absolute {
-        true => PathPolicy::FORGE.allow_absolute(),
-        false => PathPolicy::FORGE,
+    let policy = match (config.profile, sandbox.allow_absolute) {
+        (Profile::Careful, false) => PathPolicy::FORGE,
+        (Profile::Careful, true) => PathPolicy::FORGE.allow_absolute(),
+        (Profile::Standard, false) => config.toolset.paths(),
+        (Profile::Standard, true) => config.toolset.paths().allow_absolute(),
     };
     let own = [
         locations::user_config().and_then(|file| Some(file.parent()?.to_owned())),
@@ -183,10 +185,8 @@ pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
         file_operations: Duration::from_secs(config.tools.timeouts.file_operations_seconds),
         shell_commands: Duration::from_secs(config.tools.timeouts.shell_commands_seconds),
     };
-    let tools = match config.toolset {
-        Toolset::Forge => forge::tools(&timeouts)?,
-    };
-    Ok(ToolRegistry::new(tools)?)
+    let tools = config.toolset.tools(&timeouts)?;
+    Ok(ToolRegistry::speaking(config.toolset, tools)?)
 }
 
 fn policy(loaded: &Loaded) -> Policy {

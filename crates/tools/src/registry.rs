@@ -12,6 +12,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::tool::ToolExecutor;
+use crate::toolsets::Toolset;
 
 #[derive(Debug, Error)]
 #[error("the schema of {tool} is not valid: {message}")]
@@ -27,6 +28,7 @@ struct Registered {
 
 #[derive(Default)]
 pub struct ToolRegistry {
+    toolset: Toolset,
     tools: HashMap<String, Registered>,
 }
 
@@ -37,8 +39,17 @@ impl std::fmt::Debug for ToolRegistry {
 }
 
 impl ToolRegistry {
+    /// Tools that answer in the default toolset's envelope.
     pub fn new(tools: impl IntoIterator<Item = Box<dyn ToolExecutor>>) -> Result<Self, ToolError> {
-        let mut registry = Self::default();
+        Self::speaking(Toolset::default(), tools)
+    }
+
+    /// Tools that answer in this toolset's envelope, whoever brought them.
+    pub fn speaking(
+        toolset: Toolset,
+        tools: impl IntoIterator<Item = Box<dyn ToolExecutor>>,
+    ) -> Result<Self, ToolError> {
+        let mut registry = Self { toolset, tools: HashMap::new() };
         tools.into_iter().try_for_each(|tool| registry.register(tool))?;
         Ok(registry)
     }
@@ -50,6 +61,10 @@ impl ToolRegistry {
         }
         self.tools.insert(name, Registered { executor, validator: OnceLock::new() });
         Ok(())
+    }
+
+    pub fn toolset(&self) -> Toolset {
+        self.toolset
     }
 
     pub fn lookup(&self, name: &str) -> Result<&dyn ToolExecutor, ToolError> {

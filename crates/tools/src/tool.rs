@@ -71,12 +71,15 @@ pub struct Preview {
     pub files: Vec<(PathBuf, Option<Digest>)>,
 }
 
-/// What a call produced.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Output {
-    pub content: String,
+/// What a call produced; the toolset's envelope makes the answer of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// May be cut at its end.
+    Text(String),
     /// The tool kept to the limit itself, and cutting would break what it says.
-    pub is_whole: bool,
+    Whole(String),
+    /// Kept to the limit like the above.
+    Json(Value),
 }
 
 pub type ToolFut<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;

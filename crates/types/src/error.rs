@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::replace::ReplaceError;
+
 /// What went wrong (NFR-ERR-01), and what the reader can do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{kind}")]
@@ -39,8 +41,17 @@ pub enum ErrorKind {
     PatchFailed { file: PathBuf, message: String },
     #[error("stale file {}: {reason}", file.display())]
     StaleFile { file: PathBuf, reason: String },
+    #[error("{}: {why}", file.display())]
+    EditFailed { file: PathBuf, why: ReplaceError },
+    /// `near` are names that exist and may have been meant.
     #[error("{}: no such file or directory", path.display())]
-    NotFound { path: PathBuf },
+    NotFound { path: PathBuf, near: Vec<String> },
+    #[error("{}: {message}", path.display())]
+    PermissionDenied { path: PathBuf, message: String },
+    #[error("{}: {message}", path.display())]
+    NoSpace { path: PathBuf, message: String },
+    #[error("{}: is {what}{}", path.display(), if *what == "a directory" { "" } else { ", not a regular file" })]
+    NotRegular { path: PathBuf, what: &'static str },
     #[error("{}: {message}", path.display())]
     Io { path: PathBuf, message: String },
     #[error("not run: tools mode is parse_only, so somebody else supplies the result")]
@@ -91,7 +102,7 @@ impl ToolError {
     }
 
     pub fn not_found(path: impl Into<PathBuf>) -> Self {
-        Self::new(ErrorKind::NotFound { path: path.into() })
+        Self::new(ErrorKind::NotFound { path: path.into(), near: Vec::new() })
     }
 
     pub fn io(path: impl Into<PathBuf>, error: impl std::fmt::Display) -> Self {
@@ -142,7 +153,11 @@ impl ToolError {
             ErrorKind::PatchFailed { .. } => "patch_failed",
             ErrorKind::StaleFile { .. } => "stale_file",
             ErrorKind::NotFound { .. } => "not_found",
-            ErrorKind::Io { .. } => "io_error",
+            ErrorKind::EditFailed { .. } => "edit_failed",
+            ErrorKind::PermissionDenied { .. }
+            | ErrorKind::NoSpace { .. }
+            | ErrorKind::NotRegular { .. }
+            | ErrorKind::Io { .. } => "io_error",
             ErrorKind::NotRunHere => "parse_only",
             ErrorKind::Unrecorded { .. } => "journal_error",
             ErrorKind::NeedsPerson { .. } => "needs_approval",

@@ -11,6 +11,7 @@ pub mod freshness;
 pub mod json;
 pub mod limits;
 pub mod mode;
+pub mod replace;
 pub mod text;
 
 pub use call::{ToolCall, ToolDefinition, ToolResult};
@@ -21,3 +22,4 @@ pub use event::ToolEvent;
 pub use freshness::{Extent, Freshness, ReadRecord};
 pub use limits::Limits;
 pub use mode::{ApprovalMode, Profile, RiskLevel, ToolsMode, Verdict};
+pub use replace::ReplaceError;

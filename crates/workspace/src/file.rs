@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jm_types::ToolError;
+use jm_types::{ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{self, AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ impl OpenFile {
     pub fn open(path: &SafePath) -> Result<Self, ToolError> {
         match path.found() {
             Found::File => {}
-            Found::Directory => return Err(ToolError::io(path.asked(), "is a directory")),
+            Found::Directory => return Err(not_regular(path.asked(), "a directory")),
             Found::Special(what) => return Err(not_regular(path.asked(), what)),
             Found::Missing { .. } => return Err(ToolError::not_found(path.asked())),
         }
@@ -46,7 +46,7 @@ impl OpenFile {
                 links: stat.st_nlink as u64,
                 asked: path.asked().to_owned(),
             }),
-            Found::Directory => Err(ToolError::io(path.asked(), "is a directory")),
+            Found::Directory => Err(not_regular(path.asked(), "a directory")),
             Found::Special(what) => Err(not_regular(path.asked(), what)),
             Found::Missing { .. } => Err(ToolError::not_found(path.asked())),
         }
@@ -74,8 +74,8 @@ impl OpenFile {
     }
 }
 
-fn not_regular(path: &str, what: &str) -> ToolError {
-    ToolError::io(path, format!("is {what}, not a regular file"))
+fn not_regular(path: &str, what: &'static str) -> ToolError {
+    ToolError::new(ErrorKind::NotRegular { path: path.into(), what })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -36,6 +36,9 @@ pub enum Absolute {
 impl PathPolicy {
     pub const FORGE: PathPolicy = PathPolicy { dots: Dots::Refuse, absolute: Absolute::Refuse };
 
+    /// Resolve first, then judge where the path leads.
+    pub const RESOLVE: PathPolicy = PathPolicy { dots: Dots::Resolve, absolute: Absolute::Beneath };
+
     #[must_use]
     pub fn allow_absolute(self) -> Self {
         Self { absolute: Absolute::Beneath, ..self }

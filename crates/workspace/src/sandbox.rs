@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jm_types::{DenialReason, ToolError};
+use jm_types::{DenialReason, ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -289,8 +289,18 @@ pub(crate) fn io_error(path: &str, error: Errno) -> ToolError {
         Errno::NOENT => ToolError::not_found(path),
         Errno::LOOP => ToolError::io(path, "was replaced by a symbolic link meanwhile"),
         Errno::XDEV => outside(path),
-        error => ToolError::io(path, plain(error)),
+        error => system_error(path, error),
     }
+}
+
+/// What the system said, told apart where somebody acts on the difference.
+pub(crate) fn system_error(path: impl Into<PathBuf>, error: Errno) -> ToolError {
+    let (path, message) = (path.into(), plain(error));
+    ToolError::new(match error {
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => ErrorKind::PermissionDenied { path, message },
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => ErrorKind::NoSpace { path, message },
+        _ => ErrorKind::Io { path, message },
+    })
 }
 
 /// The system's words for an error, without the number.

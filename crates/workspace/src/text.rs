@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use memchr::memchr_iter;
 
+pub use jm_types::ReplaceError;
 pub use lines::{LineRangeError, replace_lines};
-pub use replace::{ReplaceError, ReplaceWhich, replace_text};
+pub use replace::{ReplaceWhich, replace_text};
 
 mod lines;
 mod replace;

@@ -3,8 +3,8 @@
 //! Law: `ALL` lists the words from the loosest to the tightest, so that "tighter" is a comparison
 //! of places and is written nowhere else.
 
+pub use jm_tools::toolsets::Toolset;
 pub use jm_types::{ApprovalMode, Profile, ToolsMode};
-use serde::{Deserialize, Serialize};
 
 /// A setting that is one word of a fixed few.
 pub trait Word: Copy + PartialEq + 'static {
@@ -50,26 +50,18 @@ impl Word for Profile {
     }
 }
 
-/// The dialect of tools that a session speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Toolset {
-    #[default]
-    Forge,
-}
-
 impl Word for Toolset {
-    const ALL: &'static [Self] = &[Self::Forge];
+    const ALL: &'static [Self] = Toolset::ALL;
 
     fn name(self) -> &'static str {
-        match self {
-            Self::Forge => "forge",
-        }
+        Toolset::name(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::Serialize;
+
     use super::*;
 
     fn check<T: Word + Serialize>() {

@@ -142,7 +142,7 @@ impl Prepared for Probe {
         self.may_panic(At::Execute);
         Box::pin(async move {
             self.may_panic(At::Future);
-            let said = |content: String| Output { content, is_whole: false };
+            let said = Output::Text;
             match self.act.clone() {
                 Act::Says(text) => Ok(said(text)),
                 Act::Fails(error) => Err(error),

@@ -205,7 +205,7 @@ fn write(world: &World, path: &str) -> bool {
         false => Edit::Whole { content: b"inside, ours\n".to_vec(), existing: Existing::Replace },
     };
     let files = vec![FileEdit { path: path.to_owned(), edit }];
-    let change = Change { files, freshness: FreshnessRule::NotRequired };
+    let change = Change::new(files, FreshnessRule::NotRequired);
     change.run(&world.scope(Freshness::default()), &mut NoLog).is_ok()
 }
 

@@ -228,7 +228,7 @@ fn a_part_does_not_license_a_whole_write() {
         scope.seen.take().into_iter().for_each(|(path, record)| known.record(path, record));
         let edit = Edit::Whole { content: b"all new".to_vec(), existing: Existing::Replace };
         let files = vec![FileEdit { path: PATH.to_owned(), edit }];
-        let change = Change { files, freshness: FreshnessRule::Required };
+        let change = Change::new(files, FreshnessRule::Required);
         let refused = change.run(&world.scope(known), &mut NoLog);
         assert_eq!(refused.map_err(|error| error.name()), Err("stale_file"), "{opening:?}");
         assert_eq!(world.file(PATH), b"one\ntwo\nthree\n");
@@ -284,7 +284,7 @@ fn add_line(world: &World, line: &str) {
         let new = format!("start\n{line}\n").into_bytes();
         let edit = Edit::Text { old: b"start\n".to_vec(), new, which: ReplaceWhich::Only };
         let files = vec![FileEdit { path: "shared".to_owned(), edit }];
-        let change = Change { files, freshness: FreshnessRule::Required };
+        let change = Change::new(files, FreshnessRule::Required);
         match change.run(&world.scope(known), &mut NoLog) {
             Ok(_) => return,
             Err(error) => assert_eq!(error.name(), "stale_file", "{error}"),
@@ -320,7 +320,7 @@ fn a_foreign_writer_is_not_overwritten() {
         for _ in 0..3000 {
             let edit = Edit::Append { content: b"ours\n".to_vec() };
             let files = vec![FileEdit { path: "shared".to_owned(), edit }];
-            let change = Change { files, freshness: FreshnessRule::NotRequired };
+            let change = Change::new(files, FreshnessRule::NotRequired);
             match change.run(&world.scope(Freshness::default()), &mut NoLog) {
                 Ok(_) => ours += 1,
                 Err(_) => theirs += 1,

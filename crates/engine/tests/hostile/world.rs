@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use jm_engine::engine::Core;
 use jm_engine::{ApprovalDecision, Engine, Pause, Policy, Session};
-use jm_tools::toolsets::{Timeouts, forge};
+use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{Scope, Seen, ToolExecutor, ToolRegistry, Workspace};
 use jm_types::text::is_terminal_safe;
 use jm_types::{
@@ -134,7 +134,8 @@ impl World {
         let workspace =
             Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(EnvSanitizer::new(&[])) };
         let (sender, events) = mpsc::channel(setting.events);
-        let tools = forge::tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
+        let tools =
+            Toolset::Forge.tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
         let engine = Engine::new(Core {
             registry: ToolRegistry::new(tools).unwrap(),
             workspace: workspace.clone(),

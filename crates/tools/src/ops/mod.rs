@@ -5,19 +5,21 @@
 
 pub(crate) mod binary;
 pub mod change;
+pub mod page;
 pub mod read;
 pub mod run;
 pub mod walk;
 
-use jm_types::ToolError;
 use jm_types::text::suggest::suggest;
+use jm_types::{ErrorKind, ToolError};
 use jm_workspace::{Found, OpenDirectory, SafePath, Sandbox};
 
 /// "No such file", with up to three names from the same directory that come near.
 pub(crate) fn not_found(sandbox: &Sandbox, path: &SafePath) -> ToolError {
-    let error = ToolError::not_found(path.asked());
     let near = neighbours(sandbox, path).unwrap_or_default();
-    match near.as_slice() {
+    let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let error = ToolError::new(ErrorKind::NotFound { path: path.asked().into(), near });
+    match names.as_slice() {
         [] => error,
         names => error.hint(format!("did you mean {}?", names.join(" or "))),
     }
@@ -33,5 +35,5 @@ fn neighbours(sandbox: &Sandbox, path: &SafePath) -> Option<Vec<String>> {
     let names = directory.names().ok()?;
     let candidates = names.iter().filter_map(|name| name.to_str());
     let near = suggest(wanted, candidates, 3);
-    Some(near.iter().map(|name| format!("`{}`", parent.join(name).display())).collect())
+    Some(near.iter().map(|name| parent.join(name).display().to_string()).collect())
 }

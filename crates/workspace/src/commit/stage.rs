@@ -82,7 +82,7 @@ impl Place {
 
     /// The names in it are on disk.
     pub(super) fn sync(&self, nth: usize) -> Result<(), ToolError> {
-        let fail = |error| ToolError::io(&self.path, crate::sandbox::plain(error));
+        let fail = |error| crate::sandbox::system_error(&self.path, error);
         fault::point("commit.sync_directory", nth).map_err(fail)?;
         fs::fsync(&self.directory).map_err(fail)
     }
@@ -147,7 +147,10 @@ impl Staged {
             return Ok(());
         };
         fault::point("commit.write", nth).map_err(fail)?;
-        let io = |error: std::io::Error| ToolError::io(change.path.asked(), error);
+        let io = |error: std::io::Error| match Errno::from_io_error(&error) {
+            Some(errno) => crate::sandbox::system_error(change.path.asked(), errno),
+            None => ToolError::io(change.path.asked(), error),
+        };
         File::from(file.try_clone().map_err(io)?).write_all(bytes).map_err(io)?;
         if let Some((old, stat)) = &old {
             self.notes = dress(file.as_fd(), old.as_fd(), stat);

@@ -2,49 +2,17 @@
 //!
 //! Law: `old` and `new` are literal. No character of either means anything but itself.
 
-use std::fmt;
-
+use jm_types::replace::{LISTED_LINES, ReplaceError};
 use memchr::{memchr_iter, memmem};
-
-/// How many line numbers an error lists.
-const LISTED_LINES: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplaceWhich {
     /// The one place; several are an error.
     Only,
     All,
+    /// All of them, and none is no error.
+    Any,
 }
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReplaceError {
-    EmptyOld,
-    Same,
-    NotFound,
-    /// `lines` are the first lines, from 1, on which a hit starts.
-    NotUnique {
-        count: usize,
-        lines: Vec<usize>,
-    },
-}
-
-impl fmt::Display for ReplaceError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReplaceError::EmptyOld => write!(out, "the text to replace is empty"),
-            ReplaceError::Same => write!(out, "the old and the new text are the same"),
-            ReplaceError::NotFound => write!(out, "the text to replace is not in the file"),
-            ReplaceError::NotUnique { count, lines } => {
-                let listed: Vec<_> = lines.iter().map(usize::to_string).collect();
-                let more = if lines.len() == LISTED_LINES { ", …" } else { "" };
-                let listed = listed.join(", ");
-                write!(out, "the text to replace occurs {count} times, on lines {listed}{more}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReplaceError {}
 
 /// Replaces `old` by `new` and says how often. Hits are counted left to right without overlap.
 pub fn replace_text(
@@ -61,8 +29,10 @@ pub fn replace_text(
     }
     let hits: Vec<usize> = memmem::find_iter(before, old).collect();
     match (hits.len(), which) {
-        (0, _) => Err(ReplaceError::NotFound),
-        (1, _) | (_, ReplaceWhich::All) => Ok((put(before, &hits, old.len(), new), hits.len())),
+        (0, ReplaceWhich::Only | ReplaceWhich::All) => Err(ReplaceError::NotFound),
+        (0 | 1, _) | (_, ReplaceWhich::All | ReplaceWhich::Any) => {
+            Ok((put(before, &hits, old.len(), new), hits.len()))
+        }
         (count, ReplaceWhich::Only) => {
             Err(ReplaceError::NotUnique { count, lines: lines_of(before, &hits) })
         }

@@ -41,7 +41,7 @@ fn change(paths: &[&str]) -> Change {
         path: (*path).to_owned(),
         edit: Edit::Whole { content: b"new\n".to_vec(), existing: Existing::Replace },
     };
-    Change { files: paths.iter().map(edit).collect(), freshness: FreshnessRule::NotRequired }
+    Change::new(paths.iter().map(edit).collect(), FreshnessRule::NotRequired)
 }
 
 fn now(world: &World) -> Tree {

@@ -20,7 +20,7 @@ fn world(opening: Opening) -> World {
 fn edited(world: &World, before: &[u8], edit: Edit) -> Result<Vec<u8>, ToolError> {
     world.write(PATH, before);
     let files = vec![FileEdit { path: PATH.to_owned(), edit }];
-    let change = Change { files, freshness: FreshnessRule::NotRequired };
+    let change = Change::new(files, FreshnessRule::NotRequired);
     let outcome = change.run(&world.scope(Freshness::default()), &mut NoLog);
     let after = world.file(PATH);
     outcome.map(|_| after.clone()).inspect_err(|_| assert_eq!(after, before, "a refusal"))

@@ -227,7 +227,7 @@ fn rights_are_respected_by_a_thread_without_privileges() {
 fn write(path: &str) -> Change {
     let edit = Edit::Whole { content: b"new".to_vec(), existing: Existing::Refuse };
     let files = vec![FileEdit { path: path.to_owned(), edit }];
-    Change { files, freshness: FreshnessRule::NotRequired }
+    Change::new(files, FreshnessRule::NotRequired)
 }
 
 /// Linux keeps user ids by thread, so only this one loses them.
@@ -253,7 +253,7 @@ fn an_immutable_file() {
         let scope = world.scope((**world.sessions[0].freshness()).clone());
         let edit = Edit::Append { content: b"x".to_vec() };
         let files = vec![FileEdit { path: "src/a.rs".to_owned(), edit }];
-        let change = Change { files, freshness: FreshnessRule::Required };
+        let change = Change::new(files, FreshnessRule::Required);
         let outcome = change.run(&scope, &mut NoLog);
         ioctl_setflags(&file, flags).unwrap();
         assert_eq!(outcome.unwrap_err().name(), "io_error");

@@ -4,10 +4,8 @@
 
 use std::path::PathBuf;
 
-use jm_types::{ErrorKind, ToolError};
-use jm_workspace::text::{
-    LineRangeError, ReplaceError, ReplaceWhich, Text, append, replace_lines, replace_text,
-};
+use jm_types::{ErrorKind, ReplaceError, ToolError};
+use jm_workspace::text::{LineRangeError, ReplaceWhich, Text, append, replace_lines, replace_text};
 
 use super::lp1::{PatchError, Section, apply};
 
@@ -43,33 +41,42 @@ pub enum Existing {
     Replace,
 }
 
+/// What an edit made of a file.
+pub(super) struct Applied {
+    pub(super) after: Option<Vec<u8>>,
+    /// How often a text was replaced.
+    pub(super) replaced: usize,
+}
+
+impl From<Option<Vec<u8>>> for Applied {
+    fn from(after: Option<Vec<u8>>) -> Self {
+        Self { after, replaced: 0 }
+    }
+}
+
 impl Edit {
-    pub(super) fn apply(
-        &self,
-        path: &str,
-        before: Option<Vec<u8>>,
-    ) -> Result<Option<Vec<u8>>, ToolError> {
+    pub(super) fn apply(&self, path: &str, before: Option<Vec<u8>>) -> Result<Applied, ToolError> {
         match (self, before) {
             (Edit::Whole { existing: Existing::Refuse, .. }, Some(_)) => Err(already_exists(path)),
-            (Edit::Whole { content, .. }, _) => Ok(Some(content.clone())),
+            (Edit::Whole { content, .. }, _) => Ok(Some(content.clone()).into()),
             (Edit::Append { content }, before) => {
-                Ok(Some(append(&Text::new(before.unwrap_or_default()), content)))
+                Ok(Some(append(&Text::new(before.unwrap_or_default()), content)).into())
             }
-            (Edit::Patch(section), before) => {
-                apply(section, before.as_deref()).map_err(|error| patch_failed(path, &error))
-            }
+            (Edit::Patch(section), before) => apply(section, before.as_deref())
+                .map(Applied::from)
+                .map_err(|error| patch_failed(path, &error)),
             (Edit::Lines { .. } | Edit::Text { .. }, None) => Err(ToolError::not_found(path)),
             (Edit::Lines { first, last, new, expected }, Some(before)) => {
                 let text = Text::new(before);
                 check_expected(path, &text, (*first, *last), expected.as_deref())?;
                 replace_lines(&text, *first, *last, new)
-                    .map(Some)
+                    .map(|after| Some(after).into())
                     .map_err(|error| range_error(path, error))
             }
             (Edit::Text { old, new, which }, Some(before)) => {
-                replace_text(&before, old, new, *which)
-                    .map(|(after, _)| Some(after))
-                    .map_err(|error| replace_error(path, error))
+                let (after, replaced) = replace_text(&before, old, new, *which)
+                    .map_err(|why| replace_error(path, why))?;
+                Ok(Applied { after: Some(after), replaced })
             }
         }
     }
@@ -112,6 +119,6 @@ fn range_error(path: &str, error: LineRangeError) -> ToolError {
     ToolError::bad_args(format!("{path}: {error}"))
 }
 
-fn replace_error(path: &str, error: ReplaceError) -> ToolError {
-    ToolError::bad_args(format!("{path}: {error}"))
+fn replace_error(path: &str, why: ReplaceError) -> ToolError {
+    ToolError::new(ErrorKind::EditFailed { file: PathBuf::from(path), why })
 }

@@ -27,6 +27,7 @@ const MOST_EDITED: u64 = 256 * 1024 * 1024;
 pub struct Change {
     pub files: Vec<FileEdit>,
     pub freshness: FreshnessRule,
+    pub parents: Parents,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,10 +43,19 @@ pub enum FreshnessRule {
     NotRequired,
 }
 
+/// What happens where a new file's directory does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parents {
+    Make,
+    MustExist,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Did {
     Created,
     Modified,
+    /// The edits led back to what was there.
+    Nothing,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +63,8 @@ pub struct ChangedFile {
     pub path: String,
     pub did: Did,
     pub bytes: usize,
+    /// How often a text was replaced.
+    pub replaced: usize,
     pub notes: Vec<String>,
 }
 
@@ -63,9 +75,19 @@ struct Target {
     edits: Vec<usize>,
     before: Option<Arc<Vec<u8>>>,
     after: Option<Vec<u8>>,
+    replaced: usize,
 }
 
 impl Change {
+    pub fn new(files: Vec<FileEdit>, freshness: FreshnessRule) -> Self {
+        Self { files, freshness, parents: Parents::Make }
+    }
+
+    #[must_use]
+    pub fn parents(self, parents: Parents) -> Self {
+        Self { parents, ..self }
+    }
+
     pub fn run(
         &self,
         scope: &Scope,
@@ -74,18 +96,21 @@ impl Change {
         let mut targets = self.targets(&scope.workspace.sandbox)?;
         self.check_fresh(scope, &targets)?;
         self.compute(&mut targets)?;
-        targets.retain(Target::is_changed);
-        let changes: Vec<FileChange> = targets.iter().filter_map(Target::change).collect();
+        let changes: Vec<FileChange> =
+            targets.iter().filter(|t| t.is_changed()).filter_map(Target::change).collect();
         let committed = commit(&scope.workspace.sandbox, &changes, &scope.cancel, log)?;
-        let mut changed = Vec::new();
-        for (target, committed) in targets.iter().zip(committed) {
+        let mut committed = committed.into_iter();
+        let mut reports = Vec::new();
+        for target in &targets {
+            let committed = target.is_changed().then(|| committed.next()).flatten();
+            let (after, notes) = committed.map(|done| (done.after, done.notes)).unwrap_or_default();
             // Our own write is known content: the next edit must not trip over it (FG-READMARK).
-            if let Some(after) = committed.after {
+            if let Some(after) = after {
                 scope.seen.record(&target.path, after, self.extent(scope, target));
             }
-            changed.push(target.report(committed.notes));
+            reports.push(target.report(notes));
         }
-        Ok(changed)
+        Ok(reports)
     }
 
     /// The diff, and the files it was made from. Reads, never writes.
@@ -110,11 +135,12 @@ impl Change {
             {
                 return Err(edit::already_exists(&file.path));
             }
+            if self.parents == Parents::MustExist {
+                check_parent(&path)?;
+            }
             match known {
                 Some(known) => known.edits.push(index),
-                None => {
-                    targets.push(Target { path, edits: vec![index], before: None, after: None });
-                }
+                None => targets.push(Target::new(path, index)),
             }
         }
         targets.iter_mut().try_for_each(Target::load)?;
@@ -147,7 +173,9 @@ impl Change {
         for target in targets {
             for index in &target.edits {
                 let file = &self.files[*index];
-                target.after = file.edit.apply(&file.path, target.after.take())?;
+                let applied = file.edit.apply(&file.path, target.after.take())?;
+                target.after = applied.after;
+                target.replaced += applied.replaced;
             }
         }
         Ok(())
@@ -165,7 +193,22 @@ impl Change {
     }
 }
 
+/// A file's directory must be there already.
+fn check_parent(path: &SafePath) -> Result<(), ToolError> {
+    let Found::Missing { existing } = path.found() else { return Ok(()) };
+    let names = path.relative().iter().count();
+    match path.relative().parent() {
+        Some(parent) if existing + 1 < names => Err(ToolError::not_found(path.asked())
+            .hint(format!("the directory {} does not exist", parent.display()))),
+        _ => Ok(()),
+    }
+}
+
 impl Target {
+    fn new(path: SafePath, edit: usize) -> Self {
+        Self { path, edits: vec![edit], before: None, after: None, replaced: 0 }
+    }
+
     fn load(&mut self) -> Result<(), ToolError> {
         if let Found::Missing { .. } = self.path.found() {
             return match self.path.names_a_directory() {
@@ -216,8 +259,13 @@ impl Target {
     fn report(&self, notes: Vec<String>) -> ChangedFile {
         ChangedFile {
             path: self.path.asked().to_owned(),
-            did: if self.before.is_none() { Did::Created } else { Did::Modified },
+            did: match (&self.before, self.is_changed()) {
+                (None, true) => Did::Created,
+                (Some(_), true) => Did::Modified,
+                (_, false) => Did::Nothing,
+            },
             bytes: self.after.as_ref().map_or(0, Vec::len),
+            replaced: self.replaced,
             notes,
         }
     }

@@ -51,7 +51,7 @@ pub(super) fn lower(args: Value, limits: &Limits) -> Result<Lowered, ToolError> 
         if args.recursive == Some(true) { format!(" depth {depth}") } else { String::new() };
     let summary = format!("List {path}{suffix}");
     let walk = Walk { path, depth, most, kinds, hidden };
-    Ok(Lowered { operation: Operation::Walk(walk), summary })
+    Ok(Lowered::new(Operation::Walk(walk), summary))
 }
 
 fn depth(args: &ListDirectory, limits: &Limits) -> Result<usize, ToolError> {
@@ -144,13 +144,13 @@ pub(super) fn raise(outcome: Outcome, budget: usize) -> Result<Output, ToolError
     let reason = walked.is_cut.then_some("max_entries");
     let content = render(&walk, &entries, reason)?;
     if content.len() <= budget {
-        return Ok(Output { content, is_whole: true });
+        return Ok(Output::Whole(content));
     }
     let mut keep = fitting(&entries, budget)?;
     loop {
         let content = render(&walk, &entries[..keep], Some("max_output_bytes"))?;
         if content.len() <= budget {
-            return Ok(Output { content, is_whole: true });
+            return Ok(Output::Whole(content));
         }
         keep = keep
             .checked_sub(1)

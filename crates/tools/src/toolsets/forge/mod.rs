@@ -2,17 +2,20 @@
 
 mod listing;
 
-use jm_types::{Limits, RiskLevel, ToolError};
+use jm_types::{Limits, ToolError};
+use jm_workspace::PathPolicy;
 use jm_workspace::process::{Ending, Program};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Effect, Lowered, Operation, Outcome, Output, Row, Timeouts, ToolExecutor};
+use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, mismatch, parse};
 use crate::ops::change::lp1;
 use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule};
 use crate::ops::read::{LineRange, Read, ReadOutcome};
 use crate::ops::run::{Run, RunOutcome};
+
+pub(super) const DIALECT: Dialect =
+    Dialect { rows: ROWS, envelope: envelope::TEXT, paths: PathPolicy::FORGE };
 
 const ROWS: &[Row] = &[
     Row {
@@ -25,9 +28,7 @@ const ROWS: &[Row] = &[
             `N -` for the final newline. A block is whole lines ended by a line `.`; a content line \
             that begins with a dot gets one more dot.",
         schema: include_str!("../schemas/forge/apply_patch.json"),
-        effect: Effect::Changes,
-        risk: RiskLevel::Medium,
-        needs_person: false,
+        stakes: Stakes::CHANGES,
         lower: lower_apply_patch,
         raise: raise_apply_patch,
     },
@@ -35,9 +36,7 @@ const ROWS: &[Row] = &[
         name: "list_directory",
         description: "List a directory's entries as JSON. Symbolic links are shown, never followed.",
         schema: include_str!("../schemas/forge/list_directory.json"),
-        effect: Effect::Reads,
-        risk: RiskLevel::Low,
-        needs_person: false,
+        stakes: Stakes::READS,
         lower: listing::lower,
         raise: listing::raise,
     },
@@ -46,9 +45,7 @@ const ROWS: &[Row] = &[
         description: "Read a file of the workspace: text as it is, binary as base64. For large \
             files give start_line and end_line.",
         schema: include_str!("../schemas/forge/read_file.json"),
-        effect: Effect::Reads,
-        risk: RiskLevel::Low,
-        needs_person: false,
+        stakes: Stakes::READS,
         lower: lower_read_file,
         raise: raise_read_file,
     },
@@ -57,9 +54,7 @@ const ROWS: &[Row] = &[
         description: "Run a shell command in the workspace root and return its output. It has no \
             input and is ended, with all it started, when its time is up.",
         schema: include_str!("../schemas/forge/run_command.json"),
-        effect: Effect::Runs,
-        risk: RiskLevel::High,
-        needs_person: true,
+        stakes: Stakes::RUNS,
         lower: lower_run_command,
         raise: raise_run_command,
     },
@@ -68,22 +63,11 @@ const ROWS: &[Row] = &[
         description: "Create a new file, with its parent directories. An existing file is not \
             touched: use apply_patch for those.",
         schema: include_str!("../schemas/forge/write_file.json"),
-        effect: Effect::Changes,
-        risk: RiskLevel::Medium,
-        needs_person: false,
+        stakes: Stakes::CHANGES,
         lower: lower_write_file,
         raise: raise_write_file,
     },
 ];
-
-pub fn tools(timeouts: &Timeouts) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError> {
-    ROWS.iter().map(|row| row.tool(timeouts)).collect()
-}
-
-/// The one parse boundary (FR-REG-02).
-fn parse<A: DeserializeOwned>(args: Value) -> Result<A, ToolError> {
-    serde_json::from_value(args).map_err(|error| ToolError::bad_args(error.to_string()))
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,16 +98,14 @@ fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         (Some(range), None) => format!(" lines {}-", range.first),
     };
     let summary = format!("Read {}{lines}", args.path);
-    Ok(Lowered { operation: Operation::Read(Read { path: args.path, range }), summary })
+    Ok(Lowered::new(Operation::Read(Read { path: args.path, range }), summary))
 }
 
 fn raise_read_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     match outcome {
-        Outcome::Read(ReadOutcome::Text(content)) => Ok(Output { content, is_whole: false }),
+        Outcome::Read(ReadOutcome::Text(content)) => Ok(Output::Text(content)),
         // Cutting base64 would break it (FR-TOOL-READ-01b).
-        Outcome::Read(ReadOutcome::Base64 { text, .. }) => {
-            Ok(Output { content: text, is_whole: true })
-        }
+        Outcome::Read(ReadOutcome::Base64 { text, .. }) => Ok(Output::Whole(text)),
         other => Err(mismatch("read_file", &other)),
     }
 }
@@ -142,8 +124,8 @@ fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let edit = Edit::Whole { content, existing: Existing::Refuse };
     let files = vec![FileEdit { path: args.path, edit }];
     // Only new files are written, so there is nothing that could be stale.
-    let change = Change { files, freshness: FreshnessRule::NotRequired };
-    Ok(Lowered { operation: Operation::Change(change), summary })
+    let change = Change::new(files, FreshnessRule::NotRequired);
+    Ok(Lowered::new(Operation::Change(change), summary))
 }
 
 fn raise_write_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
@@ -151,7 +133,7 @@ fn raise_write_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
         Outcome::Changed(files) => {
             let lines =
                 files.iter().map(|file| format!("Created {} ({} bytes)", file.path, file.bytes));
-            Ok(Output { content: lines.collect::<Vec<_>>().join("\n"), is_whole: false })
+            Ok(Output::Text(lines.collect::<Vec<_>>().join("\n")))
         }
         other => Err(mismatch("write_file", &other)),
     }
@@ -187,23 +169,24 @@ fn lower_apply_patch(args: Value, limits: &Limits) -> Result<Lowered, ToolError>
     let edit =
         |section: lp1::Section| FileEdit { path: section.path.clone(), edit: Edit::Patch(section) };
     let files = patch.sections.into_iter().map(edit).collect();
-    let change = Change { files, freshness: FreshnessRule::Required };
-    Ok(Lowered { operation: Operation::Change(change), summary })
+    let change = Change::new(files, FreshnessRule::Required);
+    Ok(Lowered::new(Operation::Change(change), summary))
 }
 
 fn raise_apply_patch(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Changed(files) = outcome else { return Err(mismatch("apply_patch", &outcome)) };
-    if files.is_empty() {
-        return Ok(Output { content: "No changes applied.".to_owned(), is_whole: false });
-    }
     let lines: Vec<String> = files.iter().flat_map(changed_lines).collect();
-    Ok(Output { content: lines.join("\n"), is_whole: false })
+    if lines.is_empty() {
+        return Ok(Output::Text("No changes applied.".to_owned()));
+    }
+    Ok(Output::Text(lines.join("\n")))
 }
 
 fn changed_lines(file: &ChangedFile) -> Vec<String> {
     let did = match file.did {
         Did::Created => "created",
         Did::Modified => "modified",
+        Did::Nothing => return Vec::new(),
     };
     let mut lines = vec![format!("{did}: {}", file.path)];
     lines.extend(file.notes.iter().map(|note| format!("note: {}: {note}", file.path)));
@@ -226,13 +209,13 @@ fn lower_run_command(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     }
     let summary = format!("Run command: {}", args.command);
     let run = Run { program: Program::Shell(args.command) };
-    Ok(Lowered { operation: Operation::Run(run), summary })
+    Ok(Lowered::new(Operation::Run(run), summary))
 }
 
 fn raise_run_command(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Ran(ran) = outcome else { return Err(mismatch("run_command", &outcome)) };
     match ran.ending {
-        Ending::Exited(0) => Ok(Output { content: ran.text(), is_whole: false }),
+        Ending::Exited(0) => Ok(Output::Text(ran.text())),
         Ending::Exited(code) => Err(command_failed(&ran, format!("exit code {code}"))),
         Ending::Signalled(signal) => {
             Err(command_failed(&ran, format!("exit code {} (signal {signal})", 128 + signal)))
@@ -243,9 +226,4 @@ fn raise_run_command(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
 
 fn command_failed(ran: &RunOutcome, message: String) -> ToolError {
     ToolError::failed("run_command", message).with_output(ran.text())
-}
-
-/// A row that pairs a `lower` with another operation's `raise` is a mistake of ours.
-fn mismatch(tool: &str, outcome: &Outcome) -> ToolError {
-    ToolError::failed(tool, format!("unexpected outcome {:.40}", format!("{outcome:?}")))
 }

@@ -1,0 +1,141 @@
+//! How a toolset says what came of a call: one form for success and one for failure.
+//!
+//! Law: an envelope is whole. Where an answer is too long, what is inside is cut, never the frame
+//! around it.
+
+use jm_types::text::truncate;
+use jm_types::text::truncate::MARKER;
+use jm_types::{ErrorKind, ToolCall, ToolError};
+use serde_json::Value;
+
+use crate::tool::Output;
+
+/// Which call is answered.
+#[derive(Debug, Clone, Copy)]
+pub struct CallRef<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
+}
+
+impl<'a> From<&'a ToolCall> for CallRef<'a> {
+    fn from(call: &'a ToolCall) -> Self {
+        Self { id: &call.id, name: &call.name }
+    }
+}
+
+/// A set's two forms. Each gives at most the number of bytes it is handed, but for an output that
+/// says of itself that it is whole.
+pub(crate) struct Envelope {
+    pub(crate) success: fn(CallRef<'_>, Output, usize) -> String,
+    pub(crate) failure: fn(CallRef<'_>, &ToolError, usize) -> String,
+    /// How many bytes the form of a success adds to what a tool says.
+    pub(crate) frame: fn(CallRef<'_>) -> usize,
+}
+
+/// Plain text; hints are lines of their own.
+pub(crate) const TEXT: Envelope =
+    Envelope { success: text_of_success, failure: text_of_failure, frame: |_| 0 };
+
+fn text_of_success(_: CallRef<'_>, output: Output, limit: usize) -> String {
+    match output {
+        Output::Text(text) => truncate(text, limit),
+        Output::Whole(text) => text,
+        Output::Json(value) => value.to_string(),
+    }
+}
+
+fn text_of_failure(_: CallRef<'_>, error: &ToolError, limit: usize) -> String {
+    match own_json(error) {
+        Some(json) => json.to_owned(),
+        None => truncate(explain(error), limit),
+    }
+}
+
+/// A tool's own JSON error goes through untouched (FR-ERR-JSON-TOOL-01, 02).
+pub(crate) fn own_json(error: &ToolError) -> Option<&str> {
+    let ErrorKind::ExecutionFailed { message, .. } = &error.kind else { return None };
+    let parsed: Option<Value> = serde_json::from_str(message).ok();
+    parsed.filter(Value::is_object).map(|_| message.as_str())
+}
+
+/// The message, what to do next, and what there was before the failure: in this order, so that a
+/// cut takes from the end.
+fn explain(error: &ToolError) -> String {
+    let mut text = message(error);
+    for hint in &error.hints {
+        text.push_str("\nhint: ");
+        text.push_str(hint);
+    }
+    if let Some(output) = &error.output {
+        text.push_str("\n\n");
+        text.push_str(output);
+    }
+    text
+}
+
+/// What went wrong, in one sentence.
+pub(crate) fn message(error: &ToolError) -> String {
+    match &error.kind {
+        ErrorKind::ExecutionFailed { tool, message } => format!("{tool} failed: {message}"),
+        _ => error.to_string(),
+    }
+}
+
+/// The beginning of `text` whose JSON form, quotes not counted, takes at most `room` bytes; a cut
+/// is marked as in plain text.
+pub(crate) fn text_within(text: &str, room: usize) -> String {
+    if json_length(text) <= room {
+        return text.to_owned();
+    }
+    let Some(left) = room.checked_sub(json_length(MARKER)) else { return String::new() };
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += json_length_of(*c);
+        used <= left
+    };
+    let mut cut: String = text.chars().take_while(fits).collect();
+    cut.push_str(MARKER);
+    cut
+}
+
+/// How many bytes a string takes inside the quotes of JSON.
+pub(crate) fn json_length(text: &str) -> usize {
+    text.chars().map(json_length_of).sum()
+}
+
+fn json_length_of(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        c if c < ' ' => 6,
+        c => c.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_in_json_is_what_the_serialiser_writes() {
+        let all: String = (0..0x300).filter_map(char::from_u32).chain(['😀', '\u{2028}']).collect();
+        for c in all.chars() {
+            let written = Value::from(c.to_string()).to_string().len() - 2;
+            assert_eq!(json_length(&c.to_string()), written, "{c:?}");
+        }
+        assert_eq!(json_length(&all), Value::from(all).to_string().len() - 2);
+    }
+
+    #[test]
+    fn text_is_cut_to_its_room_at_every_room() {
+        let text = "a\"b\\c\nd\u{1}é😀".repeat(40);
+        for room in 0..json_length(&text) + 2 {
+            let cut = text_within(&text, room);
+            assert!(json_length(&cut) <= room, "{room}: {cut:?}");
+            match cut.strip_suffix(MARKER) {
+                Some(start) => assert!(text.starts_with(start), "{room}"),
+                None => assert!(cut == text || cut.is_empty(), "{room}: {cut:?}"),
+            }
+        }
+        assert_eq!(text_within(&text, json_length(&text)), text);
+    }
+}

@@ -1,0 +1,71 @@
+//! What a call asks the workspace to do, and what came of it.
+
+use jm_types::ToolError;
+use jm_workspace::CommitLog;
+
+use crate::context::Scope;
+use crate::ops::change::{Change, ChangedFile};
+use crate::ops::page::{Page, PageOutcome};
+use crate::ops::read::{Read, ReadOutcome};
+use crate::ops::run::{Events, Run, RunOutcome};
+use crate::ops::walk::{Walk, WalkOutcome};
+use crate::tool::{PathUse, Preview, Use};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    Read(Read),
+    Page(Page),
+    Walk(Walk),
+    Change(Change),
+    Run(Run),
+}
+
+#[derive(Debug)]
+pub enum Outcome {
+    Read(ReadOutcome),
+    Paged(PageOutcome),
+    Walked(Walk, WalkOutcome),
+    Changed(Vec<ChangedFile>),
+    Ran(RunOutcome),
+}
+
+impl Operation {
+    pub(super) fn paths(&self) -> Vec<PathUse> {
+        match self {
+            Operation::Read(read) => vec![PathUse::new(&read.path, Use::Read)],
+            Operation::Page(page) => vec![PathUse::new(&page.path, Use::Read)],
+            Operation::Walk(walk) => vec![PathUse::new(&walk.path, Use::List)],
+            Operation::Change(change) => {
+                change.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
+            }
+            Operation::Run(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
+        match self {
+            Operation::Change(change) => change.preview(scope).map(Some),
+            Operation::Read(_) | Operation::Page(_) | Operation::Walk(_) | Operation::Run(_) => {
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn run(
+        self,
+        scope: &Scope,
+        events: Events,
+        effects: &mut dyn CommitLog,
+    ) -> Result<Outcome, ToolError> {
+        match self {
+            Operation::Read(read) => read.run(scope).map(Outcome::Read),
+            Operation::Page(page) => page.run(scope).map(Outcome::Paged),
+            Operation::Walk(walk) => {
+                let walked = walk.run(scope)?;
+                Ok(Outcome::Walked(walk, walked))
+            }
+            Operation::Change(change) => change.run(scope, effects).map(Outcome::Changed),
+            Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One row of a toolset's table, and the tool that it becomes.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use jm_types::{Limits, RiskLevel, ToolError};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{CallRef, Operation, Outcome, Toolset};
+use crate::context::{Scope, ToolCtx};
+use crate::ops::run::Events;
+use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
+
+/// The times that tools may take (CFG-TMO-01a).
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    pub file_operations: Duration,
+    pub shell_commands: Duration,
+}
+
+/// What a call does to the world, how much is at risk, and whether only a person may allow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stakes {
+    pub effect: Effect,
+    pub risk: RiskLevel,
+    pub needs_person: bool,
+}
+
+impl Stakes {
+    pub const READS: Self =
+        Self { effect: Effect::Reads, risk: RiskLevel::Low, needs_person: false };
+    pub const CHANGES: Self =
+        Self { effect: Effect::Changes, risk: RiskLevel::Medium, needs_person: false };
+    pub const RUNS: Self = Self { effect: Effect::Runs, risk: RiskLevel::High, needs_person: true };
+}
+
+/// A parsed call: what it does, and how it is summed up for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lowered {
+    pub operation: Operation,
+    pub summary: String,
+    /// What is at stake in this very call, where it differs from what its row says.
+    pub stakes: Option<Stakes>,
+}
+
+impl Lowered {
+    pub fn new(operation: Operation, summary: impl Into<String>) -> Self {
+        Self { operation, summary: summary.into(), stakes: None }
+    }
+
+    #[must_use]
+    pub fn at_stake(self, stakes: Stakes) -> Self {
+        Self { stakes: Some(stakes), ..self }
+    }
+}
+
+type Lower = fn(Value, &Limits) -> Result<Lowered, ToolError>;
+/// The number is what the set's envelope leaves of the output limit.
+type Raise = fn(Outcome, usize) -> Result<Output, ToolError>;
+
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    /// The schema, verbatim.
+    pub(crate) schema: &'static str,
+    /// The most that any call of the tool puts at stake.
+    pub(crate) stakes: Stakes,
+    pub(crate) lower: Lower,
+    pub(crate) raise: Raise,
+}
+
+struct Tool {
+    spec: ToolSpec,
+    toolset: Toolset,
+    lower: Lower,
+    raise: Raise,
+}
+
+impl Row {
+    pub(crate) fn tool(
+        &self,
+        toolset: Toolset,
+        timeouts: &Timeouts,
+    ) -> Result<Box<dyn ToolExecutor>, ToolError> {
+        let schema = serde_json::from_str(self.schema)
+            .map_err(|error| ToolError::failed(self.name, format!("schema: {error}")))?;
+        let Stakes { effect, risk, needs_person } = self.stakes;
+        let timeout = match effect {
+            Effect::Reads | Effect::Changes => timeouts.file_operations,
+            Effect::Runs => timeouts.shell_commands,
+        };
+        let spec = ToolSpec {
+            name: self.name.to_owned(),
+            description: self.description.to_owned(),
+            schema,
+            effect,
+            risk,
+            needs_person,
+            timeout: Some(timeout),
+        };
+        Ok(Box::new(Tool { spec, toolset, lower: self.lower, raise: self.raise }))
+    }
+}
+
+impl ToolExecutor for Tool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, args: Value, limits: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
+        let Lowered { operation, summary, stakes } = (self.lower)(args, limits)?;
+        let ToolSpec { effect, risk, needs_person, .. } = self.spec;
+        Ok(Box::new(PreparedCall {
+            operation,
+            summary,
+            stakes: stakes.unwrap_or(Stakes { effect, risk, needs_person }),
+            toolset: self.toolset,
+            raise: self.raise,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct PreparedCall {
+    operation: Operation,
+    summary: String,
+    stakes: Stakes,
+    toolset: Toolset,
+    raise: Raise,
+}
+
+impl Prepared for PreparedCall {
+    fn intent(&self) -> Intent {
+        Intent {
+            summary: self.summary.clone(),
+            effect: self.stakes.effect,
+            risk: self.stakes.risk,
+            needs_person: self.stakes.needs_person,
+            paths: self.operation.paths(),
+        }
+    }
+
+    fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
+        self.operation.preview(scope)
+    }
+
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+        Box::pin(async move {
+            let call = CallRef { id: &ctx.tool_call_id, name: &ctx.tool_name };
+            let room = self.toolset.room(call, ctx.output_limit());
+            let scope = ctx.scope();
+            let events = Events::of(ctx);
+            let operation = self.operation;
+            let effects = Arc::clone(&ctx.effects);
+            let outcome = ctx
+                .blocking(move || {
+                    let mut effects = effects.lock().unwrap_or_else(PoisonError::into_inner);
+                    operation.run(&scope, events, &mut *effects)
+                })
+                .await?;
+            (self.raise)(outcome, room)
+        })
+    }
+}
+
+/// The one parse boundary (FR-REG-02).
+pub(crate) fn parse<A: DeserializeOwned>(args: Value) -> Result<A, ToolError> {
+    serde_json::from_value(args).map_err(|error| ToolError::bad_args(error.to_string()))
+}
+
+/// A row that pairs a `lower` with another operation's `raise` is a mistake of ours.
+pub(crate) fn mismatch(tool: &str, outcome: &Outcome) -> ToolError {
+    ToolError::failed(tool, format!("unexpected outcome {:.40}", format!("{outcome:?}")))
+}

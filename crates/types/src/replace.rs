@@ -1,0 +1,25 @@
+//! Why one text could not be replaced by another.
+
+use thiserror::Error;
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ReplaceError {
+    #[error("the text to replace is empty")]
+    EmptyOld,
+    #[error("the old and the new text are the same")]
+    Same,
+    #[error("the text to replace is not in the file")]
+    NotFound,
+    /// `lines` are the first lines, from 1, on which a hit starts.
+    #[error("the text to replace occurs {count} times, on lines {}", listed(lines))]
+    NotUnique { count: usize, lines: Vec<usize> },
+}
+
+/// How many line numbers an error lists.
+pub const LISTED_LINES: usize = 20;
+
+fn listed(lines: &[usize]) -> String {
+    let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
+    let more = if lines.len() == LISTED_LINES { ", …" } else { "" };
+    numbers.join(", ") + more
+}
