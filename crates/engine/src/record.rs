@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use jm_store::{
-    CallRecord, Effect, Entry as Append, FileState, Journal, Owner, Record, StoreError,
+    CallRecord, Effect, Entry as Append, FileState, Journal, Message, Owner, Record, StoreError,
     StoredResult, Tracking,
 };
 use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
@@ -58,9 +58,14 @@ impl Recorder {
 
     fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        let mut outcome = journal.append(entry);
+        self.retried(|| journal.append(entry))
+    }
+
+    /// On a full disk, once more with the space that was kept for it.
+    fn retried(&self, write: impl Fn() -> Result<(), StoreError>) -> Result<(), ToolError> {
+        let mut outcome = write();
         if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
-            outcome = journal.append(entry);
+            outcome = write();
         }
         outcome.map_err(|error| unrecorded(&error))
     }
@@ -159,6 +164,15 @@ impl Recorder {
         crash_point("batch.before_delivered");
         self.append_records(vec![Record::Delivered { batch }])?;
         crash_point("batch.after_delivered");
+        Ok(())
+    }
+
+    /// What was said in the conversation, in order: all of it is recorded, or none.
+    pub fn said(&self, messages: &[Message]) -> Result<(), ToolError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        crash_point("message.before");
+        self.retried(|| journal.remember(messages))?;
+        crash_point("message.after");
         Ok(())
     }
 

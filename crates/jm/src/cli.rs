@@ -163,6 +163,9 @@ pub(crate) struct Log {
     /// Show the changes of files too
     #[arg(long)]
     pub(crate) diff: bool,
+    /// Show also what the session was worked with: version, toolset, mode
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 //!
 //! Law: one process at a time works with a session; a second one is told who has it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use jm_engine::{Recorder, Session};
-use jm_store::{Journal, Owner, Store, StoreError};
+use jm_store::{Journal, Owner, Record, Store, StoreError};
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::identity::Identity;
 use jm_workspace::state::{StateDir, fresh_id};
@@ -45,8 +45,27 @@ pub(crate) fn told(error: StoreError) -> anyhow::Error {
     }
 }
 
+/// What a session is worked with.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) root: PathBuf,
+    pub(crate) toolset: String,
+    pub(crate) mode: String,
+}
+
+impl Opening {
+    fn record(&self) -> Record {
+        Record::SessionOpened {
+            root: self.root.clone(),
+            toolset: self.toolset.clone(),
+            mode: self.mode.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
 /// The session that the flags name, or a new one, and who records it.
-pub(crate) fn open(common: &Common, root: &Path) -> Result<(Session, Recorder)> {
+pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, Recorder)> {
     if common.no_journal {
         if common.session.is_some() {
             bail!("--session keeps things in the journal, which --no-journal turns off");
@@ -58,15 +77,19 @@ pub(crate) fn open(common: &Common, root: &Path) -> Result<(Session, Recorder)> 
         Some(id) => bail!("session id `{id}`: use 1 to 64 letters, digits, `-` or `_`"),
         None => fresh_id()?,
     };
-    open_named(common, &id, root)
+    open_named(common, &id, opening)
 }
 
-pub(crate) fn open_named(common: &Common, id: &str, root: &Path) -> Result<(Session, Recorder)> {
+pub(crate) fn open_named(
+    common: &Common,
+    id: &str,
+    opening: &Opening,
+) -> Result<(Session, Recorder)> {
     let state = state()?;
     let path = journal_file(&state)?;
     let own = owner(&Identity::own());
     let alive = |owner: &Owner| identity(owner).is_alive();
-    let open = || Journal::open(&path, id, root, &own, &alive, now_epoch_ms);
+    let open = || Journal::open(&path, id, &opening.root, &own, &alive, now_epoch_ms);
     let journal = match open() {
         // The space that is kept for this very day, and then the log gives back its own.
         Err(error) if error.is_full() => {
@@ -75,7 +98,7 @@ pub(crate) fn open_named(common: &Common, id: &str, root: &Path) -> Result<(Sess
         }
         opened => opened,
     };
-    let journal = journal.map_err(told)?;
+    let journal = journal.map_err(told)?.open_with(opening.record());
     let (calls, batches) = journal.store().counts(id).map_err(told)?;
     let freshness = journal.freshness().map_err(told)?;
     // Without room for it the journal's own writes will say so.

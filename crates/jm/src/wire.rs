@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use jm_engine::config::{self, Config, Layer, Loaded, Source};
+use jm_engine::config::{self, Config, Layer, Loaded, Source, Word};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Policy, Recorder, Session};
 use jm_tools::toolsets::Timeouts;
@@ -17,6 +17,7 @@ use jm_workspace::{EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};
+use crate::sessions::Opening;
 use crate::{locations, sessions, trust};
 
 /// A configuration file larger than this is not one.
@@ -116,13 +117,13 @@ pub(crate) struct Wired {
 }
 
 pub(crate) fn wire(common: &Common) -> Result<Wired> {
-    wire_with(common, |root| sessions::open(common, root))
+    wire_with(common, |opening| sessions::open(common, opening))
 }
 
-/// `open` gives the session, once the root is known.
+/// `open` gives the session, once it is known what it will be worked with.
 pub(crate) fn wire_with(
     common: &Common,
-    open: impl FnOnce(&Path) -> Result<(Session, Recorder)>,
+    open: impl FnOnce(&Opening) -> Result<(Session, Recorder)>,
 ) -> Result<Wired> {
     let loaded = load(common)?;
     let config = &loaded.config;
@@ -130,7 +131,11 @@ pub(crate) fn wire_with(
         .context("the workspace cannot be opened")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
     let workspace = Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(environment) };
-    let (session, recorder) = open(workspace.sandbox.working_root().path())?;
+    let (session, recorder) = open(&Opening {
+        root: workspace.sandbox.working_root().path().to_owned(),
+        toolset: config.toolset.name().to_owned(),
+        mode: config.tools.mode.name().to_owned(),
+    })?;
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
     let engine = Engine::new(Core {
         registry: registry(config)?,

@@ -35,6 +35,7 @@ pub struct Journal {
     session: String,
     token: i64,
     clock: fn() -> u64,
+    opening: Option<Record>,
 }
 
 /// What one append makes durable together.
@@ -117,7 +118,13 @@ impl Journal {
         let acquire =
             |step: &mut Connection| lease::acquire(step, session, &root, owner, clock(), is_alive);
         let token = with_room(&mut store.connection(), acquire)?;
-        Ok(Self { store, session: session.to_owned(), token, clock })
+        Ok(Self { store, session: session.to_owned(), token, clock, opening: None })
+    }
+
+    /// What the session is worked with from now on. It is written with the first other record,
+    /// unless the session says the same already.
+    pub fn open_with(self, opening: Record) -> Self {
+        Self { opening: Some(opening), ..self }
     }
 
     pub fn store(&self) -> &Store {
@@ -143,7 +150,9 @@ impl Journal {
         for bytes in &entry.blobs {
             blobs::put(step, &self.session, bytes, now)?;
         }
-        for record in &entry.records {
+        let opening = self.opening.as_ref().filter(|_| !entry.records.is_empty());
+        let opening = opening.filter(|opening| end.opening.as_ref() != Some(*opening));
+        for record in opening.into_iter().chain(&entry.records) {
             end.insert(step, &self.session, record, now)?;
         }
         if !entry.records.is_empty() {
@@ -199,13 +208,14 @@ struct End {
     batches: i64,
     opened_at: i64,
     sealed_at: i64,
+    opening: Option<Record>,
 }
 
 impl End {
     /// Read inside the writing transaction; a session that is no longer ours is refused.
     fn of(step: &Transaction<'_>, session: &str, token: i64) -> Result<Self, StoreError> {
         let mut select = step.prepare_cached(
-            "SELECT token, seq, hash, calls, batches, opened_at, sealed_at
+            "SELECT token, seq, hash, calls, batches, opened_at, sealed_at, opening
              FROM sessions WHERE session = ?1",
         )?;
         let (current, end) = select.query_row([session], |row| {
@@ -214,7 +224,10 @@ impl End {
             let hash = hash.map_or_else(|| root_hash(session), Digest::from_bytes);
             let (calls, batches) = (row.get(3)?, row.get(4)?);
             let (opened_at, sealed_at) = (row.get(5)?, row.get(6)?);
-            let end = End { seq: row.get(1)?, hash, calls, batches, opened_at, sealed_at };
+            let opening: Option<String> = row.get(7)?;
+            let opening = opening.and_then(|body| serde_json::from_str(&body).ok());
+            let seq = row.get(1)?;
+            let end = End { seq, hash, calls, batches, opened_at, sealed_at, opening };
             Ok((row.get::<_, i64>(0)?, end))
         })?;
         if current == token { Ok(end) } else { Err(StoreError::Fenced) }
@@ -237,19 +250,30 @@ impl End {
                 self.calls += i64::try_from(calls.len()).unwrap_or(i64::MAX);
             }
             Record::BatchSealed { .. } => self.sealed_at = self.seq,
+            Record::SessionOpened { .. } => self.opening = Some(record.clone()),
             _ => {}
         }
         step.prepare_cached(
-            "INSERT INTO records (session, seq, at, body, hash) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO records (session, seq, at, body, hash, kind, call)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
-        .execute(params![session, self.seq, now, body, self.hash.as_bytes()])?;
+        .execute(params![
+            session,
+            self.seq,
+            now,
+            body,
+            self.hash.as_bytes(),
+            record.kind(),
+            record.call()
+        ])?;
         Ok(())
     }
 
     fn save(&self, step: &Transaction<'_>, session: &str, now: i64) -> Result<(), StoreError> {
+        let opening = self.opening.as_ref().map(serde_json::to_string).transpose()?;
         step.prepare_cached(
             "UPDATE sessions SET seq = ?2, hash = ?3, last = ?4, calls = ?5, batches = ?6,
-             opened_at = ?7, sealed_at = ?8 WHERE session = ?1",
+             opened_at = ?7, sealed_at = ?8, opening = ?9 WHERE session = ?1",
         )?
         .execute(params![
             session,
@@ -259,7 +283,8 @@ impl End {
             self.calls,
             self.batches,
             self.opened_at,
-            self.sealed_at
+            self.sealed_at,
+            opening
         ])?;
         Ok(())
     }

@@ -5,6 +5,7 @@
 mod blobs;
 mod journal;
 mod lease;
+mod message;
 mod query;
 mod record;
 mod schema;
@@ -17,6 +18,7 @@ use thiserror::Error;
 pub use blobs::{BlobStats, Collected};
 pub use journal::{Entry, Journal, Store};
 pub use lease::Owner;
+pub use message::{Message, MessageView, Role};
 pub use query::{CallView, EffectView, SessionView};
 pub use record::{CallRecord, Effect, FileState, Record, StoredResult, Tracking};
 pub use verify::Damage;

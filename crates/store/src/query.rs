@@ -25,6 +25,8 @@ pub struct SessionView {
 pub struct CallView {
     pub batch: u64,
     pub call: CallRecord,
+    /// The record that opened its batch, and when.
+    pub seq: i64,
     pub at: u64,
     /// The records about it, in order, with their times.
     pub records: Vec<(u64, Record)>,
@@ -177,12 +179,12 @@ fn path_from(bytes: Vec<u8>) -> PathBuf {
 fn fold_calls(records: Vec<(i64, u64, Record)>) -> Vec<CallView> {
     let mut calls: Vec<CallView> = Vec::new();
     let mut places = std::collections::HashMap::new();
-    for (_, at, record) in records {
+    for (seq, at, record) in records {
         if let Record::BatchOpened { batch, calls: opened } = &record {
             for call in opened {
                 places.insert(call.call.clone(), calls.len());
                 let (batch, call) = (*batch, call.clone());
-                calls.push(CallView { batch, call, at, records: Vec::new() });
+                calls.push(CallView { batch, call, seq, at, records: Vec::new() });
             }
         }
         let place = record.call().and_then(|call| places.get(call));

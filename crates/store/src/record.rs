@@ -4,16 +4,36 @@ use std::path::PathBuf;
 
 use jm_types::{Digest, ReadRecord, RiskLevel, ToolResult, Verdict};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::lease::Owner;
+use crate::message::Role;
 
 /// One event. Calls are named by our own key, because providers repeat their ids.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
+    /// What the session is worked with: its first record, and again whenever that changes.
     SessionOpened {
         root: PathBuf,
         toolset: String,
+        /// How tools are used: `enabled`, `parse_only` or `disabled`.
+        #[serde(default)]
+        mode: String,
+        /// The program's.
+        #[serde(default)]
+        version: String,
+    },
+    /// Something said in the conversation, as data; long ones are blobs.
+    Message {
+        role: Role,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<Value>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content_blob: Option<Digest>,
+        /// The batch whose calls it makes, or whose results it carries.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        batch: Option<u64>,
     },
     /// The calls of one assistant message, in order (FR-RES-01).
     BatchOpened {
@@ -126,7 +146,7 @@ pub struct StoredResult {
 }
 
 /// Longer contents are kept once, compressed, outside the record.
-const INLINE: usize = 4 * 1024;
+pub(crate) const INLINE: usize = 4 * 1024;
 
 impl StoredResult {
     pub fn new(result: &ToolResult, seen: Vec<(PathBuf, ReadRecord)>) -> Self {
@@ -146,6 +166,7 @@ impl Record {
     pub fn kind(&self) -> &'static str {
         match self {
             Record::SessionOpened { .. } => "session_opened",
+            Record::Message { .. } => "message",
             Record::BatchOpened { .. } => "batch_opened",
             Record::Planned { .. } => "planned",
             Record::Approved { .. } => "approved",
@@ -171,6 +192,7 @@ impl Record {
         };
         match self {
             Record::Finished { result, .. } => result.content_blob.into_iter().collect(),
+            Record::Message { content_blob, .. } => content_blob.iter().copied().collect(),
             Record::Prepared { files, .. } => olds(files),
             Record::Tracked { tracking, .. } => olds(&tracking.files),
             _ => Vec::new(),
@@ -189,6 +211,7 @@ impl Record {
             | Record::Recovered { call, .. }
             | Record::Undid { call, .. } => Some(call),
             Record::SessionOpened { .. }
+            | Record::Message { .. }
             | Record::BatchOpened { .. }
             | Record::BatchSealed { .. }
             | Record::Delivered { .. } => None,

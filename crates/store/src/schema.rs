@@ -6,7 +6,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::StoreError;
 
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE sessions (
     session  TEXT PRIMARY KEY,
     opened   INTEGER NOT NULL,
@@ -65,7 +66,18 @@ CREATE TABLE files (
     sha256   TEXT NOT NULL,
     PRIMARY KEY (root, path)
 ) STRICT, WITHOUT ROWID;
-"];
+",
+    "
+-- what a record is and which call it is about, so that some can be found without reading all
+ALTER TABLE records ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN call TEXT;
+UPDATE records SET kind = json_extract(body, '$.kind'), call = json_extract(body, '$.call');
+CREATE INDEX said ON records (session, seq) WHERE kind IN ('session_opened', 'message');
+CREATE INDEX about ON records (call, seq) WHERE call IS NOT NULL;
+-- the last record of what the session is worked with
+ALTER TABLE sessions ADD COLUMN opening TEXT;
+",
+];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);

@@ -4,7 +4,12 @@ use std::path::{Path, PathBuf};
 
 use jm_types::{Digest, Extent, ReadRecord, ToolResult};
 
-use crate::{CallRecord, Damage, Entry, Journal, Owner, Record, Store, StoreError, StoredResult};
+use serde_json::json;
+
+use crate::{
+    CallRecord, Damage, Entry, Journal, Message, Owner, Record, Role, Store, StoreError,
+    StoredResult,
+};
 
 fn owner(pid: u32) -> Owner {
     Owner { pid, started: 7, boot: "boot".into() }
@@ -97,6 +102,60 @@ fn contents_are_kept_once_read_by_range_and_collected_when_unused() {
     );
     assert!(store.blob_range(digest, u64::MAX, u64::MAX).unwrap().is_empty());
     assert_eq!(store.collect().unwrap().blobs, 0);
+}
+
+/// FR-RES-01: what was said comes back as it was, in order, and so do the results of its calls.
+#[test]
+fn a_conversation_can_be_gone_on_with() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    let journal = open_as(&path, 1, true).unwrap();
+    let said = [
+        Message { role: Role::User, content: json!("do it"), batch: None },
+        Message {
+            role: Role::Assistant,
+            content: json!([{"text": "x".repeat(9_000)}]),
+            batch: Some(1),
+        },
+        Message { role: Role::Tool, content: json!(null), batch: Some(1) },
+    ];
+    journal.remember(&said[..2]).unwrap();
+    append(&journal, vec![batch(1, &["s-1", "s-2"]), finished("s-1", "first").0]);
+    append(&journal, vec![finished("s-1", "that counts").0]);
+    journal.remember(&said[2..]).unwrap();
+    journal.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    let found: Vec<Message> =
+        store.messages("s").unwrap().into_iter().map(|view| view.message).collect();
+    assert_eq!(found, said);
+    let result = store.result("s-1").unwrap().unwrap();
+    assert_eq!(store.content(&result).unwrap(), "that counts");
+    assert!(store.result("s-2").unwrap().is_none());
+    assert_eq!(store.verify().unwrap(), (6, vec![]));
+}
+
+#[test]
+fn a_session_says_what_it_is_worked_with_once_and_when_that_changes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    for (number, toolset) in ["forge", "forge", "forj"].iter().enumerate() {
+        let opening = Record::SessionOpened {
+            root: "/w".into(),
+            toolset: (*toolset).to_owned(),
+            mode: "enabled".into(),
+            version: "1".into(),
+        };
+        let journal = open_as(&path, 1, true).unwrap().open_with(opening);
+        // Nothing but a record says anything.
+        journal.append(&Entry::default()).unwrap();
+        append(&journal, vec![Record::Delivered { batch: number as u64 }]);
+        append(&journal, vec![Record::Delivered { batch: number as u64 }]);
+        journal.close().unwrap();
+    }
+    let records = Store::open(&path).unwrap().records("s", 0).unwrap();
+    let kinds: Vec<&str> = records.iter().map(|(_, _, record)| record.kind()).collect();
+    let (opened, other) = ("session_opened", "delivered");
+    assert_eq!(kinds, [opened, other, other, other, other, opened, other, other]);
 }
 
 #[test]

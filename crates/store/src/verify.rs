@@ -99,7 +99,7 @@ fn verify_session(
     count: &mut u64,
 ) -> Result<(i64, Digest), StoreError> {
     let mut select = connection.prepare_cached(
-        "SELECT seq, at, body, hash FROM records WHERE session = ?1 ORDER BY seq",
+        "SELECT seq, at, body, hash, kind, call FROM records WHERE session = ?1 ORDER BY seq",
     )?;
     let mut rows = select.query([session])?;
     let (mut last, mut previous) = (0, root_hash(session));
@@ -114,6 +114,10 @@ fn verify_session(
         match serde_json::from_str::<Record>(&body) {
             Err(_) => damage.push(Damage::Unreadable { session: session.to_owned(), seq }),
             Ok(record) => {
+                let found: (String, Option<String>) = (row.get(4)?, row.get(5)?);
+                if (found.0.as_str(), found.1.as_deref()) != (record.kind(), record.call()) {
+                    damage.push(Damage::Record { session: session.to_owned(), seq });
+                }
                 let gone =
                     record.contents().into_iter().filter(|sha256| !is_kept(connection, *sha256));
                 damage.extend(gone.map(Damage::Content));

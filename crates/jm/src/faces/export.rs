@@ -6,6 +6,7 @@ use anyhow::Result;
 use jm_store::{CallView, Store};
 use jm_types::text::sanitize;
 
+use super::conversation::{self, Said};
 use super::{exit, history, print};
 use crate::cli::{Common, Export};
 use crate::sessions;
@@ -15,7 +16,8 @@ pub(crate) fn run(common: &Common, export: &Export) -> Result<u8> {
     let view = history::choose(&store, common, export.id.as_deref())?;
     let calls = store.calls(&view.session).map_err(sessions::told)?;
     if export.html {
-        print::text(&page(&store, &view.session, &calls))?;
+        let said = conversation::said(&store, &view.session)?;
+        print::text(&page(&store, &view.session, &said, &calls))?;
         return Ok(exit::RAN);
     }
     for (seq, at, record) in store.records(&view.session, 0).map_err(sessions::told)? {
@@ -29,18 +31,32 @@ padding:0 1rem;color:#222;background:#fff}pre{background:#f5f5f5;padding:.7rem;o
 white-space:pre-wrap}article{border-top:1px solid #ccc;margin-top:1rem}.failed{color:#a00}\
 time,.key{color:#666}";
 
-fn page(store: &Store, session: &str, calls: &[CallView]) -> String {
+fn page(store: &Store, session: &str, said: &[Said], calls: &[CallView]) -> String {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <title>Session {0}</title><style>{STYLE}</style></head><body><h1>Session {0}</h1>\n",
         escape(session)
     );
+    let mut said = said.iter().peekable();
     for call in calls {
+        while let Some(earlier) = said.next_if(|said| said.seq < call.seq) {
+            html.push_str(&speech(earlier));
+        }
         html.push_str(&article(store, call));
     }
+    html.extend(said.map(speech));
     html.push_str("</body></html>\n");
     html
+}
+
+fn speech(said: &Said) -> String {
+    format!(
+        "<article><h2>{}</h2><p><time>{}</time></p>\n<pre>{}</pre></article>\n",
+        escape(said.who()),
+        history::moment(said.at),
+        escape(&said.text())
+    )
 }
 
 fn article(store: &Store, call: &CallView) -> String {

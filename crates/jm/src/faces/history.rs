@@ -7,6 +7,7 @@ use jm_store::{CallView, FileState, Record, SessionView, Store};
 use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
 
+use super::conversation::{self, Said};
 use super::{exit, print};
 use crate::cli::{Common, Listing, Log};
 use crate::{locations, sessions};
@@ -56,17 +57,28 @@ pub(crate) fn sessions(listing: &Listing) -> Result<u8> {
 pub(crate) fn log(common: &Common, log: &Log) -> Result<u8> {
     let store = sessions::store()?;
     let view = choose(&store, common, log.id.as_deref())?;
+    let said = conversation::said(&store, &view.session)?;
+    let wanted = |said: &&Said| log.all || !said.is_opening();
+    let mut said = said.iter().filter(wanted).peekable();
     for call in store.calls(&view.session).map_err(sessions::told)? {
-        if log.json {
-            print::json(&as_json(&call))?;
-            continue;
+        while let Some(earlier) = said.next_if(|said| said.seq < call.seq) {
+            conversation::show(log, earlier)?;
         }
-        print::text(&in_words(&call))?;
-        if log.diff {
-            print::text(&sanitize(&diffs(&store, &call)))?;
-        }
+        show(&store, log, &call)?;
     }
+    said.try_for_each(|later| conversation::show(log, later))?;
     Ok(exit::RAN)
+}
+
+fn show(store: &Store, log: &Log, call: &CallView) -> Result<()> {
+    if log.json {
+        return print::json(&as_json(call));
+    }
+    print::text(&in_words(call))?;
+    match log.diff {
+        true => print::text(&sanitize(&diffs(store, call))),
+        false => Ok(()),
+    }
 }
 
 pub(crate) fn as_json(call: &CallView) -> Value {

@@ -63,7 +63,7 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
 }
 
 fn settle(common: &Common, listing: &Listing, session: &str) -> Result<bool> {
-    let wired = wire::wire_with(common, |root| sessions::open_named(common, session, root))?;
+    let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     let found = wired.engine.examine(session)?;
     if listing.json {
         print::json(

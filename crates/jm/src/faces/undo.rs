@@ -78,7 +78,7 @@ fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
 
 fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Result<UndoReport> {
     history::choose(&sessions::store()?, common, Some(session))?;
-    let wired = wire::wire_with(common, |root| sessions::open_named(common, session, root))?;
+    let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     recover::before_work(common, &wired.engine, session)?;
     let mut session = wired.session;
     let report = wired.engine.undo(&mut session, which, guard).map_err(|error| {

@@ -1,0 +1,138 @@
+//! What was said in a conversation, and what its calls answered: all that going on with it needs.
+//!
+//! Law: content is data, given back exactly as it came; nothing here reads it.
+
+use jm_types::Digest;
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::journal::{Entry, Journal};
+use crate::record::{INLINE, Record, StoredResult};
+use crate::{Store, StoreError};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Role {
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+/// A message to be remembered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub role: Role,
+    pub content: Value,
+    /// The batch whose calls it makes, or whose results it carries.
+    pub batch: Option<u64>,
+}
+
+/// A message as it is remembered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageView {
+    /// Its place among the session's records.
+    pub seq: i64,
+    pub at: u64,
+    pub message: Message,
+}
+
+impl Journal {
+    /// Messages in order, all of them or none.
+    pub fn remember(&self, messages: &[Message]) -> Result<(), StoreError> {
+        let texts: Vec<String> = messages
+            .iter()
+            .map(|message| serde_json::to_string(&message.content))
+            .collect::<Result<_, _>>()?;
+        let pairs = || messages.iter().zip(&texts);
+        let blobs = pairs().filter(|(_, text)| is_long(text)).map(|(_, text)| text.as_bytes());
+        let records = pairs().map(|(message, text)| record(message, text)).collect();
+        self.append(&Entry { records, blobs: blobs.collect(), ..Entry::default() })
+    }
+}
+
+fn is_long(text: &str) -> bool {
+    text.len() > INLINE
+}
+
+fn record(message: &Message, text: &str) -> Record {
+    let long = is_long(text);
+    Record::Message {
+        role: message.role,
+        content: (!long).then(|| message.content.clone()),
+        content_blob: long.then(|| Digest::of(text.as_bytes())),
+        batch: message.batch,
+    }
+}
+
+impl Store {
+    /// What was said in a session, in order.
+    pub fn messages(&self, session: &str) -> Result<Vec<MessageView>, StoreError> {
+        let said = self.said(session)?;
+        let mut views = Vec::new();
+        for (seq, at, record) in said {
+            let Record::Message { role, content, content_blob, batch } = record else { continue };
+            let content = match (content, content_blob) {
+                (Some(content), _) => content,
+                (None, Some(sha256)) => serde_json::from_slice(&self.blob(sha256)?)?,
+                // JSON's `null` reads back as an absent one.
+                (None, None) => Value::Null,
+            };
+            views.push(MessageView { seq, at, message: Message { role, content, batch } });
+        }
+        Ok(views)
+    }
+
+    /// The records about the session itself, without those about its calls: number, time, record.
+    pub fn said(&self, session: &str) -> Result<Vec<(i64, u64, Record)>, StoreError> {
+        let connection = self.connection();
+        let mut select = connection.prepare_cached(
+            "SELECT seq, at, body FROM records WHERE session = ?1
+             AND kind IN ('session_opened', 'message') ORDER BY seq",
+        )?;
+        let mut rows = select.query([session])?;
+        let mut said = Vec::new();
+        while let Some(row) = rows.next()? {
+            let body: String = row.get(2)?;
+            let at = row.get::<_, i64>(1)?.unsigned_abs();
+            said.push((row.get(0)?, at, serde_json::from_str(&body)?));
+        }
+        Ok(said)
+    }
+
+    /// The result of a call that counts, by the call's key.
+    pub fn result(&self, call: &str) -> Result<Option<StoredResult>, StoreError> {
+        let connection = self.connection();
+        let mut select = connection.prepare_cached(
+            "SELECT body FROM records WHERE call = ?1 AND kind = 'finished'
+             ORDER BY seq DESC LIMIT 1",
+        )?;
+        let body: Option<String> = select.query_row(params![call], |row| row.get(0)).optional()?;
+        let record = body.map(|body| serde_json::from_str::<Record>(&body)).transpose()?;
+        Ok(record.and_then(|record| match record {
+            Record::Finished { result, .. } => Some(result),
+            _ => None,
+        }))
+    }
+
+    /// What the model was given as the result, whole.
+    pub fn content(&self, result: &StoredResult) -> Result<String, StoreError> {
+        match (&result.content, result.content_blob) {
+            (Some(content), _) => Ok(content.clone()),
+            (None, Some(sha256)) => Ok(String::from_utf8_lossy(&self.blob(sha256)?).into_owned()),
+            (None, None) => Ok(String::new()),
+        }
+    }
+}
