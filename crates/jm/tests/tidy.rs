@@ -12,9 +12,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("workspace", &["jm-types"]),
     ("store", &["jm-types"]),
+    ("providers", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
-    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine"]),
+    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers"]),
 ];
 
 /// Words that belong to one room only.

@@ -123,7 +123,7 @@ fn a_conversation_can_be_gone_on_with() {
     append(&journal, vec![batch(1, &["s-1", "s-2"]), finished("s-1", "first").0]);
     append(&journal, vec![finished("s-1", "that counts").0]);
     journal.remember(&said[2..]).unwrap();
-    journal.close().unwrap();
+    journal.close(&Entry::default()).unwrap();
     let store = Store::open(&path).unwrap();
     let found: Vec<Message> =
         store.messages("s").unwrap().into_iter().map(|view| view.message).collect();
@@ -150,7 +150,7 @@ fn a_session_says_what_it_is_worked_with_once_and_when_that_changes() {
         journal.append(&Entry::default()).unwrap();
         append(&journal, vec![Record::Delivered { batch: number as u64 }]);
         append(&journal, vec![Record::Delivered { batch: number as u64 }]);
-        journal.close().unwrap();
+        journal.close(&Entry::default()).unwrap();
     }
     let records = Store::open(&path).unwrap().records("s", 0).unwrap();
     let kinds: Vec<&str> = records.iter().map(|(_, _, record)| record.kind()).collect();

@@ -2,6 +2,7 @@
 //!
 //! Law: nothing here touches a disk, a process, a clock or a terminal.
 
+pub mod assembly;
 pub mod call;
 pub mod cancel;
 pub mod digest;
@@ -10,10 +11,13 @@ pub mod event;
 pub mod freshness;
 pub mod json;
 pub mod limits;
+pub mod message;
 pub mod mode;
 pub mod replace;
+pub mod stream;
 pub mod text;
 
+pub use assembly::{Assembly, Cut, CutCall, Turn};
 pub use call::{ToolCall, ToolDefinition, ToolResult};
 pub use cancel::{Cancel, Cancelled};
 pub use digest::{Digest, Hashing};
@@ -21,5 +25,7 @@ pub use error::{DenialReason, ErrorKind, ToolError};
 pub use event::ToolEvent;
 pub use freshness::{Extent, Freshness, ReadRecord};
 pub use limits::Limits;
+pub use message::{Message, Native, Part, Role};
 pub use mode::{ApprovalMode, Profile, RiskLevel, ToolsMode, Verdict};
 pub use replace::ReplaceError;
+pub use stream::{StopReason, StreamError, StreamErrorKind, StreamEvent, Usage};
