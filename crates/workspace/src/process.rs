@@ -16,6 +16,8 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use crate::feed::Feed;
+pub use crate::feed::Input;
 use crate::pump::{Listener, Pump, Stream};
 use crate::reaper;
 use crate::sandbox::{SafePath, plain};
@@ -36,6 +38,7 @@ pub struct CommandSpec {
     pub program: Program,
     pub directory: SafePath,
     pub environment: Vec<(OsString, OsString)>,
+    pub input: Input,
     pub timeout: Duration,
     /// How many bytes of each stream are kept.
     pub keep_bytes: usize,
@@ -60,7 +63,7 @@ pub struct Finished {
 /// Runs the command on this thread, which must stay until it ends: the kernel kills the command
 /// when the thread that started it dies.
 pub fn run(
-    spec: CommandSpec,
+    mut spec: CommandSpec,
     cancel: &Cancel,
     listener: &mut dyn Listener,
 ) -> Result<Finished, ToolError> {
@@ -69,7 +72,7 @@ pub fn run(
     reaper::adopt_orphans();
     let (mut child, registered) = reaper::start(|| spawn(&spec))?;
     let pid = Pid::from_child(&child);
-    let mut running = match Running::new(&mut child, &spec, began, wake) {
+    let mut running = match Running::new(&mut child, &mut spec, began, wake) {
         Ok(running) => running,
         Err(error) => {
             kill_group(pid);
@@ -132,7 +135,11 @@ fn spawn(spec: &CommandSpec) -> Result<Child, ToolError> {
         .open(rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY)
         .map_err(|error| ToolError::io(spec.directory.asked(), plain(error)))?;
     command.env_clear().envs(spec.environment.iter().map(|(k, v)| (k, v)));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let stdin = match &spec.input {
+        Input::Closed => Stdio::null(),
+        Input::Bytes(_) => Stdio::piped(),
+    };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     detach(&mut command, directory);
     command.spawn().map_err(|error| ToolError::failed("command", format!("cannot start: {error}")))
 }
@@ -171,6 +178,7 @@ struct Running {
     exit: OwnedFd,
     wake: OwnedFd,
     deadline: Instant,
+    stdin: Feed,
     stdout: Pump,
     stderr: Pump,
 }
@@ -178,18 +186,20 @@ struct Running {
 impl Running {
     fn new(
         child: &mut Child,
-        spec: &CommandSpec,
+        spec: &mut CommandSpec,
         began: Instant,
         wake: OwnedFd,
     ) -> Result<Self, ToolError> {
         let fail = |error: Errno| ToolError::failed("command", plain(error));
         let exit = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(fail)?;
+        let stdin = child.stdin.take().map(OwnedFd::from);
         let stdout = child.stdout.take().map(OwnedFd::from);
         let stderr = child.stderr.take().map(OwnedFd::from);
         Ok(Self {
             exit,
             wake,
             deadline: began + spec.timeout,
+            stdin: Feed::new(stdin, std::mem::take(&mut spec.input)).map_err(fail)?,
             stdout: Pump::new(Stream::Stdout, stdout, spec.keep_bytes).map_err(fail)?,
             stderr: Pump::new(Stream::Stderr, stderr, spec.keep_bytes).map_err(fail)?,
         })
@@ -211,7 +221,7 @@ impl Running {
         }
     }
 
-    /// Waits for anything to happen and pumps output; `true` when the command has exited.
+    /// Waits for anything to happen, feeds and pumps; `true` when the command has exited.
     fn wait(&mut self, most: Duration, listener: &mut dyn Listener) -> bool {
         let most = if self.stdout.is_held() || self.stderr.is_held() {
             most.min(Duration::from_millis(5))
@@ -225,6 +235,9 @@ impl Running {
                 fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
             }
         }
+        if let Some(pipe) = self.stdin.wanted() {
+            fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::OUT));
+        }
         let timeout = Timespec {
             tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(most.subsec_nanos()),
@@ -233,6 +246,7 @@ impl Running {
             Ok(_) => !fds[0].revents().is_empty(),
             Err(_) => false,
         };
+        self.stdin.feed();
         self.stdout.pump(listener);
         self.stderr.pump(listener);
         exited

@@ -137,6 +137,14 @@ impl StateDir {
         Reserve { path: self.path.join(name) }.free();
     }
 
+    /// Forgets all files here.
+    pub fn clear(&self) -> Result<()> {
+        for entry in std::fs::read_dir(&self.path)? {
+            std::fs::remove_file(entry?.path())?;
+        }
+        Ok(())
+    }
+
     /// Bytes of all files here.
     pub fn disk_use(&self) -> Result<u64> {
         let sizes = std::fs::read_dir(&self.path)?.filter_map(|entry| entry.ok()?.metadata().ok());

@@ -6,6 +6,7 @@
 pub(crate) mod binary;
 pub mod change;
 pub mod page;
+pub mod danger;
 pub mod read;
 pub mod run;
 pub mod walk;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::HeadTail;
 use jm_types::{ErrorKind, ToolError, ToolEvent};
-use jm_workspace::process::{CommandSpec, Ending, Finished, Program, run};
+use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
@@ -31,6 +31,7 @@ impl Run {
             program: self.program.clone(),
             directory: scope.workspace.sandbox.resolve(".")?,
             environment,
+            input: Input::Closed,
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit.max(1024),
         };

@@ -104,15 +104,20 @@ impl HeadTail {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
+    /// Everything that was pushed, if nothing of it is missing.
+    pub fn whole(&self) -> Option<Vec<u8>> {
+        let (newer, older) = self.tail.split_at(self.oldest);
+        (self.omitted() == 0).then(|| [self.head.as_slice(), older, newer].concat())
+    }
+
     /// The output within `max` bytes, its missing middle marked.
     pub fn render(&self, max: usize) -> String {
-        let (newer, older) = self.tail.split_at(self.oldest);
-        if self.omitted() == 0 {
-            let whole = [self.head.as_slice(), older, newer].concat();
+        if let Some(whole) = self.whole() {
             let text = String::from_utf8_lossy(&whole);
             let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
             return head_and_tail(head, tail, 0, max);
         }
+        let (newer, older) = self.tail.split_at(self.oldest);
         let tail = [older, newer].concat();
         let (head, tail) = (whole_at_end(&self.head), whole_at_start(&tail));
         let omitted = self.total - (head.len() + tail.len()) as u64;

@@ -6,6 +6,7 @@
 pub mod diff;
 pub mod edit;
 pub mod lp1;
+pub mod parens;
 mod stale;
 
 use std::path::PathBuf;

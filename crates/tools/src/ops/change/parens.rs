@@ -1,0 +1,225 @@
+//! Whether Emacs Lisp text is balanced, read as Emacs itself reads it (FJ-PAREN).
+//!
+//! Law: what Emacs can read is never refused. Strings, comments, character literals and quoted
+//! characters hide brackets exactly where the Lisp reader says so. Braces are letters of symbols,
+//! and `#|` begins no comment: the reader knows none.
+
+use serde::Serialize;
+
+use reader::{Place, Reader};
+
+mod reader;
+#[cfg(test)]
+mod tests;
+
+/// More than this is one mistake seen many times.
+const MOST: usize = 20;
+
+/// One thing that keeps the text from being read, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Imbalance {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    #[serde(rename = "type")]
+    pub fault: Fault,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<char>,
+    pub message: String,
+    pub suggestion: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    ExtraParen,
+    UnmatchedParen,
+    UnclosedParen,
+    StringUnclosed,
+    /// A backslash or question mark with nothing behind it.
+    CharacterUnfinished,
+    /// A quote with nothing behind it.
+    NothingQuoted,
+}
+
+/// Every imbalance in the order of the text; none when Emacs can read it to the end.
+pub fn check(text: &str) -> Vec<Imbalance> {
+    let mut check = Check::default();
+    let mut reader = Reader::new(text);
+    while let Some((token, place)) = reader.token() {
+        check.take(token, place);
+    }
+    check.finish()
+}
+
+/// What matters of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Open(char),
+    Close(char),
+    /// `'`, `` ` ``, `,`, `,@`, `#'` and `#1=`: something must follow.
+    Quote,
+    Atom,
+    OpenString,
+    /// The text ended within a character.
+    Unfinished,
+}
+
+#[derive(Debug, Default)]
+struct Check {
+    open: Vec<(char, Place)>,
+    quote: Option<Place>,
+    /// A form that starts at the margin while another is open: where a bracket is likely missing.
+    next_form: Option<usize>,
+    found: Vec<Imbalance>,
+}
+
+impl Check {
+    fn take(&mut self, token: Token, place: Place) {
+        match token {
+            Token::Open(bracket) => {
+                self.quote = None;
+                if place.column == 1 && !self.open.is_empty() {
+                    self.next_form.get_or_insert(place.line);
+                }
+                self.open.push((bracket, place));
+            }
+            Token::Close(bracket) => {
+                if let Some(quote) = self.quote.take() {
+                    self.report(nothing_quoted(quote));
+                }
+                self.close(bracket, place);
+            }
+            Token::Quote => {
+                self.quote.get_or_insert(place);
+            }
+            Token::Atom => self.quote = None,
+            Token::OpenString => {
+                self.quote = None;
+                self.report(open_string(place));
+            }
+            Token::Unfinished => {
+                self.quote = None;
+                self.report(unfinished(place));
+            }
+        }
+    }
+
+    fn close(&mut self, bracket: char, place: Place) {
+        let Some(&(opener, opened)) = self.open.last() else {
+            self.report(extra(bracket, place));
+            return;
+        };
+        if closer(opener) == bracket {
+            self.open.pop();
+            return;
+        }
+        self.report(unmatched(bracket, place, opener, opened));
+        // If an outer bracket is the one that is closed here, the inner ones were forgotten;
+        // otherwise this is the inner one's, in the wrong form.
+        let outer = self.open.iter().rposition(|(opener, _)| closer(*opener) == bracket);
+        self.open.truncate(outer.unwrap_or(self.open.len() - 1));
+    }
+
+    fn finish(mut self) -> Vec<Imbalance> {
+        if let Some(quote) = self.quote.take() {
+            self.report(nothing_quoted(quote));
+        }
+        let next_form = self.next_form;
+        for (opener, place) in std::mem::take(&mut self.open) {
+            self.report(unclosed(opener, place, next_form.filter(|line| *line > place.line)));
+        }
+        self.found.sort_by_key(|imbalance| (imbalance.line, imbalance.column));
+        self.found
+    }
+
+    fn report(&mut self, imbalance: Imbalance) {
+        if self.found.len() < MOST {
+            self.found.push(imbalance);
+        }
+    }
+}
+
+fn closer(opener: char) -> char {
+    if opener == '[' { ']' } else { ')' }
+}
+
+fn name(bracket: char) -> &'static str {
+    match bracket {
+        '[' | ']' => "bracket",
+        _ => "parenthesis",
+    }
+}
+
+fn extra(found: char, place: Place) -> Imbalance {
+    Imbalance {
+        found: Some(found),
+        message: format!("Unexpected closing {}", name(found)),
+        suggestion: format!("Remove '{found}' at {place}"),
+        ..Imbalance::at(place, Fault::ExtraParen)
+    }
+}
+
+fn unmatched(found: char, place: Place, opener: char, opened: Place) -> Imbalance {
+    let expected = closer(opener);
+    Imbalance {
+        expected: Some(expected),
+        found: Some(found),
+        message: format!(
+            "Unmatched closing {}, expected '{expected}' for opening at {opened}",
+            name(found)
+        ),
+        suggestion: format!("Replace '{found}' with '{expected}' at {place}"),
+        ..Imbalance::at(place, Fault::UnmatchedParen)
+    }
+}
+
+fn unclosed(opener: char, place: Place, next_form: Option<usize>) -> Imbalance {
+    let expected = closer(opener);
+    let before = match next_form {
+        Some(line) => format!(", perhaps before line {line}, where another form begins"),
+        None => String::new(),
+    };
+    Imbalance {
+        expected: Some(expected),
+        message: format!("Unclosed {} at {place}", name(opener)),
+        suggestion: format!("Add closing '{expected}' for '{opener}' at {place}{before}"),
+        ..Imbalance::at(place, Fault::UnclosedParen)
+    }
+}
+
+fn open_string(place: Place) -> Imbalance {
+    Imbalance {
+        expected: Some('"'),
+        message: format!("Unclosed string literal starting at {place}"),
+        suggestion: format!("Add closing quote for the string at {place}"),
+        ..Imbalance::at(place, Fault::StringUnclosed)
+    }
+}
+
+fn unfinished(place: Place) -> Imbalance {
+    Imbalance {
+        message: format!("Unfinished character at {place}"),
+        suggestion: "Complete the character, or remove the text from there on".to_owned(),
+        ..Imbalance::at(place, Fault::CharacterUnfinished)
+    }
+}
+
+fn nothing_quoted(place: Place) -> Imbalance {
+    Imbalance {
+        message: format!("Nothing follows the quote at {place}"),
+        suggestion: format!("Remove the quote at {place}, or add what it quotes"),
+        ..Imbalance::at(place, Fault::NothingQuoted)
+    }
+}
+
+impl Imbalance {
+    fn at(place: Place, fault: Fault) -> Self {
+        let Place { line, column } = place;
+        let (message, suggestion) = (String::new(), String::new());
+        Self { line, column, fault, expected: None, found: None, message, suggestion }
+    }
+}

@@ -1,0 +1,139 @@
+//! `git`: some of its commands only look.
+//!
+//! Law: nothing before the command's name but the pager's switch, because configuration given
+//! there can name programs to run.
+
+use super::options::Harm;
+use super::{Danger, Word};
+
+const LOOKS: &[&str] = &[
+    "annotate",
+    "blame",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "cherry",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "for-each-ref",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "range-diff",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-branch",
+    "show-ref",
+    "status",
+    "verify-commit",
+    "verify-tag",
+    "version",
+    "whatchanged",
+];
+
+/// Options that write a file or run a program.
+const HARM: Harm = Harm {
+    short: "O",
+    long: &["--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters", "--exec"],
+};
+
+const CHANGES: &[(&str, &[&str])] = &[
+    ("reaches another repository", &["push", "pull", "fetch", "clone", "ls-remote", "send-email"]),
+    (
+        "changes the repository or its files",
+        &[
+            "add",
+            "am",
+            "apply",
+            "bisect",
+            "branch",
+            "checkout",
+            "checkout-index",
+            "cherry-pick",
+            "clean",
+            "commit",
+            "commit-tree",
+            "config",
+            "fast-import",
+            "filter-branch",
+            "gc",
+            "init",
+            "merge",
+            "mv",
+            "notes",
+            "prune",
+            "read-tree",
+            "rebase",
+            "reflog",
+            "remote",
+            "replace",
+            "reset",
+            "restore",
+            "revert",
+            "rm",
+            "sparse-checkout",
+            "stash",
+            "submodule",
+            "switch",
+            "symbolic-ref",
+            "tag",
+            "update-index",
+            "update-ref",
+            "worktree",
+            "write-tree",
+        ],
+    ),
+];
+
+pub(super) fn judge(arguments: &[Word]) -> Danger {
+    let skip = |word: &Word| word.is("--no-pager") || word.is("-P");
+    let start = arguments.iter().position(|word| !skip(word)).unwrap_or(arguments.len());
+    let Some((first, rest)) = arguments[start..].split_first() else { return Danger::none() };
+    let Some(command) = first.literal() else {
+        return Danger::unknown("the command of `git` is not known yet");
+    };
+    if command.starts_with('-') {
+        return Danger::unknown(format!("`git {command}` may name programs to run"));
+    }
+    if LOOKS.contains(&command) {
+        return HARM.find(&format!("git {command}"), rest);
+    }
+    if only_lists(command, rest) {
+        return Danger::none();
+    }
+    match CHANGES.iter().find(|(_, commands)| commands.contains(&command)) {
+        Some((does, _)) => Danger::destructive(format!("`git {command}` {does}")),
+        None => Danger::unknown(format!("`git {command}` may be anything")),
+    }
+}
+
+/// Commands that list in some forms and change in others.
+fn only_lists(command: &str, rest: &[Word]) -> bool {
+    let Some(words) = rest.iter().map(Word::literal).collect::<Option<Vec<&str>>>() else {
+        return false;
+    };
+    let all = |known: &[&str]| words.iter().all(|word| known.contains(word));
+    match (command, words.as_slice()) {
+        ("branch", _) => {
+            let known =
+                ["-a", "-r", "-v", "-vv", "-l", "--list", "--all", "--remotes", "--show-current"];
+            all(&known)
+        }
+        ("tag", [] | ["-l" | "--list"])
+        | ("remote", [] | ["-v" | "--verbose"] | ["get-url", _]) => true,
+        ("tag", ["-l" | "--list", pattern]) => !pattern.starts_with('-'),
+        ("stash" | "worktree", ["list"]) | ("stash", ["show"]) => true,
+        ("reflog", [] | ["show"]) | ("notes", ["list" | "show"]) => true,
+        ("config", ["--get", _] | ["get", _] | ["--list" | "-l" | "list"]) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,211 @@
+//! A table of commands with their verdicts, and real shells as witnesses.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::*;
+
+const CASES: &str = include_str!("cases.txt");
+
+fn class(word: &str) -> Class {
+    match word {
+        "read-only" => Class::ReadOnly,
+        "unknown" => Class::Unknown,
+        "destructive" => Class::Destructive,
+        other => panic!("no such class: {other}"),
+    }
+}
+
+/// `\n` in the table is a line break, `<CR>` a carriage return.
+fn cases() -> impl Iterator<Item = (Class, String)> {
+    CASES.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
+        let (word, command) = line.split_once('\t').expect("a verdict, a tab and a command");
+        (class(word), command.replace("\\n", "\n").replace("<CR>", "\r"))
+    })
+}
+
+#[test]
+fn every_command_of_the_table_is_judged_right() {
+    assert!(cases().count() >= 200);
+    let wrong: Vec<String> = cases()
+        .map(|(expected, command)| (expected, Danger::of_shell(&command), command))
+        .filter(|(expected, found, _)| found.class != *expected)
+        .map(|(expected, found, command)| format!("{command:?}: {expected:?}, but {found:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_program_with_arguments_is_judged_without_a_shell() {
+    let cases: &[(&[&str], Class, &str)] = &[
+        (&["ls", "-la", ";", "rm", "x"], Class::ReadOnly, "only reads"),
+        (&["echo", "$(rm x)", ">", "f"], Class::ReadOnly, "only reads"),
+        (&["rm", "x"], Class::Destructive, "`rm` removes files"),
+        (&["sh", "-c", "ls > f"], Class::Destructive, "`>` writes to f"),
+        (
+            &["env", "LC_ALL=C", "sudo", "ls"],
+            Class::Destructive,
+            "`sudo` acts with another user's rights",
+        ),
+        (&["git", "push"], Class::Destructive, "`git push` reaches another repository"),
+        (&["make"], Class::Unknown, "`make` runs code"),
+        (&["frobnicate"], Class::Unknown, "`frobnicate` is not known to only read"),
+        (&["sh", "-c", "ls |"], Class::Unknown, "its shell syntax is not understood"),
+    ];
+    for (words, expected, why) in cases {
+        let argv: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let found = Danger::of_argv(&argv);
+        assert_eq!((found.class, found.why.as_str()), (*expected, *why), "{words:?}");
+    }
+}
+
+#[test]
+fn depth_and_number_do_not_lift_the_judgement() {
+    for count in [1, 49, 50, 51, 500] {
+        let harmless = vec!["ls"; count].join("; ");
+        assert_eq!(Danger::of_shell(&harmless).class, Class::ReadOnly, "{count} commands");
+        let script = format!("{harmless}; rm x");
+        assert_eq!(Danger::of_shell(&script).class, Class::Destructive, "{count} commands");
+        let nested = format!("{}rm x{}", "(".repeat(count), ")".repeat(count));
+        assert_ne!(Danger::of_shell(&nested).class, Class::ReadOnly, "{count} subshells");
+        let wrapped = format!("{}rm x", "env ".repeat(count));
+        assert_ne!(Danger::of_shell(&wrapped).class, Class::ReadOnly, "{count} wrappers");
+    }
+    assert_eq!(Danger::of_shell(&"ls;".repeat(100_000)).class, Class::Unknown);
+}
+
+/// Pieces from which scripts are made that a careless judge would misread.
+const PIECES: &[&str] = &[
+    "ls",
+    "echo",
+    "cat",
+    "victim",
+    "victim",
+    "'",
+    "\"",
+    "`",
+    "$(",
+    ")",
+    "(",
+    "{",
+    "}",
+    ";",
+    "&&",
+    "||",
+    "|",
+    "&",
+    "\n",
+    "\\",
+    "#",
+    " ",
+    " ",
+    " ",
+    "a",
+    "$x",
+    "${x}",
+    "x=",
+    "<<E\n",
+    "\nE\n",
+    "<<'E'\n",
+    "<<-E\n",
+    "<",
+    "2>&1",
+    "if",
+    "then",
+    "fi",
+    "for f in a",
+    "do",
+    "done",
+    "!",
+    "[",
+    "]",
+    "case a in a)",
+    ";;",
+    "esac",
+    "\\\n",
+    "sh -c",
+    "env",
+    "time",
+    "xargs",
+    "find . -exec",
+    "{}",
+    "\\;",
+    "+",
+    "command",
+    "*",
+    "<(",
+    "<<<",
+    "timeout 1",
+];
+
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % sides
+    }
+}
+
+/// A `victim` in every script: if we call the script read-only, no shell may run it.
+#[test]
+fn no_shell_runs_what_was_not_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let marker = folder.path().join("marker");
+    let mut dice = Dice(0x0dd_ba11);
+    let mut harmless = Vec::new();
+    for _ in 0..100_000 {
+        let length = 2 + dice.roll(9);
+        let pieces: Vec<&str> = (0..length).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
+        let script = pieces.join(if dice.roll(2) == 0 { "" } else { " " });
+        if script.contains("victim") && Danger::of_shell(&script).class == Class::ReadOnly {
+            harmless.push(script);
+        }
+    }
+    assert!(harmless.len() > 300, "only {} scripts are worth a try", harmless.len());
+    for shell in ["sh", "bash"] {
+        for chunk in harmless.chunks(50) {
+            run_all(shell, chunk, folder.path());
+            if marker.exists() {
+                std::fs::remove_file(&marker).unwrap();
+                let ran = |script: &&String| {
+                    run_all(shell, std::slice::from_ref(*script), folder.path());
+                    marker.exists()
+                };
+                panic!("{shell} ran the victim of {:?}", chunk.iter().find(ran));
+            }
+        }
+    }
+    // The trap works: a script that does run the victim leaves the marker.
+    run_all("sh", &["victim".to_owned()], folder.path());
+    assert!(marker.exists());
+}
+
+/// Each script in a shell of its own, in a folder of its own, with a `victim` on the path.
+fn run_all(shell: &str, scripts: &[String], folder: &Path) {
+    let bin = folder.join("bin");
+    let room = folder.join("room");
+    if !bin.exists() {
+        std::fs::create_dir(&bin).unwrap();
+        std::fs::create_dir(&room).unwrap();
+        let victim = format!("#!/bin/sh\n: > '{}'\n", folder.join("marker").display());
+        std::fs::write(bin.join("victim"), victim).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(bin.join("victim"), mode).unwrap();
+    }
+    let driver = "shell=$1; shift; for script do timeout 5 \"$shell\" -c \"$script\"; done";
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    Command::new("sh")
+        .args(["-c", driver, "driver", shell])
+        .args(scripts)
+        .current_dir(&room)
+        .env_clear()
+        .env("PATH", path)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+}

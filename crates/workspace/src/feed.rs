@@ -1,0 +1,109 @@
+//! What a command gets on its standard input: from memory to the pipe.
+//!
+//! Law: feeding never blocks, so that a command which answers before it has read everything is
+//! heard. One that stops reading is not fed any more, and that is no error of ours.
+
+use rustix::fd::OwnedFd;
+use rustix::io::{self, Errno};
+
+/// What a command can read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Input {
+    /// Nothing: the end comes at once.
+    #[default]
+    Closed,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+}
+
+pub(crate) struct Feed {
+    /// Gone when everything was written, or nobody reads.
+    pipe: Option<OwnedFd>,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Feed {
+    pub(crate) fn new(pipe: Option<OwnedFd>, input: Input) -> io::Result<Self> {
+        let (pipe, bytes) = match input {
+            Input::Closed => (None, Vec::new()),
+            Input::Bytes(bytes) => (pipe.filter(|_| !bytes.is_empty()), bytes),
+        };
+        if let Some(pipe) = &pipe {
+            rustix::io::ioctl_fionbio(pipe, true)?;
+        }
+        Ok(Self { pipe, bytes, written: 0 })
+    }
+
+    /// The pipe, while there is something left to write.
+    pub(crate) fn wanted(&self) -> Option<&OwnedFd> {
+        self.pipe.as_ref()
+    }
+
+    /// Writes what the pipe takes now; closes it after the last byte.
+    pub(crate) fn feed(&mut self) {
+        while let Some(pipe) = &self.pipe {
+            match rustix::io::write(pipe, &self.bytes[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                // EPIPE: the command has closed its input.
+                Err(_) => self.written = self.bytes.len(),
+            }
+            if self.written == self.bytes.len() {
+                self.pipe = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jm_types::Cancel;
+
+    use super::*;
+    use crate::process::{CommandSpec, Ending, Program, run};
+    use crate::pump::Deaf;
+    use crate::{Sandbox, SandboxSettings};
+
+    /// Runs a shell command with this input; what it printed and how it ended.
+    fn fed(command: &str, input: Input, keep_bytes: usize) -> (Vec<u8>, Ending) {
+        let scratch = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
+        let spec = CommandSpec {
+            program: Program::Shell(command.to_owned()),
+            directory: sandbox.resolve(".").unwrap(),
+            environment: std::env::vars_os().collect(),
+            input,
+            timeout: Duration::from_secs(60),
+            keep_bytes,
+        };
+        let finished = run(spec, &Cancel::new(), &mut Deaf).unwrap();
+        (finished.stdout.whole().unwrap_or_default(), finished.ending)
+    }
+
+    #[test]
+    fn input_of_any_size_arrives_while_output_and_errors_flow() {
+        for size in [0, 1, 65_535, 65_537, 10 * 1024 * 1024] {
+            let bytes: Vec<u8> = (0..size).map(|at: usize| (at % 251) as u8).collect();
+            let echo = fed("tee /dev/stderr", Input::Bytes(bytes.clone()), size + 2);
+            assert!(echo == (bytes, Ending::Exited(0)), "{size} bytes");
+        }
+    }
+
+    #[test]
+    fn a_command_that_does_not_read_is_not_waited_for() {
+        let plenty = || Input::Bytes(vec![b'x'; 10 * 1024 * 1024]);
+        assert_eq!(fed("exec <&-; echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
+        assert_eq!(fed("echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
+        assert_eq!(fed("head -c 3; echo", plenty(), 64), (b"xxx\n".into(), Ending::Exited(0)));
+    }
+
+    #[test]
+    fn without_input_the_end_comes_at_once() {
+        assert_eq!(fed("cat; echo done", Input::Closed, 64).0, b"done\n");
+        assert_eq!(fed("cat; echo done", Input::Bytes(Vec::new()), 64).0, b"done\n");
+    }
+}
