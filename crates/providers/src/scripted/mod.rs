@@ -14,7 +14,8 @@ pub use server::Server;
 
 use jm_types::Digest;
 
-/// The signature that the script's model puts on what must come back unchanged.
+/// The signature that the script's model puts on what must come back unchanged. It is Base64, as a
+/// vendor's client expects.
 fn sign(text: &str) -> String {
-    format!("signed-{}", Digest::of(text.as_bytes()))
+    format!("sign{}", Digest::of(text.as_bytes()))
 }

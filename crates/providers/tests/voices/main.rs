@@ -3,5 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod faults;
+mod flood;
 mod golden;
+mod history;
+mod official;
+mod quirks;
+mod recording;
 mod world;

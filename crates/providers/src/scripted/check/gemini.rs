@@ -97,7 +97,8 @@ fn said_by_model(parts: &[Value], signs: bool) -> Checked<Vec<String>> {
         let signature = part["thoughtSignature"].as_str();
         let missing = signs && calls.is_empty() && signature.is_none();
         claim(!missing, || format!("Function call is missing a thought_signature: {part}"))?;
-        let valid = |signature: &str| signature == UNSIGNED || signature == sign(&call.to_string());
+        let signed = sign(&format!("{}{}", text(call, "name")?, call["args"]));
+        let valid = |signature: &str| signature == UNSIGNED || signature == signed;
         claim(signature.is_none_or(valid), || format!("Corrupted thought signature: {part}"))?;
         claim(call["args"].is_object(), || "`args` must be an object".to_owned())?;
         let id = call["id"].as_str().unwrap_or_default();

@@ -38,7 +38,9 @@ pub(crate) fn path_fits(wire: Wire, path: &str) -> Checked<()> {
         Wire::OpenaiResponses => path == "/v1/responses",
         Wire::OpenaiChat => path == "/v1/chat/completions",
         Wire::Gemini => {
-            path.starts_with("/v1beta/models/") && path.ends_with(":streamGenerateContent")
+            let versioned = ["/v1beta/models/", "/v1/models/"];
+            versioned.iter().any(|start| path.starts_with(start))
+                && path.ends_with(":streamGenerateContent")
         }
     };
     claim(fits, || format!("there is nothing at {path} for {}", wire.name()))

@@ -37,14 +37,14 @@ pub(super) fn pieces(turn: &Turn, number: usize) -> Vec<Piece> {
             }
             Step::Call { id, name, arguments } => {
                 let args: Value = serde_json::from_str(arguments).unwrap_or_default();
-                let mut function = json!({"name": name, "args": args});
+                let mut function = json!({"name": name, "args": &args});
                 if let Some(id) = id {
                     function["id"] = json!(id);
                 }
                 let mut call = json!({"functionCall": function});
                 // Only the first call of a step is signed.
                 if !std::mem::replace(&mut signed, true) {
-                    call["thoughtSignature"] = json!(sign(&call["functionCall"].to_string()));
+                    call["thoughtSignature"] = json!(sign(&format!("{name}{args}")));
                 }
                 pieces.push(part(call));
             }
