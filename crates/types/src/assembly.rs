@@ -72,6 +72,7 @@ impl Assembly {
             StreamEvent::CallSealed { index, arguments } => self.seal(index, arguments),
             StreamEvent::PartSealed { index, native } => self.keep(index, native),
             StreamEvent::Usage(usage) => self.usage = usage,
+            StreamEvent::Retrying { .. } => {}
             StreamEvent::Stop { reason } => self.stop = Some(reason),
         }
     }
