@@ -14,7 +14,6 @@ use jm_types::{Cancel, ErrorKind, ToolCall, ToolError, ToolEvent};
 use jm_workspace::{CommitLog, Freshness, NoLog};
 
 use crate::batch::Status;
-use crate::capacity;
 use crate::engine::{Canceller, Core};
 use crate::plan;
 use crate::record::EffectLog;
@@ -97,7 +96,7 @@ fn context(
         default_timeout: core.default_timeout,
         deadline: Instant::now() + timeout.unwrap_or(core.default_timeout),
         max_output_bytes: core.limits.output_bytes,
-        available_capacity_bytes: capacity::available(core.estimate, core.limits.capacity_bytes),
+        available_capacity_bytes: core.capacity(),
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),
         allow_truncation: true,
@@ -124,7 +123,7 @@ pub(crate) fn scope_of(
     seen: Seen,
     tool: &str,
 ) -> Scope {
-    let capacity = capacity::available(core.estimate, core.limits.capacity_bytes);
+    let capacity = core.capacity();
     Scope {
         workspace: core.workspace.clone(),
         freshness,

@@ -49,7 +49,7 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
         mode: ToolsMode::Enabled,
         default_timeout: Duration::from_secs(7),
         manual: Vec::new(),
-        estimate: None,
+        estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
         recorder: Recorder::none(),
         index: Mutex::default(),

@@ -105,7 +105,7 @@ fn engine(root: &Path) -> Engine {
         mode: ToolsMode::Enabled,
         default_timeout: 30 * second,
         manual: Vec::new(),
-        estimate: None,
+        estimate: Default::default(),
         events,
         recorder: jm_engine::Recorder::none(),
         index: Default::default(),

@@ -76,7 +76,7 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
         mode: ToolsMode::Enabled,
         default_timeout: 30 * second,
         manual: Vec::new(),
-        estimate: None,
+        estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
         recorder,
         index: Mutex::default(),

@@ -11,6 +11,11 @@ pub(crate) fn user_config() -> Option<PathBuf> {
     base("XDG_CONFIG_HOME", ".config").map(|base| base.join(NAME).join("config.toml"))
 }
 
+/// Models that the program does not know, or knows wrongly.
+pub(crate) fn user_models() -> Option<PathBuf> {
+    user_config().map(|config| config.with_file_name("models.toml"))
+}
+
 pub(crate) fn state() -> Result<StateDir> {
     let path = state_path()?;
     StateDir::open(&path).with_context(|| format!("state directory {}", path.display()))

@@ -1,10 +1,13 @@
 //! `jm`: the program. Reads the command line and opens a face.
 
+mod agent;
 mod cli;
 mod faces;
+mod instructions;
 mod locations;
 mod sessions;
 mod trust;
+mod voices;
 mod wire;
 
 use std::process::ExitCode;
@@ -21,6 +24,9 @@ fn main() -> ExitCode {
     }));
     let cli = Cli::parse();
     let outcome = match cli.command {
+        Command::Run(run) => faces::run::run(&cli.common, &run),
+        Command::Repl(repl) => faces::repl::run(&cli.common, &repl.model),
+        Command::Resume(resume) => faces::repl::resume(&cli.common, &resume),
         Command::Call(call) => faces::call::run(&cli.common, &call),
         Command::Exec(exec) => faces::exec::run(&cli.common, &exec),
         Command::Sessions(listing) => faces::history::sessions(&listing),

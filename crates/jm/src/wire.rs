@@ -105,6 +105,9 @@ fn flags(common: &Common) -> Result<String> {
         };
         lines.push(format!("tools.approval.mode = \"{word}\""));
     }
+    if let Some(most) = common.max_iterations {
+        lines.push(format!("tools.max_tool_iterations_per_user_turn = {most}"));
+    }
     Ok(lines.join("\n"))
 }
 
@@ -145,7 +148,7 @@ pub(crate) fn wire_with(
         mode: config.tools.mode,
         default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
         manual: manual(config),
-        estimate: None,
+        estimate: Default::default(),
         events: sender,
         recorder,
         index: Default::default(),

@@ -5,6 +5,7 @@
 pub mod context;
 pub mod ops;
 pub mod registry;
+pub mod schema;
 pub mod tool;
 pub mod toolsets;
 

@@ -120,14 +120,14 @@ impl ToolRegistry {
     }
 }
 
-fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
+pub(crate) fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
         .build(schema)
         .map_err(|error| error.to_string())
 }
 
-fn describe(error: jsonschema::ValidationError<'_>) -> String {
+pub(crate) fn describe(error: jsonschema::ValidationError<'_>) -> String {
     // The offending value can be as large as the arguments; the place and the rule are enough.
     let message: String = error.to_string().chars().take(200).collect();
     match error.instance_path().to_string() {

@@ -77,6 +77,17 @@ impl Assembly {
         }
     }
 
+    /// The call at this place, once it is whole.
+    pub fn sealed(&self, index: usize) -> Option<&ToolCall> {
+        match self.parts.get(&index)? {
+            Piece::Call { call, sealed: true, .. } => Some(call),
+            Piece::Call { .. }
+            | Piece::Text { .. }
+            | Piece::Thinking { .. }
+            | Piece::Opaque { .. } => None,
+        }
+    }
+
     fn say(&mut self, index: usize, delta: &str) {
         let fresh = || Piece::Text { text: String::new(), native: None };
         if let Piece::Text { text, .. } = self.parts.entry(index).or_insert_with(fresh) {

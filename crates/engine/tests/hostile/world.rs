@@ -144,7 +144,7 @@ impl World {
             mode: setting.mode,
             default_timeout: setting.timeouts.file_operations,
             manual: setting.manual,
-            estimate: None,
+            estimate: Default::default(),
             events: sender,
             recorder: jm_engine::Recorder::none(),
             index: Default::default(),

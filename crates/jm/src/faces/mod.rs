@@ -11,6 +11,9 @@ pub(crate) mod housekeeping;
 pub(crate) mod print;
 pub(crate) mod prompt;
 pub(crate) mod recover;
+pub(crate) mod repl;
+pub(crate) mod run;
+pub(crate) mod screen;
 pub(crate) mod undo;
 
 /// What the process says with its exit code.
@@ -19,6 +22,8 @@ pub(crate) mod exit {
     pub(crate) const FAILED: u8 = 1;
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const DENIED: u8 = 3;
+    /// The model would go on, but a limit says stop.
+    pub(crate) const LIMIT: u8 = 4;
     pub(crate) const INTERRUPTED: u8 = 130;
     /// Whoever read our output has stopped; what a shell reports of that.
     pub(crate) const CLOSED_PIPE: u8 = 141;
