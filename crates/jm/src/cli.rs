@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Tools(Tools),
     /// Show the configuration in force and where each value comes from
     Config(Config),
-    /// Let this project's own configuration loosen the policy
+    /// Let this project's own configuration loosen the policy, and its own tools run
     Trust(Trust),
     /// Print a completion script
     Completions { shell: Shell },
@@ -205,6 +205,9 @@ pub(crate) struct Tools {
     pub(crate) name: Option<String>,
     #[arg(long)]
     pub(crate) json: bool,
+    /// Ask every external tool for its schema again
+    #[arg(long)]
+    pub(crate) rescan: bool,
 }
 
 #[derive(Debug, Args)]

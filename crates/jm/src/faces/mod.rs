@@ -11,6 +11,7 @@ pub(crate) mod housekeeping;
 pub(crate) mod print;
 pub(crate) mod prompt;
 pub(crate) mod recover;
+pub(crate) mod tools;
 pub(crate) mod undo;
 
 /// What the process says with its exit code.
