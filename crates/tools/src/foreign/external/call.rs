@@ -42,11 +42,37 @@ pub(super) struct ExternalTool {
     declared: Declared,
 }
 
+/// A program that may be started, with the bytes that it must have for that.
 #[derive(Debug, Clone)]
-struct TrustedProgram {
+pub(super) struct TrustedProgram {
     place: Place,
     path: PathBuf,
     bytes: Option<Digest>,
+}
+
+impl TrustedProgram {
+    pub(super) fn of(candidate: &Candidate) -> Self {
+        let Candidate { place, path, bytes, .. } = candidate.clone();
+        Self { place, path, bytes }
+    }
+
+    /// Trust was given to bytes; others must not run in their place.
+    pub(super) fn check_bytes(&self, tool: &str) -> Result<(), ToolError> {
+        let Some(trusted) = self.bytes else { return Ok(()) };
+        let digest = programs::digest(&self.path, u64::MAX - 1);
+        match digest.map_err(|error| self.missing(tool, &error))? {
+            Some(digest) if digest == trusted => Ok(()),
+            Some(_) | None => {
+                let why = format!("{} has changed since it was trusted", self.path.display());
+                Err(super::not_ready(tool, &why, "read it, then `jm trust`"))
+            }
+        }
+    }
+
+    fn missing(&self, tool: &str, error: &std::io::Error) -> ToolError {
+        let why = format!("{}: {error}", self.path.display());
+        super::not_ready(tool, &why, "`jm tools` lists what is there now")
+    }
 }
 
 impl ExternalTool {
@@ -65,8 +91,7 @@ impl ExternalTool {
             needs_person: false,
             timeout: None,
         };
-        let Candidate { place, path, bytes, .. } = candidate.clone();
-        Self { spec, program: TrustedProgram { place, path, bytes }, declared }
+        Self { spec, program: TrustedProgram::of(candidate), declared }
     }
 }
 
@@ -123,7 +148,8 @@ impl Prepared for ExternalCall {
     /// An approval is for the program as it is now.
     fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
         let TrustedProgram { place, path, .. } = &self.program;
-        let digest = programs::digest(path, MOST_HASHED).map_err(|error| self.missing(&error))?;
+        let digest = programs::digest(path, MOST_HASHED)
+            .map_err(|error| self.program.missing(&self.tool, &error))?;
         let text = format!("runs {} ({})\n{:#}\n", path.display(), place.word(), self.args);
         Ok(Some(Preview { text, files: vec![(path.clone(), digest)] }))
     }
@@ -166,7 +192,7 @@ impl ExternalCall {
         variables: Vec<(OsString, OsString)>,
         mut progress: Progress,
     ) -> Result<Output, ToolError> {
-        self.check_bytes()?;
+        self.program.check_bytes(&self.tool)?;
         let invocation = Invocation {
             program: Program::Argv(vec![self.program.path.clone().into()]),
             input: Input::Bytes(self.args.to_string().into_bytes()),
@@ -219,28 +245,6 @@ impl ExternalCall {
         let error = format!("Tool '{}' returned {fault}", self.tool);
         let words = told(&error, Code::InvalidOutput, Some(0), finished, limit);
         Err(ToolError::failed(&self.tool, error).in_words(words))
-    }
-
-    /// Trust was given to bytes; others must not run in their place.
-    fn check_bytes(&self) -> Result<(), ToolError> {
-        let Some(trusted) = self.program.bytes else { return Ok(()) };
-        let path = &self.program.path;
-        match programs::digest(path, u64::MAX - 1).map_err(|error| self.missing(&error))? {
-            Some(digest) if digest == trusted => Ok(()),
-            Some(_) | None => {
-                let why = format!("{} has changed since it was trusted", path.display());
-                Err(self.refused(&why, "read it, then `jm trust`"))
-            }
-        }
-    }
-
-    fn missing(&self, error: &std::io::Error) -> ToolError {
-        let why = format!("{}: {error}", self.program.path.display());
-        self.refused(&why, "`jm tools` lists what is there now")
-    }
-
-    fn refused(&self, why: &str, hint: &str) -> ToolError {
-        super::not_ready(&self.tool, why, hint)
     }
 
     fn not_started(&self, error: ToolError) -> ToolError {

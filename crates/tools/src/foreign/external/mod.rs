@@ -24,7 +24,7 @@ pub use discover::{Candidate, Consent, Directory, Discovered, Fault, Place, disc
 use crate::context::Workspace;
 use crate::registry::Registered;
 use crate::source::{Listed, Origin, ToolSource};
-use call::{Declared, ExternalTool};
+use call::{Declared, ExternalTool, TrustedProgram};
 use envelope::Code;
 
 /// How many programs are asked at the same time.
@@ -94,12 +94,10 @@ impl ExternalTools {
             );
             not_ready(name, &why, &hint)
         };
+        let program = TrustedProgram::of(candidate);
+        program.check_bytes(name)?;
         // A program that cannot be read may still be run; its answer is then not remembered.
         let digest = programs::digest(path, call::MOST_HASHED).ok().flatten();
-        if candidate.bytes.is_some() && candidate.bytes != digest {
-            let why = format!("{} has changed since it was trusted", path.display());
-            return Err(not_ready(name, &why, "read it, then `jm trust`"));
-        }
         if let Some(known) = digest.and_then(|digest| self.remembered(name, candidate, digest)) {
             return Ok(known);
         }
