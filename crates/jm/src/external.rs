@@ -7,7 +7,7 @@ use std::time::Duration;
 use jm_engine::config::Config;
 use jm_tools::Workspace;
 use jm_tools::foreign::external::{
-    Consent, Directory, Discovered, ExternalTools, Ground, Place, discover,
+    Candidate, Consent, Directory, Discovered, ExternalTools, Ground, Place, discover,
 };
 
 use crate::locations;
@@ -24,6 +24,13 @@ pub(crate) fn discovered(project: Option<&Project>) -> Discovered {
         consent: project.trusted.clone().map_or(Consent::Missing, Consent::Bytes),
     });
     discover(&[system, user, project].into_iter().flatten().collect::<Vec<_>>())
+}
+
+/// The names of the tools that a project brings.
+pub(crate) fn of_project(project: &Project) -> Vec<String> {
+    let is_own = |candidate: &Candidate| candidate.place == Place::Project;
+    let all = discovered(Some(project)).candidates.into_iter();
+    all.filter(|(_, candidates)| candidates.iter().any(is_own)).map(|(name, _)| name).collect()
 }
 
 /// The tools of all directories, if there are any.

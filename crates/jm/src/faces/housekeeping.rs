@@ -3,11 +3,12 @@
 use anyhow::{Context, Result};
 use clap_complete::Shell;
 use jm_engine::config::{self, render, render_json};
+use jm_types::text::one_line;
 
 use super::{exit, print};
 use crate::cli::{Common, Config, Trust};
 use crate::project::Project;
-use crate::{trust, wire};
+use crate::{external, trust, wire};
 
 pub(crate) fn config(common: &Common, args: &Config) -> Result<u8> {
     if args.reference {
@@ -46,6 +47,12 @@ pub(crate) fn trust(common: &Common, args: &Trust) -> Result<u8> {
     let tools = (files > 0).then(|| format!("a file of {}", own.tools.display()));
     let bound: Vec<String> = configuration.into_iter().chain(tools).collect();
     print::line(&format!("{project}: trusted, until {} changes", bound.join(" or ")))?;
+    let tools = external::of_project(&own);
+    if !tools.is_empty() {
+        // A file may be called anything.
+        let names = one_line(&tools.join(", "));
+        print::line(&format!("{project}: these tools may run: {names}"))?;
+    }
     Ok(exit::RAN)
 }
 

@@ -4,11 +4,12 @@
 //! workspace looked at around it. A program whose bytes were trusted runs with no others.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use jm_types::text::truncate::head_and_tail;
-use jm_types::{Digest, ErrorKind, Limits, RiskLevel, ToolError};
+use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolError};
 use jm_workspace::process::{Ending, Finished, Input, Program};
 use jm_workspace::programs;
 use jm_workspace::pump::{Listener, Offer, Stream};
@@ -148,8 +149,11 @@ impl Prepared for ExternalCall {
     /// An approval is for the program as it is now.
     fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
         let TrustedProgram { place, path, .. } = &self.program;
-        let digest = programs::digest(path, MOST_HASHED)
-            .map_err(|error| self.program.missing(&self.tool, &error))?;
+        let digest = match programs::digest(path, MOST_HASHED) {
+            // It may still be run, as programs that only root can read are.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+            digest => digest.map_err(|error| self.program.missing(&self.tool, &error))?,
+        };
         let text = format!("runs {} ({})\n{:#}\n", path.display(), place.word(), self.args);
         Ok(Some(Preview { text, files: vec![(path.clone(), digest)] }))
     }
@@ -214,7 +218,7 @@ impl ExternalCall {
             Ending::TimedOut => {
                 let seconds = finished.elapsed.as_secs_f64();
                 let error = format!("Tool '{tool}' timed out after {seconds:.1} s");
-                let kind = ErrorKind::Timeout { tool: tool.clone(), elapsed: finished.elapsed };
+                let kind = Failure::Timeout { tool: tool.clone(), elapsed: finished.elapsed };
                 let words = told(&error, Code::ToolTimeout, None, finished, limit);
                 return Err(ToolError::new(kind).in_words(words));
             }
