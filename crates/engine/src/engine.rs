@@ -115,7 +115,8 @@ impl Engine {
         }
     }
 
-    /// What the model is told it can call (FR-MODE-01..03, FR-REG-03a, CFG-TOOLS-02a).
+    /// What the model is told it can call (FR-MODE-01..03, FR-REG-03a, CFG-TOOLS-02a). Waits for tools
+    /// that others bring, so a face that draws asks on another thread.
     pub fn advertised(&self) -> Vec<ToolDefinition> {
         advertised(self.core.mode, &self.core.registry, &self.core.manual)
     }

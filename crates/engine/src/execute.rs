@@ -58,7 +58,11 @@ pub(crate) async fn execute(
         session.freshness_mut().record(path.clone(), record.clone());
     }
     let form = Form { limit: ctx.output_limit(), ..session.form() };
-    let result = reply::reply(form, &call, outcome, ctx.allow_truncation);
+    let speaks = core.registry.lookup(&call.name).is_ok_and(|tool| tool.speaks_for_itself());
+    let result = match outcome {
+        Ok(Output::Whole(answer)) if speaks => reply::as_it_is(&call, answer),
+        outcome => reply::reply(form, &call, outcome, ctx.allow_truncation),
+    };
     let entry = &mut session.batch_mut().entries[index];
     entry.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.status = Status::Done(result);
@@ -98,6 +102,8 @@ fn context(
         max_output_bytes: core.limits.output_bytes,
         available_capacity_bytes: core.capacity(),
         tool_call_id: call.id.clone(),
+        call_key: key.to_owned(),
+        session_id: session.id.clone(),
         tool_name: call.name.clone(),
         allow_truncation: true,
         working_dir: core.workspace.sandbox.working_root().path().to_owned(),

@@ -153,8 +153,10 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
             core.limits.args_bytes
         )));
     }
-    let args = json::parse_strictly(&call.arguments)
-        .map_err(|error| ToolError::bad_args(format!("the arguments are not JSON: {error}")))?;
+    let args = json::parse_strictly(&call.arguments).map_err(|error| {
+        let error = ToolError::bad_args(format!("the arguments are not JSON: {error}"));
+        tool.in_own_words(error)
+    })?;
     core.registry.validate(&call.name, &args)?;
     tool.prepare(args, &core.limits)
 }

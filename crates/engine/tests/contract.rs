@@ -279,6 +279,11 @@ fn errors_have_names_and_words() {
         ),
         (ToolError::failed("t", "m"), "execution_failed", "m"),
         (ToolError::cancelled(), "cancelled", "Cancelled by user"),
+        (
+            kind(ErrorKind::NotReady { tool: tool(), message: "slow".to_owned() }),
+            "tool_not_ready",
+            "tool t is not ready: slow",
+        ),
         (kind(ErrorKind::UnknownTool { name: tool() }), "unknown_tool", "unknown tool: t"),
         (
             kind(ErrorKind::DuplicateTool { name: tool() }),

@@ -18,6 +18,9 @@ configuration is wrong, 3 denied or a person is needed, 130 interrupted. exec pu
 the tools said into its answers and exits with 1 only for input that is no call, with 3
 when a call needed a person.
 
+Tools of your own: executables in ~/.config/journeyman/tools, and in .journeyman/tools of a
+project that you trust. `jm tools` lists them and says what is wrong with the others.
+
 Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
 project, then JM_* variables, then flags. `jm config` shows what is in force and why.";
 
@@ -127,7 +130,7 @@ pub(crate) enum Command {
     Tools(Tools),
     /// Show the configuration in force and where each value comes from
     Config(Config),
-    /// Let this project's own configuration loosen the policy
+    /// Let this project's own configuration loosen the policy, and its own tools run
     Trust(Trust),
     /// Print a completion script
     Completions { shell: Shell },
@@ -281,6 +284,9 @@ pub(crate) struct Tools {
     pub(crate) name: Option<String>,
     #[arg(long)]
     pub(crate) json: bool,
+    /// Ask every external tool for its schema again
+    #[arg(long)]
+    pub(crate) rescan: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,9 +2,11 @@
 
 mod agent;
 mod cli;
+mod external;
 mod faces;
 mod instructions;
 mod locations;
+mod project;
 mod sessions;
 mod trust;
 mod voices;
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
         Command::Export(export) => faces::export::run(&cli.common, &export),
         Command::Gc => faces::history::collect(),
         Command::Du(listing) => faces::history::disk_use(&listing),
-        Command::Tools(tools) => faces::housekeeping::tools(&cli.common, &tools),
+        Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
         Command::Config(config) => faces::housekeeping::config(&cli.common, &config),
         Command::Trust(trust) => faces::housekeeping::trust(&cli.common, &trust),
         Command::Completions { shell } => faces::housekeeping::completions(Cli::command(), shell),

@@ -38,6 +38,9 @@ pub struct ToolCtx {
     pub max_output_bytes: usize,
     pub available_capacity_bytes: usize,
     pub tool_call_id: String,
+    /// Our own name for the call, never given twice; the provider repeats its ids.
+    pub call_key: String,
+    pub session_id: String,
     pub tool_name: String,
     /// Whether the framework may cut the output.
     pub allow_truncation: bool,

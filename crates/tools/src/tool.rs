@@ -119,6 +119,16 @@ pub trait ToolExecutor: Send + Sync {
         self.spec().timeout
     }
 
+    /// Its results are in an envelope of their own, whatever the toolset.
+    fn speaks_for_itself(&self) -> bool {
+        false
+    }
+
+    /// How the tool itself would say that these arguments are refused.
+    fn in_own_words(&self, refusal: ToolError) -> ToolError {
+        refusal
+    }
+
     /// Redacted and on one line (FR-APR-01).
     fn approval_summary(&self, args: Value, limits: &Limits) -> Result<String, ToolError> {
         self.prepare(args, limits).map(|prepared| prepared.intent().summary)

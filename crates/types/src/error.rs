@@ -15,7 +15,14 @@ pub struct ToolError {
     pub hints: Vec<String>,
     /// What the tool had produced before it failed, for a command its output.
     pub output: Option<String>,
+    /// The tool's own words for it, where it has a protocol of its own: the model gets them as they
+    /// are.
+    pub verbatim: Option<Box<Verbatim>>,
 }
+
+/// An answer in the tool's own protocol. In a box, because few errors have one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verbatim(pub String);
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ErrorKind {
@@ -33,6 +40,8 @@ pub enum ErrorKind {
     Panicked { message: &'static str },
     #[error("unknown tool: {name}")]
     UnknownTool { name: String },
+    #[error("tool {tool} is not ready: {message}")]
+    NotReady { tool: String, message: String },
     #[error("a tool named {name} is already registered")]
     DuplicateTool { name: String },
     #[error("duplicate tool call id in one batch: {id}")]
@@ -94,7 +103,7 @@ fn named(file: &Path) -> String {
 
 impl ToolError {
     pub fn new(kind: ErrorKind) -> Self {
-        Self { kind, hints: Vec::new(), output: None }
+        Self { kind, hints: Vec::new(), output: None, verbatim: None }
     }
 
     pub fn bad_args(message: impl Into<String>) -> Self {
@@ -138,6 +147,12 @@ impl ToolError {
         self
     }
 
+    #[must_use]
+    pub fn in_words(mut self, words: String) -> Self {
+        self.verbatim = Some(Box::new(Verbatim(words)));
+        self
+    }
+
     /// The kind's name for programs: stable, part of the `--json` contract.
     pub fn name(&self) -> &'static str {
         match &self.kind {
@@ -148,6 +163,7 @@ impl ToolError {
             ErrorKind::Cancelled => "cancelled",
             ErrorKind::Panicked { .. } => "panicked",
             ErrorKind::UnknownTool { .. } => "unknown_tool",
+            ErrorKind::NotReady { .. } => "tool_not_ready",
             ErrorKind::DuplicateTool { .. } => "duplicate_tool",
             ErrorKind::DuplicateToolCallId { .. } => "duplicate_tool_call_id",
             ErrorKind::PatchFailed { .. } => "patch_failed",

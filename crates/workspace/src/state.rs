@@ -155,7 +155,11 @@ impl StateDir {
     /// Forgets all files here.
     pub fn clear(&self) -> Result<()> {
         for entry in std::fs::read_dir(&self.path)? {
-            std::fs::remove_file(entry?.path())?;
+            match std::fs::remove_file(entry?.path()) {
+                // Somebody else forgot it first.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ pub(crate) mod recover;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod screen;
+pub(crate) mod tools;
 pub(crate) mod undo;
 
 /// What the process says with its exit code.

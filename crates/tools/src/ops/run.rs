@@ -1,15 +1,16 @@
 //! Run: a command, from its start to the death of its last process.
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::HeadTail;
-use jm_types::{ErrorKind, ToolError, ToolEvent};
+use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::context::{Scope, ToolCtx};
+use crate::context::{Scope, ToolCtx, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,17 +27,48 @@ pub struct RunOutcome {
 
 impl Run {
     pub fn run(&self, scope: &Scope, mut events: Events) -> Result<RunOutcome, ToolError> {
-        let environment = scope.workspace.environment.sanitize(std::env::vars_os());
-        let spec = CommandSpec {
+        let invocation = Invocation {
             program: self.program.clone(),
-            directory: scope.workspace.sandbox.resolve(".")?,
-            environment,
             input: Input::Closed,
+            variables: Vec::new(),
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit.max(1024),
         };
-        let finished = run(spec, &scope.cancel, &mut events)?;
+        let finished = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
         outcome(finished, scope)
+    }
+}
+
+/// One start of a program for a tool. All of them run in the workspace's root, with the cleaned
+/// environment.
+#[derive(Debug)]
+pub(crate) struct Invocation {
+    pub(crate) program: Program,
+    pub(crate) input: Input,
+    /// Besides what the environment gives.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub(crate) timeout: Duration,
+    pub(crate) keep_bytes: usize,
+}
+
+impl Invocation {
+    pub(crate) fn run(
+        self,
+        workspace: &Workspace,
+        cancel: &Cancel,
+        listener: &mut dyn Listener,
+    ) -> Result<Finished, ToolError> {
+        let mut environment = workspace.environment.sanitize(std::env::vars_os());
+        environment.extend(self.variables);
+        let spec = CommandSpec {
+            program: self.program,
+            directory: workspace.sandbox.resolve(".")?,
+            environment,
+            input: self.input,
+            timeout: self.timeout,
+            keep_bytes: self.keep_bytes,
+        };
+        run(spec, cancel, listener)
     }
 }
 
@@ -60,7 +92,7 @@ fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
 
 /// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
 /// more where the rest leaves it.
-fn share(stdout: &HeadTail, stderr: &HeadTail, room: usize) -> (String, String) {
+pub(crate) fn share(stdout: &HeadTail, stderr: &HeadTail, room: usize) -> (String, String) {
     if stderr.total() == 0 {
         return (render(stdout, room), String::new());
     }

@@ -44,6 +44,7 @@ fn code(error: &ToolError) -> &'static str {
         ErrorKind::NotFound { .. } => "not_found",
         ErrorKind::BadArgs { .. }
         | ErrorKind::UnknownTool { .. }
+        | ErrorKind::NotReady { .. }
         | ErrorKind::DuplicateTool { .. }
         | ErrorKind::DuplicateToolCallId { .. }
         | ErrorKind::EditFailed { .. }
