@@ -104,6 +104,8 @@ pub(crate) enum Command {
     Repl(Repl),
     /// Go on with a conversation in a plain terminal
     Resume(Resume),
+    /// Take the tour: a throw-away project, a scripted model, a crash and its recovery, an undo
+    Demo,
     /// Make one tool call, without a model
     Call(Call),
     /// Run the tool calls found on standard input, without a model

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Run(run) => faces::run::run(&cli.common, &run),
         Command::Repl(repl) => faces::repl::run(&cli.common, &repl.model),
         Command::Resume(resume) => faces::repl::resume(&cli.common, &resume),
+        Command::Demo => faces::demo::run(),
         Command::Call(call) => faces::call::run(&cli.common, &call),
         Command::Exec(exec) => faces::exec::run(&cli.common, &exec),
         Command::Sessions(listing) => faces::history::sessions(&listing),

@@ -12,6 +12,7 @@ pub mod identity;
 pub mod index;
 pub mod names;
 mod open;
+pub mod own;
 mod path;
 pub mod process;
 pub mod programs;

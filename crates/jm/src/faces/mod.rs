@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod conversation;
+pub(crate) mod demo;
 pub(crate) mod drive;
 pub(crate) mod exec;
 pub(crate) mod export;
