@@ -140,6 +140,11 @@ pub(crate) struct Lines {
 impl Screen for Lines {
     fn event(&mut self, event: &StreamEvent) -> Result<()> {
         match event {
+            StreamEvent::Text { delta, .. } | StreamEvent::Thinking { delta, .. }
+                if delta.is_empty() =>
+            {
+                Ok(())
+            }
             StreamEvent::Text { delta, .. } => {
                 self.last_text.push_str(delta);
                 print::json(&json!({"type": "text", "text": delta}))
