@@ -73,7 +73,11 @@ fn sides<'a>(messages: &'a [Message], provider: &str, model: &str) -> Vec<(Role,
     let mut sides: Vec<(Role, Vec<&'a Part>)> = Vec::new();
     for message in messages {
         let parts = message.parts.iter().filter(|part| can_be_sent(part, provider, model));
-        let parts: Vec<&Part> = parts.collect();
+        let mut parts: Vec<&Part> = parts.collect();
+        // A turn must not end with a thought: what it led to was cut off.
+        while matches!(parts.last(), Some(Part::Thinking { .. })) {
+            parts.pop();
+        }
         match sides.last_mut() {
             _ if parts.is_empty() => {}
             Some((role, before)) if *role == message.role => before.extend(parts),

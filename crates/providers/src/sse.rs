@@ -175,6 +175,18 @@ mod tests {
         assert_eq!(parse(&[&event, &event, &event]).unwrap().len(), 3);
     }
 
+    /// A parser that looks at an event again with every chunk would not be done today.
+    #[test]
+    fn a_large_event_in_small_chunks_takes_linear_time() {
+        let event = [b"data: ".as_slice(), &vec![b'x'; 8 << 20], b"\n\n"].concat();
+        let mut parser = Parser::new(EVENT_LIMIT);
+        let mut events = VecDeque::new();
+        for chunk in event.chunks(37) {
+            parser.push(chunk, &mut events).unwrap();
+        }
+        assert_eq!(events.pop_front().map(|event| event.data.len()), Some(8 << 20));
+    }
+
     proptest! {
         #[test]
         fn any_chunking_gives_the_same_events(

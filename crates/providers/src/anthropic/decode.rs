@@ -86,7 +86,13 @@ impl Decoder {
                 out.push_back(StreamEvent::CallStarted { index, id, name });
                 Block::Call(call)
             }
-            _ => Block::Unknown { raw: raw.to_owned(), input: String::new() },
+            kind => {
+                // Thoughts that nobody may read are thoughts all the same.
+                if kind == Some("redacted_thinking") {
+                    out.push_back(StreamEvent::Thinking { index, delta: String::new() });
+                }
+                Block::Unknown { raw: raw.to_owned(), input: String::new() }
+            }
         };
         self.blocks.insert(index, block);
     }

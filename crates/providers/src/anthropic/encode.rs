@@ -43,7 +43,8 @@ struct Message {
 
 pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
     let parameters = request.parameters_for("anthropic");
-    let thoughts = Thoughts::of(&parameters, reader);
+    let turns = turns(&request.messages, reader.provider, reader.model);
+    let thoughts = Thoughts::of(&parameters, reader).in_the_midst_of(&turns);
     let mark = cache_mark(parameters.cache_retention.unwrap_or_default());
     let sampling = reader.info.sampling != Some(false) && !thoughts.are_on();
     Body {
@@ -54,7 +55,7 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
         thinking: thoughts.field(),
         tools: tools(&request.sorted_tools(), mark.as_ref()),
         system: system(&request.system, mark.as_ref()),
-        messages: messages(request, reader, mark.as_ref()),
+        messages: messages(&turns, mark.as_ref()),
         stream: true,
     }
 }
@@ -88,6 +89,23 @@ impl Thoughts {
                 (ThinkingStyle::Budget, Some(budget)) => Thoughts::Budget(budget),
                 (_, Some(_)) => effort(word(level).to_owned()),
             },
+        }
+    }
+
+    /// With a budget, a turn whose results are being told must have begun with a thought. One that
+    /// another model made has none, and then the request can only go without.
+    fn in_the_midst_of(self, turns: &[Turn<'_>]) -> Self {
+        let last = turns.iter().rev().find_map(|turn| match turn {
+            Turn::Assistant { parts } => Some(parts),
+            Turn::User { .. } => None,
+        });
+        let thoughtless = last.is_some_and(|parts| {
+            let calls = parts.iter().any(|said| said.part.call().is_some());
+            calls && !matches!(parts.first().map(|said| said.part), Some(Part::Thinking { .. }))
+        });
+        match self {
+            Thoughts::Budget(_) if thoughtless => Thoughts::Off,
+            other => other,
         }
     }
 
@@ -174,8 +192,7 @@ fn system(text: &str, mark: Option<&Value>) -> Vec<Value> {
 
 /// The last two of the person's turns carry a mark: the newest writes what the next request reads,
 /// the one before finds what the last request wrote. With tools and system that makes four.
-fn messages(request: &Request, reader: Reader<'_>, mark: Option<&Value>) -> Vec<Message> {
-    let turns = turns(&request.messages, reader.provider, reader.model);
+fn messages(turns: &[Turn<'_>], mark: Option<&Value>) -> Vec<Message> {
     let mut messages: Vec<Message> = turns.iter().map(message).collect();
     let asked = messages.iter_mut().rev().filter(|message| message.role == "user").take(2);
     for message in asked {

@@ -136,6 +136,20 @@ fn every_call_has_one_answer_in_order() {
 }
 
 #[test]
+fn a_turn_never_ends_with_a_thought() {
+    let native = Native { provider: "p".to_owned(), model: "m".to_owned(), raw: "{}".to_owned() };
+    let thought = || Part::Thinking { text: "hm".to_owned(), native: Some(native.clone()) };
+    let cases = [
+        (vec![thought(), Part::text("yes")], "u(;1) a(;2)"),
+        (vec![thought(), Part::text("yes"), thought()], "u(;1) a(;2)"),
+        (vec![thought(), thought()], "u(;1)"),
+    ];
+    for (parts, expected) in cases {
+        assert_eq!(sketch(&[Message::user("hello"), said(parts)]), expected);
+    }
+}
+
+#[test]
 fn a_vendors_item_goes_to_its_maker_only() {
     let native = Native { provider: "p".to_owned(), model: "m".to_owned(), raw: "{}".to_owned() };
     let messages = [

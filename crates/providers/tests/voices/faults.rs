@@ -98,7 +98,7 @@ async fn a_cut_anywhere_is_truncated_and_the_history_stays_valid() {
             cuts += 1;
         }
         assert!(cuts >= 7, "{wire:?}: {cuts}");
-        for bytes in (0..3000).step_by(67) {
+        for bytes in (0..3000).step_by(149) {
             let script = faulty(&format!("fault = {{ cut_after_bytes = {bytes} }}"));
             let heard = suffer(&scripted(&script, wire).await, &format!("{wire:?} {bytes}")).await;
             if heard.error.is_some() || heard.retries() > 0 {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jm_providers::{Client, Wire};
-use jm_types::{Message, Part, StopReason, Usage};
+use jm_types::{Message, Part, Role, StopReason, Usage};
 
 use super::world::{converse, listen, request, scripted};
 
@@ -27,6 +27,9 @@ usage = { input = 10, output = 9 }
 expect = { user_contains = ["Sure?"] }
 steps = [{ text = "Yes." }]
 "#;
+
+/// The smallest picture.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 async fn play(wire: Wire) -> (Client, Vec<String>) {
     let client = scripted(SCRIPT, wire).await;
@@ -56,7 +59,9 @@ async fn play(wire: Wire) -> (Client, Vec<String>) {
     let last = &heard[1].turn;
     assert_eq!(last.message.text(), "They are the same — Zoë says so.", "{wire:?}");
     assert_eq!(last.stop, Some(StopReason::EndTurn), "{wire:?}");
-    request.messages.push(Message::user("Sure?"));
+    let picture = Part::Image { media_type: "image/png".to_owned(), data: PIXEL.to_owned() };
+    let parts = vec![Part::text("Sure?"), picture];
+    request.messages.push(Message { role: Role::User, parts });
     assert_eq!(listen(&client, request).await.turn.message.text(), "Yes.", "{wire:?}");
     let requests = client.server().unwrap().requests();
     (client, requests)

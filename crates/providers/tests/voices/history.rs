@@ -97,3 +97,21 @@ async fn a_longer_history_begins_with_the_same_bytes() {
         assert_eq!(first[..until], second[..until], "{wire:?}");
     }
 }
+
+/// A conversation in the midst of calls goes on with a model that must begin with a thought.
+#[tokio::test]
+async fn another_models_calls_are_answered_without_thinking() {
+    let mut asked = request("Go.");
+    asked.parameters.thinking = None;
+    asked.parameters.thinking_budget = Some(2048);
+    let call =
+        ToolCall { id: "a".to_owned(), name: "read_file".to_owned(), arguments: "{}".to_owned() };
+    let parts = vec![Part::Call { call, native: None }];
+    asked.messages.push(Message { role: Role::Assistant, parts });
+    let client = scripted("[[turn]]\nsteps = [{ text = \"Hello.\" }]\n", Wire::Anthropic).await;
+    let heard = listen(&client, asked.clone()).await;
+    assert_eq!(heard.error, None);
+    assert!(encoded(Wire::Anthropic, &asked, "m").contains(r#""thinking":{"type":"disabled"}"#));
+    asked.messages.truncate(1);
+    assert!(encoded(Wire::Anthropic, &asked, "m").contains(r#""budget_tokens":2048"#));
+}

@@ -22,7 +22,7 @@ pub(super) fn check(body: &Value) -> Checked<Seen> {
     let mut seen = Seen { tools: tools(body)?, ..Seen::default() };
     seen.system =
         listed(body, "system").iter().filter_map(|block| block["text"].as_str()).collect();
-    messages(list(body, "messages")?, &mut seen)?;
+    messages(list(body, "messages")?, budget.is_some(), &mut seen)?;
     Ok(seen)
 }
 
@@ -34,7 +34,7 @@ fn tools(body: &Value) -> Checked<Vec<String>> {
     names(listed(body, "tools").iter().map(|tool| text(tool, "name")))
 }
 
-fn messages(messages: &[Value], seen: &mut Seen) -> Checked<()> {
+fn messages(messages: &[Value], thinks: bool, seen: &mut Seen) -> Checked<()> {
     claim(!messages.is_empty(), || "`messages` must not be empty".to_owned())?;
     let mut ids = BTreeSet::new();
     let mut open: Vec<String> = Vec::new();
@@ -48,6 +48,12 @@ fn messages(messages: &[Value], seen: &mut Seen) -> Checked<()> {
             "user" => user(blocks, &open, seen)?,
             _ => open = assistant(blocks, &mut ids)?,
         }
+    }
+    if thinks && !open.is_empty() {
+        let first = messages.iter().rev().find(|message| message["role"] == "assistant");
+        let kind = first.map(|message| &message["content"][0]["type"]);
+        let begins = kind.is_some_and(|kind| kind == "thinking" || kind == "redacted_thinking");
+        claim(begins, || format!("expected `thinking` first, but found {kind:?}"))?;
     }
     let last = messages.len() % 2 == 1;
     claim(last, || "the last message must be the user's: prefill is not supported".to_owned())
@@ -76,6 +82,8 @@ fn user(blocks: &[Value], open: &[String], seen: &mut Seen) -> Checked<()> {
 }
 
 fn assistant(blocks: &[Value], ids: &mut BTreeSet<String>) -> Checked<Vec<String>> {
+    let thought = blocks.last().is_some_and(|block| block["type"] == "thinking");
+    claim(!thought, || "the final block must not be `thinking`".to_owned())?;
     let mut calls = Vec::new();
     for block in blocks {
         match text(block, "type")? {

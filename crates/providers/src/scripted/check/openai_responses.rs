@@ -16,11 +16,19 @@ pub(super) fn check(body: &Value) -> Checked<Seen> {
     let tools = names(listed(body, "tools").iter().map(|tool| text(tool, "name")))?;
     let system = body["instructions"].as_str().unwrap_or_default().to_owned();
     let mut input = Input { seen: Seen { system, tools, ..Seen::default() }, ..Input::default() };
-    for item in list(body, "input")? {
+    let items = list(body, "input")?;
+    for (place, item) in items.iter().enumerate() {
         input.item(item)?;
+        let follows = items.get(place + 1).is_some_and(of_the_model);
+        let alone = item["type"] == "reasoning" && !follows;
+        claim(!alone, || format!("reasoning without its required following item: {item}"))?;
     }
     answered(&input.open, &input.answers)?;
     Ok(input.seen)
+}
+
+fn of_the_model(item: &Value) -> bool {
+    item["type"] != "function_call_output" && item["role"] != "user"
 }
 
 /// The list of items so far.

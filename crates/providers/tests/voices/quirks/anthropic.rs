@@ -92,7 +92,7 @@ fn anthropic_as_it_and_its_imitators_write() {
                     end,
                     stop,
                 ],
-                r#"opaque({"type":"redacted_thinking","data":"x=="}) think!(hm) opaque({"type":"server_tool_use","id":"s","name":"web","input":{"q":1}}) opaque({"type":"news", "n":1.00}) text(Hi) EndTurn"#,
+                r#"think!() think!(hm) opaque({"type":"server_tool_use","id":"s","name":"web","input":{"q":1}}) opaque({"type":"news", "n":1.00}) text(Hi) EndTurn"#,
             ),
             (
                 "thoughts without a signature",
