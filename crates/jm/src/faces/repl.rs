@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use jm_engine::{Guard, Which};
 use jm_types::Part;
 use jm_types::text::one_line;
+use jm_workspace::terminal::Manners;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
@@ -60,8 +61,15 @@ pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
         let mut screen = Plain::new(Some(PREFIX));
         greet(&agent);
         let reader = Reader::new()?;
+        // The thread that reads may be left in the middle of a line.
+        let manners = Manners::keep();
+        let told_to_end = Arc::clone(&agent.driver.interrupted);
         loop {
-            let line = match reader.line().await? {
+            let line = tokio::select! {
+                line = reader.line() => line?,
+                () = told_to_end.notified() => Line::End,
+            };
+            let line = match line {
                 Line::Text(line) => line,
                 Line::Interrupted => continue,
                 Line::End => break,
@@ -76,6 +84,7 @@ pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
                 }
             }
         }
+        drop(manners);
         agent.close().await?;
         Ok(exit::RAN)
     })
