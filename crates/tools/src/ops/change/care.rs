@@ -38,10 +38,9 @@ pub(super) fn is_emacs_lisp(path: &Path) -> bool {
 /// What a person should know before somebody's work is changed.
 pub(super) fn warning(sandbox: &Sandbox, target: &Target) -> Option<String> {
     let before = target.before.as_deref()?;
-    let what = match tracked(sandbox, &target.path, before)? {
-        Tracked::Clean => return None,
-        Tracked::Changed => "had uncommitted changes",
-        Tracked::Conflicted => "is in the middle of a merge",
-    };
-    Some(format!("{} {what}", target.path.asked()))
+    match tracked(sandbox, &target.path, before)? {
+        Tracked::Clean => None,
+        Tracked::Changed => Some("had uncommitted changes".to_owned()),
+        Tracked::Conflicted => Some("is in the middle of a merge".to_owned()),
+    }
 }

@@ -9,6 +9,7 @@ pub mod edit;
 pub mod lp1;
 pub mod parens;
 mod stale;
+mod syntax;
 mod target;
 
 use std::path::PathBuf;
@@ -169,7 +170,10 @@ impl Change {
         Ok(Preview {
             text: changed.map(Target::diff).collect(),
             files: targets.iter().map(Target::state).collect(),
-            warnings: targets.iter().flat_map(|target| self.warnings(scope, target)).collect(),
+            warnings: targets
+                .iter()
+                .flat_map(|target| self.named_warnings(scope, target))
+                .collect(),
         })
     }
 
@@ -211,13 +215,22 @@ impl Change {
         }
     }
 
+    fn named_warnings(&self, scope: &Scope, target: &Target) -> Vec<String> {
+        let path = target.path.asked();
+        let warnings = self.warnings(scope, target).into_iter();
+        warnings.map(|warning| format!("{path}: {warning}")).collect()
+    }
+
+    /// What a person or a model should know of a file that changes.
     fn warnings(&self, scope: &Scope, target: &Target) -> Vec<String> {
-        match self.care {
-            Care::Careful if target.is_changed() => {
-                care::warning(&scope.workspace.sandbox, target).into_iter().collect()
-            }
-            Care::Careful | Care::Plain => Vec::new(),
+        if !target.is_changed() {
+            return Vec::new();
         }
+        let uncommitted = match self.care {
+            Care::Careful => care::warning(&scope.workspace.sandbox, target),
+            Care::Plain => None,
+        };
+        uncommitted.into_iter().chain(target.remark()).collect()
     }
 
     fn commit(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jm_types::ToolError;
 use jm_workspace::{After, Digest, FileChange, Found, OpenFile, SafePath};
 
-use super::{ChangedFile, Did, EditDone, FileEdit, diff};
+use super::{ChangedFile, Did, EditDone, FileEdit, diff, syntax};
 
 /// A file larger than this is not edited in memory.
 const MOST_EDITED: u64 = 256 * 1024 * 1024;
@@ -115,6 +115,12 @@ impl Target {
             self.before.as_deref().map(Vec::as_slice),
             self.after.as_deref(),
         )
+    }
+
+    /// What the change broke.
+    pub(super) fn remark(&self) -> Option<String> {
+        let before = self.before.as_deref().map(Vec::as_slice);
+        syntax::remark(self.path.relative(), before, self.after.as_deref()?)
     }
 
     pub(super) fn state(&self) -> (PathBuf, Option<Digest>) {

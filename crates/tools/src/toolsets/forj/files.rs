@@ -148,7 +148,7 @@ pub(super) fn raise_write_file(outcome: Outcome, room: usize) -> Result<Output, 
     let written = if file.did == Did::Nothing || file.preview.is_some() { 0 } else { file.bytes };
     result.insert("bytes_written".to_owned(), json!(written));
     result.insert("dry_run".to_owned(), json!(file.preview.is_some()));
-    insert_warnings(&mut result, &file.notes);
+    insert_warnings(&mut result, std::slice::from_ref(file));
     insert_preview(&mut result, file.preview.as_deref(), room);
     Ok(Output::Json(Value::Object(result)))
 }
@@ -159,9 +159,14 @@ fn insert_backup(result: &mut Map<String, Value>, file: &ChangedFile) {
     }
 }
 
-fn insert_warnings(result: &mut Map<String, Value>, notes: &[String]) {
-    if !notes.is_empty() {
-        result.insert("warnings".to_owned(), json!(notes));
+fn insert_warnings(result: &mut Map<String, Value>, files: &[ChangedFile]) {
+    let named = |file: &ChangedFile| {
+        let path = file.path.clone();
+        file.notes.clone().into_iter().map(move |note| format!("{path}: {note}"))
+    };
+    let warnings: Vec<String> = files.iter().flat_map(named).collect();
+    if !warnings.is_empty() {
+        result.insert("warnings".to_owned(), json!(warnings));
     }
 }
 
@@ -221,7 +226,7 @@ pub(super) fn raise_edit_region(outcome: Outcome, room: usize) -> Result<Output,
     insert_backup(&mut result, file);
     result.insert("dry_run".to_owned(), json!(file.preview.is_some()));
     result.insert("changed".to_owned(), json!(edit.is_changing));
-    insert_warnings(&mut result, &file.notes);
+    insert_warnings(&mut result, std::slice::from_ref(file));
     insert_preview(&mut result, file.preview.as_deref(), room);
     Ok(Output::Json(Value::Object(result)))
 }
@@ -272,13 +277,12 @@ pub(super) fn raise_multi_edit(outcome: Outcome, room: usize) -> Result<Output, 
         Value::Object(detail)
     };
     let previews: Vec<&str> = files.iter().filter_map(|file| file.preview.as_deref()).collect();
-    let notes: Vec<String> = files.iter().flat_map(|file| file.notes.clone()).collect();
     let mut result = Map::new();
     result.insert("applied".to_owned(), json!(edits.len() - skipped));
     result.insert("skipped".to_owned(), json!(skipped));
     result.insert("dry_run".to_owned(), json!(!previews.is_empty()));
     result.insert("details".to_owned(), edits.iter().map(detail).collect());
-    insert_warnings(&mut result, &notes);
+    insert_warnings(&mut result, &files);
     let preview = (!previews.is_empty()).then(|| previews.concat());
     insert_preview(&mut result, preview.as_deref(), room);
     Ok(Output::Json(Value::Object(result)))
