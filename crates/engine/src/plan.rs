@@ -245,8 +245,9 @@ fn request(
     call: &ToolCall,
     facts: &Facts,
     intent: &Intent,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> ConfirmationRequest {
+    warnings.extend(facts.preview.iter().flat_map(|preview| preview.warnings.clone()));
     ConfirmationRequest {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),

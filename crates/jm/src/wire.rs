@@ -12,7 +12,7 @@ use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
-use jm_workspace::{EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
+use jm_workspace::{Backups, EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};
@@ -154,7 +154,12 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
     let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
         .context("the workspace cannot be opened")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
-    Ok(Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(environment) })
+    let backups = Backups::new(&locations::state_path()?, sandbox.working_root().path());
+    Ok(Workspace {
+        sandbox: Arc::new(sandbox),
+        environment: Arc::new(environment),
+        backups: Arc::new(backups),
+    })
 }
 
 fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {

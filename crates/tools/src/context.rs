@@ -8,7 +8,7 @@ use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
+    Backups, CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
 };
 use tokio::sync::mpsc;
 
@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 pub struct Workspace {
     pub sandbox: Arc<Sandbox>,
     pub environment: Arc<EnvSanitizer>,
+    pub backups: Arc<Backups>,
 }
 
 /// One call's context.

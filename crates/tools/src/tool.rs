@@ -69,6 +69,8 @@ pub struct Intent {
 pub struct Preview {
     pub text: String,
     pub files: Vec<(PathBuf, Option<Digest>)>,
+    /// What a person must not overlook.
+    pub warnings: Vec<String>,
 }
 
 /// What a call produced; the toolset's envelope makes the answer of it.

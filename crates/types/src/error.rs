@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::balance::Imbalance;
 use crate::replace::ReplaceError;
 
 /// What went wrong (NFR-ERR-01), and what the reader can do about it.
@@ -52,6 +53,9 @@ pub enum ErrorKind {
     StaleFile { file: PathBuf, reason: String },
     #[error("{}: {why}", file.display())]
     EditFailed { file: PathBuf, why: ReplaceError },
+    /// The content was not saved.
+    #[error("{}: Found {} syntax error(s): {}", file.display(), found.len(), listed(found))]
+    Unbalanced { file: PathBuf, found: Vec<Imbalance> },
     /// `near` are names that exist and may have been meant.
     #[error("{}: no such file or directory", path.display())]
     NotFound { path: PathBuf, near: Vec<String> },
@@ -91,6 +95,12 @@ pub enum DenialReason {
     ProtectedPath { attempted: PathBuf, why: String },
     #[error("{message}")]
     LimitsExceeded { message: String },
+}
+
+/// The first of them; the rest follow from it as often as not.
+fn listed(found: &[Imbalance]) -> String {
+    let shown: Vec<String> = found.iter().take(3).map(Imbalance::to_string).collect();
+    shown.join("; ")
 }
 
 /// ` for a/b`, or nothing where no file is named yet.
@@ -170,6 +180,7 @@ impl ToolError {
             ErrorKind::StaleFile { .. } => "stale_file",
             ErrorKind::NotFound { .. } => "not_found",
             ErrorKind::EditFailed { .. } => "edit_failed",
+            ErrorKind::Unbalanced { .. } => "unbalanced",
             ErrorKind::PermissionDenied { .. }
             | ErrorKind::NoSpace { .. }
             | ErrorKind::NotRegular { .. }

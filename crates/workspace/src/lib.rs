@@ -2,12 +2,14 @@
 //!
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
+mod backup;
 pub mod commit;
 pub mod directory;
 pub mod env;
 pub mod fault;
 mod feed;
 pub mod file;
+pub mod git;
 pub mod identity;
 pub mod index;
 pub mod names;
@@ -25,6 +27,7 @@ pub mod terminal;
 pub mod text;
 pub mod worker;
 
+pub use backup::Backups;
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
 pub use env::EnvSanitizer;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};

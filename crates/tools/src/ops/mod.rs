@@ -8,6 +8,7 @@ pub mod change;
 pub mod danger;
 pub mod page;
 pub mod read;
+pub mod report;
 pub mod run;
 pub mod walk;
 

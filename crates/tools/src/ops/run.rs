@@ -6,16 +6,25 @@ use std::time::{Duration, Instant};
 use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::HeadTail;
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
+use jm_workspace::SafePath;
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::context::{Scope, ToolCtx, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
+use crate::ops::not_found;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub program: Program,
+    /// Where it starts; a path like any other.
+    pub directory: String,
+    /// Besides what the environment gives.
+    pub variables: Vec<(String, String)>,
+    pub input: Input,
+    /// Shorter than the tool's own time, where the call asks for it.
+    pub timeout: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -23,27 +32,67 @@ pub struct RunOutcome {
     pub ending: Ending,
     pub stdout: String,
     pub stderr: String,
+    pub elapsed: Duration,
 }
 
 impl Run {
-    pub fn run(&self, scope: &Scope, mut events: Events) -> Result<RunOutcome, ToolError> {
+    pub fn new(program: Program) -> Self {
+        let (directory, input) = (".".to_owned(), Input::Closed);
+        Self { program, directory, variables: Vec::new(), input, timeout: None }
+    }
+
+    pub fn run(&self, scope: &Scope, events: Events) -> Result<RunOutcome, ToolError> {
+        self.keeping(scope.output_limit, scope, events)
+    }
+
+    /// Up to `room` bytes of what it prints.
+    pub(crate) fn keeping(
+        &self,
+        room: usize,
+        scope: &Scope,
+        mut events: Events,
+    ) -> Result<RunOutcome, ToolError> {
+        let sandbox = &scope.workspace.sandbox;
+        let directory = sandbox.resolve(&self.directory)?;
+        if directory.is_missing() {
+            return Err(not_found(sandbox, &directory));
+        }
+        let left = scope.deadline.saturating_duration_since(Instant::now());
         let invocation = Invocation {
             program: self.program.clone(),
-            input: Input::Closed,
-            variables: Vec::new(),
-            timeout: scope.deadline.saturating_duration_since(Instant::now()),
-            keep_bytes: scope.output_limit.max(1024),
+            directory: Some(directory),
+            input: self.input.clone(),
+            variables: self.checked_variables(scope)?,
+            timeout: self.timeout.map_or(left, |asked| asked.min(left)),
+            keep_bytes: room.max(1024),
         };
         let finished = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
-        outcome(finished, scope)
+        outcome(finished, scope, room)
+    }
+
+    /// A call's own variables pass the same door as all others.
+    fn checked_variables(&self, scope: &Scope) -> Result<Vec<(OsString, OsString)>, ToolError> {
+        let door = &scope.workspace.environment;
+        let is_kept =
+            |(name, value): &&(String, String)| !door.keeps(name.as_ref(), value.as_ref());
+        match self.variables.iter().find(is_kept) {
+            Some((name, _)) => Err(ToolError::bad_args(format!(
+                "the variable {name} is kept from commands: it holds a secret, or makes programs \
+                 run something else"
+            ))),
+            None => {
+                Ok(self.variables.iter().map(|(name, value)| (name.into(), value.into())).collect())
+            }
+        }
     }
 }
 
-/// One start of a program for a tool. All of them run in the workspace's root, with the cleaned
-/// environment.
+/// One start of a program for a tool, with the cleaned environment.
 #[derive(Debug)]
 pub(crate) struct Invocation {
     pub(crate) program: Program,
+    /// The workspace's root where none is named.
+    pub(crate) directory: Option<SafePath>,
     pub(crate) input: Input,
     /// Besides what the environment gives.
     pub(crate) variables: Vec<(OsString, OsString)>,
@@ -62,7 +111,7 @@ impl Invocation {
         environment.extend(self.variables);
         let spec = CommandSpec {
             program: self.program,
-            directory: workspace.sandbox.resolve(".")?,
+            directory: self.directory.map_or_else(|| workspace.sandbox.resolve("."), Ok)?,
             environment,
             input: self.input,
             timeout: self.timeout,
@@ -72,13 +121,14 @@ impl Invocation {
     }
 }
 
-fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
+fn outcome(finished: Finished, scope: &Scope, room: usize) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
-        Ending::Exited(0) => scope.output_limit,
-        _ => scope.output_limit.saturating_sub(NOTE_ROOM),
+        Ending::Exited(0) => room,
+        _ => room.saturating_sub(NOTE_ROOM),
     };
     let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room);
-    let whole = RunOutcome { ending: finished.ending, stdout, stderr };
+    let (ending, elapsed) = (finished.ending, finished.elapsed);
+    let whole = RunOutcome { ending, stdout, stderr, elapsed };
     match finished.ending {
         Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
         Ending::TimedOut => {

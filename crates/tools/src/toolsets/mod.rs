@@ -4,8 +4,10 @@
 //! an outcome into what the model reads, and the set's one envelope says how every answer looks. No
 //! I/O can be written in a toolset.
 
+mod encoding;
 mod envelope;
 mod forge;
+mod forj;
 mod gemini;
 mod operation;
 mod row;
@@ -27,6 +29,7 @@ pub(crate) use row::{Row, mismatch, parse};
 pub enum Toolset {
     #[default]
     Forge,
+    Forj,
     Gemini,
 }
 
@@ -39,11 +42,12 @@ pub(crate) struct Dialect {
 }
 
 impl Toolset {
-    pub const ALL: &'static [Self] = &[Self::Forge, Self::Gemini];
+    pub const ALL: &'static [Self] = &[Self::Forge, Self::Forj, Self::Gemini];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forge => "forge",
+            Self::Forj => "forj",
             Self::Gemini => "gemini",
         }
     }
@@ -51,6 +55,7 @@ impl Toolset {
     const fn dialect(self) -> &'static Dialect {
         match self {
             Self::Forge => &forge::DIALECT,
+            Self::Forj => &forj::DIALECT,
             Self::Gemini => &gemini::DIALECT,
         }
     }

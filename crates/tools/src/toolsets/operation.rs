@@ -7,6 +7,7 @@ use crate::context::Scope;
 use crate::ops::change::{Change, ChangedFile};
 use crate::ops::page::{Page, PageOutcome};
 use crate::ops::read::{Read, ReadOutcome};
+use crate::ops::report::{TestReport, TestRun};
 use crate::ops::run::{Events, Run, RunOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
 use crate::tool::{PathUse, Preview, Use};
@@ -18,6 +19,7 @@ pub enum Operation {
     Walk(Walk),
     Change(Change),
     Run(Run),
+    Test(TestRun),
 }
 
 #[derive(Debug)]
@@ -27,6 +29,7 @@ pub enum Outcome {
     Walked(Walk, WalkOutcome),
     Changed(Vec<ChangedFile>),
     Ran(RunOutcome),
+    Tested(TestReport),
 }
 
 impl Operation {
@@ -38,16 +41,19 @@ impl Operation {
             Operation::Change(change) => {
                 change.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
             }
-            Operation::Run(_) => Vec::new(),
+            Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
+            Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
         }
     }
 
     pub(super) fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
         match self {
             Operation::Change(change) => change.preview(scope).map(Some),
-            Operation::Read(_) | Operation::Page(_) | Operation::Walk(_) | Operation::Run(_) => {
-                Ok(None)
-            }
+            Operation::Read(_)
+            | Operation::Page(_)
+            | Operation::Walk(_)
+            | Operation::Run(_)
+            | Operation::Test(_) => Ok(None),
         }
     }
 
@@ -66,6 +72,7 @@ impl Operation {
             }
             Operation::Change(change) => change.run(scope, effects).map(Outcome::Changed),
             Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
+            Operation::Test(tests) => tests.run(scope, events).map(Outcome::Tested),
         }
     }
 }

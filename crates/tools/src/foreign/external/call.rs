@@ -155,7 +155,7 @@ impl Prepared for ExternalCall {
             digest => digest.map_err(|error| self.program.missing(&self.tool, &error))?,
         };
         let text = format!("runs {} ({})\n{:#}\n", path.display(), place.word(), self.args);
-        Ok(Some(Preview { text, files: vec![(path.clone(), digest)] }))
+        Ok(Some(Preview { text, files: vec![(path.clone(), digest)], warnings: Vec::new() }))
     }
 
     fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
@@ -198,6 +198,7 @@ impl ExternalCall {
     ) -> Result<Output, ToolError> {
         self.program.check_bytes(&self.tool)?;
         let invocation = Invocation {
+            directory: None,
             program: Program::Argv(vec![self.program.path.clone().into()]),
             input: Input::Bytes(self.args.to_string().into_bytes()),
             variables,

@@ -30,6 +30,7 @@ pub(super) fn ask(
     patience: Duration,
 ) -> Result<String, String> {
     let invocation = Invocation {
+        directory: None,
         program: Program::Argv(vec![path.into(), "--schema".into()]),
         input: Input::Closed,
         variables: Vec::new(),

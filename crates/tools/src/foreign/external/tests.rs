@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_types::{Cancel, Limits};
-use jm_workspace::{EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
 use serde_json::json;
 
 use super::*;
@@ -25,7 +25,12 @@ fn put(folder: &Path, name: &str, text: &str) {
 
 fn workspace(root: &Path) -> Workspace {
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap();
-    Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(EnvSanitizer::new(&[])) }
+    let backups = Backups::new(root, root);
+    Workspace {
+        sandbox: Arc::new(sandbox),
+        environment: Arc::new(EnvSanitizer::new(&[])),
+        backups: Arc::new(backups),
+    }
 }
 
 fn tools(root: &Path, read_only: &[&str]) -> ExternalTools {

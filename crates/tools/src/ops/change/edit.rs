@@ -81,6 +81,14 @@ impl Edit {
         }
     }
 
+    /// The lines that it names.
+    pub(super) fn lines(&self) -> Option<(usize, usize)> {
+        match self {
+            Edit::Lines { first, last, .. } => Some((*first, *last)),
+            Edit::Whole { .. } | Edit::Append { .. } | Edit::Text { .. } | Edit::Patch(_) => None,
+        }
+    }
+
     pub(super) fn is_whole(&self) -> bool {
         matches!(self, Edit::Whole { .. })
     }
@@ -110,7 +118,8 @@ fn check_expected(
         return Ok(());
     }
     let found = found.join(&b'\n');
-    let difference = super::diff::unified(path, Some(expected), Some(&found));
+    let lines = |text: &[u8]| [text.strip_suffix(b"\n").unwrap_or(text), b"\n"].concat();
+    let difference = super::diff::unified(path, Some(&lines(expected)), Some(&lines(&found)));
     Err(ToolError::bad_args(format!("lines {first}-{last} of {path} are not what was expected"))
         .with_output(difference))
 }

@@ -50,6 +50,7 @@ fn code(error: &ToolError) -> &'static str {
         | ErrorKind::EditFailed { .. }
         | ErrorKind::PatchFailed { .. }
         | ErrorKind::StaleFile { .. }
+        | ErrorKind::Unbalanced { .. }
         | ErrorKind::SandboxViolation(DenialReason::LimitsExceeded { .. }) => "invalid_argument",
         ErrorKind::SandboxViolation(_)
         | ErrorKind::PermissionDenied { .. }
