@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jm_types::{Cancel, StreamError, StreamErrorKind, Usage};
 
 use crate::endpoint::{self, Endpoint};
+use crate::fenced;
 use crate::http::{self, Exchange, Sizes, Timeouts};
 use crate::models::{Catalogue, ModelInfo};
 use crate::record::Recorder;
@@ -44,8 +45,18 @@ pub struct Client {
     endpoint: Endpoint,
     info: ModelInfo,
     settings: Settings,
+    calling: Calling,
     /// Answers for as long as the client lives.
     server: Option<Arc<Server>>,
+}
+
+/// How a model asks for tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Calling {
+    /// In its vendor's own way.
+    Native,
+    /// In fenced blocks of its text, because it has no other.
+    Fenced,
 }
 
 /// The file of `script:FILE`.
@@ -54,9 +65,13 @@ pub fn script_file(model: &str) -> Option<&str> {
 }
 
 impl Client {
-    /// The model of this name: `PROVIDER/NAME`, or a bare name that says its provider itself. For
-    /// `script:FILE` see `scripted`.
+    /// The model of this name: `PROVIDER/NAME`, or a bare name that says its provider itself;
+    /// `fenced:NAME` for one that has no tools of its own. For `script:FILE` see `scripted`.
     pub fn open(name: &str, settings: &Settings) -> Result<Self, StreamError> {
+        let (name, calling) = match name.strip_prefix("fenced:") {
+            Some(name) => (name, Calling::Fenced),
+            None => (name, Calling::Native),
+        };
         let endpoint = Endpoint::find(name, &settings.environment, &settings.catalogue)?;
         // Vertex offers Gemini's models, and the chat endpoint OpenAI's.
         let rows = match endpoint.provider.as_str() {
@@ -65,7 +80,7 @@ impl Client {
             other => other,
         };
         let info = settings.catalogue.get(rows, &endpoint.model).cloned().unwrap_or_default();
-        Self::to(endpoint, info, settings, None)
+        Self::to(endpoint, info, calling, settings, None)
     }
 
     /// A model that follows a script. It is served over real HTTP on this machine, in the language
@@ -73,6 +88,7 @@ impl Client {
     pub async fn scripted(script: Script, settings: &Settings) -> Result<Self, StreamError> {
         let wire = script.wire();
         let info = script.model_info();
+        let calling = if script.is_fenced() { Calling::Fenced } else { Calling::Native };
         let server = Server::start(script).await?;
         let endpoint = Endpoint {
             wire,
@@ -81,12 +97,13 @@ impl Client {
             url: format!("{}{}", server.base_url(wire), endpoint::path(wire, "script")),
             key: None,
         };
-        Self::to(endpoint, info, settings, Some(Arc::new(server)))
+        Self::to(endpoint, info, calling, settings, Some(Arc::new(server)))
     }
 
     fn to(
         endpoint: Endpoint,
         info: ModelInfo,
+        calling: Calling,
         settings: &Settings,
         server: Option<Arc<Server>>,
     ) -> Result<Self, StreamError> {
@@ -102,7 +119,7 @@ impl Client {
         let http = builder.build().map_err(|error| {
             StreamError::new(StreamErrorKind::Connection, format!("no HTTP client: {error}"))
         })?;
-        Ok(Self { http, endpoint, info, settings: settings.clone(), server })
+        Ok(Self { http, endpoint, info, settings: settings.clone(), calling, server })
     }
 
     pub fn provider(&self) -> &str {
@@ -150,9 +167,17 @@ impl Client {
 
 impl Voice for Client {
     fn stream(&self, request: Request, cancel: Cancel) -> EventStream {
-        match self.exchange(request) {
+        let request = match self.calling {
+            Calling::Native => request,
+            Calling::Fenced => fenced::as_text(request),
+        };
+        let stream = match self.exchange(request) {
             Ok(exchange) => http::stream(exchange, cancel),
             Err(error) => Box::pin(futures_util::stream::iter([Err(error)])),
+        };
+        match self.calling {
+            Calling::Native => stream,
+            Calling::Fenced => fenced::read(stream),
         }
     }
 }

@@ -152,9 +152,11 @@ fn keys(provider: &str) -> (Vec<String>, bool) {
 
 fn unknown(name: &str, catalogue: &Catalogue) -> StreamError {
     let known = catalogue.names();
-    let near = jm_types::text::suggest::suggest(name, known.iter().map(String::as_str), 1);
-    let hint = match near.first() {
-        Some(near) => format!("did you mean `{near}`? Otherwise say PROVIDER/NAME"),
+    let bare = known.iter().filter_map(|full| Some(full.split_once('/')?.1));
+    let near = jm_types::text::suggest::suggest(name, bare, 1);
+    let full = near.first().and_then(|near| known.iter().find(|full| full.ends_with(near)));
+    let hint = match full {
+        Some(full) => format!("did you mean `{full}`? Otherwise say PROVIDER/NAME"),
         None => "say PROVIDER/NAME, for instance anthropic/claude-opus-5-5".to_owned(),
     };
     StreamError::new(StreamErrorKind::BadRequest, format!("no provider is known for `{name}`"))

@@ -7,6 +7,7 @@ mod anthropic;
 pub mod client;
 mod endpoint;
 mod failure;
+mod fenced;
 mod gemini;
 mod history;
 pub mod http;

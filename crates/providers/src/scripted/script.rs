@@ -16,6 +16,9 @@ pub struct Script {
     wire: Wire,
     #[serde(default)]
     model: ModelInfo,
+    /// The model has no tools of its own.
+    #[serde(default)]
+    fenced: bool,
     #[serde(default, rename = "turn")]
     turns: Vec<Turn>,
 }
@@ -166,6 +169,10 @@ impl Script {
 
     pub fn wire(&self) -> Wire {
         self.wire
+    }
+
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.fenced
     }
 
     /// The same turns in another language.
