@@ -157,9 +157,20 @@ pub(crate) struct Model {
     /// The most rounds of tool calls before a person must speak again
     #[arg(long, value_name = "N")]
     pub(crate) max_iterations: Option<usize>,
+    /// How the model asks for tools: by its vendor's own means, or in fenced blocks of its text
+    #[arg(long, value_name = "PROTOCOL", default_value = "native")]
+    pub(crate) tool_protocol: ToolProtocol,
     /// Keep the provider's traffic, without keys, in a new file that --model script:FILE replays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ToolProtocol {
+    #[default]
+    Native,
+    /// For models without tools of their own
+    Fenced,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

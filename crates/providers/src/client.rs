@@ -122,6 +122,12 @@ impl Client {
         Ok(Self { http, endpoint, info, settings: settings.clone(), calling, server })
     }
 
+    /// As `fenced:NAME`.
+    #[must_use]
+    pub fn with_fenced_tools(self) -> Self {
+        Self { calling: Calling::Fenced, ..self }
+    }
+
     pub fn provider(&self) -> &str {
         &self.endpoint.provider
     }
