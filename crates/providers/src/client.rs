@@ -152,7 +152,7 @@ impl Client {
             client: self.http.clone(),
             url,
             headers: self.endpoint.headers()?,
-            body,
+            body: body.into(),
             decoder: Box::new(move || wire.decoder(&request, &provider, &model)),
             timeouts: self.settings.timeouts.clone(),
             sizes: self.settings.sizes.clone(),
