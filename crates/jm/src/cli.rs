@@ -143,7 +143,8 @@ pub(crate) enum Command {
 /// Who answers.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Model {
-    /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex), or script:FILE
+    /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex …), fenced:NAME for
+    /// one that has no tools of its own, or script:FILE
     #[arg(long, value_name = "MODEL", env = "JM_MODEL")]
     pub(crate) model: Option<String>,
     /// How hard the model shall think
