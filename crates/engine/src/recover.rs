@@ -6,10 +6,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_store::{CallView, Effect, FileState, Record, StoredResult};
+use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
 use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
+use jm_workspace::spool::Spooled;
+use jm_workspace::survivors::Survivor;
 use jm_workspace::{After, FileChange, NoLog, commit, directory};
 
 use crate::engine::{Core, Engine};
@@ -52,6 +54,10 @@ pub struct Examined {
     pub view: CallView,
     pub state: CallState,
     pub files: Vec<FileFact>,
+    /// What its command had printed.
+    pub printed: Vec<Spooled>,
+    /// What of its command still runs.
+    pub survivors: Vec<Survivor>,
 }
 
 /// What the person wants done (FR-RES-05, and undo).
@@ -124,11 +130,13 @@ impl Engine {
                     state: call.state.words().to_owned(),
                     choice: choice.word().to_owned(),
                 }];
-                records.extend(result_of(&call, state, choice));
+                let output = core.recorder.keep_spooled(&call.view.call.call, &call.printed);
+                records.extend(result_of(&call, state, choice, output));
                 // At once: what is settled must not be judged again by what a later step leaves.
                 core.recorder.records(records)?;
                 crash_point("recover.after_call");
             }
+            core.recorder.forget_spool(&call.view.call.call);
             // A call that an earlier attempt settled is looked after again; that does no harm.
             let goes_back = choice == Choice::Undo || call.view.result().is_none_or(is_interrupted);
             if goes_back {
@@ -185,7 +193,18 @@ fn examine(core: &Core, view: CallView) -> Examined {
             (false, _) => CallState::AllEffects,
         },
     };
-    Examined { view, state, files }
+    let (printed, survivors) = match state {
+        CallState::Finished | CallState::NeverStarted => (Vec::new(), Vec::new()),
+        CallState::NoEffect
+        | CallState::SomeEffects
+        | CallState::AllEffects
+        | CallState::Foreign
+        | CallState::Unknown => {
+            let key = &view.call.call;
+            (core.recorder.printed(key), core.recorder.survivors(key))
+        }
+    };
+    Examined { view, state, files, printed, survivors }
 }
 
 fn side(core: &Core, effect: &Effect) -> Side {
@@ -304,7 +323,12 @@ fn remove_leftovers(core: &Core, call: &Examined) {
 }
 
 /// The call's one result, unless it has one that stands.
-fn result_of(call: &Examined, state: CallState, choice: Choice) -> Option<Record> {
+fn result_of(
+    call: &Examined,
+    state: CallState,
+    choice: Choice,
+    output: Option<StoredOutput>,
+) -> Option<Record> {
     let had = call.view.result();
     if had.is_some() && choice == Choice::Keep {
         return None;
@@ -334,12 +358,17 @@ fn result_of(call: &Examined, state: CallState, choice: Choice) -> Option<Record
             Some("unknown_outcome"),
         ),
     };
+    let mut content = content.to_owned();
+    if output.is_some() {
+        content.push_str(&format!(". What it had printed: jm output {}", call.view.call.call));
+    }
     let result = StoredResult {
         call_id: call.view.call.id.clone(),
         name: call.view.call.name.clone(),
         error: error.map(str::to_owned),
-        content: Some(content.to_owned()),
+        content: Some(content),
         content_blob: None,
+        output,
         seen: Vec::new(),
     };
     let call = call.view.call.call.clone();

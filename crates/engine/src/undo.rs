@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoredResult};
+use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoreError, StoredResult};
 use jm_types::text::sanitize;
 use jm_types::{Cancel, Digest, ToolError, ToolResult};
 use jm_workspace::{After, FileChange, Found, OpenFile, SafePath, Sandbox, commit, directory};
@@ -324,7 +324,11 @@ fn prepare(
     }
     let after = match restore.wanted {
         FileState::File { sha256, mode } => {
-            let bytes = store.blob(sha256).map_err(|error| for_now(error.to_string()))?;
+            let bytes = store.blob(sha256).map_err(|error| Blocked {
+                // What was let go does not come back, so nothing waits for it.
+                for_good: matches!(error, StoreError::Released(_)),
+                why: error.to_string(),
+            })?;
             After::Content { bytes, mode: Some(mode) }
         }
         FileState::Missing | FileState::Directory { .. } => After::Absent,

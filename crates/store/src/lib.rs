@@ -6,7 +6,9 @@ mod blobs;
 mod journal;
 mod lease;
 mod message;
+mod output;
 mod query;
+mod quota;
 mod record;
 mod schema;
 mod verify;
@@ -19,6 +21,7 @@ pub use blobs::{BlobStats, Collected};
 pub use journal::{Entry, Journal, Store};
 pub use lease::Owner;
 pub use message::{Message, MessageView, Role, as_records};
+pub use output::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
 pub use query::{CallView, EffectView, SessionView};
 pub use record::{CallRecord, Effect, FileState, Record, StoredResult, Tracking};
 pub use verify::Damage;
@@ -43,6 +46,8 @@ pub enum StoreError {
     Content(#[from] std::io::Error),
     #[error("stored content {0} is missing")]
     Missing(jm_types::Digest),
+    #[error("its content was removed from the store to save space")]
+    Released(jm_types::Digest),
 }
 
 impl StoreError {
@@ -64,6 +69,7 @@ impl StoreError {
             StoreError::Record(_) | StoreError::Content(_) | StoreError::Missing(_) => {
                 Some("`jm verify` says what is damaged")
             }
+            StoreError::Released(_) => Some("`journal.quota_bytes` says how much is kept"),
         }
     }
 
