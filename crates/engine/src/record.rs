@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jm_store::{
-    CallRecord, Effect, Entry as Append, FileState, Journal, Message, Owner, Record, StoreError,
-    StoredOutput, StoredResult, Tracking,
+    CallRecord, Effect, Entry as Append, FileState, IndexChange, Journal, Message, Owner, Record,
+    StoreError, StoredOutput, StoredResult, Tracking,
 };
 use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
@@ -205,7 +205,7 @@ impl Recorder {
         if batch.is_finished() {
             records.push(Record::BatchSealed { batch: batch.number });
         }
-        self.append(&Append { records, blobs, reads: seen })?;
+        self.append(&Append { records, blobs, reads: seen, ..Append::default() })?;
         crash_point("call.after_finished");
         Ok(())
     }
@@ -274,7 +274,7 @@ impl Later {
         let records = self.records.iter().chain(&entry.records).cloned().collect();
         let texts = self.texts.iter().map(String::as_bytes);
         let blobs = texts.chain(entry.blobs.iter().copied()).collect();
-        write(&Append { records, blobs, reads: entry.reads.clone() })
+        write(&Append { records, blobs, reads: entry.reads.clone(), index: entry.index.clone() })
     }
 }
 
@@ -336,14 +336,21 @@ impl Keeper<'_> {
     }
 
     fn flush(&mut self) {
+        self.write(None);
+    }
+
+    fn write(&mut self, index: Option<IndexChange>) {
         let blobs = self.waiting.iter().map(Vec::as_slice).collect();
-        self.failed = self.recorder.append(&Append { blobs, ..Append::default() }).err();
+        self.failed = self.recorder.append(&Append { blobs, index, ..Append::default() }).err();
         self.waiting.clear();
         self.size = 0;
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), ToolError> {
-        self.flush();
+    /// The last contents, and with them what the index says of them.
+    pub(crate) fn finish(mut self, index: Option<IndexChange>) -> Result<(), ToolError> {
+        if self.failed.is_none() {
+            self.write(index);
+        }
         self.failed.map_or(Ok(()), Err)
     }
 }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::lease::{self, Owner};
 use crate::record::Record;
-use crate::{StoreError, blobs, schema};
+use crate::{IndexChange, StoreError, blobs, files, schema};
 
 /// How long a write waits for another process's.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -44,6 +44,7 @@ pub struct Entry<'a> {
     pub records: Vec<Record>,
     pub blobs: Vec<&'a [u8]>,
     pub reads: Vec<(PathBuf, ReadRecord)>,
+    pub index: Option<IndexChange>,
 }
 
 impl Store {
@@ -160,6 +161,9 @@ impl Journal {
         }
         for (path, read) in &entry.reads {
             record_read(step, &self.session, path, read)?;
+        }
+        if let Some(change) = &entry.index {
+            files::write(step, change)?;
         }
         Ok(())
     }

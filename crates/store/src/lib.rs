@@ -3,6 +3,7 @@
 //! Law: nothing here decides anything. A record is durable when the function that wrote it returns.
 
 mod blobs;
+mod files;
 mod journal;
 mod lease;
 mod message;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 pub use blobs::{BlobStats, Collected};
+pub use files::{FileRow, IndexChange};
 pub use journal::{Entry, Journal, Store};
 pub use lease::Owner;
 pub use message::{Message, MessageView, Role, as_records};

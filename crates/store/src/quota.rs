@@ -7,7 +7,7 @@
 use rusqlite::{Transaction, TransactionBehavior, params};
 
 use crate::blobs::{self, Collected};
-use crate::{Store, StoreError, output};
+use crate::{Store, StoreError, journal, output};
 
 /// Contents that may be let go, those that no workspace holds now before those that one does.
 const CANDIDATES: &str = "
@@ -49,6 +49,7 @@ impl Store {
         if freed.blobs > 0 {
             connection.execute_batch("VACUUM")?;
         }
+        journal::fold(&connection)?;
         Ok(freed)
     }
 }
