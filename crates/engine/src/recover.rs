@@ -12,7 +12,7 @@ use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::spool::Spooled;
 use jm_workspace::survivors::Survivor;
-use jm_workspace::{After, FileChange, NoLog, commit, directory};
+use jm_workspace::{After, FileChange, NoLog, OpenFile, SafePath, commit, directory};
 
 use crate::engine::{Core, Engine};
 use crate::undo::{current, safe};
@@ -123,8 +123,10 @@ impl Engine {
             crash_point("recover.before_call");
             // Healing a later call may have changed what this one finds.
             let call = examine(&core, call.view);
+            let mut is_done = call.view.result().is_some_and(|result| !is_interrupted(result));
             if !call.is_settled() {
                 let state = heal(&core, &call, choice)?;
+                is_done |= state == CallState::AllEffects;
                 let mut records = vec![Record::Recovered {
                     call: call.view.call.call.clone(),
                     state: call.state.words().to_owned(),
@@ -138,8 +140,7 @@ impl Engine {
             }
             core.recorder.forget_spool(&call.view.call.call);
             // A call that an earlier attempt settled is looked after again; that does no harm.
-            let goes_back = choice == Choice::Undo || call.view.result().is_none_or(is_interrupted);
-            if goes_back {
+            if choice == Choice::Undo || !is_done {
                 undone.push(call);
             }
         }
@@ -209,9 +210,8 @@ fn examine(core: &Core, view: CallView) -> Examined {
 
 fn side(core: &Core, effect: &Effect) -> Side {
     let sandbox = &core.workspace.sandbox;
-    let Ok(now) = safe(sandbox, &effect.path).and_then(|path| current(&path)) else {
-        return Side::Other;
-    };
+    let Ok(path) = safe(sandbox, &effect.path) else { return Side::Other };
+    let Ok(now) = current(&path) else { return Side::Other };
     let now = now.map(|bytes| Digest::of(&bytes));
     let is = |state: &FileState| match state {
         FileState::File { sha256, .. } => now == Some(*sha256),
@@ -219,9 +219,22 @@ fn side(core: &Core, effect: &Effect) -> Side {
         FileState::Directory { .. } => false,
     };
     match (is(&effect.after), is(&effect.before)) {
+        // Only the permissions differ.
+        (true, true) if mode_of(&path) == mode(&effect.before) => Side::Before,
         (true, _) => Side::After,
         (false, true) => Side::Before,
         (false, false) => Side::Other,
+    }
+}
+
+fn mode_of(path: &SafePath) -> Option<u32> {
+    OpenFile::open(path).ok()?.mode()
+}
+
+fn mode(state: &FileState) -> Option<u32> {
+    match state {
+        FileState::File { mode, .. } | FileState::Directory { mode } => Some(*mode),
+        FileState::Missing => None,
     }
 }
 
@@ -250,6 +263,7 @@ fn heal(core: &Arc<Core>, call: &Examined, choice: Choice) -> Result<CallState, 
         crash_point("recover.after_heal");
     }
     remove_leftovers(core, call);
+    settle_directories(core, call, goal);
     Ok(match (call.state, goal) {
         (CallState::Finished, _) => CallState::Finished,
         (_, Side::After) => CallState::AllEffects,
@@ -289,15 +303,45 @@ fn content(core: &Core, effect: &Effect, sha256: Digest) -> Result<Vec<u8>, Stri
     if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err("its content is damaged".to_owned()) }
 }
 
+/// The directories that the call itself makes or removes, on the side where its files are.
+fn settle_directories(core: &Core, call: &Examined, goal: Side) {
+    let sandbox = &core.workspace.sandbox;
+    let is_directory = |state: &FileState| matches!(state, FileState::Directory { .. });
+    let effects: Vec<&Effect> = prepared(call)
+        .filter(|effect| is_directory(&effect.before) || is_directory(&effect.after))
+        .collect();
+    let wanted = |effect: &Effect| if goal == Side::After { effect.after } else { effect.before };
+    for effect in &effects {
+        let FileState::Directory { mode } = wanted(effect) else { continue };
+        // One that cannot be made is missed by nobody but its files, and those are there.
+        if let Ok(path) = safe(sandbox, &effect.path) {
+            directory::make(&path, mode).unwrap_or_default();
+        }
+        if let Ok(path) = safe(sandbox, &effect.path) {
+            directory::set_mode(&path, mode).unwrap_or_default();
+        }
+    }
+    for effect in effects.iter().rev().filter(|effect| wanted(effect) == FileState::Missing) {
+        if let Ok(path) = safe(sandbox, &effect.path) {
+            // One that holds something stays.
+            directory::remove_if_empty(&path).unwrap_or_default();
+        }
+    }
+}
+
+/// The files and directories that the call itself was about to change: what a command did is its own
+/// affair.
+fn prepared(call: &Examined) -> impl Iterator<Item = &Effect> {
+    call.view.records.iter().flat_map(|(_, record)| match record {
+        Record::Prepared { files, .. } => files.as_slice(),
+        _ => &[],
+    })
+}
+
 /// Directories that the call made go, where nothing is in them: its files are not there.
 fn remove_made(core: &Core, call: &Examined) {
     let sandbox = &core.workspace.sandbox;
-    // Ours only: what a command made is its own affair.
-    let prepared = call.view.records.iter().flat_map(|(_, record)| match record {
-        Record::Prepared { files, .. } => files.as_slice(),
-        _ => &[],
-    });
-    let made: Vec<&Effect> = prepared
+    let made: Vec<&Effect> = prepared(call)
         .filter(|effect| effect.before == FileState::Missing)
         .filter(|effect| matches!(effect.after, FileState::Directory { .. }))
         .collect();
