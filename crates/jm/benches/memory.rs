@@ -160,7 +160,7 @@ fn fill(path: &Path, root: &Path, calls: u64) {
             .flat_map(|(index, content)| records(first + index as u64 + 1, content));
         let records: Vec<Record> = records.collect();
         let blobs = contents.iter().map(String::as_bytes).collect();
-        journal.append(&Entry { records, blobs, reads: Vec::new() }).unwrap();
+        journal.append(&Entry { records, blobs, ..Entry::default() }).unwrap();
     }
     journal.close(&Entry::default()).unwrap();
 }

@@ -122,9 +122,11 @@ pub(crate) enum Command {
     Recover(Listing),
     /// Check that the journal is what was written
     Verify,
+    /// Print all that a call said, also where the model was given less
+    Output(Output),
     /// Print a session as JSON lines or as one HTML page
     Export(Export),
-    /// Remove stored contents that no session uses
+    /// Remove stored contents that no session uses, and the oldest beyond journal.quota_bytes
     Gc,
     /// Say how much space the journal takes
     Du(Listing),
@@ -282,6 +284,41 @@ pub(crate) struct Redo {
     /// Overwrite files that changed since
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// The call, by its name in `jm log`
+    pub(crate) call: String,
+    /// Only bytes A up to but not including B, counted from 0; either may be left out
+    #[arg(long, value_name = "A:B", conflicts_with = "lines")]
+    pub(crate) range: Option<Span>,
+    /// Only lines A to B, counted from 1; either may be left out
+    #[arg(long, value_name = "A:B")]
+    pub(crate) lines: Option<Span>,
+    /// What the command wrote to standard error instead
+    #[arg(long)]
+    pub(crate) stderr: bool,
+}
+
+/// `A:B`, `A:` or `:B`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) first: Option<u64>,
+    pub(crate) last: Option<u64>,
+}
+
+impl std::str::FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text.split_once(':').ok_or("give two numbers, as in 10:20")?;
+        let number = |text: &str| match text {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| format!("`{text}` is no number")),
+        };
+        Ok(Self { first: number(first)?, last: number(last)? })
+    }
 }
 
 #[derive(Debug, Args)]

@@ -128,6 +128,8 @@ pub(crate) fn wire_with(
         root: workspace.sandbox.working_root().path().to_owned(),
         toolset: config.toolset.name().to_owned(),
         mode: config.tools.mode.name().to_owned(),
+        output_bytes: config.tools.output.keep_bytes,
+        outputs_bytes: config.journal.outputs_bytes,
     })?;
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
     let engine = Engine::new(Core {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
+use jm_workspace::spool::Spool;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
     Backups, CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
@@ -27,6 +28,8 @@ pub struct ToolCtx {
     pub freshness: Arc<Freshness>,
     /// What this call lets the model know of files, whether it succeeds or not.
     pub seen: Seen,
+    /// Keeps the whole output of a command, where it is kept at all.
+    pub whole: Option<Whole>,
     /// Makes changes of files durable knowledge before they happen.
     pub effects: Arc<Mutex<dyn CommitLog + Send>>,
     /// Stops this call only.
@@ -54,6 +57,9 @@ impl std::fmt::Debug for ToolCtx {
         f.debug_struct("ToolCtx").field("tool_call_id", &self.tool_call_id).finish_non_exhaustive()
     }
 }
+
+/// The spool of a call, shared by who writes it and who takes it over.
+pub type Whole = Arc<Mutex<Spool>>;
 
 /// Files whose content a call has shown.
 #[derive(Debug, Clone, Default)]

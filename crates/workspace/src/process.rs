@@ -72,6 +72,7 @@ pub fn run(
     reaper::adopt_orphans();
     let (mut child, registered) = reaper::start(|| spawn(&spec))?;
     let pid = Pid::from_child(&child);
+    listener.started(child.id());
     let mut running = match Running::new(&mut child, &mut spec, began, wake) {
         Ok(running) => running,
         Err(error) => {

@@ -30,6 +30,10 @@ pub enum Offer {
 pub trait Listener {
     fn hear(&mut self, stream: Stream, chunk: &str) -> Offer;
     fn hear_last(&mut self, stream: Stream, chunk: &str);
+    /// The command's first process, which leads a session of its own.
+    fn started(&mut self, _: u32) {}
+    /// Every byte, exactly as it came.
+    fn keep(&mut self, _: Stream, _: &[u8]) {}
 }
 
 /// For callers that only want the result.
@@ -97,6 +101,7 @@ impl Pump {
                 }
                 Ok(count) => {
                     self.kept.push(&self.buffer[..count]);
+                    listener.keep(self.stream, &self.buffer[..count]);
                     let text = self.decoder.push(&self.buffer[..count]);
                     self.held.push_str(&text);
                 }

@@ -13,12 +13,14 @@ pub struct Config {
     pub toolset: Toolset,
     pub profile: Profile,
     pub tools: Tools,
+    pub journal: JournalSettings,
 }
 
 impl Config {
     /// The built-in values under a profile.
     pub fn of(profile: Profile) -> Self {
-        Self { toolset: Toolset::default(), profile, tools: Tools::of(profile) }
+        let (tools, journal) = (Tools::of(profile), JournalSettings::default());
+        Self { toolset: Toolset::default(), profile, tools, journal }
     }
 }
 
@@ -113,11 +115,24 @@ impl Default for TimeoutSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputSettings {
     pub max_bytes: u64,
+    pub keep_bytes: u64,
 }
 
 impl Default for OutputSettings {
     fn default() -> Self {
-        Self { max_bytes: 100 * 1024 }
+        Self { max_bytes: 100 * 1024, keep_bytes: 32 * 1024 * 1024 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JournalSettings {
+    pub outputs_bytes: u64,
+    pub quota_bytes: u64,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { outputs_bytes: 256 * 1024 * 1024, quota_bytes: 4 * 1024 * 1024 * 1024 }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Run: a command, from its start to the death of its last process.
 
 use std::ffi::OsString;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_types::text::sanitize::Sanitizer;
@@ -9,9 +10,10 @@ use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::SafePath;
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
+use jm_workspace::spool::Spool;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::context::{Scope, ToolCtx, Workspace};
+use crate::context::{Scope, ToolCtx, Whole, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
 use crate::ops::not_found;
 
@@ -67,7 +69,7 @@ impl Run {
             keep_bytes: room.max(1024),
         };
         let finished = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
-        outcome(finished, scope, room)
+        outcome(finished, scope, room, &events)
     }
 
     /// A call's own variables pass the same door as all others.
@@ -121,12 +123,21 @@ impl Invocation {
     }
 }
 
-fn outcome(finished: Finished, scope: &Scope, room: usize) -> Result<RunOutcome, ToolError> {
+fn outcome(
+    finished: Finished,
+    scope: &Scope,
+    room: usize,
+    events: &Events,
+) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
         Ending::Exited(0) => room,
         _ => room.saturating_sub(NOTE_ROOM),
     };
-    let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room);
+    let whole = events.whole_output();
+    let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room, whole.as_deref());
+    if is_all_of(&stdout, &finished.stdout) && is_all_of(&stderr, &finished.stderr) {
+        events.is_shown_whole();
+    }
     let (ending, elapsed) = (finished.ending, finished.elapsed);
     let whole = RunOutcome { ending, stdout, stderr, elapsed };
     match finished.ending {
@@ -142,26 +153,41 @@ fn outcome(finished: Finished, scope: &Scope, room: usize) -> Result<RunOutcome,
 
 /// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
 /// more where the rest leaves it.
-pub(crate) fn share(stdout: &HeadTail, stderr: &HeadTail, room: usize) -> (String, String) {
+pub(crate) fn share(
+    stdout: &HeadTail,
+    stderr: &HeadTail,
+    room: usize,
+    whole: Option<&str>,
+) -> (String, String) {
     if stderr.total() == 0 {
-        return (render(stdout, room), String::new());
+        return (render(stdout, room, whole), String::new());
     }
     let room = room.saturating_sub(JOINT.len());
     let wanted = |stream: &HeadTail| usize::try_from(stream.total()).unwrap_or(usize::MAX);
     let left_by_stdout = room.saturating_sub(wanted(stdout));
-    let stderr = render(stderr, left_by_stdout.max(room / 2));
-    (render(stdout, room - stderr.len()), stderr)
+    let errors = whole.map(|whole| format!("{whole} --stderr"));
+    let stderr = render(stderr, left_by_stdout.max(room / 2), errors.as_deref());
+    (render(stdout, room - stderr.len(), whole), stderr)
+}
+
+/// Nothing was cut, and every byte could be shown as it was.
+fn is_all_of(text: &str, stream: &HeadTail) -> bool {
+    text.len() as u64 == stream.total() && !text.contains(char::REPLACEMENT_CHARACTER)
 }
 
 /// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
 /// text; what holds a NUL is not.
-fn render(stream: &HeadTail, room: usize) -> String {
+fn render(stream: &HeadTail, room: usize, whole: Option<&str>) -> String {
+    let text = || match whole {
+        Some(whole) => stream.render_naming(room, whole),
+        None => stream.render(room),
+    };
     let first = stream.first();
     if memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_none() {
-        return stream.render(room);
+        return text();
     }
     base64_within(first, stream.total() > first.len() as u64, room)
-        .map_or_else(|| stream.render(room), |(text, _)| text)
+        .map_or_else(text, |(encoded, _)| encoded)
 }
 
 const JOINT: &str = "\n\n[stderr]\n";
@@ -185,6 +211,7 @@ pub struct Events {
     tool_call_id: String,
     stdout: Sanitizer,
     stderr: Sanitizer,
+    whole: Option<Whole>,
 }
 
 impl Events {
@@ -194,7 +221,24 @@ impl Events {
             tool_call_id: ctx.tool_call_id.clone(),
             stdout: Sanitizer::default(),
             stderr: Sanitizer::default(),
+            whole: ctx.whole.clone(),
         }
+    }
+
+    /// How all of the output can be read, if it is kept.
+    fn whole_output(&self) -> Option<String> {
+        let spool = self.spool()?;
+        spool.is_kept().then(|| format!("jm output {}", spool.name()))
+    }
+
+    fn is_shown_whole(&self) {
+        if let Some(mut spool) = self.spool() {
+            spool.forget();
+        }
+    }
+
+    fn spool(&self) -> Option<MutexGuard<'_, Spool>> {
+        Some(self.whole.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn clean(&mut self, stream: Stream, chunk: &str) -> String {
@@ -214,6 +258,18 @@ impl Events {
 }
 
 impl Listener for Events {
+    fn started(&mut self, pid: u32) {
+        if let Some(spool) = self.spool() {
+            spool.note_leader(pid);
+        }
+    }
+
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+        if let Some(mut spool) = self.spool() {
+            spool.write(stream, bytes);
+        }
+    }
+
     fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
         // Room first: a chunk that was cleaned cannot be offered again.
         let sender = self.sender.clone();

@@ -224,7 +224,7 @@ impl ExternalCall {
                 return Err(ToolError::new(kind).in_words(words));
             }
             Ending::Cancelled => {
-                let (stdout, stderr) = share(&finished.stdout, &finished.stderr, limit);
+                let (stdout, stderr) = share(&finished.stdout, &finished.stderr, limit, None);
                 return Err(ToolError::cancelled().with_output(stdout + &stderr));
             }
         };

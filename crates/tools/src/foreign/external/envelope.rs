@@ -61,7 +61,7 @@ pub(super) fn failure(
     let envelope = |room: usize| {
         let (stdout, stderr) = match room {
             0 => (String::new(), String::new()),
-            room => share(streams.0, streams.1, room),
+            room => share(streams.0, streams.1, room, None),
         };
         let fields = [
             ("tool_success", Value::Bool(false)),
