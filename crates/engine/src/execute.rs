@@ -68,7 +68,10 @@ pub(crate) async fn execute(
     entry.status = Status::Done(result);
     let batch = session.batch();
     match core.recorder.finished(batch, &batch.entries[index], seen) {
-        Ok(()) => session.batch_mut().entries[index].is_recorded = true,
+        Ok(()) => {
+            core.workspace.confiner.forget_record(&key);
+            session.batch_mut().entries[index].is_recorded = true;
+        }
         // It has happened, so its result stands; nothing more is run.
         Err(error) => {
             let form = session.form();
@@ -139,6 +142,7 @@ pub(crate) fn scope_of(
         output_limit: core.limits.output_bytes.min(capacity),
         capacity,
         deadline: Instant::now() + core.default_timeout,
+        call_key: String::new(),
         tool_name: tool.to_owned(),
     }
 }

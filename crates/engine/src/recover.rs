@@ -10,6 +10,7 @@ use jm_store::{CallView, Effect, FileState, Record, StoredResult};
 use jm_tools::Effect as ToolEffect;
 use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
+use jm_workspace::launch::{CommandRecord, Ended};
 use jm_workspace::{After, FileChange, NoLog, commit, directory};
 
 use crate::engine::{Core, Engine};
@@ -52,6 +53,37 @@ pub struct Examined {
     pub view: CallView,
     pub state: CallState,
     pub files: Vec<FileFact>,
+    /// How a command ended, if whoever kept it could still write that down.
+    pub command: Option<CommandRecord>,
+}
+
+impl Examined {
+    /// What became of the call, in words.
+    pub fn words(&self) -> String {
+        match (self.state, &self.command) {
+            (CallState::Unknown, Some(command)) => command_words(command),
+            (state, _) => state.words().to_owned(),
+        }
+    }
+}
+
+fn command_words(command: &CommandRecord) -> String {
+    let output = match command.stdout_bytes + command.stderr_bytes {
+        0 => String::new(),
+        bytes => format!("; {bytes} bytes of its output had been read"),
+    };
+    let ended = match command.ended {
+        Ended::Exited(code) => format!("it ended by itself with exit code {code}"),
+        Ended::Signalled(signal) => format!("signal {signal} ended it"),
+        Ended::TimedOut => "its time was up and it was ended".to_owned(),
+        Ended::Stopped => "it was stopped as asked".to_owned(),
+        Ended::Orphaned => {
+            "it was still running when the program died, and was ended then, with all it had \
+             started"
+                .to_owned()
+        }
+    };
+    format!("{ended}, after {} ms{output}", command.elapsed_ms)
 }
 
 /// What the person wants done (FR-RES-05, and undo).
@@ -121,12 +153,13 @@ impl Engine {
                 let state = heal(&core, &call, choice)?;
                 let mut records = vec![Record::Recovered {
                     call: call.view.call.call.clone(),
-                    state: call.state.words().to_owned(),
+                    state: call.words(),
                     choice: choice.word().to_owned(),
                 }];
                 records.extend(result_of(&call, state, choice));
                 // At once: what is settled must not be judged again by what a later step leaves.
                 core.recorder.records(records)?;
+                core.workspace.confiner.forget_record(&call.view.call.call);
                 crash_point("recover.after_call");
             }
             // A call that an earlier attempt settled is looked after again; that does no harm.
@@ -185,7 +218,8 @@ fn examine(core: &Core, view: CallView) -> Examined {
             (false, _) => CallState::AllEffects,
         },
     };
-    Examined { view, state, files }
+    let command = runs.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
+    Examined { view, state, files, command }
 }
 
 fn side(core: &Core, effect: &Effect) -> Side {
@@ -334,11 +368,19 @@ fn result_of(call: &Examined, state: CallState, choice: Choice) -> Option<Record
             Some("unknown_outcome"),
         ),
     };
+    let content = match (state, &call.command) {
+        (CallState::Unknown, Some(command)) => format!(
+            "its output is lost, because the program ended before its outcome was recorded: {}. \
+             It was not run again; check what it may have done",
+            command_words(command)
+        ),
+        (_, _) => content.to_owned(),
+    };
     let result = StoredResult {
         call_id: call.view.call.id.clone(),
         name: call.view.call.name.clone(),
         error: error.map(str::to_owned),
-        content: Some(content.to_owned()),
+        content: Some(content),
         content_blob: None,
         seen: Vec::new(),
     };

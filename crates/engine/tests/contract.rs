@@ -36,6 +36,7 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
         },
         policy: Policy {
             enabled: true,

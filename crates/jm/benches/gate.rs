@@ -92,6 +92,7 @@ fn engine(root: &Path) -> Engine {
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
         },
         policy: Policy {
             enabled: true,

@@ -63,6 +63,7 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
         workspace: Workspace {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
         },
         policy: Policy {
             enabled: true,

@@ -8,7 +8,7 @@ use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
+    CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
 };
 use tokio::sync::mpsc;
 
@@ -17,6 +17,8 @@ use tokio::sync::mpsc;
 pub struct Workspace {
     pub sandbox: Arc<Sandbox>,
     pub environment: Arc<EnvSanitizer>,
+    /// Holds commands in what the sandbox allows.
+    pub confiner: Arc<Confiner>,
 }
 
 /// One call's context.
@@ -84,6 +86,8 @@ pub struct Scope {
     pub output_limit: usize,
     pub capacity: usize,
     pub deadline: Instant,
+    /// Our own name for the call; empty where nothing is run.
+    pub call_key: String,
     pub tool_name: String,
 }
 
@@ -98,6 +102,7 @@ impl ToolCtx {
             output_limit: self.output_limit(),
             capacity: self.available_capacity_bytes,
             deadline: self.deadline,
+            call_key: self.call_key.clone(),
             tool_name: self.tool_name.clone(),
         }
     }

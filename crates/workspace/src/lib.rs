@@ -3,6 +3,7 @@
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
 pub mod commit;
+pub mod confine;
 pub mod directory;
 pub mod env;
 pub mod fault;
@@ -10,6 +11,7 @@ mod feed;
 pub mod file;
 pub mod identity;
 pub mod index;
+pub mod launch;
 pub mod names;
 mod open;
 pub mod own;
@@ -21,11 +23,13 @@ mod reaper;
 mod resolve;
 mod sandbox;
 pub mod state;
+mod supervise;
 pub mod terminal;
 pub mod text;
 pub mod worker;
 
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
+pub use confine::Confiner;
 pub use env::EnvSanitizer;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
 pub use jm_types::{Digest, Extent, Freshness, Hashing, ReadRecord};

@@ -131,8 +131,11 @@ impl World {
         let canary = canary();
         furnish(&root, &outside, &sibling, &canary);
         let sandbox = sandbox(&root, setting.opening, setting.paths);
-        let workspace =
-            Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(EnvSanitizer::new(&[])) };
+        let workspace = Workspace {
+            sandbox: Arc::new(sandbox),
+            environment: Arc::new(EnvSanitizer::new(&[])),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+        };
         let (sender, events) = mpsc::channel(setting.events);
         let tools =
             Toolset::Forge.tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
@@ -321,6 +324,7 @@ impl World {
             output_limit: self.limits.output_bytes.min(self.limits.capacity_bytes),
             capacity: self.limits.capacity_bytes,
             deadline: Instant::now() + Duration::from_secs(30),
+            call_key: String::new(),
             tool_name: "test".to_owned(),
         }
     }

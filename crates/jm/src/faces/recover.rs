@@ -130,7 +130,7 @@ fn in_words(session: &str, found: &[Examined]) -> String {
     let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
     for call in found {
         let name = one_line(&call.view.call.name);
-        text.push_str(&format!("  {} {name}: {}\n", call.view.call.call, call.state.words()));
+        text.push_str(&format!("  {} {name}: {}\n", call.view.call.call, call.words()));
         for file in &call.files {
             let path = one_line(&file.effect.path.to_string_lossy());
             text.push_str(&format!("    {path}: {}\n", side(file.now)));
@@ -142,7 +142,7 @@ fn in_words(session: &str, found: &[Examined]) -> String {
 fn as_json(call: &Examined) -> Value {
     let file = |file: &jm_engine::recover::FileFact| json!({"path": file.effect.path, "now": side(file.now)});
     json!({
-        "call": call.view.call.call, "name": call.view.call.name, "state": call.state.words(),
+        "call": call.view.call.call, "name": call.view.call.name, "state": call.words(),
         "files": call.files.iter().map(file).collect::<Vec<_>>(),
     })
 }

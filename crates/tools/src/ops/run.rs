@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::HeadTail;
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
+use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use tokio::sync::mpsc::{self, error::TrySendError};
@@ -23,6 +24,8 @@ pub struct RunOutcome {
     pub ending: Ending,
     pub stdout: String,
     pub stderr: String,
+    /// What confinement refused, as far as the output tells.
+    pub refusals: Vec<String>,
 }
 
 impl Run {
@@ -33,9 +36,12 @@ impl Run {
             variables: Vec::new(),
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit.max(1024),
+            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
         };
-        let finished = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
-        outcome(finished, scope)
+        let (finished, walls) =
+            invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
+        let refusals = walls.map(|walls| refusals(&finished, &walls)).unwrap_or_default();
+        outcome(finished, scope).map(|whole| RunOutcome { refusals, ..whole })
     }
 }
 
@@ -49,6 +55,8 @@ pub(crate) struct Invocation {
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) timeout: Duration,
     pub(crate) keep_bytes: usize,
+    /// Under which name its end is written down, should we not be there any more.
+    pub(crate) record: Option<String>,
 }
 
 impl Invocation {
@@ -58,19 +66,55 @@ impl Invocation {
         cancel: &Cancel,
         listener: &mut dyn Listener,
     ) -> Result<Finished, ToolError> {
+        self.confined(workspace, cancel, listener).map(|(finished, _)| finished)
+    }
+
+    /// The same, with the walls it ran behind.
+    fn confined(
+        self,
+        workspace: &Workspace,
+        cancel: &Cancel,
+        listener: &mut dyn Listener,
+    ) -> Result<(Finished, Option<Walls>), ToolError> {
         let mut environment = workspace.environment.sanitize(std::env::vars_os());
         environment.extend(self.variables);
+        let sandbox = &workspace.sandbox;
+        let record = self.record.as_deref();
+        let confinement =
+            workspace.confiner.confinement(sandbox, &environment, &self.program, record);
+        let walls = confinement.walls().cloned();
         let spec = CommandSpec {
             program: self.program,
-            directory: workspace.sandbox.resolve(".")?,
+            directory: sandbox.resolve(".")?,
             environment,
             input: self.input,
             timeout: self.timeout,
             keep_bytes: self.keep_bytes,
+            confinement,
         };
-        run(spec, cancel, listener)
+        Ok((run(spec, cancel, listener)?, walls))
     }
 }
+
+/// What a failed command ran into that confinement explains, and what a person could do.
+fn refusals(finished: &Finished, walls: &Walls) -> Vec<String> {
+    if finished.ending == Ending::Exited(0) || walls.backend == Backend::None {
+        return Vec::new();
+    }
+    let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
+    let mut found = bites(&said.concat(), walls);
+    if finished.ending == Ending::Signalled(SIGSYS) {
+        found.push(Bite::Call);
+    }
+    let words = |bite: Bite| match bite.remedy() {
+        Some(remedy) => format!("{}; {remedy}", bite.what()),
+        None => bite.what(),
+    };
+    found.into_iter().map(words).collect()
+}
+
+/// So much of each stream is searched for refusals.
+const REFUSAL_BYTES: usize = 64 * 1024;
 
 fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
@@ -78,7 +122,7 @@ fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
         _ => scope.output_limit.saturating_sub(NOTE_ROOM),
     };
     let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room);
-    let whole = RunOutcome { ending: finished.ending, stdout, stderr };
+    let whole = RunOutcome { ending: finished.ending, stdout, stderr, refusals: Vec::new() };
     match finished.ending {
         Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
         Ending::TimedOut => {

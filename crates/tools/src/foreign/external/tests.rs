@@ -25,7 +25,11 @@ fn put(folder: &Path, name: &str, text: &str) {
 
 fn workspace(root: &Path) -> Workspace {
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap();
-    Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(EnvSanitizer::new(&[])) }
+    Workspace {
+        sandbox: Arc::new(sandbox),
+        environment: Arc::new(EnvSanitizer::new(&[])),
+        confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+    }
 }
 
 fn tools(root: &Path, read_only: &[&str]) -> ExternalTools {
@@ -52,6 +56,7 @@ fn scope(root: &Path) -> Scope {
         output_limit: 1024,
         capacity: 1024,
         deadline: Instant::now() + Duration::from_secs(60),
+        call_key: String::new(),
         tool_name: "good".to_owned(),
     }
 }
