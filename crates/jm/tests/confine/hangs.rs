@@ -8,7 +8,7 @@ use crate::world::{User, World, works};
 
 /// A hang detector, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Beyond the time that a command has.
+const TOGETHER: usize = 8;
 const MOST_MEMORY_KB: u64 = 64 * 1024;
 
 /// `TAG` stands for a number that nobody else has in their arguments.
@@ -79,38 +79,54 @@ fn check(backend: &'static str) {
     if backend != "none" && !works(User::Own, backend) {
         return;
     }
-    let world = World::new(User::Own, backend);
+    let all: Vec<(usize, &str)> = COMMANDS.iter().copied().enumerate().collect();
     let mut wrong = Vec::new();
-    for (index, command) in COMMANDS.iter().enumerate() {
-        let tag = tag(index);
-        let began = Instant::now();
-        let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
-        jm.args(["sandbox", "--backend", backend, "--timeout", "1", "--", "sh", "-c"]);
-        jm.arg(command.replace("TAG", &tag)).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = jm.process_group(0).spawn().unwrap();
-        let memory = format!("/proc/{}/status", child.id());
-        let mut peak = 0;
-        while child.try_wait().unwrap().is_none() && began.elapsed() < PATIENCE {
-            let status = std::fs::read_to_string(&memory).unwrap_or_default();
-            let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
-            peak = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(peak);
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        if child.try_wait().unwrap().is_none() {
-            wrong.push(format!("{command}: still there after {PATIENCE:?}"));
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        if peak > MOST_MEMORY_KB {
-            wrong.push(format!("{command}: took {peak} KB"));
-        }
-        let left = gone_within(&tag, Duration::from_millis(500));
-        if !left.is_empty() {
-            wrong.push(format!("{command}: left {left:?}"));
-        }
+    // They mostly wait, so some of them wait together.
+    for together in all.chunks(TOGETHER) {
+        std::thread::scope(|scope| {
+            let one = |(index, command): &(usize, &'static str)| {
+                let (index, command) = (*index, *command);
+                scope.spawn(move || run(backend, index, command))
+            };
+            let running: Vec<_> = together.iter().map(one).collect();
+            wrong.extend(running.into_iter().flat_map(|one| one.join().unwrap()));
+        });
     }
     println!("{} commands behind {backend}", COMMANDS.len());
     assert!(wrong.is_empty(), "{backend}:\n{}", wrong.join("\n"));
+}
+
+/// What is wrong with how one command ended.
+fn run(backend: &'static str, index: usize, command: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let world = World::new(User::Own, backend);
+    let tag = tag(index);
+    let began = Instant::now();
+    let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+    jm.args(["sandbox", "--backend", backend, "--timeout", "1", "--", "sh", "-c"]);
+    jm.arg(command.replace("TAG", &tag)).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = jm.process_group(0).spawn().unwrap();
+    let memory = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() && began.elapsed() < PATIENCE {
+        let status = std::fs::read_to_string(&memory).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
+        peak = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(peak);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if child.try_wait().unwrap().is_none() {
+        wrong.push(format!("{command}: still there after {PATIENCE:?}"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    if peak > MOST_MEMORY_KB {
+        wrong.push(format!("{command}: took {peak} KB"));
+    }
+    let left = gone_within(&tag, Duration::from_millis(500));
+    if !left.is_empty() {
+        wrong.push(format!("{command}: left {left:?}"));
+    }
+    wrong
 }
 
 #[test]
