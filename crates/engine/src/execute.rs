@@ -74,6 +74,7 @@ pub(crate) async fn execute(
     match core.recorder.finished(batch, &batch.entries[index], seen, output) {
         Ok(()) => {
             core.recorder.forget_spool(&key);
+            core.workspace.confiner.forget_record(&key);
             session.batch_mut().entries[index].is_recorded = true;
         }
         // It has happened, so its result stands; nothing more is run.
@@ -147,6 +148,7 @@ pub(crate) fn scope_of(
         output_limit: core.limits.output_bytes.min(capacity),
         capacity,
         deadline: Instant::now() + core.default_timeout,
+        call_key: String::new(),
         tool_name: tool.to_owned(),
     }
 }

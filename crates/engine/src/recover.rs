@@ -10,6 +10,7 @@ use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
 use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
+use jm_workspace::launch::{CommandRecord, Ended};
 use jm_workspace::spool::Spooled;
 use jm_workspace::survivors::Survivor;
 use jm_workspace::{After, FileChange, NoLog, OpenFile, SafePath, commit, directory};
@@ -58,6 +59,37 @@ pub struct Examined {
     pub printed: Vec<Spooled>,
     /// What of its command still runs.
     pub survivors: Vec<Survivor>,
+    /// How a command ended, if whoever kept it could still write that down.
+    pub command: Option<CommandRecord>,
+}
+
+impl Examined {
+    /// What became of the call, in words.
+    pub fn words(&self) -> String {
+        match (self.state, &self.command) {
+            (CallState::Unknown, Some(command)) => command_words(command),
+            (state, _) => state.words().to_owned(),
+        }
+    }
+}
+
+fn command_words(command: &CommandRecord) -> String {
+    let output = match command.stdout_bytes + command.stderr_bytes {
+        0 => String::new(),
+        bytes => format!("; {bytes} bytes of its output had been read"),
+    };
+    let ended = match command.ended {
+        Ended::Exited(code) => format!("it ended by itself with exit code {code}"),
+        Ended::Signalled(signal) => format!("signal {signal} ended it"),
+        Ended::TimedOut => "its time was up and it was ended".to_owned(),
+        Ended::Stopped => "it was stopped as asked".to_owned(),
+        Ended::Orphaned => {
+            "it was still running when the program died, and was ended then, with all it had \
+             started"
+                .to_owned()
+        }
+    };
+    format!("{ended}, after {} ms{output}", command.elapsed_ms)
 }
 
 /// What the person wants done (FR-RES-05, and undo).
@@ -129,13 +161,14 @@ impl Engine {
                 is_done |= state == CallState::AllEffects;
                 let mut records = vec![Record::Recovered {
                     call: call.view.call.call.clone(),
-                    state: call.state.words().to_owned(),
+                    state: call.words(),
                     choice: choice.word().to_owned(),
                 }];
                 let output = core.recorder.keep_spooled(&call.view.call.call, &call.printed);
                 records.extend(result_of(&call, state, choice, output));
                 // At once: what is settled must not be judged again by what a later step leaves.
                 core.recorder.records(records)?;
+                core.workspace.confiner.forget_record(&call.view.call.call);
                 crash_point("recover.after_call");
             }
             core.recorder.forget_spool(&call.view.call.call);
@@ -205,7 +238,8 @@ fn examine(core: &Core, view: CallView) -> Examined {
             (core.recorder.printed(key), core.recorder.survivors(key))
         }
     };
-    Examined { view, state, files, printed, survivors }
+    let command = runs.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
+    Examined { view, state, files, printed, survivors, command }
 }
 
 fn side(core: &Core, effect: &Effect) -> Side {
@@ -402,7 +436,14 @@ fn result_of(
             Some("unknown_outcome"),
         ),
     };
-    let mut content = content.to_owned();
+    let mut content = match (state, &call.command) {
+        (CallState::Unknown, Some(command)) => format!(
+            "the program ended before its outcome was recorded: {}. \
+             It was not run again; check what it may have done",
+            command_words(command)
+        ),
+        (_, _) => content.to_owned(),
+    };
     if output.is_some() {
         content.push_str(&format!(". What it had printed: jm output {}", call.view.call.call));
     }

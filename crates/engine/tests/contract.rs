@@ -37,6 +37,7 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
             backups: Arc::new(Backups::new(scratch.path(), scratch.path())),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
         },
         policy: Policy {
             enabled: true,

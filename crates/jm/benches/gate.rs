@@ -93,6 +93,7 @@ fn engine(root: &Path) -> Engine {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
             backups: Arc::new(Backups::new(root, root)),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
         },
         policy: Policy {
             enabled: true,

@@ -64,6 +64,7 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),
             backups: Arc::new(Backups::new(root, root)),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
         },
         policy: Policy {
             enabled: true,

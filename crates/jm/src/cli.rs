@@ -69,6 +69,12 @@ pub(crate) struct Common {
     /// Write calls, verdicts and results as JSON lines to standard error
     #[arg(long, global = true)]
     pub(crate) debug: bool,
+    /// Let commands use the network
+    #[arg(long, global = true)]
+    pub(crate) network: bool,
+    /// Let commands write this directory besides the roots (repeatable)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) writable: Vec<PathBuf>,
     /// Read this file instead of the user's configuration
     #[arg(long, global = true, value_name = "FILE", env = "JM_CONFIG")]
     pub(crate) config: Option<PathBuf>,
@@ -130,6 +136,10 @@ pub(crate) enum Command {
     Gc,
     /// Say how much space the journal takes
     Du(Listing),
+    /// Run a command behind the walls that a tool's command would get
+    Sandbox(Sandbox),
+    /// Say what works on this machine, and what holds commands in
+    Doctor(Listing),
     /// List the tools, or show one with its schema
     Tools(Tools),
     /// Show the configuration in force and where each value comes from
@@ -328,6 +338,22 @@ pub(crate) struct Export {
     /// One self-contained page instead of JSON lines
     #[arg(long)]
     pub(crate) html: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sandbox {
+    /// What confines it: auto, namespaces, bwrap, landlock or none [default: as configured]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+    /// End it after so many seconds [default: as configured]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Say what it may read and write, and run nothing
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]

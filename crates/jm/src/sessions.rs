@@ -22,7 +22,7 @@ const RESERVE: &str = "reserve";
 /// Enough for the records that say that the disk is full.
 const RESERVE_BYTES: u64 = 1024 * 1024;
 
-fn state() -> Result<StateDir> {
+pub(crate) fn state() -> Result<StateDir> {
     locations::state().map_err(|error| anyhow::anyhow!("{error:#}{HINT}"))
 }
 

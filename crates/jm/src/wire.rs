@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use crate::cli::{Approve, Common};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
-use crate::{external, locations, sessions};
+use crate::{confine, external, locations, sessions};
 
 /// Events that wait for a face; past this, tools wait.
 const EVENT_BUFFER: usize = 256;
@@ -97,6 +97,7 @@ fn flags(common: &Common) -> Result<String> {
     if let Some(most) = common.max_iterations {
         lines.push(format!("tools.max_tool_iterations_per_user_turn = {most}"));
     }
+    lines.extend(confine::flags(common)?);
     Ok(lines.join("\n"))
 }
 
@@ -161,10 +162,11 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(environment),
         backups: Arc::new(backups),
+        confiner: Arc::new(confine::recording_confiner(common, config)?),
     })
 }
 
-fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {
+pub(crate) fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {
     let sandbox = &config.tools.sandbox;
     let configured = sandbox.allowed_roots.iter().map(PathBuf::from).collect();
     let allowed_roots = if common.root.is_empty() { configured } else { common.root.clone() };

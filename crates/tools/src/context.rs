@@ -9,7 +9,8 @@ use jm_workspace::file::now_epoch_ms;
 use jm_workspace::spool::Spool;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    Backups, CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
+    Backups, CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath,
+    Sandbox,
 };
 use tokio::sync::mpsc;
 
@@ -19,6 +20,8 @@ pub struct Workspace {
     pub sandbox: Arc<Sandbox>,
     pub environment: Arc<EnvSanitizer>,
     pub backups: Arc<Backups>,
+    /// Holds commands in what the sandbox allows.
+    pub confiner: Arc<Confiner>,
 }
 
 /// One call's context.
@@ -91,6 +94,8 @@ pub struct Scope {
     pub output_limit: usize,
     pub capacity: usize,
     pub deadline: Instant,
+    /// Our own name for the call; empty where nothing is run.
+    pub call_key: String,
     pub tool_name: String,
 }
 
@@ -105,6 +110,7 @@ impl ToolCtx {
             output_limit: self.output_limit(),
             capacity: self.available_capacity_bytes,
             deadline: self.deadline,
+            call_key: self.call_key.clone(),
             tool_name: self.tool_name.clone(),
         }
     }

@@ -4,6 +4,7 @@
 
 mod backup;
 pub mod commit;
+pub mod confine;
 pub mod directory;
 pub mod env;
 pub mod fault;
@@ -12,6 +13,7 @@ pub mod file;
 pub mod git;
 pub mod identity;
 pub mod index;
+pub mod launch;
 pub mod names;
 mod open;
 pub mod own;
@@ -24,6 +26,7 @@ mod resolve;
 mod sandbox;
 pub mod spool;
 pub mod state;
+mod supervise;
 pub mod survivors;
 pub mod terminal;
 pub mod text;
@@ -31,6 +34,7 @@ pub mod worker;
 
 pub use backup::Backups;
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
+pub use confine::Confiner;
 pub use env::EnvSanitizer;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
 pub use jm_types::{Digest, Extent, Freshness, Hashing, ReadRecord};

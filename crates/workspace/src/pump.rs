@@ -77,6 +77,11 @@ impl Pump {
         self.pipe.as_ref().filter(|_| self.held.len() < CHUNK)
     }
 
+    /// Bytes read so far.
+    pub(crate) fn total(&self) -> u64 {
+        self.kept.total()
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.pipe.is_none()
     }

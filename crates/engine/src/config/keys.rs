@@ -104,6 +104,7 @@ const MOST_CALLS: u64 = 10_000;
 const MOST_ITERATIONS: u64 = 100_000;
 const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 pub(super) const MOST_QUOTA: u64 = 1024 * MOST_BYTES;
+const MOST_RESOURCE_BYTES: u64 = 1 << 50;
 const MOST_SECONDS: u64 = 24 * 60 * 60;
 const MOST_ENTRIES: u64 = 1_000_000;
 const DEEPEST: u64 = 1_000;
@@ -196,6 +197,50 @@ pub static KEYS: &[Key] = &[
         },
         help: "deny keys, credentials and the like besides `denied_patterns`",
     },
+    Key {
+        path: "tools.sandbox.commands.backend",
+        kind: Kind::Word {
+            field: |config| &mut config.tools.sandbox.commands.backend,
+            project: Project::MayTighten,
+        },
+        help: "what confines commands: `auto` is the strongest that works here; what it cannot \
+               enforce is said, and a person is asked",
+    },
+    Key {
+        path: "tools.sandbox.commands.network",
+        kind: Kind::Word {
+            field: |config| &mut config.tools.sandbox.commands.network,
+            project: Project::MayTighten,
+        },
+        help: "whether commands reach the network",
+    },
+    Key {
+        path: "tools.sandbox.commands.writable",
+        kind: Kind::List {
+            field: |config| &mut config.tools.sandbox.commands.writable,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "directories besides the roots that commands may write",
+    },
+    number(
+        "tools.sandbox.commands.max_processes",
+        |config| &mut config.tools.sandbox.commands.max_processes,
+        MOST_ENTRIES,
+        "processes of a command at one time",
+    ),
+    number(
+        "tools.sandbox.commands.max_memory_bytes",
+        |config| &mut config.tools.sandbox.commands.max_memory_bytes,
+        MOST_RESOURCE_BYTES,
+        "bytes that one process of a command may allocate",
+    ),
+    number(
+        "tools.sandbox.commands.max_file_bytes",
+        |config| &mut config.tools.sandbox.commands.max_file_bytes,
+        MOST_RESOURCE_BYTES,
+        "bytes of one file that a command writes",
+    ),
     number(
         "tools.timeouts.default_seconds",
         |config| &mut config.tools.timeouts.default_seconds,

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::modes::{ApprovalMode, Profile, ToolsMode, Toolset};
+use super::modes::{ApprovalMode, CommandBackend, CommandNetwork, Profile, ToolsMode, Toolset};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
@@ -86,6 +86,7 @@ pub struct SandboxSettings {
     pub denied_patterns: Vec<String>,
     pub allow_absolute: bool,
     pub include_default_denies: bool,
+    pub commands: CommandSettings,
 }
 
 impl Default for SandboxSettings {
@@ -95,6 +96,31 @@ impl Default for SandboxSettings {
             denied_patterns: Vec::new(),
             allow_absolute: false,
             include_default_denies: true,
+            commands: CommandSettings::default(),
+        }
+    }
+}
+
+/// What holds commands in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommandSettings {
+    pub backend: CommandBackend,
+    pub network: CommandNetwork,
+    pub writable: Vec<String>,
+    pub max_processes: u64,
+    pub max_memory_bytes: u64,
+    pub max_file_bytes: u64,
+}
+
+impl Default for CommandSettings {
+    fn default() -> Self {
+        Self {
+            backend: CommandBackend::default(),
+            network: CommandNetwork::default(),
+            writable: Vec::new(),
+            max_processes: 1024,
+            max_memory_bytes: 16 << 30,
+            max_file_bytes: 16 << 30,
         }
     }
 }

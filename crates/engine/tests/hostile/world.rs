@@ -137,6 +137,7 @@ impl World {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
             backups: Arc::new(Backups::new(&outside, &root)),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
         };
         let (sender, events) = mpsc::channel(setting.events);
         let tools =
@@ -326,6 +327,7 @@ impl World {
             output_limit: self.limits.output_bytes.min(self.limits.capacity_bytes),
             capacity: self.limits.capacity_bytes,
             deadline: Instant::now() + Duration::from_secs(30),
+            call_key: String::new(),
             tool_name: "test".to_owned(),
         }
     }

@@ -18,7 +18,7 @@ pub(crate) fn in_words(store: &Store, session: &str, found: &[Examined]) -> Stri
     let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
     for call in found {
         let (key, name) = (&call.view.call.call, one_line(&call.view.call.name));
-        text.push_str(&format!("  {key} {name}: {}\n", call.state.words()));
+        text.push_str(&format!("  {key} {name}: {}\n", call.words()));
         for file in &call.files {
             let path = one_line(&file.effect.path.to_string_lossy());
             text.push_str(&format!("    {path}: {}\n", side(file.now)));
@@ -44,7 +44,7 @@ pub(crate) fn as_json(store: &Store, session: &str, found: &[Examined]) -> Value
     let call = |call: &Examined| {
         let running = call.survivors.iter().map(|s| json!({"pid": s.pid, "name": s.name}));
         json!({
-            "call": call.view.call.call, "name": call.view.call.name, "state": call.state.words(),
+            "call": call.view.call.call, "name": call.view.call.name, "state": call.words(),
             "files": call.files.iter().map(file).collect::<Vec<_>>(), "diff": diff(store, call),
             "printed": call.printed.iter().map(printed).collect::<Vec<_>>(),
             "running": running.collect::<Vec<_>>(),

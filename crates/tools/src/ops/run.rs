@@ -8,6 +8,7 @@ use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::HeadTail;
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::SafePath;
+use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use jm_workspace::spool::Spool;
@@ -35,6 +36,8 @@ pub struct RunOutcome {
     pub stdout: String,
     pub stderr: String,
     pub elapsed: Duration,
+    /// What confinement refused, as far as the output tells.
+    pub refusals: Vec<String>,
 }
 
 impl Run {
@@ -67,9 +70,12 @@ impl Run {
             variables: self.checked_variables(scope)?,
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: room.max(1024),
+            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
         };
-        let finished = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
-        outcome(finished, scope, room, &events)
+        let (finished, walls) =
+            invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
+        let refusals = walls.map(|walls| refusals(&finished, &walls)).unwrap_or_default();
+        outcome(finished, scope, room, &events).map(|whole| RunOutcome { refusals, ..whole })
     }
 
     /// A call's own variables pass the same door as all others.
@@ -100,6 +106,8 @@ pub(crate) struct Invocation {
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) timeout: Duration,
     pub(crate) keep_bytes: usize,
+    /// Under which name its end is written down, should we not be there any more.
+    pub(crate) record: Option<String>,
 }
 
 impl Invocation {
@@ -109,19 +117,55 @@ impl Invocation {
         cancel: &Cancel,
         listener: &mut dyn Listener,
     ) -> Result<Finished, ToolError> {
+        self.confined(workspace, cancel, listener).map(|(finished, _)| finished)
+    }
+
+    /// The same, with the walls it ran behind.
+    fn confined(
+        self,
+        workspace: &Workspace,
+        cancel: &Cancel,
+        listener: &mut dyn Listener,
+    ) -> Result<(Finished, Option<Walls>), ToolError> {
         let mut environment = workspace.environment.sanitize(std::env::vars_os());
         environment.extend(self.variables);
+        let sandbox = &workspace.sandbox;
+        let record = self.record.as_deref();
+        let confinement =
+            workspace.confiner.confinement(sandbox, &environment, &self.program, record);
+        let walls = confinement.walls().cloned();
         let spec = CommandSpec {
             program: self.program,
-            directory: self.directory.map_or_else(|| workspace.sandbox.resolve("."), Ok)?,
+            directory: self.directory.map_or_else(|| sandbox.resolve("."), Ok)?,
             environment,
             input: self.input,
             timeout: self.timeout,
             keep_bytes: self.keep_bytes,
+            confinement,
         };
-        run(spec, cancel, listener)
+        Ok((run(spec, cancel, listener)?, walls))
     }
 }
+
+/// What a failed command ran into that confinement explains, and what a person could do.
+fn refusals(finished: &Finished, walls: &Walls) -> Vec<String> {
+    if finished.ending == Ending::Exited(0) || walls.backend == Backend::None {
+        return Vec::new();
+    }
+    let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
+    let mut found = bites(&said.concat(), walls);
+    if finished.ending == Ending::Signalled(SIGSYS) {
+        found.push(Bite::Call);
+    }
+    let words = |bite: Bite| match bite.remedy() {
+        Some(remedy) => format!("{}; {remedy}", bite.what()),
+        None => bite.what(),
+    };
+    found.into_iter().map(words).collect()
+}
+
+/// So much of each stream is searched for refusals.
+const REFUSAL_BYTES: usize = 64 * 1024;
 
 fn outcome(
     finished: Finished,
@@ -139,7 +183,7 @@ fn outcome(
         events.is_shown_whole();
     }
     let (ending, elapsed) = (finished.ending, finished.elapsed);
-    let whole = RunOutcome { ending, stdout, stderr, elapsed };
+    let whole = RunOutcome { ending, stdout, stderr, elapsed, refusals: Vec::new() };
     match finished.ending {
         Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
         Ending::TimedOut => {

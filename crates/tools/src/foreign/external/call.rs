@@ -204,6 +204,7 @@ impl ExternalCall {
             variables,
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit,
+            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
         };
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
         let finished = ran.map_err(|error| self.not_started(error))?;

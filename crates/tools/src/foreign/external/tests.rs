@@ -30,6 +30,7 @@ fn workspace(root: &Path) -> Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(EnvSanitizer::new(&[])),
         backups: Arc::new(backups),
+        confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
     }
 }
 
@@ -57,6 +58,7 @@ fn scope(root: &Path) -> Scope {
         output_limit: 1024,
         capacity: 1024,
         deadline: Instant::now() + Duration::from_secs(60),
+        call_key: String::new(),
         tool_name: "good".to_owned(),
     }
 }
