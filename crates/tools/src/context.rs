@@ -9,7 +9,7 @@ use jm_workspace::file::now_epoch_ms;
 use jm_workspace::spool::Spool;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    Backups, CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
+    CommitLog, Digest, EnvSanitizer, Extent, Freshness, ProjectState, ReadRecord, SafePath, Sandbox,
 };
 use tokio::sync::mpsc;
 
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 pub struct Workspace {
     pub sandbox: Arc<Sandbox>,
     pub environment: Arc<EnvSanitizer>,
-    pub backups: Arc<Backups>,
+    pub state: Arc<ProjectState>,
 }
 
 /// One call's context.
@@ -91,6 +91,7 @@ pub struct Scope {
     pub output_limit: usize,
     pub capacity: usize,
     pub deadline: Instant,
+    pub session_id: String,
     pub tool_name: String,
 }
 
@@ -105,6 +106,7 @@ impl ToolCtx {
             output_limit: self.output_limit(),
             capacity: self.available_capacity_bytes,
             deadline: self.deadline,
+            session_id: self.session_id.clone(),
             tool_name: self.tool_name.clone(),
         }
     }
