@@ -134,16 +134,16 @@ fn effect_log(core: &Arc<Core>, key: &str) -> Arc<Mutex<dyn CommitLog + Send>> {
 pub(crate) fn scope_of(
     core: &Core,
     freshness: Arc<Freshness>,
-    cancel: Cancel,
-    seen: Seen,
+    session_id: String,
     tool: &str,
 ) -> Scope {
     let capacity = core.capacity();
     Scope {
         workspace: core.workspace.clone(),
         freshness,
-        seen,
-        cancel,
+        seen: Seen::default(),
+        cancel: Cancel::new(),
+        session_id,
         limits: core.limits.clone(),
         output_limit: core.limits.output_bytes.min(capacity),
         capacity,

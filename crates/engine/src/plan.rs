@@ -7,11 +7,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_tools::{Effect, Intent, Prepared, Preview, Scope, Seen, Use};
+use jm_tools::{Effect, Intent, Prepared, Preview, Scope, Use};
 use jm_types::text::{one_line, redact, summarize};
-use jm_types::{
-    Cancel, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json,
-};
+use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json};
 use jm_workspace::confine::Network;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{Digest, Protection, ReadRecord};
@@ -125,9 +123,9 @@ async fn plan_call(
         .iter()
         .all(|entry| entry.result().is_some());
     let timeout = core.default_timeout;
-    let name = call.name.clone();
+    let (name, session_id) = (call.name.clone(), session.id.clone());
     let work = off_thread(move || {
-        let scope = scope_of(&core, freshness, Cancel::new(), Seen::default(), &call.name);
+        let scope = scope_of(&core, freshness, session_id, &call.name);
         judge(&core, &call, &scope, is_next, look)
     });
     match tokio::time::timeout(timeout, work).await {

@@ -12,7 +12,7 @@ use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
-use jm_workspace::{Backups, EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
+use jm_workspace::{EnvSanitizer, PathPolicy, ProjectState, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};
@@ -157,12 +157,12 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
     let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
         .context("the workspace cannot be opened")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
-    let backups = Backups::new(&locations::state_path()?, sandbox.working_root().path());
+    let state = ProjectState::new(&locations::state_path()?, sandbox.working_root().path());
     Ok(Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(environment),
-        backups: Arc::new(backups),
         confiner: Arc::new(confine::recording_confiner(common, config)?),
+        state: Arc::new(state),
     })
 }
 

@@ -9,8 +9,8 @@ use jm_workspace::file::now_epoch_ms;
 use jm_workspace::spool::Spool;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    Backups, CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath,
-    Sandbox,
+    CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, ProjectState, ReadRecord,
+    SafePath, Sandbox,
 };
 use tokio::sync::mpsc;
 
@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 pub struct Workspace {
     pub sandbox: Arc<Sandbox>,
     pub environment: Arc<EnvSanitizer>,
-    pub backups: Arc<Backups>,
     /// Holds commands in what the sandbox allows.
     pub confiner: Arc<Confiner>,
+    pub state: Arc<ProjectState>,
 }
 
 /// One call's context.
@@ -96,6 +96,7 @@ pub struct Scope {
     pub deadline: Instant,
     /// Our own name for the call; empty where nothing is run.
     pub call_key: String,
+    pub session_id: String,
     pub tool_name: String,
 }
 
@@ -111,6 +112,7 @@ impl ToolCtx {
             capacity: self.available_capacity_bytes,
             deadline: self.deadline,
             call_key: self.call_key.clone(),
+            session_id: self.session_id.clone(),
             tool_name: self.tool_name.clone(),
         }
     }

@@ -2,7 +2,6 @@
 //!
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
-mod backup;
 pub mod commit;
 pub mod confine;
 pub mod directory;
@@ -20,6 +19,7 @@ pub mod own;
 mod path;
 pub mod process;
 pub mod programs;
+mod project_state;
 pub mod pump;
 mod reaper;
 mod resolve;
@@ -32,7 +32,6 @@ pub mod terminal;
 pub mod text;
 pub mod worker;
 
-pub use backup::Backups;
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
 pub use confine::Confiner;
 pub use env::EnvSanitizer;
@@ -41,5 +40,6 @@ pub use jm_types::{Digest, Extent, Freshness, Hashing, ReadRecord};
 pub use names::Protection;
 pub use open::Opening;
 pub use path::{Absolute, Dots, PathPolicy};
+pub use project_state::ProjectState;
 pub use resolve::Found;
 pub use sandbox::{Root, SafePath, Sandbox, SandboxError, SandboxSettings};

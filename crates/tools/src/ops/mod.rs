@@ -10,6 +10,7 @@ pub mod page;
 pub mod read;
 pub mod report;
 pub mod run;
+pub mod tasks;
 pub mod walk;
 
 use jm_types::text::suggest::suggest;

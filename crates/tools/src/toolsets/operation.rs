@@ -9,6 +9,7 @@ use crate::ops::page::{Page, PageOutcome};
 use crate::ops::read::{Read, ReadOutcome};
 use crate::ops::report::{TestReport, TestRun};
 use crate::ops::run::{Events, Run, RunOutcome};
+use crate::ops::tasks::{Export, Exported, Tasks, TasksOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
 use crate::tool::{PathUse, Preview, Use};
 
@@ -20,6 +21,8 @@ pub enum Operation {
     Change(Change),
     Run(Run),
     Test(TestRun),
+    Tasks(Tasks),
+    Export(Export),
 }
 
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub enum Outcome {
     Changed(Vec<ChangedFile>),
     Ran(RunOutcome),
     Tested(TestReport),
+    Listed(TasksOutcome),
+    Exported(Exported),
 }
 
 impl Operation {
@@ -43,17 +48,24 @@ impl Operation {
             }
             Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
             Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
+            Operation::Tasks(tasks) => {
+                let places = tasks.action.places().into_iter();
+                places.map(|place| PathUse::new(&place.path, Use::Read)).collect()
+            }
+            Operation::Export(export) => vec![PathUse::new(&export.path, Use::Write)],
         }
     }
 
     pub(super) fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
         match self {
             Operation::Change(change) => change.preview(scope).map(Some),
+            Operation::Export(export) => export.preview(scope).map(Some),
             Operation::Read(_)
             | Operation::Page(_)
             | Operation::Walk(_)
             | Operation::Run(_)
-            | Operation::Test(_) => Ok(None),
+            | Operation::Test(_)
+            | Operation::Tasks(_) => Ok(None),
         }
     }
 
@@ -73,6 +85,8 @@ impl Operation {
             Operation::Change(change) => change.run(scope, effects).map(Outcome::Changed),
             Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
             Operation::Test(tests) => tests.run(scope, events).map(Outcome::Tested),
+            Operation::Tasks(tasks) => tasks.run(scope).map(Outcome::Listed),
+            Operation::Export(export) => export.run(scope, effects).map(Outcome::Exported),
         }
     }
 }
