@@ -16,7 +16,7 @@ use jm_workspace::survivors::Survivor;
 use jm_workspace::{After, FileChange, NoLog, OpenFile, SafePath, commit, directory};
 
 use crate::engine::{Core, Engine};
-use crate::undo::{current, safe};
+use crate::undo::{current, is_undo, safe};
 
 /// What became of a call, as far as it can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,11 +208,9 @@ fn examine(core: &Core, view: CallView) -> Examined {
         .filter(|effect| !matches!(effect.before, FileState::Directory { .. }))
         .map(|effect| FileFact { now: side(core, &effect), effect })
         .collect();
-    let runs = core
-        .registry
-        .lookup(&view.call.name)
-        // A tool that is not here any more may have been anything.
-        .map_or(true, |tool| tool.spec().effect == ToolEffect::Runs);
+    let tool = core.registry.lookup(&view.call.name);
+    // A tool that is not here any more may have been anything; an undo is no tool.
+    let runs = tool.map_or(!is_undo(&view), |tool| tool.spec().effect == ToolEffect::Runs);
     let any = |wanted| files.iter().any(|file| file.now == wanted);
     let state = match view.started() {
         _ if view.result().is_some() => CallState::Finished,

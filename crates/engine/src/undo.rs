@@ -201,7 +201,7 @@ fn applied(calls: &[CallView]) -> Vec<&CallView> {
     applied.filter(has_effects).collect()
 }
 
-fn is_undo(call: &CallView) -> bool {
+pub(crate) fn is_undo(call: &CallView) -> bool {
     call.call.name == UNDO
 }
 
