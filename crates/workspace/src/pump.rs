@@ -10,6 +10,9 @@ use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
 
 const CHUNK: usize = 64 * 1024;
+/// A larger pipe lets a command that prints much go on while we work on what it printed.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
@@ -54,6 +57,8 @@ pub(crate) struct Pump {
     kept: HeadTail,
     decoder: Utf8Stream,
     held: String,
+    /// Nobody decodes for nobody.
+    is_heard: bool,
     buffer: Vec<u8>,
 }
 
@@ -61,6 +66,9 @@ impl Pump {
     pub(crate) fn new(stream: Stream, pipe: Option<OwnedFd>, keep: usize) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
+            #[cfg(target_os = "linux")]
+            // A user who has too many large pipes gets the usual size.
+            rustix::pipe::fcntl_setpipe_size(pipe, PIPE).map(drop).unwrap_or_default();
         }
         Ok(Self {
             stream,
@@ -68,6 +76,7 @@ impl Pump {
             kept: HeadTail::new(keep),
             decoder: Utf8Stream::default(),
             held: String::new(),
+            is_heard: true,
             buffer: vec![0; CHUNK],
         })
     }
@@ -107,8 +116,10 @@ impl Pump {
                 Ok(count) => {
                     self.kept.push(&self.buffer[..count]);
                     listener.keep(self.stream, &self.buffer[..count]);
-                    let text = self.decoder.push(&self.buffer[..count]);
-                    self.held.push_str(&text);
+                    if self.is_heard {
+                        let text = self.decoder.push(&self.buffer[..count]);
+                        self.held.push_str(&text);
+                    }
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
@@ -123,7 +134,11 @@ impl Pump {
             return;
         }
         match listener.hear(self.stream, &self.held) {
-            Offer::Taken | Offer::Gone => self.held.clear(),
+            Offer::Taken => self.held.clear(),
+            Offer::Gone => {
+                self.is_heard = false;
+                self.held.clear();
+            }
             Offer::Full => {}
         }
     }

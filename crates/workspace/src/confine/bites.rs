@@ -16,6 +16,8 @@ pub enum Bite {
     Kept(PathBuf),
     /// Not visible for commands.
     Read(PathBuf),
+    /// Denied to every tool.
+    Denied(PathBuf),
     Network,
     /// A system call that no command gets.
     Call,
@@ -46,7 +48,7 @@ const UNREACHABLE: &[&str] = &[
     "failed to lookup address",
     "no address associated with hostname",
 ];
-const MISSING: &[&str] = &["no such file or directory", "enoent"];
+const MISSING: &[&str] = &["no such file or directory", "directory nonexistent", "enoent"];
 
 /// The first few refusals that the walls explain.
 pub fn bites(output: &str, walls: &Walls) -> Vec<Bite> {
@@ -79,7 +81,7 @@ fn bite(line: &str, walls: &Walls) -> Option<Bite> {
             .or_else(|| says(&["operation not permitted", "eperm"]).then_some(Bite::Call));
     }
     // What is hidden looks missing where a command has a tree of its own.
-    let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
+    let exists = |path: &&PathBuf| path.parent().is_some_and(Path::exists);
     let hidden = |path: &&PathBuf| !is_seen(path, walls);
     says(MISSING).then(|| named.iter().filter(exists).find(hidden).cloned().map(Bite::Read))?
 }
@@ -89,7 +91,7 @@ fn judge(path: &Path, walls: &Walls) -> Option<Bite> {
         return Some(Bite::Kept(path.to_owned()));
     }
     if walls.hidden.iter().any(|hidden| path.starts_with(hidden)) {
-        return Some(Bite::Read(path.to_owned()));
+        return Some(Bite::Denied(path.to_owned()));
     }
     let writable = walls.writable.iter().any(|root| path.starts_with(root));
     match (writable, is_seen(path, walls)) {
@@ -110,7 +112,7 @@ fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
     let cut = |c: char| c.is_whitespace() || "'\"`:;,()[]{}<>=".contains(c) || "‘’“”".contains(c);
     let words = line.split(cut).filter(|word| word.len() > 1);
     let absolute = |word: &str| match word.starts_with('/') {
-        true => Some(PathBuf::from(word)),
+        true => Some(plain(Path::new(word))),
         false if word.contains('/') || word.starts_with('.') => {
             walls.writable.first().map(|root| plain(&root.join(word)))
         }
@@ -143,6 +145,7 @@ impl Bite {
                 format!("the sandbox keeps {} from being changed by commands", path.display())
             }
             Self::Read(path) => format!("the sandbox hides {} from commands", path.display()),
+            Self::Denied(path) => format!("no tool may read {}", path.display()),
             Self::Network => "the sandbox gives commands no network".to_owned(),
             Self::Call => "the sandbox may have refused a system call".to_owned(),
         }
@@ -160,7 +163,60 @@ impl Bite {
                     .into(),
             ),
             Self::Kept(_) => Some("change it with a file tool, which asks a person".to_owned()),
-            Self::Call => None,
+            Self::Denied(_) | Self::Call => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::walls::{Backend, Existing, Kept, Resources};
+    use super::*;
+
+    fn walls() -> Walls {
+        Walls {
+            backend: Backend::Namespaces,
+            network: Network::Off,
+            writable: vec!["/w".into()],
+            readable: vec!["/usr".into(), "/etc".into()],
+            homes: vec!["/home/me".into()],
+            kept: vec![Kept { path: "/w/.git/hooks".into(), now: Existing::Present }],
+            hidden: vec!["/w/.env".into()],
+            resources: Resources::default(),
+        }
+    }
+
+    #[test]
+    fn refusals_are_understood_in_the_words_of_programs() {
+        let write = |path: &str| Some(Bite::Write(path.into()));
+        let cases: &[(&str, Option<Bite>)] = &[
+            ("touch: cannot touch '/usr/x': Read-only file system", write("/usr/x")),
+            ("sh: 1: cannot create /etc/x: Permission denied", write("/etc/x")),
+            ("Error: EROFS: read-only file system, open '/usr/y'", write("/usr/y")),
+            ("cat: .env: Permission denied", Some(Bite::Denied("/w/.env".into()))),
+            ("touch: .git/hooks/a: Read-only", None),
+            (
+                "touch: cannot touch '.git/hooks/a': Read-only file system",
+                Some(Bite::Kept("/w/.git/hooks/a".into())),
+            ),
+            ("cat: /proc/../etc/../etc/nothing-here: No such file or directory", None),
+            ("curl: (6) Could not resolve host: example.com", Some(Bite::Network)),
+            ("connect: Network is unreachable", Some(Bite::Network)),
+            ("FileNotFoundError: [Errno 2] No such file or directory: 'x'", None),
+            ("unshare: unshare failed: Operation not permitted", Some(Bite::Call)),
+            ("./secret.txt: Permission denied", None),
+            ("test failed: expected 1, got 2", None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(bite(line, &walls()), *expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_first_few_are_told_once_each() {
+        let many = "touch: '/usr/a': Read-only file system\n".repeat(5)
+            + "touch: '/usr/b': Read-only file system\nNetwork is unreachable\n"
+            + "touch: '/usr/c': Read-only file system\n";
+        assert_eq!(bites(&many, &walls()).len(), MOST_BITES);
     }
 }
