@@ -21,17 +21,17 @@ use super::protocol::{
     CONTROL, COUNTERS, CommandRecord, DIRECTORY, Ended, Order, RECORDS, Report, given, running,
     send,
 };
-use super::scratch::Scratch;
 use super::tree::{self, Tree};
 use super::{During, Failure, Step, control, limits, rules, seccomp};
 use crate::confine::{Backend, Walls};
+use crate::own::Scratch;
 
 pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<()> {
     let began = Instant::now();
     let running = order.record.as_deref().map(claim).transpose().during("record")?;
     let children = ended_children().during("signals")?;
     let scratch = match order.walls.backend {
-        Backend::Landlock => Some(Scratch::make().during("temporary directory")?),
+        Backend::Landlock => Some(Scratch::new("journeyman").during("temporary directory")?),
         Backend::Namespaces | Backend::Bwrap | Backend::None => None,
     };
     let command = start(order, rights, scratch.as_ref())?;

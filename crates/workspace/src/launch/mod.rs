@@ -11,7 +11,6 @@ mod namespaces;
 mod placeholders;
 pub(crate) mod protocol;
 mod rules;
-mod scratch;
 mod seccomp;
 mod tree;
 
