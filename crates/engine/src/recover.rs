@@ -236,7 +236,8 @@ fn examine(core: &Core, view: CallView) -> Examined {
             (core.recorder.printed(key), core.recorder.survivors(key))
         }
     };
-    let command = runs.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
+    let is_unknown = state == CallState::Unknown;
+    let command = is_unknown.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
     Examined { view, state, files, printed, survivors, command }
 }
 

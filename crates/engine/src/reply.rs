@@ -36,8 +36,8 @@ pub(crate) fn reply(
             (whole, form.toolset.success(call.into(), output, limit), None)
         }
         Err(error) => {
-            let whole = form.toolset.failure(call.into(), &error, usize::MAX);
-            (whole, form.toolset.failure(call.into(), &error, form.limit), Some(error.name()))
+            let whole = in_words(Form { limit: usize::MAX, ..form }, call, &error);
+            (whole, in_words(form, call, &error), Some(error.name()))
         }
     };
     let uncut = (cut != whole).then_some(whole);
@@ -51,11 +51,15 @@ pub(crate) fn as_it_is(call: &ToolCall, answer: String) -> ToolResult {
 
 /// The result of a call that failed or never ran; the limit holds for it too (FR-OUT-04).
 pub(crate) fn refused(form: Form, call: &ToolCall, error: &ToolError) -> ToolResult {
-    let content = match &error.verbatim {
+    result(call, in_words(form, call, error), Some(error.name()))
+}
+
+/// What a failure has to say in its own envelope, or in the toolset's.
+fn in_words(form: Form, call: &ToolCall, error: &ToolError) -> String {
+    match &error.verbatim {
         Some(words) => words.0.clone(),
         None => form.toolset.failure(call.into(), error, form.limit),
-    };
-    result(call, content, Some(error.name()))
+    }
 }
 
 fn result(call: &ToolCall, content: String, error: Option<&str>) -> ToolResult {

@@ -129,6 +129,9 @@ impl Line {
         }
         match receive(&self.control) {
             Ok(Report::Ended(ended)) => Ok(Some(ended.ending())),
+            Ok(Report::NotStarted { step, why }) if step.is_empty() => {
+                Err(ToolError::failed("command", format!("cannot start: {why}")))
+            }
             Ok(Report::NotStarted { step, why }) => {
                 Err(ToolError::failed("command", format!("it was not started: {step}: {why}")))
             }

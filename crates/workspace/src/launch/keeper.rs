@@ -5,7 +5,7 @@
 //! then it is reported.
 
 use std::ffi::OsStr;
-use std::io::{Read, Result};
+use std::io::{Error, Read, Result};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -86,9 +86,11 @@ fn start(order: &Order, rights: CapabilitySet, scratch: Option<&Scratch>) -> Ste
         Err(error) => {
             let mut step = String::new();
             std::fs::File::from(told).read_to_string(&mut step).unwrap_or_default();
-            if step.is_empty() {
-                step = program.to_string_lossy().into_owned();
-            }
+            // Nothing was in the way but the program itself.
+            let error = match step.is_empty() {
+                true => Error::new(error.kind(), format!("{}: {error}", program.display())),
+                false => error,
+            };
             Err(Failure { step, error })
         }
     }
