@@ -3,10 +3,11 @@
 //! Law: only regular files are read, by descriptor, and never more bytes than were asked for,
 //! whatever the file says its size is.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jm_types::{ErrorKind, ToolError};
@@ -15,7 +16,7 @@ use rustix::fs::{self, AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 
 use crate::resolve::Found;
-use crate::sandbox::{SafePath, Sandbox, io_error, plain};
+use crate::sandbox::{SafePath, Sandbox, io_error, plain, system_error};
 
 /// An open regular file.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl OpenFile {
         loop {
             match self.file.read(buffer) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(ToolError::io(&self.asked, error)),
+                Err(error) => return Err(self.unread(&error)),
                 Ok(count) => return Ok(count),
             }
         }
@@ -67,10 +68,17 @@ impl OpenFile {
     pub fn read_up_to(&mut self, most: u64) -> Result<(Vec<u8>, bool), ToolError> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.size.min(most)).unwrap_or(0));
         let taken = Read::by_ref(&mut self.file).take(most + 1).read_to_end(&mut bytes);
-        taken.map_err(|error| ToolError::io(&self.asked, error))?;
+        taken.map_err(|error| self.unread(&error))?;
         let more = bytes.len() as u64 > most;
         bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         Ok((bytes, more))
+    }
+}
+
+impl OpenFile {
+    fn unread(&self, error: &std::io::Error) -> ToolError {
+        let (path, message) = (PathBuf::from(&self.asked), error.to_string());
+        ToolError::new(ErrorKind::ReadFailed { path, message })
     }
 }
 
@@ -104,7 +112,7 @@ pub struct DirectoryEntry {
 #[derive(Debug)]
 pub struct OpenDirectory {
     fd: rustix::fd::OwnedFd,
-    absolute: std::path::PathBuf,
+    absolute: PathBuf,
 }
 
 impl AsFd for OpenDirectory {
@@ -136,6 +144,34 @@ impl OpenDirectory {
         let fd = fs::openat(&self.fd, &**name, flags, fs::Mode::empty())
             .map_err(|error| (code(error, "read_dir_failed"), plain(error)))?;
         Ok(Self { fd, absolute: self.absolute.join(name) })
+    }
+
+    /// A regular file of this directory; nothing where the name is a link, something else, or
+    /// denied.
+    pub fn open_file(
+        &self,
+        sandbox: &Sandbox,
+        name: &OsStr,
+    ) -> Result<Option<OpenFile>, ToolError> {
+        let absolute = self.absolute.join(name);
+        if sandbox.denies(&absolute) {
+            return Ok(None);
+        }
+        let fail = |error| system_error(&absolute, error);
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = match fs::openat(&self.fd, name, flags, fs::Mode::empty()) {
+            Err(Errno::LOOP) => return Ok(None),
+            opened => opened.map_err(fail)?,
+        };
+        let stat = fs::fstat(&fd).map_err(fail)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        Ok(is_file.then(|| OpenFile {
+            file: File::from(fd),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            links: stat.st_nlink as u64,
+            asked: name.to_string_lossy().into_owned(),
+        }))
     }
 
     /// All names, ascending by bytes.

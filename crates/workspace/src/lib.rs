@@ -10,6 +10,7 @@ mod feed;
 pub mod file;
 pub mod identity;
 pub mod index;
+pub mod install;
 pub mod names;
 mod open;
 mod path;

@@ -162,8 +162,8 @@ fn faults_of_a_text() {
             &["config.toml:1:14: `tools.mode`: unknown word `enabeld` (did you mean `enabled`?)"],
         ),
         (
-            "toolset = \"other\"",
-            &["config.toml:1:11: `toolset`: unknown word `other` (known: `forge`)"],
+            "toolset = \"foreg\"",
+            &["config.toml:1:11: `toolset`: unknown word `foreg` (did you mean `forge`?)"],
         ),
         ("profile = 2026-01-01", &["config.toml:1:11: `profile`: expected a string, found a date"]),
         (
@@ -237,14 +237,14 @@ fn faults_of_a_text() {
 fn faults_of_every_layer_are_told_at_once() {
     assert_eq!(
         faults(
-            &[user("profile = 1"), project("a b"), flag("toolset = 'x'")],
+            &[user("profile = 1"), project("a b"), flag("toolset = 'foreg'")],
             &[("JM_TOOLS_MODE", "on")]
         ),
         [
             "config.toml:1:11: `profile`: expected a string, found a whole number",
             ".journeyman/config.toml:1:3: key with no value, expected `=`",
             "environment: `JM_TOOLS_MODE`: unknown word `on` (known: `enabled`, `parse_only`, `disabled`)",
-            "command line: `toolset`: unknown word `x` (known: `forge`)",
+            "command line: `toolset`: unknown word `foreg` (did you mean `forge`?)",
         ]
     );
 }
@@ -417,6 +417,7 @@ fn the_sample_of_the_document_differs_from_the_defaults_where_it_says_so() {
     expected.tools.mode = ToolsMode::ParseOnly;
     expected.tools.sandbox.denied_patterns = vec!["**/.ssh/**".to_owned(), "**/*.pem".to_owned()];
     expected.tools.approval.allowlist = vec!["read_file".to_owned()];
+    expected.tools.approval.denylist = vec!["run_command".to_owned()];
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     expected.tools.definitions = vec![Definition {
         name: "read_file".to_owned(),

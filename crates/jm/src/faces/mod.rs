@@ -9,6 +9,7 @@ pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod print;
+pub(crate) mod programs;
 pub(crate) mod prompt;
 pub(crate) mod recover;
 pub(crate) mod undo;

@@ -5,8 +5,9 @@
 
 pub(crate) mod binary;
 pub mod change;
-pub mod page;
 pub mod danger;
+pub mod page;
+pub mod posix;
 pub mod read;
 pub mod run;
 pub mod walk;

@@ -1,5 +1,6 @@
 //! Run: a command, from its start to the death of its last process.
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use jm_types::text::sanitize::Sanitizer;
@@ -15,6 +16,18 @@ use crate::ops::binary::{SNIFF, base64_within};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub program: Program,
+    /// Shorter than the tool's own time, where the call asks for it.
+    pub timeout: Option<Duration>,
+    pub binary: Binary,
+}
+
+/// How output that holds NUL bytes is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binary {
+    /// As base64 (FR-EXE-06).
+    Encoded,
+    /// As text like any other, for envelopes that can say every byte.
+    AsText,
 }
 
 #[derive(Debug)]
@@ -25,27 +38,38 @@ pub struct RunOutcome {
 }
 
 impl Run {
+    pub fn new(program: Program) -> Self {
+        Self { program, timeout: None, binary: Binary::Encoded }
+    }
+
+    /// A shell command whose two streams come as one, in the order in which they were written.
+    pub fn merged(command: &str) -> Self {
+        let words = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#, command];
+        Self::new(Program::Argv(words.map(OsString::from).to_vec()))
+    }
+
     pub fn run(&self, scope: &Scope, mut events: Events) -> Result<RunOutcome, ToolError> {
         let environment = scope.workspace.environment.sanitize(std::env::vars_os());
+        let left = scope.deadline.saturating_duration_since(Instant::now());
         let spec = CommandSpec {
             program: self.program.clone(),
             directory: scope.workspace.sandbox.resolve(".")?,
             environment,
             input: Input::Closed,
-            timeout: scope.deadline.saturating_duration_since(Instant::now()),
+            timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: scope.output_limit.max(1024),
         };
         let finished = run(spec, &scope.cancel, &mut events)?;
-        outcome(finished, scope)
+        outcome(finished, scope, self.binary)
     }
 }
 
-fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
+fn outcome(finished: Finished, scope: &Scope, binary: Binary) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
         Ending::Exited(0) => scope.output_limit,
         _ => scope.output_limit.saturating_sub(NOTE_ROOM),
     };
-    let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room);
+    let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room, binary);
     let whole = RunOutcome { ending: finished.ending, stdout, stderr };
     match finished.ending {
         Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
@@ -60,22 +84,23 @@ fn outcome(finished: Finished, scope: &Scope) -> Result<RunOutcome, ToolError> {
 
 /// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
 /// more where the rest leaves it.
-fn share(stdout: &HeadTail, stderr: &HeadTail, room: usize) -> (String, String) {
+fn share(stdout: &HeadTail, stderr: &HeadTail, room: usize, binary: Binary) -> (String, String) {
     if stderr.total() == 0 {
-        return (render(stdout, room), String::new());
+        return (render(stdout, room, binary), String::new());
     }
     let room = room.saturating_sub(JOINT.len());
     let wanted = |stream: &HeadTail| usize::try_from(stream.total()).unwrap_or(usize::MAX);
     let left_by_stdout = room.saturating_sub(wanted(stdout));
-    let stderr = render(stderr, left_by_stdout.max(room / 2));
-    (render(stdout, room - stderr.len()), stderr)
+    let stderr = render(stderr, left_by_stdout.max(room / 2), binary);
+    (render(stdout, room - stderr.len(), binary), stderr)
 }
 
 /// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
 /// text; what holds a NUL is not.
-fn render(stream: &HeadTail, room: usize) -> String {
+fn render(stream: &HeadTail, room: usize, binary: Binary) -> String {
     let first = stream.first();
-    if memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_none() {
+    let has_nul = memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_some();
+    if !has_nul || binary == Binary::AsText {
         return stream.render(room);
     }
     base64_within(first, stream.total() > first.len() as u64, room)
@@ -113,6 +138,13 @@ impl Events {
             stdout: Sanitizer::default(),
             stderr: Sanitizer::default(),
         }
+    }
+
+    /// For callers that only want the result.
+    pub fn unheard() -> Self {
+        let (sender, _) = mpsc::channel(1);
+        let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
+        Self { sender, tool_call_id: String::new(), stdout, stderr }
     }
 
     fn clean(&mut self, stream: Stream, chunk: &str) -> String {

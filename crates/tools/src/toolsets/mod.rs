@@ -7,8 +7,11 @@
 mod envelope;
 mod forge;
 mod gemini;
+pub mod ikigai;
 mod operation;
 mod row;
+
+use std::time::Duration;
 
 use jm_types::ToolError;
 use jm_workspace::PathPolicy;
@@ -28,6 +31,7 @@ pub enum Toolset {
     #[default]
     Forge,
     Gemini,
+    Ikigai,
 }
 
 /// A toolset as data.
@@ -36,15 +40,18 @@ pub(crate) struct Dialect {
     pub(crate) envelope: Envelope,
     /// Which spellings of paths the set's document accepts.
     pub(crate) paths: PathPolicy,
+    /// The longest that any tool may take, where the document says so.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Toolset {
-    pub const ALL: &'static [Self] = &[Self::Forge, Self::Gemini];
+    pub const ALL: &'static [Self] = &[Self::Forge, Self::Gemini, Self::Ikigai];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forge => "forge",
             Self::Gemini => "gemini",
+            Self::Ikigai => "ikigai",
         }
     }
 
@@ -52,11 +59,18 @@ impl Toolset {
         match self {
             Self::Forge => &forge::DIALECT,
             Self::Gemini => &gemini::DIALECT,
+            Self::Ikigai => &ikigai::DIALECT,
         }
     }
 
     pub fn tools(self, timeouts: &Timeouts) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError> {
-        self.dialect().rows.iter().map(|row| row.tool(self, timeouts)).collect()
+        let dialect = self.dialect();
+        let within = |time: Duration| dialect.timeout.map_or(time, |most| time.min(most));
+        let timeouts = Timeouts {
+            file_operations: within(timeouts.file_operations),
+            shell_commands: within(timeouts.shell_commands),
+        };
+        dialect.rows.iter().map(|row| row.tool(self, &timeouts)).collect()
     }
 
     pub fn paths(self) -> PathPolicy {

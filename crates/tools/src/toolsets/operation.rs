@@ -6,6 +6,7 @@ use jm_workspace::CommitLog;
 use crate::context::Scope;
 use crate::ops::change::{Change, ChangedFile};
 use crate::ops::page::{Page, PageOutcome};
+use crate::ops::posix::{GrepOutcome, PosixGlob, PosixGrep};
 use crate::ops::read::{Read, ReadOutcome};
 use crate::ops::run::{Events, Run, RunOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
@@ -18,6 +19,8 @@ pub enum Operation {
     Walk(Walk),
     Change(Change),
     Run(Run),
+    PosixGlob(PosixGlob),
+    PosixGrep(PosixGrep),
 }
 
 #[derive(Debug)]
@@ -27,6 +30,8 @@ pub enum Outcome {
     Walked(Walk, WalkOutcome),
     Changed(Vec<ChangedFile>),
     Ran(RunOutcome),
+    Globbed(Vec<String>),
+    Grepped(GrepOutcome),
 }
 
 impl Operation {
@@ -39,15 +44,20 @@ impl Operation {
                 change.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
             }
             Operation::Run(_) => Vec::new(),
+            Operation::PosixGlob(glob) => vec![PathUse::new(glob.base(), Use::List)],
+            Operation::PosixGrep(grep) => vec![PathUse::new(grep.files.base(), Use::List)],
         }
     }
 
     pub(super) fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
         match self {
             Operation::Change(change) => change.preview(scope).map(Some),
-            Operation::Read(_) | Operation::Page(_) | Operation::Walk(_) | Operation::Run(_) => {
-                Ok(None)
-            }
+            Operation::Read(_)
+            | Operation::Page(_)
+            | Operation::Walk(_)
+            | Operation::Run(_)
+            | Operation::PosixGlob(_)
+            | Operation::PosixGrep(_) => Ok(None),
         }
     }
 
@@ -66,6 +76,8 @@ impl Operation {
             }
             Operation::Change(change) => change.run(scope, effects).map(Outcome::Changed),
             Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
+            Operation::PosixGlob(glob) => glob.run(scope).map(Outcome::Globbed),
+            Operation::PosixGrep(grep) => grep.run(scope).map(Outcome::Grepped),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::ops::read::{LineRange, Read, ReadOutcome};
 use crate::ops::run::{Run, RunOutcome};
 
 pub(super) const DIALECT: Dialect =
-    Dialect { rows: ROWS, envelope: envelope::TEXT, paths: PathPolicy::FORGE };
+    Dialect { rows: ROWS, envelope: envelope::TEXT, paths: PathPolicy::FORGE, timeout: None };
 
 const ROWS: &[Row] = &[
     Row {
@@ -208,7 +208,7 @@ fn lower_run_command(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         return Err(ToolError::bad_args("command contains a NUL character"));
     }
     let summary = format!("Run command: {}", args.command);
-    let run = Run { program: Program::Shell(args.command) };
+    let run = Run::new(Program::Shell(args.command));
     Ok(Lowered::new(Operation::Run(run), summary))
 }
 
