@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jm_types::{ErrorKind, ToolError};
@@ -95,6 +95,17 @@ pub enum EntryKind {
     Unknown,
 }
 
+impl EntryKind {
+    fn from_type(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Directory,
+            FileType::Symlink => EntryKind::Symlink,
+            _ => EntryKind::Other,
+        }
+    }
+}
+
 /// One name in a directory.
 #[derive(Debug, Clone)]
 pub struct DirectoryEntry {
@@ -139,6 +150,16 @@ impl OpenDirectory {
         Ok(Self { fd, absolute: path.absolute() })
     }
 
+    /// A directory on the way to `path`, by its own path from the root.
+    pub(crate) fn above(path: &SafePath, relative: &Path) -> Result<Self, ToolError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let fd = path
+            .opening()
+            .open(&**path.root(), relative, flags, fs::Mode::empty())
+            .map_err(|error| io_error(path.asked(), error))?;
+        Ok(Self { fd, absolute: path.root().path().join(relative) })
+    }
+
     pub fn enter(&self, name: &OsString) -> Result<Self, ListError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, &**name, flags, fs::Mode::empty())
@@ -153,11 +174,15 @@ impl OpenDirectory {
         sandbox: &Sandbox,
         name: &OsStr,
     ) -> Result<Option<OpenFile>, ToolError> {
-        let absolute = self.absolute.join(name);
-        if sandbox.denies(&absolute) {
-            return Ok(None);
+        match sandbox.denies(&self.absolute.join(name)) {
+            true => Ok(None),
+            false => self.open_undenied(name),
         }
-        let fail = |error| system_error(&absolute, error);
+    }
+
+    /// The same for a name that no pattern denies.
+    pub(crate) fn open_undenied(&self, name: &OsStr) -> Result<Option<OpenFile>, ToolError> {
+        let fail = |error| system_error(self.absolute.join(name), error);
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = match fs::openat(&self.fd, name, flags, fs::Mode::empty()) {
@@ -172,6 +197,34 @@ impl OpenDirectory {
             links: stat.st_nlink as u64,
             asked: name.to_string_lossy().into_owned(),
         }))
+    }
+
+    pub(crate) fn absolute(&self) -> &Path {
+        &self.absolute
+    }
+
+    /// All names with their kinds, in no order.
+    pub(crate) fn kinds(&self) -> Result<Vec<(OsString, EntryKind)>, ListError> {
+        let fail = |error: Errno| (code(error, "read_dir_failed"), plain(error));
+        let own = rustix::io::dup(&self.fd).map_err(fail)?;
+        let mut entries = Dir::new(own).map_err(fail)?;
+        entries.rewind();
+        let mut kinds = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(fail)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                // Some file systems do not say.
+                FileType::Unknown => fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                known => known,
+            };
+            kinds.push((name.to_owned(), EntryKind::from_type(kind)));
+        }
+        Ok(kinds)
     }
 
     /// All names, ascending by bytes.
@@ -203,12 +256,7 @@ impl OpenDirectory {
                 return DirectoryEntry { name, kind, size, modified_epoch_ms, error, denied };
             }
         };
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => EntryKind::File,
-            FileType::Directory => EntryKind::Directory,
-            FileType::Symlink => EntryKind::Symlink,
-            _ => EntryKind::Other,
-        };
+        let kind = EntryKind::from_type(FileType::from_raw_mode(stat.st_mode));
         let size = (kind == EntryKind::File).then(|| u64::try_from(stat.st_size).unwrap_or(0));
         let modified_epoch_ms = epoch_ms(stat.st_mtime, stat.st_mtime_nsec as u64);
         DirectoryEntry { name, kind, size, modified_epoch_ms, error: None, denied }

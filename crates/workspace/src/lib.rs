@@ -9,6 +9,7 @@ pub mod fault;
 mod feed;
 pub mod file;
 pub mod identity;
+mod ignored;
 pub mod index;
 pub mod install;
 pub mod names;
@@ -23,6 +24,7 @@ mod sandbox;
 pub mod state;
 pub mod terminal;
 pub mod text;
+pub mod tree;
 pub mod worker;
 
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};

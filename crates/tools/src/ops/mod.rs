@@ -4,12 +4,15 @@
 //! these, so each rule is written once.
 
 pub(crate) mod binary;
+pub mod calc;
 pub mod change;
 pub mod danger;
+pub mod find;
 pub mod page;
 pub mod posix;
 pub mod read;
 pub mod run;
+pub mod search;
 pub mod walk;
 
 use jm_types::text::suggest::suggest;

@@ -5,6 +5,7 @@
 //! I/O can be written in a toolset.
 
 mod envelope;
+mod flemma;
 mod forge;
 mod gemini;
 pub mod ikigai;
@@ -32,6 +33,7 @@ pub enum Toolset {
     Forge,
     Gemini,
     Ikigai,
+    Flemma,
 }
 
 /// A toolset as data.
@@ -45,13 +47,14 @@ pub(crate) struct Dialect {
 }
 
 impl Toolset {
-    pub const ALL: &'static [Self] = &[Self::Forge, Self::Gemini, Self::Ikigai];
+    pub const ALL: &'static [Self] = &[Self::Forge, Self::Gemini, Self::Ikigai, Self::Flemma];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forge => "forge",
             Self::Gemini => "gemini",
             Self::Ikigai => "ikigai",
+            Self::Flemma => "flemma",
         }
     }
 
@@ -60,6 +63,7 @@ impl Toolset {
             Self::Forge => &forge::DIALECT,
             Self::Gemini => &gemini::DIALECT,
             Self::Ikigai => &ikigai::DIALECT,
+            Self::Flemma => &flemma::DIALECT,
         }
     }
 

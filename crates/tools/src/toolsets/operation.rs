@@ -4,11 +4,14 @@ use jm_types::ToolError;
 use jm_workspace::CommitLog;
 
 use crate::context::Scope;
+use crate::ops::calc::Calc;
 use crate::ops::change::{Change, ChangedFile};
+use crate::ops::find::{Find, FindOutcome};
 use crate::ops::page::{Page, PageOutcome};
 use crate::ops::posix::{GrepOutcome, PosixGlob, PosixGrep};
 use crate::ops::read::{Read, ReadOutcome};
 use crate::ops::run::{Events, Run, RunOutcome};
+use crate::ops::search::{Search, SearchOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
 use crate::tool::{PathUse, Preview, Use};
 
@@ -21,6 +24,9 @@ pub enum Operation {
     Run(Run),
     PosixGlob(PosixGlob),
     PosixGrep(PosixGrep),
+    Search(Search),
+    Find(Find),
+    Calc(Calc),
 }
 
 #[derive(Debug)]
@@ -32,6 +38,9 @@ pub enum Outcome {
     Ran(RunOutcome),
     Globbed(Vec<String>),
     Grepped(GrepOutcome),
+    Searched(SearchOutcome),
+    Found(FindOutcome),
+    Calculated(String),
 }
 
 impl Operation {
@@ -43,9 +52,11 @@ impl Operation {
             Operation::Change(change) => {
                 change.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
             }
-            Operation::Run(_) => Vec::new(),
+            Operation::Run(_) | Operation::Calc(_) => Vec::new(),
             Operation::PosixGlob(glob) => vec![PathUse::new(glob.base(), Use::List)],
             Operation::PosixGrep(grep) => vec![PathUse::new(grep.files.base(), Use::List)],
+            Operation::Search(search) => vec![PathUse::new(&search.path, Use::Read)],
+            Operation::Find(find) => vec![PathUse::new(&find.path, Use::List)],
         }
     }
 
@@ -57,7 +68,10 @@ impl Operation {
             | Operation::Walk(_)
             | Operation::Run(_)
             | Operation::PosixGlob(_)
-            | Operation::PosixGrep(_) => Ok(None),
+            | Operation::PosixGrep(_)
+            | Operation::Search(_)
+            | Operation::Find(_)
+            | Operation::Calc(_) => Ok(None),
         }
     }
 
@@ -78,6 +92,9 @@ impl Operation {
             Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
             Operation::PosixGlob(glob) => glob.run(scope).map(Outcome::Globbed),
             Operation::PosixGrep(grep) => grep.run(scope).map(Outcome::Grepped),
+            Operation::Search(search) => search.run(scope).map(Outcome::Searched),
+            Operation::Find(find) => find.run(scope).map(Outcome::Found),
+            Operation::Calc(calc) => calc.run(scope).map(Outcome::Calculated),
         }
     }
 }
