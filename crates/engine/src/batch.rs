@@ -27,6 +27,9 @@ pub struct Entry {
     pub summary: String,
     pub risk: Option<RiskLevel>,
     pub duration_ms: u64,
+    /// The journal holds the call itself.
+    #[serde(default)]
+    pub is_received: bool,
     /// The journal says that it starts.
     pub is_announced: bool,
     /// The journal holds its result.
@@ -89,6 +92,14 @@ impl Batch {
         })
     }
 
+    /// Calls come in the order in which they were whole; they run in the order of the message.
+    pub(crate) fn put_in_order(&mut self, places: &[usize]) {
+        let mut numbered: Vec<(usize, Entry)> =
+            places.iter().copied().zip(self.entries.drain(..places.len())).collect();
+        numbered.sort_by_key(|(place, _)| *place);
+        self.entries.splice(..0, numbered.into_iter().map(|(_, entry)| entry));
+    }
+
     /// The call that runs next, if nobody is asked about anything.
     pub(crate) fn first_to_run(&self) -> Option<usize> {
         let runs = |entry: &Entry| matches!(entry.status, Status::Approved { fingerprint: None });
@@ -130,6 +141,7 @@ impl Entry {
             summary: String::new(),
             risk: None,
             duration_ms: 0,
+            is_received: false,
             is_announced: false,
             is_recorded: false,
         }

@@ -33,7 +33,8 @@ pub struct Core {
     pub default_timeout: Duration,
     /// Tools that a person answers for, advertised in parse-only mode (CFG-TOOLS-02).
     pub manual: Vec<ToolDefinition>,
-    pub estimate: Option<ContextEstimate>,
+    /// What is known of the model's context now.
+    pub estimate: Mutex<Option<ContextEstimate>>,
     pub events: mpsc::Sender<ToolEvent>,
     pub recorder: Recorder,
     /// What the workspace's files were when they were last looked at.
@@ -74,6 +75,14 @@ pub struct Inspection {
     pub error: Option<ToolError>,
 }
 
+impl Core {
+    /// What a result may take of the model's context, in bytes (FR-REG-04b).
+    pub(crate) fn capacity(&self) -> usize {
+        let estimate = self.estimate.lock().unwrap_or_else(PoisonError::into_inner);
+        capacity::available(*estimate, self.limits.capacity_bytes)
+    }
+}
+
 impl Engine {
     pub fn new(core: Core) -> Self {
         Self { core: Arc::new(core), canceller: Canceller::default() }
@@ -81,6 +90,11 @@ impl Engine {
 
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
+    }
+
+    /// From here on results are measured against this.
+    pub fn expect_context(&self, estimate: Option<ContextEstimate>) {
+        *self.core.estimate.lock().unwrap_or_else(PoisonError::into_inner) = estimate;
     }
 
     pub fn core(&self) -> &Core {
@@ -101,7 +115,8 @@ impl Engine {
         }
     }
 
-    /// What the model is told it can call (FR-MODE-01..03, FR-REG-03a, CFG-TOOLS-02a).
+    /// What the model is told it can call (FR-MODE-01..03, FR-REG-03a, CFG-TOOLS-02a). Waits for tools
+    /// that others bring, so a face that draws asks on another thread.
     pub fn advertised(&self) -> Vec<ToolDefinition> {
         advertised(self.core.mode, &self.core.registry, &self.core.manual)
     }
@@ -109,16 +124,20 @@ impl Engine {
     /// Works until every call has its result, or a person is needed.
     pub async fn run(&self, session: &mut Session) -> Pause {
         self.canceller.arm();
-        let capacity = capacity::available(self.core.estimate, self.core.limits.capacity_bytes);
-        session.set_form(Form {
-            toolset: self.core.registry.toolset(),
-            limit: self.core.limits.output_bytes.min(capacity),
-        });
+        self.shape(session);
         let pause = self.work(session).await;
         if pause != Pause::NeedsApproval {
             self.canceller.reset();
         }
         pause
+    }
+
+    /// What results look like, and what they may take.
+    pub(crate) fn shape(&self, session: &mut Session) {
+        session.set_form(Form {
+            toolset: self.core.registry.toolset(),
+            limit: self.core.limits.output_bytes.min(self.core.capacity()),
+        });
     }
 
     async fn work(&self, session: &mut Session) -> Pause {
@@ -197,7 +216,7 @@ impl Engine {
     }
 
     /// The current call was aborted; it and those behind it say so (FR-EXE-04).
-    fn cancelled(&self, session: &mut Session) -> Pause {
+    pub(crate) fn cancelled(&self, session: &mut Session) -> Pause {
         let form = session.form();
         session.batch_mut().refuse_rest(&ToolError::cancelled(), form);
         self.record_batch(session);

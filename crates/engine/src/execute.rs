@@ -14,7 +14,6 @@ use jm_types::{Cancel, ErrorKind, ToolCall, ToolError, ToolEvent};
 use jm_workspace::{CommitLog, Freshness, NoLog};
 
 use crate::batch::Status;
-use crate::capacity;
 use crate::engine::{Canceller, Core};
 use crate::plan;
 use crate::record::EffectLog;
@@ -59,7 +58,11 @@ pub(crate) async fn execute(
         session.freshness_mut().record(path.clone(), record.clone());
     }
     let form = Form { limit: ctx.output_limit(), ..session.form() };
-    let result = reply::reply(form, &call, outcome, ctx.allow_truncation);
+    let speaks = core.registry.lookup(&call.name).is_ok_and(|tool| tool.speaks_for_itself());
+    let result = match outcome {
+        Ok(Output::Whole(answer)) if speaks => reply::as_it_is(&call, answer),
+        outcome => reply::reply(form, &call, outcome, ctx.allow_truncation),
+    };
     let entry = &mut session.batch_mut().entries[index];
     entry.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.status = Status::Done(result);
@@ -97,8 +100,10 @@ fn context(
         default_timeout: core.default_timeout,
         deadline: Instant::now() + timeout.unwrap_or(core.default_timeout),
         max_output_bytes: core.limits.output_bytes,
-        available_capacity_bytes: capacity::available(core.estimate, core.limits.capacity_bytes),
+        available_capacity_bytes: core.capacity(),
         tool_call_id: call.id.clone(),
+        call_key: key.to_owned(),
+        session_id: session.id.clone(),
         tool_name: call.name.clone(),
         allow_truncation: true,
         working_dir: core.workspace.sandbox.working_root().path().to_owned(),
@@ -124,7 +129,7 @@ pub(crate) fn scope_of(
     seen: Seen,
     tool: &str,
 ) -> Scope {
-    let capacity = capacity::available(core.estimate, core.limits.capacity_bytes);
+    let capacity = core.capacity();
     Scope {
         workspace: core.workspace.clone(),
         freshness,

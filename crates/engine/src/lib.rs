@@ -6,22 +6,27 @@
 pub mod batch;
 pub mod capacity;
 pub mod config;
+pub mod conversation;
 pub mod engine;
 mod execute;
 mod plan;
 pub mod policy;
+pub mod recall;
 pub mod record;
 pub mod recover;
 mod reply;
 pub mod session;
 mod track;
+pub mod turn;
 pub mod undo;
 
 pub use batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
 pub use capacity::ContextEstimate;
+pub use conversation::Conversation;
 pub use engine::{Canceller, Engine, Inspection};
 pub use policy::{Policy, Ruling};
 pub use record::Recorder;
 pub use recover::{CallState, Choice, Examined, Side};
 pub use session::{Pause, Session, SessionError};
+pub use turn::{Ending, Heard, Listening};
 pub use undo::{Guard, UndoReport, Which};

@@ -153,8 +153,10 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
             core.limits.args_bytes
         )));
     }
-    let args = json::parse_strictly(&call.arguments)
-        .map_err(|error| ToolError::bad_args(format!("the arguments are not JSON: {error}")))?;
+    let args = json::parse_strictly(&call.arguments).map_err(|error| {
+        let error = ToolError::bad_args(format!("the arguments are not JSON: {error}"));
+        tool.in_own_words(error)
+    })?;
     core.registry.validate(&call.name, &args)?;
     tool.prepare(args, &core.limits)
 }
@@ -243,8 +245,9 @@ fn request(
     call: &ToolCall,
     facts: &Facts,
     intent: &Intent,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> ConfirmationRequest {
+    warnings.extend(facts.preview.iter().flat_map(|preview| preview.warnings.clone()));
     ConfirmationRequest {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),

@@ -4,7 +4,7 @@
 //! result (FR-RES-04b). What cannot be recorded does not run.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jm_store::{
     CallRecord, Effect, Entry as Append, FileState, Journal, Message, Owner, Record, StoreError,
@@ -27,6 +27,15 @@ pub struct Recorder {
     approver: String,
     /// Gives back the space that was kept free for the record of a full disk.
     reserve: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// What goes with the next write.
+    later: Mutex<Later>,
+}
+
+/// Records that need no write of their own, and the long texts among them.
+#[derive(Debug, Default)]
+struct Later {
+    records: Vec<Record>,
+    texts: Vec<String>,
 }
 
 impl std::fmt::Debug for Recorder {
@@ -38,7 +47,8 @@ impl std::fmt::Debug for Recorder {
 impl Recorder {
     pub fn none() -> Self {
         let process = Owner { pid: 0, started: 0, boot: String::new() };
-        Self { journal: None, process, approver: String::new(), reserve: Mutex::new(None) }
+        let (reserve, later) = (Mutex::new(None), Mutex::default());
+        Self { journal: None, process, approver: String::new(), reserve, later }
     }
 
     /// `approver` says who answers prompts: a person, or a flag.
@@ -49,7 +59,8 @@ impl Recorder {
         reserve: Option<Box<dyn FnOnce() + Send>>,
     ) -> Self {
         let reserve = Mutex::new(reserve);
-        Self { journal: Some(journal), process, approver: approver.into(), reserve }
+        let (journal, approver) = (Some(journal), approver.into());
+        Self { journal, process, approver, reserve, later: Mutex::default() }
     }
 
     pub fn journal(&self) -> Option<&Journal> {
@@ -58,7 +69,14 @@ impl Recorder {
 
     fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        self.retried(|| journal.append(entry))
+        let mut later = self.later();
+        self.retried(|| later.with(entry, |entry| journal.append(entry)))?;
+        *later = Later::default();
+        Ok(())
+    }
+
+    fn later(&self) -> MutexGuard<'_, Later> {
+        self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// On a full disk, once more with the space that was kept for it.
@@ -87,8 +105,12 @@ impl Recorder {
         first: Option<&Entry>,
     ) -> Result<(), ToolError> {
         crash_point("batch.before");
-        let calls = batch.entries.iter().map(call_record).collect();
-        let mut records = vec![Record::BatchOpened { batch: batch.number, calls }];
+        let new = batch.entries.iter().filter(|entry| !entry.is_received);
+        let calls: Vec<_> = new.map(call_record).collect();
+        let mut records = Vec::new();
+        if !calls.is_empty() || batch.entries.is_empty() {
+            records.push(Record::BatchOpened { batch: batch.number, calls });
+        }
         for entry in &batch.entries {
             records.push(planned(entry));
             if let Status::Done(result) = &entry.status {
@@ -102,6 +124,37 @@ impl Recorder {
         self.append_records(records)?;
         crash_point("batch.after");
         Ok(())
+    }
+
+    /// A call as it came in the model's stream, before its message is whole (FR-RES-04a).
+    pub(crate) fn received(&self, batch: u64, entry: &Entry) -> Result<(), ToolError> {
+        crash_point("call.before_received");
+        let calls = vec![call_record(entry)];
+        self.append_records(vec![Record::BatchOpened { batch, calls }])?;
+        crash_point("call.after_received");
+        Ok(())
+    }
+
+    /// Something that was said. It goes with the next write, or with `flush`.
+    pub(crate) fn say(&self, message: Message) -> Result<(), ToolError> {
+        if self.journal.is_some() {
+            let (records, texts) =
+                jm_store::as_records(&[message]).map_err(|error| unrecorded(&error))?;
+            let mut later = self.later();
+            later.records.extend(records);
+            later.texts.extend(texts);
+        }
+        Ok(())
+    }
+
+    /// The results have gone to the model; this too goes with the next write.
+    pub(crate) fn say_delivered(&self, batch: u64) {
+        self.later().records.push(Record::Delivered { batch });
+    }
+
+    /// What waits for the next write is on disk when this returns.
+    pub(crate) fn flush(&self) -> Result<(), ToolError> {
+        if self.later().records.is_empty() { Ok(()) } else { self.append_records(Vec::new()) }
     }
 
     /// From here on the call may have effects.
@@ -167,15 +220,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// What was said in the conversation, in order: all of it is recorded, or none.
-    pub fn said(&self, messages: &[Message]) -> Result<(), ToolError> {
-        let Some(journal) = &self.journal else { return Ok(()) };
-        crash_point("message.before");
-        self.retried(|| journal.remember(messages))?;
-        crash_point("message.after");
-        Ok(())
-    }
-
     /// Keeps contents, some at a time, so that memory stays bounded.
     pub(crate) fn keeper(&self) -> Keeper<'_> {
         Keeper { recorder: self, waiting: Vec::new(), size: 0, failed: None }
@@ -199,12 +243,26 @@ impl Recorder {
         crash_point("batch.before_delivered");
         let records = delivered.map(|batch| Record::Delivered { batch }).into_iter().collect();
         let last = Append { records, ..Append::default() };
-        let mut outcome = journal.close(&last);
-        if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
-            outcome = journal.close(&last);
-        }
+        let close = || self.later().with(&last, |last| journal.close(last));
+        let outcome = match close() {
+            Err(error) if error.is_full() && self.free_reserve() => close(),
+            outcome => outcome,
+        };
         crash_point("batch.after_delivered");
         outcome
+    }
+}
+
+impl Later {
+    /// The entry with what waited for it.
+    fn with<T>(&self, entry: &Append<'_>, write: impl FnOnce(&Append<'_>) -> T) -> T {
+        if self.records.is_empty() {
+            return write(entry);
+        }
+        let records = self.records.iter().chain(&entry.records).cloned().collect();
+        let texts = self.texts.iter().map(String::as_bytes);
+        let blobs = texts.chain(entry.blobs.iter().copied()).collect();
+        write(&Append { records, blobs, reads: entry.reads.clone() })
     }
 }
 

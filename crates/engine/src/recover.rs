@@ -169,7 +169,8 @@ fn examine(core: &Core, view: CallView) -> Examined {
     let runs = core
         .registry
         .lookup(&view.call.name)
-        .is_ok_and(|tool| tool.spec().effect == ToolEffect::Runs);
+        // A tool that is not here any more may have been anything.
+        .map_or(true, |tool| tool.spec().effect == ToolEffect::Runs);
     let any = |wanted| files.iter().any(|file| file.now == wanted);
     let state = match view.started() {
         _ if view.result().is_some() => CallState::Finished,

@@ -29,9 +29,17 @@ pub(crate) fn reply(
     }
 }
 
+/// What a tool said in its own envelope.
+pub(crate) fn as_it_is(call: &ToolCall, answer: String) -> ToolResult {
+    result(call, answer, None)
+}
+
 /// The result of a call that failed or never ran; the limit holds for it too (FR-OUT-04).
 pub(crate) fn refused(form: Form, call: &ToolCall, error: &ToolError) -> ToolResult {
-    let content = form.toolset.failure(call.into(), error, form.limit);
+    let content = match &error.verbatim {
+        Some(words) => words.0.clone(),
+        None => form.toolset.failure(call.into(), error, form.limit),
+    };
     result(call, content, Some(error.name()))
 }
 

@@ -101,14 +101,29 @@ impl Session {
 
     /// Hands over the calls of one assistant message, in order.
     pub fn submit(&mut self, calls: Vec<ToolCall>) -> Result<(), SessionError> {
+        self.begin_batch()?;
+        for call in calls {
+            self.receive(call);
+        }
+        Ok(())
+    }
+
+    /// From here on calls come in one by one.
+    pub(crate) fn begin_batch(&mut self) -> Result<(), SessionError> {
         if !self.batch.is_finished() {
             return Err(SessionError::BatchOpen);
         }
         self.iterations += 1;
         self.batches += 1;
-        let entries = calls.into_iter().map(|call| self.entry(call)).collect();
-        self.batch = Batch { number: self.batches, is_recorded: false, entries };
+        self.batch = Batch { number: self.batches, is_recorded: false, entries: Vec::new() };
         Ok(())
+    }
+
+    pub(crate) fn receive(&mut self, call: ToolCall) -> &mut Entry {
+        let entry = self.entry(call);
+        self.batch.entries.push(entry);
+        let last = self.batch.entries.len() - 1;
+        &mut self.batch.entries[last]
     }
 
     /// A batch of our own, such as an undo: its number, and the key of its one call.

@@ -18,7 +18,7 @@ use jm_tools::{
 use jm_types::{
     ApprovalMode, DenialReason, ErrorKind, Limits, RiskLevel, ToolCall, ToolError, ToolsMode,
 };
-use jm_workspace::{EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
 use serde_json::{Value, json};
 
 fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
@@ -36,6 +36,7 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
+            backups: Arc::new(Backups::new(scratch.path(), scratch.path())),
         },
         policy: Policy {
             enabled: true,
@@ -49,7 +50,7 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
         mode: ToolsMode::Enabled,
         default_timeout: Duration::from_secs(7),
         manual: Vec::new(),
-        estimate: None,
+        estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
         recorder: Recorder::none(),
         index: Mutex::default(),
@@ -279,6 +280,11 @@ fn errors_have_names_and_words() {
         ),
         (ToolError::failed("t", "m"), "execution_failed", "m"),
         (ToolError::cancelled(), "cancelled", "Cancelled by user"),
+        (
+            kind(ErrorKind::NotReady { tool: tool(), message: "slow".to_owned() }),
+            "tool_not_ready",
+            "tool t is not ready: slow",
+        ),
         (kind(ErrorKind::UnknownTool { name: tool() }), "unknown_tool", "unknown tool: t"),
         (
             kind(ErrorKind::DuplicateTool { name: tool() }),

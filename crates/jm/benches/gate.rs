@@ -16,7 +16,7 @@ use jm_tools::ops::change::lp1;
 use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolsMode};
-use jm_workspace::{EnvSanitizer, OpenFile, Opening, Sandbox, SandboxSettings};
+use jm_workspace::{Backups, EnvSanitizer, OpenFile, Opening, Sandbox, SandboxSettings};
 use serde_json::json;
 
 fn main() {
@@ -92,6 +92,7 @@ fn engine(root: &Path) -> Engine {
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
+            backups: Arc::new(Backups::new(root, root)),
         },
         policy: Policy {
             enabled: true,
@@ -105,7 +106,7 @@ fn engine(root: &Path) -> Engine {
         mode: ToolsMode::Enabled,
         default_timeout: 30 * second,
         manual: Vec::new(),
-        estimate: None,
+        estimate: Default::default(),
         events,
         recorder: jm_engine::Recorder::none(),
         index: Default::default(),

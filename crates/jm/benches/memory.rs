@@ -16,7 +16,7 @@ use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode, Verdict};
 use jm_workspace::file::now_epoch_ms;
-use jm_workspace::{EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
 use serde_json::json;
 
 fn main() {
@@ -63,6 +63,7 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
         workspace: Workspace {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),
+            backups: Arc::new(Backups::new(root, root)),
         },
         policy: Policy {
             enabled: true,
@@ -76,7 +77,7 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
         mode: ToolsMode::Enabled,
         default_timeout: 30 * second,
         manual: Vec::new(),
-        estimate: None,
+        estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
         recorder,
         index: Mutex::default(),

@@ -18,6 +18,9 @@ configuration is wrong, 3 denied or a person is needed, 130 interrupted. exec pu
 the tools said into its answers and exits with 1 only for input that is no call, with 3
 when a call needed a person.
 
+Tools of your own: executables in ~/.config/journeyman/tools, and in .journeyman/tools of a
+project that you trust. `jm tools` lists them and says what is wrong with the others.
+
 Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
 project, then JM_* variables, then flags. `jm config` shows what is in force and why.";
 
@@ -31,7 +34,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
     /// Directory the tools work in (repeatable; the first is the working directory) [default: .]
     #[arg(long, global = true, value_name = "DIR")]
@@ -69,6 +72,9 @@ pub(crate) struct Common {
     /// Read this file instead of the user's configuration
     #[arg(long, global = true, value_name = "FILE", env = "JM_CONFIG")]
     pub(crate) config: Option<PathBuf>,
+    /// Of the faces that have a model.
+    #[arg(skip)]
+    pub(crate) max_iterations: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -92,6 +98,14 @@ pub(crate) enum OnRecovery {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Give the model a task and let it work, without a terminal
+    Run(Run),
+    /// Talk with the model in a plain terminal
+    Repl(Repl),
+    /// Go on with a conversation in a plain terminal
+    Resume(Resume),
+    /// Take the tour: a throw-away project, a scripted model, a crash and its recovery, an undo
+    Demo,
     /// Make one tool call, without a model
     Call(Call),
     /// Run the tool calls found on standard input, without a model
@@ -118,7 +132,7 @@ pub(crate) enum Command {
     Tools(Tools),
     /// Show the configuration in force and where each value comes from
     Config(Config),
-    /// Let this project's own configuration loosen the policy
+    /// Let this project's own configuration loosen the policy, and its own tools run
     Trust(Trust),
     /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
     InstallPrograms(InstallPrograms),
@@ -126,6 +140,73 @@ pub(crate) enum Command {
     Completions { shell: Shell },
     /// Print the manual page
     Man,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Model {
+    /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex), or script:FILE
+    #[arg(long, value_name = "MODEL", env = "JM_MODEL")]
+    pub(crate) model: Option<String>,
+    /// How hard the model shall think
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) thinking: Option<ThinkingLevel>,
+    /// The most tokens of one answer
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u32>,
+    #[arg(long, value_name = "T")]
+    pub(crate) temperature: Option<f64>,
+    /// The most rounds of tool calls before a person must speak again
+    #[arg(long, value_name = "N")]
+    pub(crate) max_iterations: Option<usize>,
+    /// Keep the provider's traffic, without keys, in a new file that --model script:FILE replays
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThinkingLevel {
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Max,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What shall be done; standard input, where there is any, is added to it
+    #[arg(required_unless_present = "resume")]
+    pub(crate) prompt: Vec<String>,
+    #[command(flatten)]
+    pub(crate) model: Model,
+    /// Go on with this session's conversation
+    #[arg(long, value_name = "ID", conflicts_with = "no_journal")]
+    pub(crate) resume: Option<String>,
+    /// Events as JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The final answer must be JSON that this schema accepts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// Show the model this picture too (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Repl {
+    #[command(flatten)]
+    pub(crate) model: Model,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// Session; the newest conversation of this workspace without it
+    pub(crate) id: Option<String>,
+    #[command(flatten)]
+    pub(crate) model: Model,
 }
 
 #[derive(Debug, Args)]
@@ -207,6 +288,9 @@ pub(crate) struct Tools {
     pub(crate) name: Option<String>,
     #[arg(long)]
     pub(crate) json: bool,
+    /// Ask every external tool for its schema again
+    #[arg(long)]
+    pub(crate) rescan: bool,
 }
 
 #[derive(Debug, Args)]

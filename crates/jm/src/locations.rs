@@ -11,6 +11,23 @@ pub(crate) fn user_config() -> Option<PathBuf> {
     base("XDG_CONFIG_HOME", ".config").map(|base| base.join(NAME).join("config.toml"))
 }
 
+/// Models that the program does not know, or knows wrongly.
+pub(crate) fn user_models() -> Option<PathBuf> {
+    user_config().map(|config| config.with_file_name("models.toml"))
+}
+
+/// Where the system's tools are: beside the program, unless the environment says otherwise.
+pub(crate) fn system_tools() -> Option<PathBuf> {
+    variable("JM_LIBEXEC_DIR").or_else(|| {
+        let program = std::env::current_exe().ok()?;
+        Some(program.parent()?.parent()?.join("libexec").join(NAME).join("tools"))
+    })
+}
+
+pub(crate) fn user_tools() -> Option<PathBuf> {
+    user_config().and_then(|file| Some(file.parent()?.join("tools")))
+}
+
 pub(crate) fn state() -> Result<StateDir> {
     let path = state_path()?;
     StateDir::open(&path).with_context(|| format!("state directory {}", path.display()))

@@ -1,10 +1,15 @@
 //! `jm`: the program. Reads the command line and opens a face.
 
+mod agent;
 mod cli;
+mod external;
 mod faces;
+mod instructions;
 mod locations;
+mod project;
 mod sessions;
 mod trust;
+mod voices;
 mod wire;
 
 use std::process::ExitCode;
@@ -36,6 +41,10 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<u8> {
     match cli.command {
+        Command::Run(run) => faces::run::run(&cli.common, &run),
+        Command::Repl(repl) => faces::repl::run(&cli.common, &repl.model),
+        Command::Resume(resume) => faces::repl::resume(&cli.common, &resume),
+        Command::Demo => faces::demo::run(),
         Command::Call(call) => faces::call::run(&cli.common, &call),
         Command::Exec(exec) => faces::exec::run(&cli.common, &exec),
         Command::Sessions(listing) => faces::history::sessions(&listing),
@@ -47,7 +56,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Export(export) => faces::export::run(&cli.common, &export),
         Command::Gc => faces::history::collect(),
         Command::Du(listing) => faces::history::disk_use(&listing),
-        Command::Tools(tools) => faces::housekeeping::tools(&cli.common, &tools),
+        Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
         Command::Config(config) => faces::housekeeping::config(&cli.common, &config),
         Command::Trust(trust) => faces::housekeeping::trust(&cli.common, &trust),
         Command::Completions { shell } => faces::housekeeping::completions(Cli::command(), shell),

@@ -30,6 +30,11 @@ pub(crate) fn store() -> Result<Store> {
     Store::open(&journal_file(&state()?)?).map_err(told)
 }
 
+pub(crate) fn exists(id: &str) -> Result<bool> {
+    let views = store()?.sessions().map_err(told)?;
+    Ok(views.iter().any(|view| view.session == id))
+}
+
 fn journal_file(state: &StateDir) -> Result<PathBuf> {
     state.private_file(JOURNAL).map_err(|error| {
         let path = state.path().join(JOURNAL);

@@ -1,13 +1,12 @@
-//! Which projects may loosen the policy with their own configuration.
+//! Which projects may loosen the policy with their own configuration, and run their own tools.
 //!
-//! Law: trust is bound to the project's real path and to the very bytes of its configuration. A
-//! change of those asks again.
+//! Law: trust is bound to the project's real path and to the very bytes of what it brings. A change
+//! of those asks again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_engine::config;
 use jm_workspace::Digest;
 
 use crate::locations;
@@ -17,17 +16,14 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
 type Trusted = BTreeMap<PathBuf, String>;
 
-pub(crate) fn level(project: &Path, text: &str) -> config::Trust {
-    let known = read().ok().and_then(|trusted| trusted.get(project).cloned());
-    match known {
-        Some(digest) if digest == Digest::of(text.as_bytes()).to_string() => config::Trust::Trusted,
-        Some(_) | None => config::Trust::Untrusted,
-    }
+/// The digest of what was trusted of a project, as it is written down.
+pub(crate) fn known(project: &Path) -> Option<String> {
+    read().ok().and_then(|trusted| trusted.get(project).cloned())
 }
 
-pub(crate) fn grant(project: &Path, text: &str) -> Result<()> {
+pub(crate) fn grant(project: &Path, digest: &Digest) -> Result<()> {
     let mut trusted = read()?;
-    trusted.insert(project.to_owned(), Digest::of(text.as_bytes()).to_string());
+    trusted.insert(project.to_owned(), digest.to_string());
     write(&trusted)
 }
 

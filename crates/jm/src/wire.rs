@@ -1,6 +1,6 @@
 //! The one place where the parts are put together: from flags and files to an engine.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,42 +12,29 @@ use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
-use jm_workspace::state::read_text;
-use jm_workspace::{EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
+use jm_workspace::{Backups, EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};
+use crate::project::{Project, read_config};
 use crate::sessions::Opening;
-use crate::{locations, sessions, trust};
+use crate::{external, locations, sessions};
 
-/// A configuration file larger than this is not one.
-const MOST_CONFIG_BYTES: u64 = 1024 * 1024;
 /// Events that wait for a face; past this, tools wait.
 const EVENT_BUFFER: usize = 256;
 
-/// A project's own configuration, where it has one.
-pub(crate) struct ProjectConfig {
-    pub(crate) project: PathBuf,
-    pub(crate) file: PathBuf,
-    pub(crate) text: String,
+/// What is in force, and what the project brings along.
+pub(crate) struct Settings {
+    pub(crate) loaded: Loaded,
+    pub(crate) project: Option<Project>,
 }
 
-pub(crate) fn project_config(common: &Common) -> Result<Option<ProjectConfig>> {
-    let root = common.root.first().map_or(Path::new("."), PathBuf::as_path);
-    let project = std::path::absolute(root)?;
-    let project =
-        Sandbox::new(&SandboxSettings::rooted_at(&project))?.working_root().path().to_owned();
-    let file = project.join(".journeyman/config.toml");
-    let text = read_config(&file)?;
-    Ok(text.map(|text| ProjectConfig { project, file, text }))
-}
-
-fn read_config(path: &Path) -> Result<Option<String>> {
-    read_text(path, MOST_CONFIG_BYTES).with_context(|| format!("configuration {}", path.display()))
+pub(crate) fn load(common: &Common) -> Result<Loaded> {
+    settings(common).map(|settings| settings.loaded)
 }
 
 /// All layers, judged.
-pub(crate) fn load(common: &Common) -> Result<Loaded> {
+pub(crate) fn settings(common: &Common) -> Result<Settings> {
     let mut layers = Vec::new();
     if let Some(path) = common.config.clone().or_else(locations::user_config) {
         match read_config(&path)? {
@@ -59,9 +46,11 @@ pub(crate) fn load(common: &Common) -> Result<Loaded> {
         }
     }
     let mut level = config::Trust::Untrusted;
-    if let Some(own) = project_config(common)? {
-        level = trust::level(&own.project, &own.text);
-        layers.push(Layer { source: Source::Project(own.file), text: own.text });
+    let project = Project::find(common)?;
+    if let Some(own) = &project {
+        level = own.level();
+        let source = Source::Project(own.file.clone());
+        layers.extend(own.text.clone().map(|text| Layer { source, text }));
     }
     layers.push(Layer { source: Source::Flag, text: flags(common)? });
     let mut loaded = config::load(&layers, &variables(), level).map_err(|errors| {
@@ -71,14 +60,14 @@ pub(crate) fn load(common: &Common) -> Result<Loaded> {
         });
         anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
     })?;
-    check_names(common, &loaded.config)?;
+    check_names(common, &loaded.config, project.as_ref())?;
     common.deny.iter().for_each(|tool| loaded.deny(tool));
     for tool in &common.allow {
         loaded
             .allow(tool)
             .map_err(|denied| anyhow::anyhow!("{denied}\n  hint: {}", denied.hint()))?;
     }
-    Ok(loaded)
+    Ok(Settings { loaded, project })
 }
 
 fn variables() -> Vec<(String, String)> {
@@ -105,6 +94,9 @@ fn flags(common: &Common) -> Result<String> {
         };
         lines.push(format!("tools.approval.mode = \"{word}\""));
     }
+    if let Some(most) = common.max_iterations {
+        lines.push(format!("tools.max_tool_iterations_per_user_turn = {most}"));
+    }
     Ok(lines.join("\n"))
 }
 
@@ -125,12 +117,13 @@ pub(crate) fn wire_with(
     common: &Common,
     open: impl FnOnce(&Opening) -> Result<(Session, Recorder)>,
 ) -> Result<Wired> {
-    let loaded = load(common)?;
+    let Settings { loaded, project } = settings(common)?;
     let config = &loaded.config;
-    let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
-        .context("the workspace cannot be opened")?;
-    let environment = EnvSanitizer::new(&config.tools.environment.denylist);
-    let workspace = Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(environment) };
+    let workspace = workspace(common, config)?;
+    let mut registry = registry(config)?;
+    if let Some(tools) = external::source(config, &workspace, project.as_ref()) {
+        registry.add_source(Box::new(tools));
+    }
     let (session, recorder) = open(&Opening {
         root: workspace.sandbox.working_root().path().to_owned(),
         toolset: config.toolset.name().to_owned(),
@@ -138,14 +131,14 @@ pub(crate) fn wire_with(
     })?;
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
     let engine = Engine::new(Core {
-        registry: registry(config)?,
+        registry,
         workspace,
         policy: policy(&loaded),
         limits: limits(&loaded),
         mode: config.tools.mode,
         default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
         manual: manual(config),
-        estimate: None,
+        estimate: Default::default(),
         events: sender,
         recorder,
         index: Default::default(),
@@ -155,6 +148,18 @@ pub(crate) fn wire_with(
         warnings.push("tools.allow_parallel has no effect yet: calls run one by one".to_owned());
     }
     Ok(Wired { engine, session, events, warnings })
+}
+
+pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
+    let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
+        .context("the workspace cannot be opened")?;
+    let environment = EnvSanitizer::new(&config.tools.environment.denylist);
+    let backups = Backups::new(&locations::state_path()?, sandbox.working_root().path());
+    Ok(Workspace {
+        sandbox: Arc::new(sandbox),
+        environment: Arc::new(environment),
+        backups: Arc::new(backups),
+    })
 }
 
 fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {
@@ -170,6 +175,7 @@ fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings>
     let own = [
         locations::user_config().and_then(|file| Some(file.parent()?.to_owned())),
         locations::state_path().ok(),
+        locations::system_tools(),
         common.config.clone(),
     ];
     Ok(SandboxSettings {
@@ -208,10 +214,15 @@ fn policy(loaded: &Loaded) -> Policy {
 }
 
 /// A flag that names no tool does nothing, which nobody means.
-fn check_names(common: &Common, config: &Config) -> Result<()> {
-    let known = registry(config)?.definitions();
-    let manual = manual(config);
-    let names: Vec<&str> = known.iter().chain(&manual).map(|tool| tool.name.as_str()).collect();
+fn check_names(common: &Common, config: &Config, project: Option<&Project>) -> Result<()> {
+    if common.allow.is_empty() && common.deny.is_empty() {
+        return Ok(());
+    }
+    let known = registry(config)?;
+    let (manual, external) = (manual(config), external::discovered(project));
+    let manual = manual.iter().map(|tool| tool.name.as_str());
+    let names: Vec<&str> =
+        known.names().into_iter().chain(manual).chain(external.names()).collect();
     for name in common.allow.iter().chain(&common.deny) {
         if names.contains(&name.as_str()) {
             continue;

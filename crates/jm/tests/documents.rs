@@ -46,7 +46,7 @@ fn the_tour_runs_and_its_escapes_are_refused() {
 #[test]
 fn the_readme_names_the_two_commands_and_ci_runs_the_second() {
     let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    assert!(readme.contains("cargo run -p jm -- exec"));
+    assert!(readme.contains("cargo run -p jm -- demo"));
     assert!(readme.contains("\n./test\n"));
     let ci = std::fs::read_to_string(repository().join(".ci/run")).unwrap();
     assert!(ci.contains("./test"));

@@ -65,6 +65,8 @@ pub enum ThinkingStyle {
     Budget,
     /// A word for the effort.
     Effort,
+    /// A word for the effort, and no way to turn it off.
+    Always,
     /// Gemini's word for the level.
     Level,
 }

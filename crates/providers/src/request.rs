@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 /// One request. The adapters sort the tools and pair calls with results; callers need not.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
-    /// The vendor's own name of the model. A `Client` fills it in where it is empty.
-    pub model: String,
     pub system: String,
     pub messages: Vec<Message>,
     pub tools: Vec<ToolDefinition>,

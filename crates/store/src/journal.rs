@@ -245,8 +245,12 @@ impl End {
         self.hash = chain(self.hash, now, &body);
         match record {
             Record::BatchOpened { batch, calls } => {
-                self.opened_at = self.seq;
-                self.batches = i64::try_from(*batch).unwrap_or(i64::MAX);
+                // A batch whose calls come in one by one is opened by the first of them.
+                let batch = i64::try_from(*batch).unwrap_or(i64::MAX);
+                if self.batches != batch || self.sealed_at > self.opened_at {
+                    self.opened_at = self.seq;
+                }
+                self.batches = batch;
                 self.calls += i64::try_from(calls.len()).unwrap_or(i64::MAX);
             }
             Record::BatchSealed { .. } => self.sealed_at = self.seq,

@@ -18,7 +18,7 @@ use thiserror::Error;
 pub use blobs::{BlobStats, Collected};
 pub use journal::{Entry, Journal, Store};
 pub use lease::Owner;
-pub use message::{Message, MessageView, Role};
+pub use message::{Message, MessageView, Role, as_records};
 pub use query::{CallView, EffectView, SessionView};
 pub use record::{CallRecord, Effect, FileState, Record, StoredResult, Tracking};
 pub use verify::Damage;

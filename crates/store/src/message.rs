@@ -49,17 +49,26 @@ pub struct MessageView {
     pub message: Message,
 }
 
+/// The records of messages, and the texts of the long ones.
+pub fn as_records(messages: &[Message]) -> Result<(Vec<Record>, Vec<String>), StoreError> {
+    let mut records = Vec::new();
+    let mut long = Vec::new();
+    for message in messages {
+        let text = serde_json::to_string(&message.content)?;
+        records.push(record(message, &text));
+        if is_long(&text) {
+            long.push(text);
+        }
+    }
+    Ok((records, long))
+}
+
 impl Journal {
     /// Messages in order, all of them or none.
     pub fn remember(&self, messages: &[Message]) -> Result<(), StoreError> {
-        let texts: Vec<String> = messages
-            .iter()
-            .map(|message| serde_json::to_string(&message.content))
-            .collect::<Result<_, _>>()?;
-        let pairs = || messages.iter().zip(&texts);
-        let blobs = pairs().filter(|(_, text)| is_long(text)).map(|(_, text)| text.as_bytes());
-        let records = pairs().map(|(message, text)| record(message, text)).collect();
-        self.append(&Entry { records, blobs: blobs.collect(), ..Entry::default() })
+        let (records, texts) = as_records(messages)?;
+        let blobs = texts.iter().map(String::as_bytes).collect();
+        self.append(&Entry { records, blobs, ..Entry::default() })
     }
 }
 
@@ -80,7 +89,28 @@ fn record(message: &Message, text: &str) -> Record {
 impl Store {
     /// What was said in a session, in order.
     pub fn messages(&self, session: &str) -> Result<Vec<MessageView>, StoreError> {
-        let said = self.said(session)?;
+        self.views(self.said(session)?)
+    }
+
+    /// Whether anybody spoke in it.
+    pub fn has_messages(&self, session: &str) -> Result<bool, StoreError> {
+        let connection = self.connection();
+        let mut select = connection.prepare_cached(
+            "SELECT 1 FROM records WHERE session = ?1 AND kind = 'message' LIMIT 1",
+        )?;
+        select.exists([session]).map_err(Into::into)
+    }
+
+    /// The same, from the last time on that what was said before was put in other words.
+    pub fn messages_since_summary(&self, session: &str) -> Result<Vec<MessageView>, StoreError> {
+        let mut said = self.said(session)?;
+        let is_summary =
+            |record: &Record| matches!(record, Record::Message { role: Role::System, .. });
+        let last = said.iter().rposition(|(_, _, record)| is_summary(record));
+        self.views(said.split_off(last.unwrap_or(0)))
+    }
+
+    fn views(&self, said: Vec<(i64, u64, Record)>) -> Result<Vec<MessageView>, StoreError> {
         let mut views = Vec::new();
         for (seq, at, record) in said {
             let Record::Message { role, content, content_blob, batch } = record else { continue };

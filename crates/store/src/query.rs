@@ -121,6 +121,11 @@ impl Store {
         Ok(fold_calls(self.records(session, 0)?))
     }
 
+    /// The calls whose batches were opened after a record.
+    pub fn calls_after(&self, session: &str, seq: i64) -> Result<Vec<CallView>, StoreError> {
+        Ok(fold_calls(self.records(session, seq)?))
+    }
+
     /// The calls of the last batch, if it was never sealed: what a crash left behind.
     pub fn unfinished(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
         match self.batch_marks(session)? {

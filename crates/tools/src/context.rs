@@ -8,7 +8,7 @@ use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
+    Backups, CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
 };
 use tokio::sync::mpsc;
 
@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 pub struct Workspace {
     pub sandbox: Arc<Sandbox>,
     pub environment: Arc<EnvSanitizer>,
+    pub backups: Arc<Backups>,
 }
 
 /// One call's context.
@@ -38,6 +39,9 @@ pub struct ToolCtx {
     pub max_output_bytes: usize,
     pub available_capacity_bytes: usize,
     pub tool_call_id: String,
+    /// Our own name for the call, never given twice; the provider repeats its ids.
+    pub call_key: String,
+    pub session_id: String,
     pub tool_name: String,
     /// Whether the framework may cut the output.
     pub allow_truncation: bool,

@@ -3,13 +3,17 @@
 //! Law: nothing here knows about approval, models or terminals.
 
 pub mod context;
+pub mod foreign;
 pub mod ops;
 pub mod registry;
+pub mod schema;
+pub mod source;
 pub mod tool;
 pub mod toolsets;
 
 pub use context::{Scope, Seen, ToolCtx, Workspace};
-pub use registry::{SchemaError, ToolRegistry};
+pub use registry::{Registered, SchemaError, ToolRegistry};
+pub use source::{Listed, Origin, ToolSource};
 pub use tool::{
     Effect, Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec, Use,
 };

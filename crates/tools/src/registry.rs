@@ -11,6 +11,7 @@ use jm_types::{ErrorKind, ToolDefinition, ToolError};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::source::{Listed, Origin, ToolSource};
 use crate::tool::ToolExecutor;
 use crate::toolsets::Toolset;
 
@@ -21,15 +22,42 @@ pub struct SchemaError {
     pub message: String,
 }
 
-struct Registered {
+/// A tool with its schema, compiled when it is first needed.
+pub struct Registered {
     executor: Box<dyn ToolExecutor>,
     validator: OnceLock<Result<jsonschema::Validator, String>>,
+}
+
+impl std::fmt::Debug for Registered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Registered").field(&self.executor.name()).finish()
+    }
+}
+
+impl Registered {
+    pub fn new(executor: Box<dyn ToolExecutor>) -> Self {
+        Self { executor, validator: OnceLock::new() }
+    }
+
+    pub fn executor(&self) -> &dyn ToolExecutor {
+        self.executor.as_ref()
+    }
+
+    /// The validator of its schema, or why there is none.
+    pub fn validator(&self) -> Result<&jsonschema::Validator, SchemaError> {
+        let compiled = self.validator.get_or_init(|| compile(self.executor.schema()));
+        compiled.as_ref().map_err(|message| {
+            let (tool, message) = (self.executor.name().to_owned(), message.clone());
+            SchemaError { tool, message }
+        })
+    }
 }
 
 #[derive(Default)]
 pub struct ToolRegistry {
     toolset: Toolset,
     tools: HashMap<String, Registered>,
+    sources: Vec<Box<dyn ToolSource>>,
 }
 
 impl std::fmt::Debug for ToolRegistry {
@@ -49,7 +77,7 @@ impl ToolRegistry {
         toolset: Toolset,
         tools: impl IntoIterator<Item = Box<dyn ToolExecutor>>,
     ) -> Result<Self, ToolError> {
-        let mut registry = Self { toolset, tools: HashMap::new() };
+        let mut registry = Self { toolset, ..Self::default() };
         tools.into_iter().try_for_each(|tool| registry.register(tool))?;
         Ok(registry)
     }
@@ -59,7 +87,7 @@ impl ToolRegistry {
         if self.tools.contains_key(&name) {
             return Err(ToolError::new(ErrorKind::DuplicateTool { name }));
         }
-        self.tools.insert(name, Registered { executor, validator: OnceLock::new() });
+        self.tools.insert(name, Registered::new(executor));
         Ok(())
     }
 
@@ -67,51 +95,76 @@ impl ToolRegistry {
         self.toolset
     }
 
-    pub fn lookup(&self, name: &str) -> Result<&dyn ToolExecutor, ToolError> {
-        self.find(name).map(|tool| tool.executor.as_ref())
+    /// Tools that come on top of those registered, whose names win.
+    pub fn add_source(&mut self, source: Box<dyn ToolSource>) {
+        self.sources.push(source);
     }
 
-    /// Sorted by name (NFR-MAIN-03).
+    /// A tool that comes from a source may have to be waited for, the first time.
+    pub fn lookup(&self, name: &str) -> Result<&dyn ToolExecutor, ToolError> {
+        self.find(name).map(Registered::executor)
+    }
+
+    /// What is ready, sorted by name (NFR-MAIN-03). Waits for the sources as they see fit.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
-        let mut definitions: Vec<_> = self
-            .tools
-            .values()
-            .map(|tool| ToolDefinition {
-                name: tool.executor.name().to_owned(),
-                description: tool.executor.description().to_owned(),
-                parameters: tool.executor.schema().clone(),
-            })
-            .collect();
-        definitions.sort_by(|a, b| a.name.cmp(&b.name));
-        definitions
+        self.listing().iter().filter_map(Listed::definition).collect()
+    }
+
+    /// Every tool with its origin, also those that cannot be used, sorted by name.
+    pub fn listing(&self) -> Vec<Listed<'_>> {
+        let built_in = self.tools.iter().map(|(name, tool)| Listed {
+            name: name.clone(),
+            origin: Origin::BuiltIn,
+            tool: Ok(tool),
+        });
+        let foreign = self.sources.iter().flat_map(|source| source.listing());
+        let mut all: Vec<_> = built_in.chain(foreign).collect();
+        // Stable, so of two with one name the one that `find` would give comes first.
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        for at in 1..all.len() {
+            let (before, this) = (&all[at - 1], &all[at]);
+            if before.name == this.name && this.tool.is_ok() {
+                all[at].tool = Err(this.hidden_by(&before.origin));
+            }
+        }
+        all
+    }
+
+    /// The names that are known without waiting, sorted.
+    pub fn names(&self) -> Vec<&str> {
+        let foreign = self.sources.iter().flat_map(|source| source.names());
+        let mut names: Vec<&str> = self.tools.keys().map(String::as_str).chain(foreign).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// Checks arguments against the tool's schema; every violation is named with its place.
     pub fn validate(&self, name: &str, args: &Value) -> Result<(), ToolError> {
         let tool = self.find(name)?;
-        let compiled = tool.validator.get_or_init(|| compile(tool.executor.schema()));
-        let validator = compiled.as_ref().map_err(|message| {
-            let (tool, message) = (name.to_owned(), message.clone());
-            ToolError::bad_args(SchemaError { tool, message }.to_string())
-        })?;
+        let validator = tool.validator().map_err(|error| ToolError::bad_args(error.to_string()))?;
         let violations: Vec<String> = validator.iter_errors(args).take(5).map(describe).collect();
         if violations.is_empty() {
             return Ok(());
         }
         let error = ToolError::bad_args(violations.join("; "));
-        Err(match parameters(tool.executor.schema()) {
+        let error = match parameters(tool.executor.schema()) {
             names if names.is_empty() => error,
             names => error.hint(format!("{name} takes: {names}")),
-        })
+        };
+        Err(tool.executor.in_own_words(error))
     }
 
     fn find(&self, name: &str) -> Result<&Registered, ToolError> {
-        self.tools.get(name).ok_or_else(|| self.unknown(name))
+        if let Some(tool) = self.tools.get(name) {
+            return Ok(tool);
+        }
+        let found = self.sources.iter().find_map(|source| source.find(name));
+        found.unwrap_or_else(|| Err(self.unknown(name)))
     }
 
     fn unknown(&self, name: &str) -> ToolError {
-        let mut names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
-        names.sort_unstable();
+        let names = self.names();
         let error = ToolError::new(ErrorKind::UnknownTool { name: name.to_owned() });
         match suggest(name, names.iter().copied(), 1).first() {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -120,14 +173,14 @@ impl ToolRegistry {
     }
 }
 
-fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
+pub(crate) fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
         .build(schema)
         .map_err(|error| error.to_string())
 }
 
-fn describe(error: jsonschema::ValidationError<'_>) -> String {
+pub(crate) fn describe(error: jsonschema::ValidationError<'_>) -> String {
     // The offending value can be as large as the arguments; the place and the rule are enough.
     let message: String = error.to_string().chars().take(200).collect();
     match error.instance_path().to_string() {

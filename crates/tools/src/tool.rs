@@ -69,6 +69,8 @@ pub struct Intent {
 pub struct Preview {
     pub text: String,
     pub files: Vec<(PathBuf, Option<Digest>)>,
+    /// What a person must not overlook.
+    pub warnings: Vec<String>,
 }
 
 /// What a call produced; the toolset's envelope makes the answer of it.
@@ -117,6 +119,16 @@ pub trait ToolExecutor: Send + Sync {
 
     fn timeout(&self) -> Option<Duration> {
         self.spec().timeout
+    }
+
+    /// Its results are in an envelope of their own, whatever the toolset.
+    fn speaks_for_itself(&self) -> bool {
+        false
+    }
+
+    /// How the tool itself would say that these arguments are refused.
+    fn in_own_words(&self, refusal: ToolError) -> ToolError {
+        refusal
     }
 
     /// Redacted and on one line (FR-APR-01).

@@ -72,7 +72,19 @@ impl Assembly {
             StreamEvent::CallSealed { index, arguments } => self.seal(index, arguments),
             StreamEvent::PartSealed { index, native } => self.keep(index, native),
             StreamEvent::Usage(usage) => self.usage = usage,
+            StreamEvent::Retrying { .. } => {}
             StreamEvent::Stop { reason } => self.stop = Some(reason),
+        }
+    }
+
+    /// The call at this place, once it is whole.
+    pub fn sealed(&self, index: usize) -> Option<&ToolCall> {
+        match self.parts.get(&index)? {
+            Piece::Call { call, sealed: true, .. } => Some(call),
+            Piece::Call { .. }
+            | Piece::Text { .. }
+            | Piece::Thinking { .. }
+            | Piece::Opaque { .. } => None,
         }
     }
 

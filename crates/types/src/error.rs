@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::balance::Imbalance;
 use crate::replace::ReplaceError;
 
 /// What went wrong (NFR-ERR-01), and what the reader can do about it.
@@ -15,7 +16,14 @@ pub struct ToolError {
     pub hints: Vec<String>,
     /// What the tool had produced before it failed, for a command its output.
     pub output: Option<String>,
+    /// The tool's own words for it, where it has a protocol of its own: the model gets them as they
+    /// are.
+    pub verbatim: Option<Box<Verbatim>>,
 }
+
+/// An answer in the tool's own protocol. In a box, because few errors have one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verbatim(pub String);
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ErrorKind {
@@ -39,6 +47,8 @@ pub enum ErrorKind {
     Panicked { message: &'static str },
     #[error("unknown tool: {name}")]
     UnknownTool { name: String },
+    #[error("tool {tool} is not ready: {message}")]
+    NotReady { tool: String, message: String },
     #[error("a tool named {name} is already registered")]
     DuplicateTool { name: String },
     #[error("duplicate tool call id in one batch: {id}")]
@@ -48,7 +58,10 @@ pub enum ErrorKind {
     #[error("stale file {}: {reason}", file.display())]
     StaleFile { file: PathBuf, reason: String },
     #[error("{}: {why}", file.display())]
-    EditFailed { file: PathBuf, why: ReplaceError },
+    EditFailed { file: PathBuf, why: Box<ReplaceError> },
+    /// The content was not saved.
+    #[error("{}: Found {} syntax error(s): {}", file.display(), found.len(), listed(found))]
+    Unbalanced { file: PathBuf, found: Vec<Imbalance> },
     /// `near` are names that exist and may have been meant.
     #[error("{}: no such file or directory", path.display())]
     NotFound { path: PathBuf, near: Vec<String> },
@@ -94,6 +107,12 @@ pub enum DenialReason {
     LimitsExceeded { message: String },
 }
 
+/// The first of them; the rest follow from it as often as not.
+fn listed(found: &[Imbalance]) -> String {
+    let shown: Vec<String> = found.iter().take(3).map(Imbalance::to_string).collect();
+    shown.join("; ")
+}
+
 /// ` for a/b`, or nothing where no file is named yet.
 fn named(file: &Path) -> String {
     match file.as_os_str().is_empty() {
@@ -104,7 +123,7 @@ fn named(file: &Path) -> String {
 
 impl ToolError {
     pub fn new(kind: ErrorKind) -> Self {
-        Self { kind, hints: Vec::new(), output: None }
+        Self { kind, hints: Vec::new(), output: None, verbatim: None }
     }
 
     pub fn bad_args(message: impl Into<String>) -> Self {
@@ -148,6 +167,12 @@ impl ToolError {
         self
     }
 
+    #[must_use]
+    pub fn in_words(mut self, words: String) -> Self {
+        self.verbatim = Some(Box::new(Verbatim(words)));
+        self
+    }
+
     /// The kind's name for programs: stable, part of the `--json` contract.
     pub fn name(&self) -> &'static str {
         match &self.kind {
@@ -160,12 +185,14 @@ impl ToolError {
             ErrorKind::Cancelled => "cancelled",
             ErrorKind::Panicked { .. } => "panicked",
             ErrorKind::UnknownTool { .. } => "unknown_tool",
+            ErrorKind::NotReady { .. } => "tool_not_ready",
             ErrorKind::DuplicateTool { .. } => "duplicate_tool",
             ErrorKind::DuplicateToolCallId { .. } => "duplicate_tool_call_id",
             ErrorKind::PatchFailed { .. } => "patch_failed",
             ErrorKind::StaleFile { .. } => "stale_file",
             ErrorKind::NotFound { .. } => "not_found",
             ErrorKind::EditFailed { .. } => "edit_failed",
+            ErrorKind::Unbalanced { .. } => "unbalanced",
             ErrorKind::PermissionDenied { .. }
             | ErrorKind::NoSpace { .. }
             | ErrorKind::NotRegular { .. }

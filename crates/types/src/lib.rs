@@ -3,6 +3,7 @@
 //! Law: nothing here touches a disk, a process, a clock or a terminal.
 
 pub mod assembly;
+pub mod balance;
 pub mod call;
 pub mod cancel;
 pub mod digest;
@@ -18,6 +19,7 @@ pub mod stream;
 pub mod text;
 
 pub use assembly::{Assembly, Cut, CutCall, Turn};
+pub use balance::{Fault, Imbalance};
 pub use call::{ToolCall, ToolDefinition, ToolResult};
 pub use cancel::{Cancel, Cancelled};
 pub use digest::{Digest, Hashing};

@@ -44,6 +44,11 @@ pub enum StreamEvent {
     },
     /// What this response has used so far; the last one counts.
     Usage(Usage),
+    /// Nothing has been said yet, and the request will be sent again after a while.
+    Retrying {
+        wait_ms: u64,
+        why: String,
+    },
     Stop {
         reason: StopReason,
     },

@@ -25,6 +25,8 @@ pub struct OpenFile {
     pub size: u64,
     /// More than one: the same file has other names, perhaps outside.
     pub links: u64,
+    /// Nobody has the right to write it.
+    pub is_read_only: bool,
     asked: String,
 }
 
@@ -45,6 +47,7 @@ impl OpenFile {
                 file: File::from(fd),
                 size: u64::try_from(stat.st_size).unwrap_or(0),
                 links: stat.st_nlink as u64,
+                is_read_only: stat.st_mode & 0o222 == 0,
                 asked: path.asked().to_owned(),
             }),
             Found::Directory => Err(not_regular(path.asked(), "a directory")),
@@ -195,6 +198,7 @@ impl OpenDirectory {
             file: File::from(fd),
             size: u64::try_from(stat.st_size).unwrap_or(0),
             links: stat.st_nlink as u64,
+            is_read_only: stat.st_mode & 0o222 == 0,
             asked: name.to_string_lossy().into_owned(),
         }))
     }

@@ -2,18 +2,21 @@
 //!
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
+mod backup;
 pub mod commit;
 pub mod directory;
 pub mod env;
 pub mod fault;
 mod feed;
 pub mod file;
+pub mod git;
 pub mod identity;
 mod ignored;
 pub mod index;
 pub mod install;
 pub mod names;
 mod open;
+pub mod own;
 mod path;
 pub mod process;
 pub mod programs;
@@ -27,6 +30,7 @@ pub mod text;
 pub mod tree;
 pub mod worker;
 
+pub use backup::Backups;
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
 pub use env::EnvSanitizer;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};

@@ -36,6 +36,9 @@ pub enum Absolute {
 impl PathPolicy {
     pub const FORGE: PathPolicy = PathPolicy { dots: Dots::Refuse, absolute: Absolute::Refuse };
 
+    /// Absolute paths too, where they lie beneath a root.
+    pub const ABSOLUTE: PathPolicy = PathPolicy { dots: Dots::Refuse, absolute: Absolute::Beneath };
+
     /// Resolve first, then judge where the path leads.
     pub const RESOLVE: PathPolicy = PathPolicy { dots: Dots::Resolve, absolute: Absolute::Beneath };
 

@@ -12,22 +12,37 @@ use rustix::fs::OFlags;
 
 /// Reads a file that a person wrote, at most `most` bytes. `None` when there is none.
 pub fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened =
-        std::fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    let file = match opened {
+    let bytes = match read_bytes(path, most) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        opened => opened?,
+        read => read?,
     };
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|_| Error::new(ErrorKind::InvalidData, NOT_UTF8))
+}
+
+const NOT_UTF8: &str = "stream did not contain valid UTF-8";
+
+/// A file that a person names for our output; one that is there already is left alone.
+pub fn write_new(path: &Path) -> Result<File> {
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A file that a person names as input, whatever it holds, at most `most` bytes.
+pub fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
     if !file.metadata()?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "is not a regular file"));
     }
-    let mut text = String::new();
-    file.take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
         return Err(Error::new(ErrorKind::InvalidInput, format!("is larger than {most} bytes")));
     }
-    Ok(Some(text))
+    Ok(bytes)
 }
 
 /// A directory of ours.
@@ -140,7 +155,11 @@ impl StateDir {
     /// Forgets all files here.
     pub fn clear(&self) -> Result<()> {
         for entry in std::fs::read_dir(&self.path)? {
-            std::fs::remove_file(entry?.path())?;
+            match std::fs::remove_file(entry?.path()) {
+                // Somebody else forgot it first.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
         Ok(())
     }

@@ -7,10 +7,29 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Result};
 use std::time::Duration;
 
-use rustix::termios::{QueueSelector, tcflush};
+use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
 /// Between the question and the first answer that counts.
 const GUARD: Duration = Duration::from_millis(300);
+
+/// How the terminal was set when we came; it is set so again when this is dropped.
+#[derive(Debug)]
+pub struct Manners(Option<Termios>);
+
+impl Manners {
+    pub fn keep() -> Self {
+        Self(tcgetattr(std::io::stdin()).ok())
+    }
+}
+
+impl Drop for Manners {
+    fn drop(&mut self) {
+        if let Some(manners) = &self.0 {
+            // A terminal that is gone needs none.
+            tcsetattr(std::io::stdin(), OptionalActions::Now, manners).unwrap_or_default();
+        }
+    }
+}
 
 #[derive(Debug)]
 pub struct Terminal {

@@ -11,8 +11,18 @@ use super::origin::{ConfigError, Origin, Report, Source, shown};
 use super::text::{Place, Setting};
 
 /// Variables of the program that are no settings.
-const OTHERS: &[&str] =
-    &["JM_CONFIG", "JM_DEBUG", "JM_LOG", "JM_MODEL", "JM_ROOT", "JM_SESSION", "JM_STATE_DIR"];
+const OTHERS: &[&str] = &[
+    "JM_CALL_ID",
+    "JM_CONFIG",
+    "JM_DEBUG",
+    "JM_IDEMPOTENCY_KEY",
+    "JM_LIBEXEC_DIR",
+    "JM_LOG",
+    "JM_MODEL",
+    "JM_ROOT",
+    "JM_SESSION",
+    "JM_STATE_DIR",
+];
 
 /// The settings among the variables.
 pub(super) fn settings<'a>(

@@ -215,6 +215,21 @@ pub static KEYS: &[Key] = &[
         MOST_BYTES,
         "bytes of one result",
     ),
+    number(
+        "tools.external.schema_seconds",
+        |config| &mut config.tools.external.schema_seconds,
+        MOST_SECONDS,
+        "seconds for an external tool to answer `--schema`",
+    ),
+    Key {
+        path: "tools.external.read_only",
+        kind: Kind::List {
+            field: |config| &mut config.tools.external.read_only,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "external tools that change nothing, so that calls of them are not asked about",
+    },
     Key {
         path: "tools.environment.denylist",
         kind: Kind::List {

@@ -24,8 +24,8 @@ pub use origin::{ConfigError, Origin, Position, Source};
 pub use render::{reference, render, render_json};
 pub use settings::{
     ApplyPatchSettings, ApprovalSettings, Config, Definition, EnvironmentSettings,
-    ListDirectorySettings, OutputSettings, ReadFileSettings, SandboxSettings, TimeoutSettings,
-    Tools,
+    ExternalSettings, ListDirectorySettings, OutputSettings, ReadFileSettings, SandboxSettings,
+    TimeoutSettings, Tools,
 };
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ pub struct Tools {
     pub sandbox: SandboxSettings,
     pub timeouts: TimeoutSettings,
     pub output: OutputSettings,
+    pub external: ExternalSettings,
     pub environment: EnvironmentSettings,
     pub approval: ApprovalSettings,
     pub read_file: ReadFileSettings,
@@ -58,6 +59,7 @@ impl Tools {
             sandbox: SandboxSettings::default(),
             timeouts: TimeoutSettings::default(),
             output: OutputSettings::default(),
+            external: ExternalSettings::default(),
             environment: EnvironmentSettings::default(),
             approval: ApprovalSettings::default(),
             read_file: ReadFileSettings::default(),
@@ -116,6 +118,18 @@ pub struct OutputSettings {
 impl Default for OutputSettings {
     fn default() -> Self {
         Self { max_bytes: 100 * 1024 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExternalSettings {
+    pub schema_seconds: u64,
+    pub read_only: Vec<String>,
+}
+
+impl Default for ExternalSettings {
+    fn default() -> Self {
+        Self { schema_seconds: 1, read_only: Vec::new() }
     }
 }
 

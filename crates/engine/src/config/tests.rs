@@ -162,8 +162,8 @@ fn faults_of_a_text() {
             &["config.toml:1:14: `tools.mode`: unknown word `enabeld` (did you mean `enabled`?)"],
         ),
         (
-            "toolset = \"foreg\"",
-            &["config.toml:1:11: `toolset`: unknown word `foreg` (did you mean `forge`?)"],
+            "profile = \"other\"",
+            &["config.toml:1:11: `profile`: unknown word `other` (known: `standard`, `careful`)"],
         ),
         ("profile = 2026-01-01", &["config.toml:1:11: `profile`: expected a string, found a date"]),
         (
@@ -237,14 +237,14 @@ fn faults_of_a_text() {
 fn faults_of_every_layer_are_told_at_once() {
     assert_eq!(
         faults(
-            &[user("profile = 1"), project("a b"), flag("toolset = 'foreg'")],
+            &[user("profile = 1"), project("a b"), flag("profile = 'x'")],
             &[("JM_TOOLS_MODE", "on")]
         ),
         [
             "config.toml:1:11: `profile`: expected a string, found a whole number",
             ".journeyman/config.toml:1:3: key with no value, expected `=`",
             "environment: `JM_TOOLS_MODE`: unknown word `on` (known: `enabled`, `parse_only`, `disabled`)",
-            "command line: `toolset`: unknown word `foreg` (did you mean `forge`?)",
+            "command line: `profile`: unknown word `x` (known: `standard`, `careful`)",
         ]
     );
 }

@@ -21,6 +21,8 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.timeouts.file_operations_seconds", Some("29"), Some("31")),
     ("tools.timeouts.shell_commands_seconds", Some("299"), Some("301")),
     ("tools.output.max_bytes", Some("102399"), Some("102401")),
+    ("tools.external.schema_seconds", None, Some("2")),
+    ("tools.external.read_only", None, Some("['weather']")),
     ("tools.environment.denylist", Some("['MINE']"), None),
     ("tools.approval.enabled", Some("false"), None),
     ("tools.approval.mode", Some("'deny'"), Some("'auto'")),

@@ -18,7 +18,9 @@ use jm_types::text::is_terminal_safe;
 use jm_types::{
     ApprovalMode, Cancel, Limits, ToolCall, ToolDefinition, ToolEvent, ToolResult, ToolsMode,
 };
-use jm_workspace::{EnvSanitizer, Freshness, Opening, PathPolicy, Sandbox, SandboxSettings};
+use jm_workspace::{
+    Backups, EnvSanitizer, Freshness, Opening, PathPolicy, Sandbox, SandboxSettings,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -131,8 +133,11 @@ impl World {
         let canary = canary();
         furnish(&root, &outside, &sibling, &canary);
         let sandbox = sandbox(&root, setting.opening, setting.paths);
-        let workspace =
-            Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(EnvSanitizer::new(&[])) };
+        let workspace = Workspace {
+            sandbox: Arc::new(sandbox),
+            environment: Arc::new(EnvSanitizer::new(&[])),
+            backups: Arc::new(Backups::new(&outside, &root)),
+        };
         let (sender, events) = mpsc::channel(setting.events);
         let tools =
             Toolset::Forge.tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
@@ -144,7 +149,7 @@ impl World {
             mode: setting.mode,
             default_timeout: setting.timeouts.file_operations,
             manual: setting.manual,
-            estimate: None,
+            estimate: Default::default(),
             events: sender,
             recorder: jm_engine::Recorder::none(),
             index: Default::default(),

@@ -1,4 +1,4 @@
-//! The loop that every face without a model shares: run, ask, run again, until all is answered.
+//! The loop that every face shares: run, ask, run again, until all is answered.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Driver {
     approver: Approver,
     debug: bool,
     events: JoinHandle<()>,
-    interrupted: Arc<Notify>,
+    pub(crate) interrupted: Arc<Notify>,
 }
 
 /// What became of a batch.
@@ -69,21 +69,28 @@ impl Driver {
     }
 
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
+        self.session.begin_turn();
+        self.session.submit(calls)?;
+        let end = self.work().await?;
+        if end == End::Answered {
+            // Without a model nobody waits for a result that comes later.
+            self.session.refuse_waiting();
+        }
+        Ok(end)
+    }
+
+    /// Until every call of the batch has its result, or, in parse-only mode, waits for one.
+    pub(crate) async fn work(&mut self) -> Result<End> {
         let session = &mut self.session;
         if self.debug {
-            calls.iter().for_each(|call| print::debug(&json!({"debug": "call", "call": call})));
+            for entry in &session.batch().entries {
+                print::debug(&json!({"debug": "call", "call": entry.call}));
+            }
         }
-        session.begin_turn();
-        session.submit(calls)?;
         let end = loop {
             match self.engine.run(session).await {
-                Pause::Finished => break End::Answered,
+                Pause::Finished | Pause::NeedsResults => break End::Answered,
                 Pause::Cancelled => break End::Interrupted,
-                Pause::NeedsResults => {
-                    // Without a model nobody waits for a result that comes later.
-                    session.refuse_waiting();
-                    break End::Answered;
-                }
                 Pause::NeedsApproval => tokio::select! {
                     decided = self.approver.decide(session) => decided?,
                     () = self.interrupted.notified() => print::note(""),

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod conversation;
+pub(crate) mod demo;
 pub(crate) mod drive;
 pub(crate) mod exec;
 pub(crate) mod export;
@@ -12,6 +13,10 @@ pub(crate) mod print;
 pub(crate) mod programs;
 pub(crate) mod prompt;
 pub(crate) mod recover;
+pub(crate) mod repl;
+pub(crate) mod run;
+pub(crate) mod screen;
+pub(crate) mod tools;
 pub(crate) mod undo;
 
 /// What the process says with its exit code.
@@ -20,6 +25,8 @@ pub(crate) mod exit {
     pub(crate) const FAILED: u8 = 1;
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const DENIED: u8 = 3;
+    /// The model would go on, but a limit says stop.
+    pub(crate) const LIMIT: u8 = 4;
     pub(crate) const INTERRUPTED: u8 = 130;
     /// Whoever read our output has stopped; what a shell reports of that.
     pub(crate) const CLOSED_PIPE: u8 = 141;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use jm_tools::toolsets::ikigai::program::Program;
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
-use jm_workspace::{EnvSanitizer, Sandbox, install};
+use jm_workspace::{Backups, EnvSanitizer, Sandbox, install};
 
 use super::{exit, print};
 use crate::cli::InstallPrograms;
@@ -52,7 +52,12 @@ fn scope(directory: &Path) -> Result<Scope> {
     let sandbox = Sandbox::unconfined(directory)?;
     let environment = EnvSanitizer::new(&[]);
     Ok(Scope {
-        workspace: Workspace { sandbox: Arc::new(sandbox), environment: Arc::new(environment) },
+        workspace: Workspace {
+            sandbox: Arc::new(sandbox),
+            environment: Arc::new(environment),
+            // Only asked for by a set that is not theirs; making it touches no disk.
+            backups: Arc::new(Backups::new(directory, directory)),
+        },
         freshness: Arc::default(),
         seen: Seen::default(),
         cancel: Cancel::new(),

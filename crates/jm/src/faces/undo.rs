@@ -89,7 +89,7 @@ fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Res
     Ok(report)
 }
 
-fn report(reports: &[UndoReport]) -> Result<u8> {
+pub(super) fn report(reports: &[UndoReport]) -> Result<u8> {
     let mut left = false;
     for report in reports {
         for path in &report.restored {

@@ -92,11 +92,14 @@ impl World {
         let mut command = unprivileged(program);
         let jm = PathBuf::from(env!("CARGO_BIN_EXE_jm"));
         let path = std::env::var("PATH").unwrap_or_default();
+        // A toolchain's own cargo needs no home of its user's.
+        let cargo = std::env::var("CARGO").map(PathBuf::from).unwrap_or_default();
+        let toolchain = cargo.parent().map(|p| p.display().to_string()).unwrap_or_default();
         let folder = jm.parent().map(|p| p.display().to_string()).unwrap_or_default();
         command
             .current_dir(&self.workspace)
             .env_clear()
-            .env("PATH", format!("{folder}:{path}"))
+            .env("PATH", format!("{folder}:{toolchain}:{path}"))
             .env("HOME", &self.home)
             .env("W", &self.workspace)
             .env("X", &self.outside)

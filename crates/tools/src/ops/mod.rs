@@ -11,6 +11,7 @@ pub mod find;
 pub mod page;
 pub mod posix;
 pub mod read;
+pub mod report;
 pub mod run;
 pub mod search;
 pub mod walk;

@@ -7,6 +7,7 @@ use jm_types::ToolError;
 use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile};
 
 use crate::context::Scope;
+use crate::ops::binary::SNIFF;
 use crate::ops::not_found;
 
 /// Up to this size a page counts as a read of the file.
@@ -22,6 +23,8 @@ pub struct Page {
     pub count: Option<u64>,
     /// The most bytes; less where the call's output limit is lower.
     pub most_bytes: usize,
+    /// A line that the file must have.
+    pub must_reach: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +40,18 @@ pub struct PageOutcome {
     pub total: u64,
     /// Lines that were asked for do not fit.
     pub is_cut: bool,
+    /// Bytes of the file.
+    pub size: u64,
+    /// Its first bytes, by which its kind is judged.
+    pub start: Vec<u8>,
+    /// Some lines were asked for, not all.
+    pub is_range: bool,
 }
 
 impl Page {
     /// As much of a file as fits.
     pub fn whole(path: impl Into<String>) -> Self {
-        Self { path: path.into(), first: 1, count: None, most_bytes: usize::MAX }
+        Self { path: path.into(), first: 1, count: None, most_bytes: usize::MAX, must_reach: None }
     }
 
     pub fn run(&self, scope: &Scope) -> Result<PageOutcome, ToolError> {
@@ -68,6 +77,7 @@ impl Page {
             taking.feed(&buffer[..count]);
         }
         let page = taking.finish();
+        self.check_reach(page.total)?;
         if hashes {
             let is_all = page.first == 1 && page.lines == page.total && !page.is_cut;
             let extent = if is_all { Extent::Whole } else { Extent::Part };
@@ -75,6 +85,18 @@ impl Page {
             scope.seen.record(&path, sha256, extent);
         }
         Ok(page)
+    }
+}
+
+impl Page {
+    fn check_reach(&self, total: u64) -> Result<(), ToolError> {
+        match self.must_reach {
+            Some(line) if line > total.max(1) => Err(ToolError::bad_args(format!(
+                "start_line {line} is beyond the end of {}, which has {total} lines",
+                self.path
+            ))),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
@@ -99,6 +121,9 @@ impl Taking {
             lines: 0,
             total: 0,
             is_cut: false,
+            size: 0,
+            start: Vec::new(),
+            is_range: asked.first > 1 || asked.count.is_some() || asked.must_reach.is_some(),
         };
         let end = asked.count.map_or(u64::MAX, |count| first.saturating_add(count));
         let most = asked.most_bytes.min(output_limit);
@@ -106,6 +131,9 @@ impl Taking {
     }
 
     fn feed(&mut self, bytes: &[u8]) {
+        self.page.size += bytes.len() as u64;
+        let missing = SNIFF.saturating_sub(self.page.start.len()).min(bytes.len());
+        self.page.start.extend_from_slice(&bytes[..missing]);
         let mut rest = bytes;
         while !rest.is_empty() {
             if self.line >= self.end || self.page.is_cut {
@@ -147,7 +175,7 @@ mod tests {
 
     fn page(text: &[u8], chunk: usize, asked: (u64, Option<u64>, usize)) -> PageOutcome {
         let (first, count, most_bytes) = asked;
-        let page = Page { path: "f".to_owned(), first, count, most_bytes };
+        let page = Page { first, count, most_bytes, ..Page::whole("f") };
         let mut taking = Taking::new(&page, 1000);
         text.chunks(chunk).for_each(|piece| taking.feed(piece));
         taking.finish()

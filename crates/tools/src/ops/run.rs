@@ -5,17 +5,24 @@ use std::time::{Duration, Instant};
 
 use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::HeadTail;
-use jm_types::{ErrorKind, ToolError, ToolEvent};
+use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
+use jm_workspace::SafePath;
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::context::{Scope, ToolCtx};
+use crate::context::{Scope, ToolCtx, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
+use crate::ops::not_found;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub program: Program,
+    /// Where it starts; a path like any other.
+    pub directory: String,
+    /// Besides what the environment gives.
+    pub variables: Vec<(String, String)>,
+    pub input: Input,
     /// Shorter than the tool's own time, where the call asks for it.
     pub timeout: Option<Duration>,
     pub binary: Binary,
@@ -35,11 +42,20 @@ pub struct RunOutcome {
     pub ending: Ending,
     pub stdout: String,
     pub stderr: String,
+    pub elapsed: Duration,
 }
 
 impl Run {
     pub fn new(program: Program) -> Self {
-        Self { program, timeout: None, binary: Binary::Encoded }
+        let (directory, input) = (".".to_owned(), Input::Closed);
+        Self {
+            program,
+            directory,
+            variables: Vec::new(),
+            input,
+            timeout: None,
+            binary: Binary::Encoded,
+        }
     }
 
     /// A shell command whose two streams come as one, in the order in which they were written.
@@ -48,29 +64,99 @@ impl Run {
         Self::new(Program::Argv(words.map(OsString::from).to_vec()))
     }
 
-    pub fn run(&self, scope: &Scope, mut events: Events) -> Result<RunOutcome, ToolError> {
-        let environment = scope.workspace.environment.sanitize(std::env::vars_os());
+    pub fn run(&self, scope: &Scope, events: Events) -> Result<RunOutcome, ToolError> {
+        self.keeping(scope.output_limit, scope, events)
+    }
+
+    /// Up to `room` bytes of what it prints.
+    pub(crate) fn keeping(
+        &self,
+        room: usize,
+        scope: &Scope,
+        mut events: Events,
+    ) -> Result<RunOutcome, ToolError> {
+        let sandbox = &scope.workspace.sandbox;
+        let directory = sandbox.resolve(&self.directory)?;
+        if directory.is_missing() {
+            return Err(not_found(sandbox, &directory));
+        }
         let left = scope.deadline.saturating_duration_since(Instant::now());
-        let spec = CommandSpec {
+        let invocation = Invocation {
             program: self.program.clone(),
-            directory: scope.workspace.sandbox.resolve(".")?,
-            environment,
-            input: Input::Closed,
+            directory: Some(directory),
+            input: self.input.clone(),
+            variables: self.checked_variables(scope)?,
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
-            keep_bytes: scope.output_limit.max(1024),
+            keep_bytes: room.max(1024),
         };
-        let finished = run(spec, &scope.cancel, &mut events)?;
-        outcome(finished, scope, self.binary)
+        let finished = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
+        outcome(finished, scope, room, self.binary)
+    }
+
+    /// A call's own variables pass the same door as all others.
+    fn checked_variables(&self, scope: &Scope) -> Result<Vec<(OsString, OsString)>, ToolError> {
+        let door = &scope.workspace.environment;
+        let is_kept =
+            |(name, value): &&(String, String)| !door.keeps(name.as_ref(), value.as_ref());
+        match self.variables.iter().find(is_kept) {
+            Some((name, _)) => Err(ToolError::bad_args(format!(
+                "the variable {name} is kept from commands: it holds a secret, or makes programs \
+                 run something else"
+            ))),
+            None => {
+                Ok(self.variables.iter().map(|(name, value)| (name.into(), value.into())).collect())
+            }
+        }
     }
 }
 
-fn outcome(finished: Finished, scope: &Scope, binary: Binary) -> Result<RunOutcome, ToolError> {
+/// One start of a program for a tool, with the cleaned environment.
+#[derive(Debug)]
+pub(crate) struct Invocation {
+    pub(crate) program: Program,
+    /// The workspace's root where none is named.
+    pub(crate) directory: Option<SafePath>,
+    pub(crate) input: Input,
+    /// Besides what the environment gives.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub(crate) timeout: Duration,
+    pub(crate) keep_bytes: usize,
+}
+
+impl Invocation {
+    pub(crate) fn run(
+        self,
+        workspace: &Workspace,
+        cancel: &Cancel,
+        listener: &mut dyn Listener,
+    ) -> Result<Finished, ToolError> {
+        let mut environment = workspace.environment.sanitize(std::env::vars_os());
+        environment.extend(self.variables);
+        let spec = CommandSpec {
+            program: self.program,
+            directory: self.directory.map_or_else(|| workspace.sandbox.resolve("."), Ok)?,
+            environment,
+            input: self.input,
+            timeout: self.timeout,
+            keep_bytes: self.keep_bytes,
+        };
+        run(spec, cancel, listener)
+    }
+}
+
+fn outcome(
+    finished: Finished,
+    scope: &Scope,
+    room: usize,
+    binary: Binary,
+) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
-        Ending::Exited(0) => scope.output_limit,
-        _ => scope.output_limit.saturating_sub(NOTE_ROOM),
+        Ending::Exited(0) => room,
+        _ => room.saturating_sub(NOTE_ROOM),
     };
     let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room, binary);
-    let whole = RunOutcome { ending: finished.ending, stdout, stderr };
+    let (ending, elapsed) = (finished.ending, finished.elapsed);
+    let whole = RunOutcome { ending, stdout, stderr, elapsed };
     match finished.ending {
         Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
         Ending::TimedOut => {
@@ -84,7 +170,12 @@ fn outcome(finished: Finished, scope: &Scope, binary: Binary) -> Result<RunOutco
 
 /// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
 /// more where the rest leaves it.
-fn share(stdout: &HeadTail, stderr: &HeadTail, room: usize, binary: Binary) -> (String, String) {
+pub(crate) fn share(
+    stdout: &HeadTail,
+    stderr: &HeadTail,
+    room: usize,
+    binary: Binary,
+) -> (String, String) {
     if stderr.total() == 0 {
         return (render(stdout, room, binary), String::new());
     }

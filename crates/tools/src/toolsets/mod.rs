@@ -4,13 +4,16 @@
 //! an outcome into what the model reads, and the set's one envelope says how every answer looks. No
 //! I/O can be written in a toolset.
 
+mod encoding;
 mod envelope;
 mod flemma;
 mod forge;
+mod forj;
 mod gemini;
 pub mod ikigai;
 mod operation;
 mod row;
+mod standard;
 
 use std::time::Duration;
 
@@ -31,14 +34,18 @@ pub(crate) use row::{Row, mismatch, parse};
 pub enum Toolset {
     #[default]
     Forge,
+    Forj,
     Gemini,
     Ikigai,
     Flemma,
+    Standard,
 }
 
 /// A toolset as data.
 pub(crate) struct Dialect {
     pub(crate) rows: &'static [Row],
+    /// Tools of other sets that this one has too, by name.
+    pub(crate) borrowed: &'static [(Toolset, &'static [&'static str])],
     pub(crate) envelope: Envelope,
     /// Which spellings of paths the set's document accepts.
     pub(crate) paths: PathPolicy,
@@ -47,23 +54,28 @@ pub(crate) struct Dialect {
 }
 
 impl Toolset {
-    pub const ALL: &'static [Self] = &[Self::Forge, Self::Gemini, Self::Ikigai, Self::Flemma];
+    pub const ALL: &'static [Self] =
+        &[Self::Forge, Self::Forj, Self::Gemini, Self::Ikigai, Self::Flemma, Self::Standard];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forge => "forge",
+            Self::Forj => "forj",
             Self::Gemini => "gemini",
             Self::Ikigai => "ikigai",
             Self::Flemma => "flemma",
+            Self::Standard => "standard",
         }
     }
 
     const fn dialect(self) -> &'static Dialect {
         match self {
             Self::Forge => &forge::DIALECT,
+            Self::Forj => &forj::DIALECT,
             Self::Gemini => &gemini::DIALECT,
             Self::Ikigai => &ikigai::DIALECT,
             Self::Flemma => &flemma::DIALECT,
+            Self::Standard => &standard::DIALECT,
         }
     }
 
@@ -74,7 +86,12 @@ impl Toolset {
             file_operations: within(timeouts.file_operations),
             shell_commands: within(timeouts.shell_commands),
         };
-        dialect.rows.iter().map(|row| row.tool(self, &timeouts)).collect()
+        let lent = |(lender, names): &(Toolset, &'static [&'static str])| {
+            let (rows, names) = (lender.dialect().rows, *names);
+            rows.iter().filter(move |row| names.contains(&row.name))
+        };
+        let borrowed = dialect.borrowed.iter().flat_map(lent);
+        dialect.rows.iter().chain(borrowed).map(|row| row.tool(self, &timeouts)).collect()
     }
 
     pub fn paths(self) -> PathPolicy {

@@ -10,6 +10,7 @@ use crate::ops::find::{Find, FindOutcome};
 use crate::ops::page::{Page, PageOutcome};
 use crate::ops::posix::{GrepOutcome, PosixGlob, PosixGrep};
 use crate::ops::read::{Read, ReadOutcome};
+use crate::ops::report::{TestReport, TestRun};
 use crate::ops::run::{Events, Run, RunOutcome};
 use crate::ops::search::{Search, SearchOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
@@ -27,6 +28,7 @@ pub enum Operation {
     Search(Search),
     Find(Find),
     Calc(Calc),
+    Test(TestRun),
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ pub enum Outcome {
     Searched(SearchOutcome),
     Found(FindOutcome),
     Calculated(String),
+    Tested(TestReport),
 }
 
 impl Operation {
@@ -52,11 +55,13 @@ impl Operation {
             Operation::Change(change) => {
                 change.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
             }
-            Operation::Run(_) | Operation::Calc(_) => Vec::new(),
+            Operation::Calc(_) => Vec::new(),
             Operation::PosixGlob(glob) => vec![PathUse::new(glob.base(), Use::List)],
             Operation::PosixGrep(grep) => vec![PathUse::new(grep.files.base(), Use::List)],
             Operation::Search(search) => vec![PathUse::new(&search.path, Use::Read)],
             Operation::Find(find) => vec![PathUse::new(&find.path, Use::List)],
+            Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
+            Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
         }
     }
 
@@ -71,7 +76,8 @@ impl Operation {
             | Operation::PosixGrep(_)
             | Operation::Search(_)
             | Operation::Find(_)
-            | Operation::Calc(_) => Ok(None),
+            | Operation::Calc(_)
+            | Operation::Test(_) => Ok(None),
         }
     }
 
@@ -95,6 +101,7 @@ impl Operation {
             Operation::Search(search) => search.run(scope).map(Outcome::Searched),
             Operation::Find(find) => find.run(scope).map(Outcome::Found),
             Operation::Calc(calc) => calc.run(scope).map(Outcome::Calculated),
+            Operation::Test(tests) => tests.run(scope, events).map(Outcome::Tested),
         }
     }
 }

@@ -1,16 +1,18 @@
 //! One row of a toolset's table, and the tool that it becomes.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use jm_types::{Limits, RiskLevel, ToolError};
+use jm_types::{ErrorKind, Limits, RiskLevel, ToolError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{CallRef, Operation, Outcome, Toolset};
 use crate::context::{Scope, ToolCtx};
 use crate::ops::run::Events;
-use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
+use crate::tool::{
+    Effect, Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec, Use,
+};
 
 /// The times that tools may take (CFG-TMO-01a).
 #[derive(Debug, Clone, Copy)]
@@ -42,11 +44,15 @@ pub struct Lowered {
     pub summary: String,
     /// What is at stake in this very call, where it differs from what its row says.
     pub stakes: Option<Stakes>,
+    /// The directory that its paths count from, where the call names one.
+    pub within: Option<String>,
+    /// The most time it may take, where the call names one.
+    pub timeout: Option<Duration>,
 }
 
 impl Lowered {
     pub fn new(operation: Operation, summary: impl Into<String>) -> Self {
-        Self { operation, summary: summary.into(), stakes: None }
+        Self { operation, summary: summary.into(), stakes: None, within: None, timeout: None }
     }
 
     #[must_use]
@@ -110,12 +116,14 @@ impl ToolExecutor for Tool {
     }
 
     fn prepare(&self, args: Value, limits: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
-        let Lowered { operation, summary, stakes } = (self.lower)(args, limits)?;
+        let Lowered { operation, summary, stakes, within, timeout } = (self.lower)(args, limits)?;
         let ToolSpec { effect, risk, needs_person, .. } = self.spec;
         Ok(Box::new(PreparedCall {
             operation,
             summary,
             stakes: stakes.unwrap_or(Stakes { effect, risk, needs_person }),
+            within,
+            timeout,
             toolset: self.toolset,
             raise: self.raise,
         }))
@@ -127,6 +135,8 @@ struct PreparedCall {
     operation: Operation,
     summary: String,
     stakes: Stakes,
+    within: Option<String>,
+    timeout: Option<Duration>,
     toolset: Toolset,
     raise: Raise,
 }
@@ -138,7 +148,7 @@ impl Prepared for PreparedCall {
             effect: self.stakes.effect,
             risk: self.stakes.risk,
             needs_person: self.stakes.needs_person,
-            paths: self.operation.paths(),
+            paths: self.within.iter().map(within).chain(self.operation.paths()).collect(),
         }
     }
 
@@ -148,20 +158,50 @@ impl Prepared for PreparedCall {
 
     fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
         Box::pin(async move {
-            let call = CallRef { id: &ctx.tool_call_id, name: &ctx.tool_name };
-            let room = self.toolset.room(call, ctx.output_limit());
-            let scope = ctx.scope();
-            let events = Events::of(ctx);
-            let operation = self.operation;
-            let effects = Arc::clone(&ctx.effects);
-            let outcome = ctx
-                .blocking(move || {
-                    let mut effects = effects.lock().unwrap_or_else(PoisonError::into_inner);
-                    operation.run(&scope, events, &mut *effects)
-                })
-                .await?;
-            (self.raise)(outcome, room)
+            let began = Instant::now();
+            let end = self.timeout.map(|asked| began + asked);
+            ctx.deadline = end.map_or(ctx.deadline, |end| end.min(ctx.deadline));
+            let cancel = ctx.abort.clone();
+            let tool = ctx.tool_name.clone();
+            let (is_command, work) = (self.stakes.effect == Effect::Runs, self.work(ctx));
+            let Some(end) = end.filter(|_| !is_command) else { return work.await };
+            let mut work = std::pin::pin!(work);
+            tokio::select! {
+                outcome = &mut work => return outcome,
+                () = tokio::time::sleep_until(end.into()) => {}
+            }
+            // A change that has begun ends as it would; anything else stops at its next checkpoint.
+            let is_committing = !cancel.cancel();
+            match work.await {
+                Err(error) if error.kind == ErrorKind::Cancelled && !is_committing => {
+                    Err(ToolError::new(ErrorKind::Timeout { tool, elapsed: began.elapsed() }))
+                }
+                outcome => outcome,
+            }
         })
+    }
+}
+
+/// A call's own directory must be one of the workspace.
+fn within(directory: &String) -> PathUse {
+    PathUse::new(directory, Use::List)
+}
+
+impl PreparedCall {
+    async fn work(self: Box<Self>, ctx: &ToolCtx) -> Result<Output, ToolError> {
+        let call = CallRef { id: &ctx.tool_call_id, name: &ctx.tool_name };
+        let room = self.toolset.room(call, ctx.output_limit());
+        let scope = ctx.scope();
+        let events = Events::of(ctx);
+        let operation = self.operation;
+        let effects = Arc::clone(&ctx.effects);
+        let outcome = ctx
+            .blocking(move || {
+                let mut effects = effects.lock().unwrap_or_else(PoisonError::into_inner);
+                operation.run(&scope, events, &mut *effects)
+            })
+            .await?;
+        (self.raise)(outcome, room)
     }
 }
 

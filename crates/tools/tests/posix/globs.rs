@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jm_tools::ops::posix::PosixGlob;
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
-use jm_workspace::{EnvSanitizer, Sandbox};
+use jm_workspace::{Backups, EnvSanitizer, Sandbox};
 
 use crate::Dice;
 
@@ -106,6 +106,7 @@ fn scope(root: &Path) -> Scope {
     let workspace = Workspace {
         sandbox: Arc::new(Sandbox::unconfined(root).unwrap()),
         environment: Arc::new(EnvSanitizer::new(&[])),
+        backups: Arc::new(Backups::new(Path::new("/nonexistent"), root)),
     };
     Scope {
         workspace,

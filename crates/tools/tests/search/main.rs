@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use jm_tools::ops::search::{Case, Query, Search, SearchOutcome, Syntax};
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
-use jm_workspace::{EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
 use serde_json::Value;
 
 /// A path, a line from 1, and a column in characters from 1.
@@ -24,6 +24,7 @@ pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
     let workspace = Workspace {
         sandbox: Arc::new(Sandbox::new(settings).unwrap()),
         environment: Arc::new(EnvSanitizer::new(&[])),
+        backups: Arc::new(Backups::new(Path::new("/nonexistent"), Path::new("/"))),
     };
     Scope {
         workspace,
@@ -124,7 +125,7 @@ fn bytes(value: &Value) -> Vec<u8> {
 const QUERIES: &[&str] = &[
     "needle",
     "a",
-    "TODO",
+    "NOTE",
     "fn main",
     "é",
     "日本",
@@ -133,7 +134,7 @@ const QUERIES: &[&str] = &[
     "[a-z]+_[0-9]+",
     "^fn",
     r"\bneedle\b",
-    "needle|TODO",
+    "needle|NOTE",
     "(?i)NEEDLE",
     "e{2}",
     r"\d{3,}",
@@ -166,7 +167,7 @@ fn searches() -> Vec<Search> {
         }
     }
     let needle = |change: &dyn Fn(&mut Search)| {
-        ["needle", "a", "TODO"].map(|text| {
+        ["needle", "a", "NOTE"].map(|text| {
             let query =
                 Query { text: text.to_owned(), syntax: Syntax::Literal, case: Case::Sensitive };
             let mut search = Search { most: usize::MAX / 2, ..Search::new(query) };

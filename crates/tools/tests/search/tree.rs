@@ -8,7 +8,7 @@ fn text(seed: usize, lines: usize) -> String {
         "needle",
         "hay",
         "fn main() {",
-        "TODO: this",
+        "NOTE: this",
         "let x_12 = 345;",
         "é日本語",
         "NEEDLE",
@@ -65,12 +65,12 @@ pub(crate) fn grow(root: &Path) {
     write("docs/deep/a.rs", b"needle not here\n");
     write("binary.bin", b"needle\0needle\n");
     write("latin.txt", b"caf\xe9 needle \xff\xfe needle\n");
-    write("crlf.txt", b"needle\r\nTODO\r\nneedle$\r\n");
+    write("crlf.txt", b"needle\r\nNOTE\r\nneedle$\r\n");
     write("no_newline.txt", b"needle");
     write("empty.txt", b"");
     write("mark.txt", b"\xef\xbb\xbfneedle a\n");
     let wide: Vec<u8> =
-        "\u{feff}needle a\nTODO é\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        "\u{feff}needle a\nNOTE é\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     write("wide.txt", &wide);
     let long =
         format!("{} needle {} end of a long line\nneedle\n", "x".repeat(20_000), "é".repeat(5_000));

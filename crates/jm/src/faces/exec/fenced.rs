@@ -2,6 +2,7 @@
 //! (FJ-PROTO-01, FJ-PROTO-02). All other text is passed over.
 
 use anyhow::Result;
+use jm_tools::toolsets::Toolset;
 use jm_types::{ToolCall, json};
 use serde_json::{Map, Value, json};
 
@@ -39,7 +40,8 @@ struct NoCall {
 
 async fn answer(work: &mut Work, block: Block) -> Result<()> {
     let unread = |why| NoCall { id: None, name: None, why };
-    match block.map_err(unread).and_then(|text| parse(&text)) {
+    let toolset = work.driver.engine.core().registry.toolset();
+    match block.map_err(unread).and_then(|text| parse(&text, toolset)) {
         Err(no_call) => {
             work.note_nonsense();
             let NoCall { id, name, why } = no_call;
@@ -47,14 +49,14 @@ async fn answer(work: &mut Work, block: Block) -> Result<()> {
         }
         Ok(call) => {
             work.answer(vec![call]).await?;
-            work.answers().iter().try_for_each(|answer| print_block(&block_of(answer)))?;
+            work.answers().iter().try_for_each(|answer| print_block(&block_of(answer, toolset)))?;
             work.driver.delivered();
             Ok(())
         }
     }
 }
 
-fn parse(text: &str) -> Result<ToolCall, NoCall> {
+fn parse(text: &str, toolset: Toolset) -> Result<ToolCall, NoCall> {
     let value = json::parse_strictly(text).map_err(|why| NoCall {
         id: None,
         name: None,
@@ -65,16 +67,29 @@ fn parse(text: &str) -> Result<ToolCall, NoCall> {
     let wrong = |why: String| NoCall { id: id.clone(), name: name.clone(), why };
     let given = id.clone().ok_or_else(|| wrong("a tool-call block needs an `id`".to_owned()))?;
     let tool = name.clone().ok_or_else(|| wrong("a tool-call block needs a `name`".to_owned()))?;
-    let args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
-    let meta = value.get("meta").and_then(Value::as_object);
-    if let Some(key) = meta.and_then(|meta| meta.keys().next()) {
-        let why = format!("`meta.{key}` is not supported by this toolset; leave `meta` out");
-        return Err(wrong(why));
+    let mut args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    match (value.get("meta"), args.as_object_mut(), toolset) {
+        (None, ..) => {}
+        // The set whose protocol this is finds it among the arguments.
+        (Some(meta), Some(args), Toolset::Forj) => {
+            args.insert("meta".to_owned(), meta.clone());
+        }
+        (Some(meta), ..) => {
+            if let Some(key) = meta.as_object().and_then(|meta| meta.keys().next()) {
+                let why =
+                    format!("`meta.{key}` is not supported by this toolset; leave `meta` out");
+                return Err(wrong(why));
+            }
+        }
     }
     Ok(ToolCall::new(given, tool, &args))
 }
 
-fn block_of(answer: &Answer<'_>) -> Value {
+fn block_of(answer: &Answer<'_>, toolset: Toolset) -> Value {
+    // The set's own envelope is this block already.
+    if let (Toolset::Forj, Ok(block)) = (toolset, serde_json::from_str(answer.content)) {
+        return block;
+    }
     match answer.verdict {
         Outcome::Ran => {
             json!({"id": answer.id, "name": answer.name, "ok": true, "result": answer.content})

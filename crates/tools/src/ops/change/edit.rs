@@ -4,10 +4,11 @@
 
 use std::path::PathBuf;
 
-use jm_types::{ErrorKind, ReplaceError, ToolError};
+use jm_types::{ErrorKind, ToolError};
 use jm_workspace::text::{LineRangeError, ReplaceWhich, Text, append, replace_lines, replace_text};
 
 use super::lp1::{PatchError, Section, apply};
+use super::misfit;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
@@ -75,9 +76,17 @@ impl Edit {
             }
             (Edit::Text { old, new, which }, Some(before)) => {
                 let (after, replaced) = replace_text(&before, old, new, *which)
-                    .map_err(|why| replace_error(path, why))?;
+                    .map_err(|why| misfit::explain(path, why, &before, old, new))?;
                 Ok(Applied { after: Some(after), replaced })
             }
+        }
+    }
+
+    /// The lines that it names.
+    pub(super) fn lines(&self) -> Option<(usize, usize)> {
+        match self {
+            Edit::Lines { first, last, .. } => Some((*first, *last)),
+            Edit::Whole { .. } | Edit::Append { .. } | Edit::Text { .. } | Edit::Patch(_) => None,
         }
     }
 
@@ -110,15 +119,12 @@ fn check_expected(
         return Ok(());
     }
     let found = found.join(&b'\n');
-    let difference = super::diff::unified(path, Some(expected), Some(&found));
+    let lines = |text: &[u8]| [text.strip_suffix(b"\n").unwrap_or(text), b"\n"].concat();
+    let difference = super::diff::unified(path, Some(&lines(expected)), Some(&lines(&found)));
     Err(ToolError::bad_args(format!("lines {first}-{last} of {path} are not what was expected"))
         .with_output(difference))
 }
 
 fn range_error(path: &str, error: LineRangeError) -> ToolError {
     ToolError::bad_args(format!("{path}: {error}"))
-}
-
-fn replace_error(path: &str, why: ReplaceError) -> ToolError {
-    ToolError::new(ErrorKind::EditFailed { file: PathBuf::from(path), why })
 }

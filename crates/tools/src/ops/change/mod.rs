@@ -3,32 +3,39 @@
 //! Law: new contents are computed in memory, for all files, before anything is shown or written.
 //! A preview and a commit come from the same computation, and a refusal changes nothing.
 
+mod care;
 pub mod diff;
 pub mod edit;
 pub mod lp1;
+mod misfit;
 pub mod parens;
 mod stale;
+mod syntax;
+mod target;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use jm_types::ToolError;
 use jm_workspace::{
-    After, CommitLog, Digest, Extent, FileChange, Found, OpenFile, SafePath, Sandbox, commit,
+    CommitLog, Committed, Digest, Extent, FileChange, Found, SafePath, Sandbox, commit,
 };
 
 use crate::context::Scope;
+use crate::ops::not_found;
 use crate::tool::Preview;
 pub use edit::{Edit, Existing};
-
-/// A file larger than this is not edited in memory.
-const MOST_EDITED: u64 = 256 * 1024 * 1024;
+use target::Target;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub files: Vec<FileEdit>,
     pub freshness: FreshnessRule,
     pub parents: Parents,
+    pub missing: Missing,
+    pub mode: Mode,
+    pub on_error: OnError,
+    pub backup: Backup,
+    pub care: Care,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +58,43 @@ pub enum Parents {
     MustExist,
 }
 
+/// What happens where a file to be written or appended to does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    Create,
+    Refuse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Commit,
+    /// Everything but the writing.
+    DryRun,
+}
+
+/// What one edit that fails does to the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// None is applied.
+    Stop,
+    /// Its file stays as it was; the other files change.
+    Skip,
+}
+
+/// Whether old contents are also kept where a person can find them by a path (FJ-BACKUP).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backup {
+    None,
+    Keep,
+}
+
+/// Whether brackets, read-only files and uncommitted work are looked at (FJ-PAREN, FJ-GIT).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    Plain,
+    Careful,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Did {
     Created,
@@ -67,21 +111,38 @@ pub struct ChangedFile {
     /// How often a text was replaced.
     pub replaced: usize,
     pub notes: Vec<String>,
+    pub edits: Vec<EditDone>,
+    pub backup: Option<PathBuf>,
+    /// What would change, where nothing was written.
+    pub preview: Option<String>,
 }
 
-/// One file with its old and new content, and which edits made it.
-#[derive(Debug)]
-struct Target {
-    path: SafePath,
-    edits: Vec<usize>,
-    before: Option<Arc<Vec<u8>>>,
-    after: Option<Vec<u8>>,
-    replaced: usize,
+/// What became of one edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditDone {
+    /// Its number among the edits of the change.
+    pub index: usize,
+    /// As it was asked for.
+    pub path: String,
+    /// The lines it was about, where it named some.
+    pub lines: Option<(usize, usize)>,
+    pub is_changing: bool,
+    /// Why it was not applied.
+    pub error: Option<String>,
 }
 
 impl Change {
     pub fn new(files: Vec<FileEdit>, freshness: FreshnessRule) -> Self {
-        Self { files, freshness, parents: Parents::Make }
+        Self {
+            files,
+            freshness,
+            parents: Parents::Make,
+            missing: Missing::Create,
+            mode: Mode::Commit,
+            on_error: OnError::Stop,
+            backup: Backup::None,
+            care: Care::Plain,
+        }
     }
 
     #[must_use]
@@ -94,33 +155,130 @@ impl Change {
         scope: &Scope,
         log: &mut dyn CommitLog,
     ) -> Result<Vec<ChangedFile>, ToolError> {
-        let mut targets = self.targets(&scope.workspace.sandbox)?;
-        self.check_fresh(scope, &targets)?;
-        self.compute(&mut targets)?;
-        let changes: Vec<FileChange> =
-            targets.iter().filter(|t| t.is_changed()).filter_map(Target::change).collect();
-        let committed = commit(&scope.workspace.sandbox, &changes, &scope.cancel, log)?;
-        let mut committed = committed.into_iter();
-        let mut reports = Vec::new();
-        for target in &targets {
-            let committed = target.is_changed().then(|| committed.next()).flatten();
-            let (after, notes) = committed.map(|done| (done.after, done.notes)).unwrap_or_default();
-            // Our own write is known content: the next edit must not trip over it (FG-READMARK).
-            if let Some(after) = after {
-                scope.seen.record(&target.path, after, self.extent(scope, target));
+        let targets = self.computed(scope)?;
+        match self.mode {
+            Mode::Commit => self.commit(scope, &targets, log),
+            Mode::DryRun => {
+                Ok(targets.iter().map(|target| self.dry_report(scope, target)).collect())
             }
-            reports.push(target.report(notes));
         }
-        Ok(reports)
     }
 
     /// The diff, and the files it was made from. Reads, never writes.
     pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
+        let targets = self.computed(scope)?;
+        let changed = targets.iter().filter(|target| target.is_changed());
+        Ok(Preview {
+            text: changed.map(Target::diff).collect(),
+            files: targets.iter().map(Target::state).collect(),
+            warnings: targets
+                .iter()
+                .flat_map(|target| self.named_warnings(scope, target))
+                .collect(),
+        })
+    }
+
+    /// All files with their new contents; nothing is written yet.
+    fn computed(&self, scope: &Scope) -> Result<Vec<Target>, ToolError> {
         let mut targets = self.targets(&scope.workspace.sandbox)?;
+        for target in &mut targets {
+            target.load().or_else(|error| self.settle(target, target_edit(target), error))?;
+        }
         self.check_fresh(scope, &targets)?;
-        self.compute(&mut targets)?;
-        let text = targets.iter().filter(|target| target.is_changed()).map(Target::diff).collect();
-        Ok(Preview { text, files: targets.iter().map(Target::state).collect() })
+        for target in &mut targets {
+            let first = target_edit(target);
+            let computed = match target.is_given_up() {
+                true => Ok(()),
+                false => target.compute(&self.files),
+            };
+            let checked =
+                computed.and_then(|()| self.check(target).map_err(|error| (first, error)));
+            checked.or_else(|(edit, error)| self.settle(target, edit, error))?;
+        }
+        Ok(targets)
+    }
+
+    /// One failure is the change's, or only its file's.
+    fn settle(&self, target: &mut Target, edit: usize, error: ToolError) -> Result<(), ToolError> {
+        match self.on_error {
+            OnError::Stop => Err(error),
+            OnError::Skip => {
+                target.give_up(edit, error);
+                Ok(())
+            }
+        }
+    }
+
+    fn check(&self, target: &Target) -> Result<(), ToolError> {
+        match self.care {
+            Care::Careful if target.is_changed() => care::check(target),
+            Care::Careful | Care::Plain => Ok(()),
+        }
+    }
+
+    fn named_warnings(&self, scope: &Scope, target: &Target) -> Vec<String> {
+        let path = target.path.asked();
+        let warnings = self.warnings(scope, target).into_iter();
+        warnings.map(|warning| format!("{path}: {warning}")).collect()
+    }
+
+    /// What a person or a model should know of a file that changes.
+    fn warnings(&self, scope: &Scope, target: &Target) -> Vec<String> {
+        if !target.is_changed() {
+            return Vec::new();
+        }
+        let uncommitted = match self.care {
+            Care::Careful => care::warning(&scope.workspace.sandbox, target),
+            Care::Plain => None,
+        };
+        uncommitted.into_iter().chain(target.remark()).collect()
+    }
+
+    fn commit(
+        &self,
+        scope: &Scope,
+        targets: &[Target],
+        log: &mut dyn CommitLog,
+    ) -> Result<Vec<ChangedFile>, ToolError> {
+        let changes: Vec<FileChange> =
+            targets.iter().filter(|t| t.is_changed()).filter_map(Target::change).collect();
+        let warnings: Vec<Vec<String>> =
+            targets.iter().map(|target| self.warnings(scope, target)).collect();
+        let backups = self.keep_backups(scope, targets)?;
+        let committed = commit(&scope.workspace.sandbox, &changes, &scope.cancel, log)?;
+        let mut committed = committed.into_iter();
+        let mut reports = Vec::new();
+        for ((target, backup), mut notes) in targets.iter().zip(backups).zip(warnings) {
+            let done = target.is_changed().then(|| committed.next()).flatten();
+            if let Some(Committed { after, notes: more, .. }) = done {
+                notes.extend(more);
+                // Our own write is known content: the next edit must not trip over it (FG-READMARK).
+                if let Some(after) = after {
+                    scope.seen.record(&target.path, after, self.extent(scope, target));
+                }
+            }
+            reports.push(ChangedFile { backup, ..target.report(&self.files, notes) });
+        }
+        Ok(reports)
+    }
+
+    /// Of every file that is about to change; what cannot be kept is not changed.
+    fn keep_backups(
+        &self,
+        scope: &Scope,
+        targets: &[Target],
+    ) -> Result<Vec<Option<PathBuf>>, ToolError> {
+        let keep = |target: &Target| {
+            let wanted = self.backup == Backup::Keep && target.is_changed();
+            let before = target.before.as_ref().filter(|_| wanted);
+            before.map(|before| scope.workspace.backups.keep(&target.path, before)).transpose()
+        };
+        targets.iter().map(keep).collect()
+    }
+
+    fn dry_report(&self, scope: &Scope, target: &Target) -> ChangedFile {
+        let report = target.report(&self.files, self.warnings(scope, target));
+        ChangedFile { preview: Some(target.diff()), ..report }
     }
 
     /// The files, each once whatever its spellings. All paths are judged before any is read
@@ -139,12 +297,14 @@ impl Change {
             if self.parents == Parents::MustExist {
                 check_parent(&path)?;
             }
+            if self.missing == Missing::Refuse && path.is_missing() {
+                return Err(not_found(sandbox, &path));
+            }
             match known {
                 Some(known) => known.edits.push(index),
                 None => targets.push(Target::new(path, index)),
             }
         }
-        targets.iter_mut().try_for_each(Target::load)?;
         Ok(targets)
     }
 
@@ -165,19 +325,6 @@ impl Change {
             scope.seen.record(&target.path, digest, Extent::Part);
             let edits = target.edits.iter().map(|index| &self.files[*index].edit);
             return Err(stale::refusal(&target.path, reason, before, edits));
-        }
-        Ok(())
-    }
-
-    /// Applies the edits in order, each on the result of the one before.
-    fn compute(&self, targets: &mut [Target]) -> Result<(), ToolError> {
-        for target in targets {
-            for index in &target.edits {
-                let file = &self.files[*index];
-                let applied = file.edit.apply(&file.path, target.after.take())?;
-                target.after = applied.after;
-                target.replaced += applied.replaced;
-            }
         }
         Ok(())
     }
@@ -205,69 +352,7 @@ fn check_parent(path: &SafePath) -> Result<(), ToolError> {
     }
 }
 
-impl Target {
-    fn new(path: SafePath, edit: usize) -> Self {
-        Self { path, edits: vec![edit], before: None, after: None, replaced: 0 }
-    }
-
-    fn load(&mut self) -> Result<(), ToolError> {
-        if let Found::Missing { .. } = self.path.found() {
-            return match self.path.names_a_directory() {
-                true => Err(ToolError::bad_args(format!(
-                    "{} names a directory, not a file",
-                    self.path.asked()
-                ))),
-                false => Ok(()),
-            };
-        }
-        let mut file = OpenFile::open(&self.path)?;
-        let (bytes, more) = match file.size > MOST_EDITED {
-            true => (Vec::new(), true),
-            false => file.read_up_to(MOST_EDITED)?,
-        };
-        if more {
-            return Err(ToolError::limit(format!(
-                "{} is larger than {MOST_EDITED} bytes, too large to edit",
-                self.path.asked()
-            )));
-        }
-        self.after = Some(bytes.clone());
-        self.before = Some(Arc::new(bytes));
-        Ok(())
-    }
-
-    fn is_changed(&self) -> bool {
-        self.before.as_deref() != self.after.as_ref()
-    }
-
-    fn change(&self) -> Option<FileChange> {
-        let after = After::content(self.after.clone()?);
-        Some(FileChange { path: self.path.clone(), before: self.before.clone(), after })
-    }
-
-    fn diff(&self) -> String {
-        diff::unified(
-            &self.path.relative().display().to_string(),
-            self.before.as_deref().map(Vec::as_slice),
-            self.after.as_deref(),
-        )
-    }
-
-    fn state(&self) -> (PathBuf, Option<Digest>) {
-        (self.path.absolute(), self.before.as_deref().map(|bytes| Digest::of(bytes)))
-    }
-
-    fn report(&self, notes: Vec<String>) -> ChangedFile {
-        ChangedFile {
-            path: self.path.asked().to_owned(),
-            did: match (&self.before, self.is_changed()) {
-                (None, true) => Did::Created,
-                (Some(_), true) => Did::Modified,
-                (_, false) => Did::Nothing,
-            },
-            bytes: self.after.as_ref().map_or(0, Vec::len),
-            replaced: self.replaced,
-            notes,
-        }
-    }
+/// The edit that a failure of the whole file is reported under.
+fn target_edit(target: &Target) -> usize {
+    target.edits.first().copied().unwrap_or(0)
 }

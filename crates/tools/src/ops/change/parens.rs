@@ -4,7 +4,7 @@
 //! characters hide brackets exactly where the Lisp reader says so. Braces are letters of symbols,
 //! and `#|` begins no comment: the reader knows none.
 
-use serde::Serialize;
+use jm_types::{Fault, Imbalance};
 
 use reader::{Place, Reader};
 
@@ -14,36 +14,6 @@ mod tests;
 
 /// More than this is one mistake seen many times.
 const MOST: usize = 20;
-
-/// One thing that keeps the text from being read, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Imbalance {
-    /// From 1.
-    pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
-    #[serde(rename = "type")]
-    pub fault: Fault,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected: Option<char>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub found: Option<char>,
-    pub message: String,
-    pub suggestion: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fault {
-    ExtraParen,
-    UnmatchedParen,
-    UnclosedParen,
-    StringUnclosed,
-    /// A backslash or question mark with nothing behind it.
-    CharacterUnfinished,
-    /// A quote with nothing behind it.
-    NothingQuoted,
-}
 
 /// Every imbalance in the order of the text; none when Emacs can read it to the end.
 pub fn check(text: &str) -> Vec<Imbalance> {
@@ -159,7 +129,7 @@ fn extra(found: char, place: Place) -> Imbalance {
         found: Some(found),
         message: format!("Unexpected closing {}", name(found)),
         suggestion: format!("Remove '{found}' at {place}"),
-        ..Imbalance::at(place, Fault::ExtraParen)
+        ..at(place, Fault::ExtraParen)
     }
 }
 
@@ -173,7 +143,7 @@ fn unmatched(found: char, place: Place, opener: char, opened: Place) -> Imbalanc
             name(found)
         ),
         suggestion: format!("Replace '{found}' with '{expected}' at {place}"),
-        ..Imbalance::at(place, Fault::UnmatchedParen)
+        ..at(place, Fault::UnmatchedParen)
     }
 }
 
@@ -187,7 +157,7 @@ fn unclosed(opener: char, place: Place, next_form: Option<usize>) -> Imbalance {
         expected: Some(expected),
         message: format!("Unclosed {} at {place}", name(opener)),
         suggestion: format!("Add closing '{expected}' for '{opener}' at {place}{before}"),
-        ..Imbalance::at(place, Fault::UnclosedParen)
+        ..at(place, Fault::UnclosedParen)
     }
 }
 
@@ -196,7 +166,7 @@ fn open_string(place: Place) -> Imbalance {
         expected: Some('"'),
         message: format!("Unclosed string literal starting at {place}"),
         suggestion: format!("Add closing quote for the string at {place}"),
-        ..Imbalance::at(place, Fault::StringUnclosed)
+        ..at(place, Fault::StringUnclosed)
     }
 }
 
@@ -204,7 +174,7 @@ fn unfinished(place: Place) -> Imbalance {
     Imbalance {
         message: format!("Unfinished character at {place}"),
         suggestion: "Complete the character, or remove the text from there on".to_owned(),
-        ..Imbalance::at(place, Fault::CharacterUnfinished)
+        ..at(place, Fault::CharacterUnfinished)
     }
 }
 
@@ -212,14 +182,12 @@ fn nothing_quoted(place: Place) -> Imbalance {
     Imbalance {
         message: format!("Nothing follows the quote at {place}"),
         suggestion: format!("Remove the quote at {place}, or add what it quotes"),
-        ..Imbalance::at(place, Fault::NothingQuoted)
+        ..at(place, Fault::NothingQuoted)
     }
 }
 
-impl Imbalance {
-    fn at(place: Place, fault: Fault) -> Self {
-        let Place { line, column } = place;
-        let (message, suggestion) = (String::new(), String::new());
-        Self { line, column, fault, expected: None, found: None, message, suggestion }
-    }
+fn at(place: Place, fault: Fault) -> Imbalance {
+    let Place { line, column } = place;
+    let (message, suggestion) = (String::new(), String::new());
+    Imbalance { line, column, fault, expected: None, found: None, message, suggestion }
 }

@@ -20,8 +20,13 @@ use crate::ops::page::Page;
 use crate::ops::run::Run;
 use text::{MOST_BYTES, MOST_LINES, format_size, labelled, tail};
 
-pub(super) const DIALECT: Dialect =
-    Dialect { rows: ROWS, envelope: envelope::TEXT, paths: PathPolicy::RESOLVE, timeout: None };
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::TEXT,
+    paths: PathPolicy::RESOLVE,
+    timeout: None,
+};
 
 /// A command that asks for no time of its own has this much.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -46,11 +46,13 @@ fn code(error: &ToolError) -> &'static str {
         | ErrorKind::BadPattern { .. }
         | ErrorKind::TooMuch { .. }
         | ErrorKind::UnknownTool { .. }
+        | ErrorKind::NotReady { .. }
         | ErrorKind::DuplicateTool { .. }
         | ErrorKind::DuplicateToolCallId { .. }
         | ErrorKind::EditFailed { .. }
         | ErrorKind::PatchFailed { .. }
         | ErrorKind::StaleFile { .. }
+        | ErrorKind::Unbalanced { .. }
         | ErrorKind::SandboxViolation(DenialReason::LimitsExceeded { .. }) => "invalid_argument",
         ErrorKind::SandboxViolation(_)
         | ErrorKind::PermissionDenied { .. }

@@ -13,8 +13,13 @@ use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule, Parent
 use crate::ops::page::Page;
 use crate::ops::walk::{Hidden, Kinds, Walk};
 
-pub(super) const DIALECT: Dialect =
-    Dialect { rows: ROWS, envelope: envelope::ENVELOPE, paths: PathPolicy::RESOLVE, timeout: None };
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::ENVELOPE,
+    paths: PathPolicy::RESOLVE,
+    timeout: None,
+};
 
 /// More names than this tell a model nothing.
 const MOST_FILES: usize = 10_000;

@@ -14,6 +14,11 @@ const FRAME: usize = r#"{"tool_success":true,"result":}"#.len();
 const TEXT_FRAME: usize = r#"{"output":""}"#.len();
 
 fn success(_: CallRef<'_>, output: Output, limit: usize) -> String {
+    if let Output::Whole(text) = &output
+        && is_wrapped(text)
+    {
+        return text.clone();
+    }
     wrapped(&match output {
         Output::Json(value) => value,
         Output::Whole(text) => json!({"output": text}),
@@ -23,13 +28,22 @@ fn success(_: CallRef<'_>, output: Output, limit: usize) -> String {
     })
 }
 
+/// An executable's answer comes in this wrapper already, whatever toolset it serves.
+fn is_wrapped(text: &str) -> bool {
+    let parsed: Option<Value> = serde_json::from_str(text).ok();
+    parsed.is_some_and(|value| value.get("tool_success").is_some_and(Value::is_boolean))
+}
+
 fn wrapped(result: &Value) -> String {
     json!({"tool_success": true, "result": result}).to_string()
 }
 
 fn failure(call: CallRef<'_>, error: &ToolError, limit: usize) -> String {
-    if let Some(own) = own_json(error).and_then(|text| serde_json::from_str(text).ok()) {
-        return wrapped(&own);
+    if let Some(own) = own_json(error) {
+        return match is_wrapped(own) {
+            true => own.to_owned(),
+            false => wrapped(&serde_json::from_str(own).unwrap_or_else(|_| json!(own))),
+        };
     }
     if let Some((code, words)) = of_tool(call.name, error) {
         let room = limit.saturating_sub(FRAME + error_json(code, "").to_string().len());
@@ -91,7 +105,7 @@ pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, St
         }
         ErrorKind::BadPattern { message } => ("INVALID_PATTERN", message.clone()),
         ErrorKind::TooMuch { .. } => ("OUT_OF_MEMORY", "Out of memory during glob".to_owned()),
-        ErrorKind::EditFailed { why, .. } => match why {
+        ErrorKind::EditFailed { why, .. } => match &**why {
             ReplaceError::EmptyOld => ("INVALID_ARG", "old_string cannot be empty".to_owned()),
             ReplaceError::Same => {
                 ("INVALID_ARG", "old_string and new_string are identical".to_owned())
@@ -103,6 +117,8 @@ pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, St
             ),
         },
         ErrorKind::BadArgs { .. }
+        | ErrorKind::NotReady { .. }
+        | ErrorKind::Unbalanced { .. }
         | ErrorKind::Timeout { .. }
         | ErrorKind::SandboxViolation(_)
         | ErrorKind::ExecutionFailed { .. }
@@ -123,7 +139,7 @@ pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, St
 fn of_wrapper(error: &ToolError) -> &'static str {
     match &error.kind {
         ErrorKind::Timeout { .. } => "TOOL_TIMEOUT",
-        ErrorKind::UnknownTool { .. } => "TOOL_NOT_FOUND",
+        ErrorKind::UnknownTool { .. } | ErrorKind::NotReady { .. } => "TOOL_NOT_FOUND",
         ErrorKind::BadArgs { .. }
         | ErrorKind::DuplicateTool { .. }
         | ErrorKind::DuplicateToolCallId { .. }

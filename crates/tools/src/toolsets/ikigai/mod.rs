@@ -22,6 +22,7 @@ use crate::ops::run::{Binary, Run};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
+    borrowed: &[],
     envelope: envelope::ENVELOPE,
     paths: PathPolicy::RESOLVE,
     timeout: Some(Duration::from_secs(30)),

@@ -1,0 +1,72 @@
+//! A conversation read back from the journal.
+//!
+//! Law: what was said comes back as it was said, and every call has its result behind it. A
+//! response of which only calls came before a crash was never a message: nothing of it ran, and
+//! the model is asked again.
+
+use std::collections::BTreeMap;
+
+use jm_store::{CallView, Message as Remembered, Role as Speaker, Store, StoreError};
+use jm_types::{Message, Part, Role};
+
+use crate::conversation::Conversation;
+use crate::turn::from_data;
+
+/// What a session's model has been told and has said.
+pub fn recall(store: &Store, session: &str) -> Result<Conversation, StoreError> {
+    let said = store.messages_since_summary(session)?;
+    let Some(first) = said.first() else { return Ok(Conversation::default()) };
+    let mut batches: BTreeMap<u64, Vec<CallView>> = BTreeMap::new();
+    for call in store.calls_after(session, first.seq)? {
+        batches.entry(call.batch).or_default().push(call);
+    }
+    let mut messages: Vec<Message> = Vec::new();
+    for view in said {
+        let Remembered { role, content, batch } = view.message;
+        match role {
+            Speaker::System => {
+                let history = content.get("history").cloned().unwrap_or_default();
+                messages = serde_json::from_value(history)?;
+            }
+            Speaker::User => join(&mut messages, from_data(Role::User, content)),
+            Speaker::Assistant => {
+                let Some(message) = from_data(Role::Assistant, content) else { continue };
+                let calls = batch.and_then(|batch| batches.remove(&batch)).unwrap_or_default();
+                let results = results(store, &message, calls)?;
+                join(&mut messages, Some(message));
+                join(&mut messages, results);
+            }
+            // Results are read from where they were recorded.
+            Speaker::Tool => {}
+        }
+    }
+    Ok(Conversation::of(messages))
+}
+
+fn join(messages: &mut Vec<Message>, message: Option<Message>) {
+    let Some(message) = message else { return };
+    match messages.last_mut() {
+        Some(last) if last.role == message.role => last.parts.extend(message.parts),
+        _ => messages.push(message),
+    }
+}
+
+/// The answers to a message's calls, in its own order.
+fn results(
+    store: &Store,
+    message: &Message,
+    mut calls: Vec<CallView>,
+) -> Result<Option<Message>, StoreError> {
+    let mut parts = Vec::new();
+    for call in message.calls() {
+        let place = calls.iter().position(|view| view.call.id == call.id);
+        let view = place.map(|place| calls.remove(place));
+        let (content, is_error) = match view.as_ref().and_then(CallView::result) {
+            Some((result, _)) => (store.content(result)?, result.error.is_some()),
+            None => ("what became of this call was not recorded".to_owned(), true),
+        };
+        let (call_id, name) = (call.id.clone(), call.name.clone());
+        parts.push(Part::Result { call_id, name, content, is_error });
+    }
+    Ok((!parts.is_empty()).then_some(Message { role: Role::User, parts }))
+}

@@ -1,0 +1,248 @@
+//! A model's turn: heard piece by piece, remembered as one message, its calls made a batch.
+//!
+//! Law: a call is in the journal before anything else is done with it (FR-RES-04a), and whatever
+//! cuts a turn short, what remains is a conversation that every vendor accepts.
+
+use jm_store::{Message as Remembered, Role as Speaker};
+use jm_types::{
+    Assembly, Cut, CutCall, Message, Part, Role, StopReason, StreamEvent, ToolCall, ToolError,
+    ToolResult,
+};
+use serde_json::{Value, json};
+
+use crate::batch::Status;
+use crate::conversation::Conversation;
+use crate::engine::Engine;
+use crate::reply;
+use crate::session::Session;
+
+/// One response that is coming in.
+#[derive(Debug, Default)]
+pub struct Listening {
+    assembly: Assembly,
+    /// The places in the message of the calls that came, in the order in which they came.
+    places: Vec<usize>,
+    has_begun: bool,
+}
+
+/// How a response ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The model said so, or the stream was cut: what is whole counts.
+    Over,
+    /// The person stopped it: nothing of it runs.
+    Cancelled,
+}
+
+/// What the model's turn comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// It asks for tools; the session holds the calls.
+    Asks,
+    /// It has said what it had to say.
+    Spoke(Option<StopReason>),
+    /// It said nothing at all.
+    Nothing,
+}
+
+impl Engine {
+    /// The person speaks. It is on record before anybody answers.
+    pub fn prompt(
+        &self,
+        session: &mut Session,
+        conversation: &mut Conversation,
+        parts: Vec<Part>,
+    ) -> Result<(), ToolError> {
+        session.begin_turn();
+        self.remember(Speaker::User, parts_as_data(&parts)?, None)?;
+        conversation.prompt(parts);
+        self.core().recorder.flush()
+    }
+
+    /// The next piece of a response.
+    pub fn hear(
+        &self,
+        session: &mut Session,
+        conversation: &mut Conversation,
+        listening: &mut Listening,
+        event: StreamEvent,
+    ) -> Result<(), ToolError> {
+        if !std::mem::replace(&mut listening.has_begun, true)
+            && let Some(batch) = conversation.take_undelivered()
+        {
+            self.core().recorder.say_delivered(batch);
+        }
+        let sealed = match &event {
+            StreamEvent::CallSealed { index, .. } => Some(*index),
+            _ => None,
+        };
+        listening.assembly.push(event);
+        match sealed.and_then(|index| Some((index, listening.assembly.sealed(index)?.clone()))) {
+            Some((index, call)) => self.receive(session, listening, index, call),
+            None => Ok(()),
+        }
+    }
+
+    fn receive(
+        &self,
+        session: &mut Session,
+        listening: &mut Listening,
+        index: usize,
+        call: ToolCall,
+    ) -> Result<(), ToolError> {
+        // A vendor that seals a call twice has still asked once.
+        if listening.places.contains(&index) {
+            return Ok(());
+        }
+        if listening.places.is_empty() {
+            session.begin_batch().map_err(|error| ToolError::failed("turn", error.to_string()))?;
+        }
+        listening.places.push(index);
+        let number = session.batch().number;
+        let entry = session.receive(call);
+        self.core().recorder.received(number, entry)?;
+        entry.is_received = true;
+        Ok(())
+    }
+
+    /// The response has ended. What it said is one message from here on.
+    pub fn heard(
+        &self,
+        session: &mut Session,
+        conversation: &mut Conversation,
+        listening: Listening,
+        ending: Ending,
+    ) -> Result<Heard, ToolError> {
+        let Listening { assembly, places, .. } = listening;
+        let turn = assembly.finish();
+        self.shape(session);
+        conversation.used(turn.usage);
+        session.batch_mut().put_in_order(&places);
+        let mut message = turn.message;
+        let cut = turn.cut.into_iter().filter(|cut| cut.why == Cut::Limit);
+        for CutCall { call, .. } in cut {
+            // The vendor may have sealed it all the same; then the session has it as its last.
+            let is_received = places.len() > message.calls().count();
+            self.refuse_cut(session, &call, is_received)?;
+            let call = ToolCall { arguments: "{}".to_owned(), ..call };
+            message.parts.push(Part::Call { call, native: None });
+        }
+        if !has_substance(&message) {
+            return Ok(Heard::Nothing);
+        }
+        let asks = message.calls().next().is_some();
+        name_the_nameless(&mut message, session);
+        let batch = asks.then(|| session.batch().number);
+        self.remember(Speaker::Assistant, parts_as_data(&message.parts)?, batch)?;
+        conversation.spoke(message);
+        match (asks, ending) {
+            (false, _) => {
+                self.core().recorder.flush()?;
+                Ok(Heard::Spoke(turn.stop))
+            }
+            (true, Ending::Over) => Ok(Heard::Asks),
+            (true, Ending::Cancelled) => {
+                self.cancelled(session);
+                self.answered(session, conversation)?;
+                Ok(Heard::Spoke(None))
+            }
+        }
+    }
+
+    /// A call whose end the limit of tokens cut away: it gets its one result, and never runs.
+    fn refuse_cut(
+        &self,
+        session: &mut Session,
+        call: &ToolCall,
+        is_received: bool,
+    ) -> Result<(), ToolError> {
+        if !is_received {
+            if session.batch().is_finished() {
+                let begun = session.begin_batch();
+                begun.map_err(|error| ToolError::failed("turn", error.to_string()))?;
+            }
+            session.receive(call.clone());
+        }
+        let error = ToolError::bad_args(
+            "the response reached its limit of tokens inside this call, so it is incomplete",
+        )
+        .hint("make the call again with less in it, for instance in several steps");
+        let form = session.form();
+        if let Some(entry) = session.batch_mut().entries.last_mut() {
+            entry.status = Status::Done(reply::refused(form, &entry.call, &error));
+        }
+        Ok(())
+    }
+
+    /// The results of the batch are what is said next (FR-RES-01).
+    pub fn answered(
+        &self,
+        session: &Session,
+        conversation: &mut Conversation,
+    ) -> Result<(), ToolError> {
+        let results: Vec<ToolResult> = session
+            .results()
+            .ok_or_else(|| ToolError::failed("turn", "a call has no result yet"))?
+            .into_iter()
+            .cloned()
+            .collect();
+        conversation.answered(session.batch().number, &results);
+        Ok(())
+    }
+
+    /// Makes room in the model's context; the whole stays in the journal. `None` where old results
+    /// are enough, a summary of what was said otherwise.
+    pub fn compact(
+        &self,
+        conversation: &mut Conversation,
+        summary: Option<&str>,
+    ) -> Result<usize, ToolError> {
+        let before = conversation.tokens();
+        match summary {
+            Some(summary) => conversation.summarize(summary),
+            None => {
+                conversation.shorten_results(RECENT_MESSAGES);
+            }
+        }
+        let history = json!({ "history": conversation.messages() });
+        self.remember(Speaker::System, history, None)?;
+        self.core().recorder.flush()?;
+        Ok(before.saturating_sub(conversation.tokens()))
+    }
+
+    fn remember(&self, role: Speaker, content: Value, batch: Option<u64>) -> Result<(), ToolError> {
+        self.core().recorder.say(Remembered { role, content, batch })
+    }
+}
+
+/// Results younger than this many messages are never shortened.
+const RECENT_MESSAGES: usize = 6;
+
+/// A thought alone is no answer, and vendors refuse a message without words or calls.
+fn has_substance(message: &Message) -> bool {
+    message.parts.iter().any(|part| match part {
+        Part::Text { text, .. } => !text.trim().is_empty(),
+        Part::Call { .. } | Part::Opaque { .. } => true,
+        Part::Thinking { .. } | Part::Image { .. } | Part::Result { .. } => false,
+    })
+}
+
+/// Some servers give calls no id; the session has given them one.
+fn name_the_nameless(message: &mut Message, session: &Session) {
+    let calls = message.parts.iter_mut().filter_map(|part| match part {
+        Part::Call { call, .. } => Some(call),
+        _ => None,
+    });
+    for (call, entry) in calls.zip(&session.batch().entries) {
+        call.id.clone_from(&entry.call.id);
+    }
+}
+
+fn parts_as_data(parts: &[Part]) -> Result<Value, ToolError> {
+    serde_json::to_value(parts).map_err(|error| ToolError::failed("turn", error.to_string()))
+}
+
+/// A message as the journal has it.
+pub(crate) fn from_data(role: Role, content: Value) -> Option<Message> {
+    serde_json::from_value(content).ok().map(|parts| Message { role, parts })
+}

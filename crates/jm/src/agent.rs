@@ -1,0 +1,288 @@
+//! The agent's loop: ask the model, run what it asks for, tell it what came of it, until it is done.
+//!
+//! Law: whatever stops it, the conversation it leaves is one that every vendor accepts, and what it
+//! did is on record.
+
+use anyhow::Result;
+use futures_util::StreamExt;
+use jm_engine::{ContextEstimate, Conversation, Ending, Heard, Listening, recall};
+use jm_providers::{Client, Parameters, Request, Voice};
+use jm_types::{
+    Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, StreamEvent, ToolDefinition,
+    Usage,
+};
+
+use crate::cli::{Common, Model, ThinkingLevel};
+use crate::faces::drive::{Driver, End};
+use crate::faces::screen::Screen;
+use crate::{instructions, sessions, voices};
+
+/// Of a model's context, how much may be full before room is made.
+const FULL_PERCENT: u64 = 80;
+/// What an answer may need where nobody knows better.
+const ANSWER_TOKENS: u64 = 8_192;
+
+const SUMMARY_PROMPT: &str = "\
+The conversation has become too long. Write down, for yourself, what you need to go on: the task, what \
+was decided, which files were read and changed and how, what is still open. Do not call tools.";
+
+pub(crate) struct Agent {
+    pub(crate) driver: Driver,
+    pub(crate) conversation: Conversation,
+    voice: Client,
+    system: String,
+    tools: Vec<ToolDefinition>,
+    parameters: Parameters,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum TurnEnd {
+    Finished(Option<StopReason>),
+    /// The model would go on, but has had its rounds.
+    Limit,
+    /// Somebody must supply results (parse-only mode).
+    Waiting,
+    Interrupted,
+    Failed(StreamError),
+}
+
+enum Listened {
+    Heard(Heard),
+    Interrupted,
+    Failed(StreamError),
+}
+
+impl Agent {
+    /// Must be called inside the runtime.
+    pub(crate) async fn open(common: &Common, model: &Model) -> Result<Self> {
+        let voice = voices::open(model).await?;
+        let common = Common { max_iterations: model.max_iterations, ..common.clone() };
+        let driver = Driver::new(&common)?;
+        let core = driver.engine.core();
+        let (system, _) = instructions::system(&core.workspace, core.mode);
+        let conversation = match core.recorder.journal() {
+            Some(journal) => {
+                recall::recall(journal.store(), &driver.session.id).map_err(sessions::told)?
+            }
+            None => Conversation::default(),
+        };
+        let tools = driver.engine.advertised();
+        let parameters = parameters(model);
+        Ok(Self { driver, conversation, voice, system, tools, parameters })
+    }
+
+    pub(crate) fn voice(&self) -> &Client {
+        &self.voice
+    }
+
+    pub(crate) fn require(&mut self, instructions: &str) {
+        self.system.push_str("\n\n");
+        self.system.push_str(instructions);
+    }
+
+    /// One turn: from the person's words to the model's last.
+    pub(crate) async fn turn(
+        &mut self,
+        parts: Vec<Part>,
+        screen: &mut dyn Screen,
+    ) -> Result<TurnEnd> {
+        let Driver { engine, session, .. } = &mut self.driver;
+        engine.prompt(session, &mut self.conversation, parts)?;
+        self.go_on(screen).await
+    }
+
+    /// From where the conversation stands, for instance after results were supplied.
+    pub(crate) async fn go_on(&mut self, screen: &mut dyn Screen) -> Result<TurnEnd> {
+        let mut was_compacted = false;
+        loop {
+            self.make_room(screen).await?;
+            match self.listen(screen).await? {
+                Listened::Heard(Heard::Asks) => {}
+                Listened::Heard(Heard::Spoke(stop)) => return Ok(TurnEnd::Finished(stop)),
+                Listened::Heard(Heard::Nothing) => return Ok(TurnEnd::Failed(silence())),
+                Listened::Interrupted => return Ok(TurnEnd::Interrupted),
+                Listened::Failed(error)
+                    if error.kind == StreamErrorKind::ContextTooLong && !was_compacted =>
+                {
+                    was_compacted = true;
+                    self.summarize(screen).await?;
+                    continue;
+                }
+                Listened::Failed(error) => return Ok(TurnEnd::Failed(error)),
+            }
+            if let Some(end) = self.work(screen).await? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Runs the batch. `None` when the model should hear what came of it.
+    async fn work(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
+        screen.calls(self.driver.session.batch())?;
+        let end = self.driver.work().await?;
+        if !self.driver.session.batch().is_finished() {
+            return Ok(Some(TurnEnd::Waiting));
+        }
+        self.tell_results(screen)?;
+        if end == End::Interrupted {
+            return Ok(Some(TurnEnd::Interrupted));
+        }
+        // Past the limit the model is told so once, in place of results (FR-RES-03); then it is over.
+        let limit = self.driver.engine.core().limits.iterations_per_turn;
+        Ok((self.driver.session.iterations() > limit + 1).then_some(TurnEnd::Limit))
+    }
+
+    pub(crate) fn tell_results(&mut self, screen: &mut dyn Screen) -> Result<()> {
+        screen.results(self.driver.session.batch())?;
+        self.driver.engine.answered(&self.driver.session, &mut self.conversation)?;
+        Ok(())
+    }
+
+    async fn listen(&mut self, screen: &mut dyn Screen) -> Result<Listened> {
+        let cancel = Cancel::new();
+        let mut stream = self.voice.stream(self.request(), cancel.clone());
+        let Driver { engine, session, interrupted, .. } = &mut self.driver;
+        let conversation = &mut self.conversation;
+        let mut listening = Listening::default();
+        let mut failure = None;
+        let ending = loop {
+            let item = tokio::select! {
+                item = stream.next() => item,
+                () = interrupted.notified() => break Ending::Cancelled,
+            };
+            match item {
+                Some(Ok(event)) => {
+                    screen.event(&event)?;
+                    engine.hear(session, conversation, &mut listening, event)?;
+                }
+                Some(Err(error)) => {
+                    failure = Some(error);
+                    break Ending::Over;
+                }
+                None => break Ending::Over,
+            }
+        };
+        cancel.cancel();
+        drop(stream);
+        let before = conversation.usage();
+        let heard = engine.heard(session, conversation, listening, ending)?;
+        screen.response_ends(used_since(before, conversation.usage()))?;
+        Ok(match (ending, failure) {
+            (Ending::Cancelled, _) => Listened::Interrupted,
+            // What came whole before the stream broke is answered; then the model goes on.
+            (Ending::Over, Some(error)) if heard == Heard::Asks => {
+                screen.note(&format!("{error}; going on with what came before"))?;
+                Listened::Heard(heard)
+            }
+            (Ending::Over, Some(error)) => Listened::Failed(error),
+            (Ending::Over, None) => Listened::Heard(heard),
+        })
+    }
+
+    fn request(&self) -> Request {
+        Request {
+            system: self.system.clone(),
+            messages: self.conversation.messages().to_vec(),
+            tools: self.tools.clone(),
+            parameters: self.parameters.clone(),
+            conversation: Some(self.driver.session.id.clone()),
+            ..Request::default()
+        }
+    }
+
+    /// Before the context is full, old results are let go; if that is not enough, the model writes
+    /// down what it needs to know.
+    async fn make_room(&mut self, screen: &mut dyn Screen) -> Result<()> {
+        let Some(limit) = self.voice.info().context else { return Ok(()) };
+        let answer = self.parameters.max_tokens.map(u64::from);
+        let answer = answer.or(self.voice.info().output.map(u64::from)).unwrap_or(ANSWER_TOKENS);
+        let answer = answer.min(limit / 4);
+        let full = (limit * FULL_PERCENT / 100).saturating_sub(answer);
+        let is_full = |agent: &Self| agent.conversation.tokens() as u64 > full;
+        if is_full(self) && self.driver.engine.compact(&mut self.conversation, None)? > 0 {
+            screen.note("the results of old calls were taken out to make room")?;
+        }
+        if is_full(self) && self.conversation.messages().len() > 2 {
+            self.summarize(screen).await?;
+        }
+        let size = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
+        self.driver.engine.expect_context(Some(ContextEstimate {
+            model_context_limit: size(limit),
+            current_context_tokens: self.conversation.tokens(),
+            response_reserve_tokens: size(answer),
+            safety_margin_tokens: size(limit / 50),
+        }));
+        Ok(())
+    }
+
+    /// At the person's word.
+    pub(crate) async fn sum_up(&mut self, screen: &mut dyn Screen) -> Result<()> {
+        match self.conversation.messages().is_empty() {
+            true => Ok(()),
+            false => self.summarize(screen).await,
+        }
+    }
+
+    async fn summarize(&mut self, screen: &mut dyn Screen) -> Result<()> {
+        screen.note("the conversation has become too long; the model sums it up")?;
+        let mut request = self.request();
+        request.messages = with_question(request.messages);
+        let mut stream = self.voice.stream(request, Cancel::new());
+        let mut text = String::new();
+        while let Some(item) = stream.next().await {
+            if let StreamEvent::Text { delta, .. } = item.map_err(voices::told)? {
+                text.push_str(&delta);
+            }
+        }
+        self.driver.engine.compact(&mut self.conversation, Some(&text))?;
+        Ok(())
+    }
+
+    pub(crate) async fn close(self) -> Result<()> {
+        self.driver.close(None).await
+    }
+}
+
+fn with_question(mut messages: Vec<Message>) -> Vec<Message> {
+    match messages.last_mut() {
+        Some(last) if last.role == jm_types::Role::User => {
+            last.parts.push(Part::text(SUMMARY_PROMPT));
+        }
+        _ => messages.push(Message::user(SUMMARY_PROMPT)),
+    }
+    messages
+}
+
+fn used_since(before: Usage, after: Usage) -> Usage {
+    Usage {
+        input: after.input - before.input,
+        output: after.output - before.output,
+        cache_read: after.cache_read - before.cache_read,
+        cache_write: after.cache_write - before.cache_write,
+        reasoning: after.reasoning - before.reasoning,
+    }
+}
+
+fn silence() -> StreamError {
+    StreamError::new(StreamErrorKind::Truncated, "the model said nothing")
+        .hint("say something more, or try again")
+}
+
+fn parameters(model: &Model) -> Parameters {
+    use jm_providers::Thinking;
+    let thinking = model.thinking.map(|level| match level {
+        ThinkingLevel::Off => Thinking::Off,
+        ThinkingLevel::Minimal => Thinking::Minimal,
+        ThinkingLevel::Low => Thinking::Low,
+        ThinkingLevel::Medium => Thinking::Medium,
+        ThinkingLevel::High => Thinking::High,
+        ThinkingLevel::Max => Thinking::Max,
+    });
+    Parameters {
+        max_tokens: model.max_tokens,
+        temperature: model.temperature,
+        thinking,
+        ..Parameters::default()
+    }
+}

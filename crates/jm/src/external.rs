@@ -1,0 +1,58 @@
+//! Executables as tools: from where they come, and how they join the others (IK-DIRS).
+//!
+//! Law: where there are no directories, this costs three looks and nothing else.
+
+use std::time::Duration;
+
+use jm_engine::config::Config;
+use jm_tools::Workspace;
+use jm_tools::foreign::external::{
+    Candidate, Consent, Directory, Discovered, ExternalTools, Ground, Place, discover,
+};
+
+use crate::locations;
+use crate::project::Project;
+
+/// What is there; nothing is run.
+pub(crate) fn discovered(project: Option<&Project>) -> Discovered {
+    let owned = |place, path| Directory { place, path, consent: Consent::Owner };
+    let system = locations::system_tools().map(|path| owned(Place::System, path));
+    let user = locations::user_tools().map(|path| owned(Place::User, path));
+    let project = project.map(|project| Directory {
+        place: Place::Project,
+        path: project.tools.clone(),
+        consent: project.trusted.clone().map_or(Consent::Missing, Consent::Bytes),
+    });
+    discover(&[system, user, project].into_iter().flatten().collect::<Vec<_>>())
+}
+
+/// The names of the tools that a project brings.
+pub(crate) fn of_project(project: &Project) -> Vec<String> {
+    let is_own = |candidate: &Candidate| candidate.place == Place::Project;
+    let all = discovered(Some(project)).candidates.into_iter();
+    all.filter(|(_, candidates)| candidates.iter().any(is_own)).map(|(name, _)| name).collect()
+}
+
+/// The tools of all directories, if there are any.
+pub(crate) fn source(
+    config: &Config,
+    workspace: &Workspace,
+    project: Option<&Project>,
+) -> Option<ExternalTools> {
+    let discovered = discovered(project);
+    if discovered.candidates.is_empty() {
+        return None;
+    }
+    let settings = &config.tools.external;
+    // Without a place to remember them, schemas are asked for each time.
+    let memory = locations::state().ok().and_then(|state| state.subdirectory("schemas").ok());
+    Some(ExternalTools::new(
+        discovered,
+        Ground {
+            workspace: workspace.clone(),
+            patience: Duration::from_secs(settings.schema_seconds),
+            memory,
+            read_only: settings.read_only.iter().cloned().collect(),
+        },
+    ))
+}

@@ -1,0 +1,291 @@
+//! `jm repl`: a conversation in a plain terminal (GO-TERM, GO-CLI). `jm resume`: the same, going on.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use jm_engine::{Guard, Which};
+use jm_types::Part;
+use jm_types::text::one_line;
+use jm_workspace::terminal::Manners;
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+
+use super::drive::block_on;
+use super::screen::Plain;
+use super::{exit, history, print, undo};
+use crate::agent::{Agent, TurnEnd};
+use crate::cli::{Common, Model, Resume};
+use crate::{locations, sessions};
+
+const PREFIX: &str = "jm: ";
+const PROMPT: &str = "> ";
+const HELP: &str = "\
+/help              this
+/tools             what the model can call
+/usage             tokens used, and what they cost
+/compact           sum the conversation up to make room
+/undo [N]          take back what the last N calls changed
+/tool ID RESULT    supply a result in parse-only mode
+/quit              end (so does Ctrl-D); the conversation goes on with `jm resume`
+Anything else goes to the model. Ctrl-C stops what is under way.";
+
+pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
+    let mut common = common.clone();
+    let store = sessions::store()?;
+    let chosen = match &resume.id {
+        Some(id) => history::choose(&store, &common, Some(id))?.session,
+        None => newest_conversation(&common)?,
+    };
+    drop(store);
+    common.session = Some(chosen);
+    run(&common, &resume.model)
+}
+
+/// Of this workspace, the session in which somebody spoke last.
+fn newest_conversation(common: &Common) -> Result<String> {
+    let store = sessions::store()?;
+    let root = history::root(common)?;
+    let views = store.sessions().map_err(sessions::told)?;
+    for view in views.into_iter().filter(|view| view.root == root) {
+        if store.has_messages(&view.session).map_err(sessions::told)? {
+            return Ok(view.session);
+        }
+    }
+    bail!("there is no conversation to go on with here\n  hint: `jm repl` starts one")
+}
+
+pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
+    block_on(async {
+        let mut agent = Agent::open(common, model).await?;
+        let mut screen = Plain::new(Some(PREFIX));
+        greet(&agent);
+        let reader = Reader::new()?;
+        // The thread that reads may be left in the middle of a line.
+        let manners = Manners::keep();
+        let told_to_end = Arc::clone(&agent.driver.interrupted);
+        loop {
+            let line = tokio::select! {
+                line = reader.line() => line?,
+                () = told_to_end.notified() => Line::End,
+            };
+            let line = match line {
+                Line::Text(line) => line,
+                Line::Interrupted => continue,
+                Line::End => break,
+            };
+            match Order::of(&line) {
+                Order::Nothing => {}
+                Order::Quit => break,
+                order => {
+                    if let Err(error) = obey(&mut agent, &mut screen, order).await {
+                        print::error(&error);
+                    }
+                }
+            }
+        }
+        drop(manners);
+        agent.close().await?;
+        Ok(exit::RAN)
+    })
+}
+
+fn greet(agent: &Agent) {
+    let voice = agent.voice();
+    let session = &agent.driver.session.id;
+    print::note(&format!("{} {}, session {session}; /help", voice.provider(), voice.model()));
+    let said = agent.conversation.messages().len();
+    if said > 0 {
+        print::note(&format!("going on after {said} messages"));
+    }
+}
+
+/// What a line asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Order<'a> {
+    Nothing,
+    Say(&'a str),
+    Help,
+    Tools,
+    Usage,
+    Compact,
+    Undo(usize),
+    Supply { id: &'a str, result: &'a str },
+    Quit,
+    Unknown(&'a str),
+}
+
+impl<'a> Order<'a> {
+    fn of(line: &'a str) -> Self {
+        let line = line.trim();
+        if line.is_empty() {
+            return Order::Nothing;
+        }
+        let Some(command) = line.strip_prefix('/') else { return Order::Say(line) };
+        let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let rest = rest.trim();
+        match word {
+            "help" | "?" => Order::Help,
+            "tools" => Order::Tools,
+            "usage" => Order::Usage,
+            "compact" => Order::Compact,
+            "undo" if rest.is_empty() => Order::Undo(1),
+            "undo" => rest.parse().map_or(Order::Unknown(line), Order::Undo),
+            "tool" => match rest.split_once(char::is_whitespace) {
+                Some((id, result)) => Order::Supply { id, result: result.trim() },
+                None => Order::Unknown(line),
+            },
+            "quit" | "exit" | "q" => Order::Quit,
+            _ => Order::Unknown(line),
+        }
+    }
+}
+
+async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result<()> {
+    match order {
+        Order::Nothing | Order::Quit => Ok(()),
+        Order::Help => print::line(HELP),
+        Order::Unknown(line) => {
+            print::note(&format!("`{}` is not understood; /help", one_line(line)));
+            Ok(())
+        }
+        Order::Tools => {
+            let tools = agent.driver.engine.advertised();
+            tools.iter().try_for_each(|tool| print::line(&one_line(&tool.name)))
+        }
+        Order::Usage => print::line(&usage(agent)),
+        Order::Compact => agent.sum_up(screen).await,
+        Order::Undo(count) => {
+            let driver = &mut agent.driver;
+            let which = Which::Last(count.max(1));
+            let report = driver.engine.undo(&mut driver.session, &which, Guard::Hash)?;
+            undo::report(&[report]).map(drop)
+        }
+        Order::Say(text) => {
+            screen.begin_turn();
+            let end = agent.turn(vec![Part::text(text)], screen).await?;
+            tell(agent, &end)
+        }
+        Order::Supply { id, result } => supply(agent, screen, id, result).await,
+    }
+}
+
+/// A result that the person has produced (FR-MODE-02). With the last one the model goes on.
+async fn supply(agent: &mut Agent, screen: &mut Plain, id: &str, result: &str) -> Result<()> {
+    agent.driver.session.supply(id, result.to_owned())?;
+    if !agent.driver.session.batch().is_finished() {
+        return Ok(());
+    }
+    agent.tell_results(screen)?;
+    screen.begin_turn();
+    let end = agent.go_on(screen).await?;
+    tell(agent, &end)
+}
+
+fn tell(agent: &Agent, end: &TurnEnd) -> Result<()> {
+    match end {
+        TurnEnd::Finished(_) => {}
+        TurnEnd::Interrupted => print::note("jm: interrupted"),
+        TurnEnd::Limit => {
+            print::note("jm: the model has had its rounds of tool calls; say something to go on");
+        }
+        TurnEnd::Waiting => {
+            for entry in agent.driver.session.batch().entries.iter() {
+                if entry.result().is_none() {
+                    let call = &entry.call;
+                    print::note(&format!(
+                        "{} waits for its result: /tool {} RESULT\n  {}",
+                        one_line(&call.name),
+                        one_line(&call.id),
+                        one_line(&call.arguments)
+                    ));
+                }
+            }
+        }
+        TurnEnd::Failed(error) => {
+            print::note(&format!("jm: {}", error.message));
+            if let Some(hint) = &error.hint {
+                print::note(&format!("  hint: {hint}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn usage(agent: &Agent) -> String {
+    let usage = agent.conversation.usage();
+    let cost = match agent.voice().cost(&usage) {
+        Some(dollars) => format!(", ${dollars:.4}"),
+        None => String::new(),
+    };
+    format!(
+        "{} tokens in, {} out, {} read from and {} written to the cache{cost}",
+        usage.input, usage.output, usage.cache_read, usage.cache_write
+    )
+}
+
+enum Line {
+    Text(String),
+    Interrupted,
+    End,
+}
+
+/// Reads lines on a thread of its own, so that the program stays awake.
+struct Reader {
+    editor: Arc<Mutex<DefaultEditor>>,
+    history: Option<PathBuf>,
+}
+
+impl Reader {
+    fn new() -> Result<Self> {
+        let mut editor = DefaultEditor::new().context("the terminal cannot be read")?;
+        let history = locations::state().ok().and_then(|state| state.private_file("history").ok());
+        if let Some(path) = &history {
+            // A history that cannot be read is an empty one.
+            editor.load_history(path).unwrap_or_default();
+        }
+        Ok(Self { editor: Arc::new(Mutex::new(editor)), history })
+    }
+
+    async fn line(&self) -> Result<Line> {
+        let (editor, history) = (Arc::clone(&self.editor), self.history.clone());
+        let read = move || {
+            let mut editor = editor.lock().unwrap_or_else(PoisonError::into_inner);
+            let line = match editor.readline(PROMPT) {
+                Ok(line) => line,
+                Err(ReadlineError::Interrupted) => return Ok(Line::Interrupted),
+                Err(ReadlineError::Eof) => return Ok(Line::End),
+                Err(error) => return Err(error),
+            };
+            editor.add_history_entry(&line)?;
+            if let Some(path) = history {
+                editor.append_history(&path).unwrap_or_default();
+            }
+            Ok(Line::Text(line))
+        };
+        tokio::task::spawn_blocking(read).await?.context("the terminal cannot be read")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_line_asks_for() {
+        for (line, order) in [
+            ("", Order::Nothing),
+            ("  hello there ", Order::Say("hello there")),
+            ("/help", Order::Help),
+            ("/undo", Order::Undo(1)),
+            ("/undo 3", Order::Undo(3)),
+            ("/undo much", Order::Unknown("/undo much")),
+            ("/tool call_1 the  result", Order::Supply { id: "call_1", result: "the  result" }),
+            ("/tool call_1", Order::Unknown("/tool call_1")),
+            ("/quit", Order::Quit),
+            ("/nonsense", Order::Unknown("/nonsense")),
+        ] {
+            assert_eq!(Order::of(line), order, "{line}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! How a conversation is shown as it goes on: as text for a person, as JSON lines for a program.
+//!
+//! Law: no call's arguments stand in the model's text, and nothing reaches a terminal unsanitised.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Result;
+use jm_engine::Batch;
+use jm_types::text::one_line;
+use jm_types::text::sanitize::Sanitizer;
+use jm_types::{StreamEvent, Usage};
+use serde_json::json;
+
+use super::answer::{Answer, Outcome};
+use super::print;
+
+/// Hears a turn as it happens.
+pub(crate) trait Screen {
+    fn event(&mut self, event: &StreamEvent) -> Result<()>;
+    fn response_ends(&mut self, usage: Usage) -> Result<()>;
+    fn calls(&mut self, batch: &Batch) -> Result<()>;
+    fn results(&mut self, batch: &Batch) -> Result<()>;
+    fn note(&mut self, text: &str) -> Result<()>;
+}
+
+/// Text on standard output, everything about it on standard error.
+pub(crate) struct Plain {
+    /// Said once before the first words of a turn.
+    prefix: Option<&'static str>,
+    prefix_said: bool,
+    sanitizer: Sanitizer,
+    is_terminal: bool,
+    /// The last thing written was not the end of a line.
+    in_line: bool,
+    /// What the model said since the last call.
+    pub(crate) last_text: String,
+}
+
+impl Plain {
+    pub(crate) fn new(prefix: Option<&'static str>) -> Self {
+        Self {
+            prefix,
+            prefix_said: false,
+            sanitizer: Sanitizer::default(),
+            is_terminal: std::io::stdout().is_terminal(),
+            in_line: false,
+            last_text: String::new(),
+        }
+    }
+
+    /// A new turn: the prefix may be said again.
+    pub(crate) fn begin_turn(&mut self) {
+        self.prefix_said = false;
+        self.last_text.clear();
+    }
+
+    fn write(&mut self, text: &str) -> Result<()> {
+        let clean = match self.is_terminal {
+            true => self.sanitizer.push(text),
+            false => text.to_owned(),
+        };
+        if clean.is_empty() {
+            return Ok(());
+        }
+        let prefix = self.prefix.filter(|_| !std::mem::replace(&mut self.prefix_said, true));
+        let mut out = std::io::stdout().lock();
+        out.write_all(prefix.unwrap_or_default().as_bytes())?;
+        out.write_all(clean.as_bytes())?;
+        self.in_line = !clean.ends_with('\n');
+        out.flush().map_err(Into::into)
+    }
+
+    fn end_line(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.in_line, false) {
+            true => print::text("\n"),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Screen for Plain {
+    fn event(&mut self, event: &StreamEvent) -> Result<()> {
+        match event {
+            StreamEvent::Text { delta, .. } => {
+                self.last_text.push_str(delta);
+                self.write(delta)
+            }
+            StreamEvent::Retrying { wait_ms, why } => {
+                print::note(&format!("jm: {}; trying again in {wait_ms} ms", one_line(why)));
+                Ok(())
+            }
+            StreamEvent::Thinking { .. }
+            | StreamEvent::CallStarted { .. }
+            | StreamEvent::CallArguments { .. }
+            | StreamEvent::CallSealed { .. }
+            | StreamEvent::PartSealed { .. }
+            | StreamEvent::Usage(_)
+            | StreamEvent::Stop { .. } => Ok(()),
+        }
+    }
+
+    fn response_ends(&mut self, _: Usage) -> Result<()> {
+        self.end_line()
+    }
+
+    fn calls(&mut self, batch: &Batch) -> Result<()> {
+        self.last_text.clear();
+        for entry in &batch.entries {
+            print::note(&format!("→ {}", one_line(&entry.call.name)));
+        }
+        Ok(())
+    }
+
+    fn results(&mut self, batch: &Batch) -> Result<()> {
+        for answer in batch.entries.iter().filter_map(Answer::of) {
+            let first = answer.display.lines().next().unwrap_or_default();
+            match answer.verdict {
+                Outcome::Ran => {}
+                Outcome::Failed | Outcome::Denied | Outcome::NeedsApproval => {
+                    print::note(&format!("  {}: {}", one_line(answer.name), one_line(first)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> Result<()> {
+        self.end_line()?;
+        print::note(&format!("jm: {text}"));
+        Ok(())
+    }
+}
+
+/// One object a line (docs/formats/run.md).
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    pub(crate) last_text: String,
+}
+
+impl Screen for Lines {
+    fn event(&mut self, event: &StreamEvent) -> Result<()> {
+        match event {
+            StreamEvent::Text { delta, .. } | StreamEvent::Thinking { delta, .. }
+                if delta.is_empty() =>
+            {
+                Ok(())
+            }
+            StreamEvent::Text { delta, .. } => {
+                self.last_text.push_str(delta);
+                print::json(&json!({"type": "text", "text": delta}))
+            }
+            StreamEvent::Thinking { delta, .. } => {
+                print::json(&json!({"type": "thinking", "text": delta}))
+            }
+            StreamEvent::Retrying { wait_ms, why } => {
+                print::json(&json!({"type": "retry", "wait_ms": wait_ms, "why": why}))
+            }
+            StreamEvent::CallStarted { .. }
+            | StreamEvent::CallArguments { .. }
+            | StreamEvent::CallSealed { .. }
+            | StreamEvent::PartSealed { .. }
+            | StreamEvent::Usage(_)
+            | StreamEvent::Stop { .. } => Ok(()),
+        }
+    }
+
+    fn response_ends(&mut self, usage: Usage) -> Result<()> {
+        print::json(&json!({"type": "usage", "usage": usage}))
+    }
+
+    fn calls(&mut self, batch: &Batch) -> Result<()> {
+        self.last_text.clear();
+        for entry in &batch.entries {
+            let call = &entry.call;
+            print::json(&json!({
+                "type": "call", "call": entry.key, "id": call.id, "name": call.name,
+                "arguments": call.arguments,
+            }))?;
+        }
+        Ok(())
+    }
+
+    fn results(&mut self, batch: &Batch) -> Result<()> {
+        for answer in batch.entries.iter().filter_map(Answer::of) {
+            print::json(&json!({"type": "result", "result": answer}))?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> Result<()> {
+        print::json(&json!({"type": "note", "text": text}))
+    }
+}

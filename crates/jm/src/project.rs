@@ -1,0 +1,81 @@
+//! What a project brings along: its configuration and its tools, and whether the person trusts them.
+//!
+//! Law: one trust for both, bound to the bytes of every file. Nothing of an untrusted project runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use jm_engine::config::Trust;
+use jm_workspace::state::read_text;
+use jm_workspace::{Digest, Sandbox, SandboxSettings, programs};
+
+use crate::cli::Common;
+use crate::trust;
+
+/// A configuration file larger than this is not one.
+const MOST_CONFIG_BYTES: u64 = 1024 * 1024;
+
+/// A project with a configuration or tools of its own.
+pub(crate) struct Project {
+    pub(crate) root: PathBuf,
+    pub(crate) file: PathBuf,
+    pub(crate) text: Option<String>,
+    pub(crate) tools: PathBuf,
+    /// The files of `tools` with their bytes, where the person has trusted exactly these.
+    pub(crate) trusted: Option<BTreeMap<PathBuf, Digest>>,
+}
+
+impl Project {
+    /// Nothing, for a project that brings nothing.
+    pub(crate) fn find(common: &Common) -> Result<Option<Self>> {
+        let root = common.root.first().map_or(Path::new("."), PathBuf::as_path);
+        let root = std::path::absolute(root)?;
+        let root =
+            Sandbox::new(&SandboxSettings::rooted_at(&root))?.working_root().path().to_owned();
+        let (file, tools) = (root.join(".journeyman/config.toml"), root.join(".journeyman/tools"));
+        let text = read_config(&file)?;
+        if text.is_none() && !tools.is_dir() {
+            return Ok(None);
+        }
+        let mut project = Self { root, file, text, tools, trusted: None };
+        project.trusted = project.find_trust();
+        Ok(Some(project))
+    }
+
+    /// Hashing what was never trusted would tell us nothing.
+    fn find_trust(&self) -> Option<BTreeMap<PathBuf, Digest>> {
+        let known = trust::known(&self.root)?;
+        let files = programs::contents(&self.tools).ok()?;
+        (known == self.digest(&files).to_string()).then(|| files.into_iter().collect())
+    }
+
+    pub(crate) fn level(&self) -> Trust {
+        if self.trusted.is_some() { Trust::Trusted } else { Trust::Untrusted }
+    }
+
+    /// Trusts what is there now; how many files the tools have.
+    pub(crate) fn grant(&self) -> Result<usize> {
+        let files = programs::contents(&self.tools).context("the project cannot be trusted")?;
+        trust::grant(&self.root, &self.digest(&files))?;
+        Ok(files.len())
+    }
+
+    /// Of everything that trust is given to. Without tools it is that of the configuration.
+    fn digest(&self, files: &[(PathBuf, Digest)]) -> Digest {
+        let text = Digest::of(self.text.as_deref().unwrap_or_default().as_bytes());
+        if files.is_empty() {
+            return text;
+        }
+        let mut all = format!("\0{text}\0").into_bytes();
+        for (path, digest) in files {
+            all.extend(path.as_os_str().as_encoded_bytes());
+            all.extend(format!("\0{digest}\0").into_bytes());
+        }
+        Digest::of(&all)
+    }
+}
+
+pub(crate) fn read_config(path: &Path) -> Result<Option<String>> {
+    read_text(path, MOST_CONFIG_BYTES).with_context(|| format!("configuration {}", path.display()))
+}

@@ -1,0 +1,283 @@
+//! Where a model answers: `PROVIDER/NAME` and an environment become an address and a key.
+
+use std::collections::BTreeMap;
+
+use jm_types::{StreamError, StreamErrorKind};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+
+use crate::models::Catalogue;
+use crate::secret::Secret;
+use crate::wire::Wire;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Endpoint {
+    pub(crate) wire: Wire,
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) url: String,
+    pub(crate) key: Option<Secret>,
+}
+
+type Environment = BTreeMap<String, String>;
+
+/// Servers that speak Chat Completions and whose address is known; for any other provider
+/// `PROVIDER_BASE_URL` says it.
+const COMPATIBLE: &[(&str, &str)] = &[
+    ("ollama", "http://127.0.0.1:11434/v1"),
+    ("lmstudio", "http://127.0.0.1:1234/v1"),
+    ("openrouter", "https://openrouter.ai/api/v1"),
+];
+
+impl Endpoint {
+    pub(crate) fn find(
+        name: &str,
+        environment: &Environment,
+        catalogue: &Catalogue,
+    ) -> Result<Self, StreamError> {
+        let (provider, model) = match name.split_once('/') {
+            Some((provider, model)) => (provider, model),
+            None => (catalogue.provider_of(name).ok_or_else(|| unknown(name, catalogue))?, name),
+        };
+        if provider.is_empty() || model.is_empty() {
+            return Err(unknown(name, catalogue));
+        }
+        let (wire, url) =
+            address(provider, model, environment).ok_or_else(|| no_address(provider))?;
+        let (variables, needed) = keys(provider);
+        let key = variables.iter().find_map(|variable| environment.get(variable));
+        // Whoever names an address of their own may have a server that wants no key.
+        let own_address = environment.contains_key(&variable(base(provider), "BASE_URL"));
+        match key.filter(|key| !key.is_empty()) {
+            None if needed && !own_address => Err(no_key(provider, &variables)),
+            key => Ok(Self {
+                wire,
+                provider: provider.to_owned(),
+                model: model.to_owned(),
+                url,
+                key: key.map(Secret::new),
+            }),
+        }
+    }
+
+    pub(crate) fn headers(&self) -> Result<HeaderMap, StreamError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if self.wire == Wire::Anthropic {
+            let version = HeaderName::from_static("anthropic-version");
+            headers.insert(version, HeaderValue::from_static("2023-06-01"));
+        }
+        let Some(key) = &self.key else { return Ok(headers) };
+        let (name, text) = match (self.wire, self.provider.as_str()) {
+            (Wire::Anthropic, _) => (HeaderName::from_static("x-api-key"), key.reveal().to_owned()),
+            (Wire::Gemini, "vertex") => (AUTHORIZATION, format!("Bearer {}", key.reveal())),
+            (Wire::Gemini, _) => {
+                (HeaderName::from_static("x-goog-api-key"), key.reveal().to_owned())
+            }
+            (Wire::OpenaiResponses | Wire::OpenaiChat, _) => {
+                (AUTHORIZATION, format!("Bearer {}", key.reveal()))
+            }
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| {
+            let message = format!("the key of {} has characters that no key has", self.provider);
+            StreamError::new(StreamErrorKind::Authentication, message)
+        })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(headers)
+    }
+}
+
+/// The path beneath a base address, for the scripted server too.
+pub(crate) fn path(wire: Wire, model: &str) -> String {
+    match wire {
+        Wire::Anthropic => "/v1/messages".to_owned(),
+        Wire::OpenaiResponses => "/responses".to_owned(),
+        Wire::OpenaiChat => "/chat/completions".to_owned(),
+        Wire::Gemini => format!("/models/{model}:streamGenerateContent?alt=sse"),
+    }
+}
+
+fn address(provider: &str, model: &str, environment: &Environment) -> Option<(Wire, String)> {
+    let given = environment.get(&variable(base(provider), "BASE_URL"));
+    let given = given.map(|url| url.trim_end_matches('/').to_owned()).filter(|url| !url.is_empty());
+    let or = |usual: &str| given.clone().unwrap_or_else(|| usual.to_owned());
+    let (wire, base) = match provider {
+        "anthropic" => (Wire::Anthropic, or("https://api.anthropic.com")),
+        "openai" => (Wire::OpenaiResponses, or("https://api.openai.com/v1")),
+        "openai-chat" => (Wire::OpenaiChat, or("https://api.openai.com/v1")),
+        "gemini" => {
+            (Wire::Gemini, format!("{}/v1beta", or("https://generativelanguage.googleapis.com")))
+        }
+        "vertex" => (Wire::Gemini, given.or_else(|| vertex(environment))?),
+        other => {
+            let known = COMPATIBLE.iter().find(|(name, _)| *name == other);
+            (Wire::OpenaiChat, given.or_else(|| known.map(|(_, url)| (*url).to_owned()))?)
+        }
+    };
+    Some((wire, format!("{base}{}", path(wire, model))))
+}
+
+fn vertex(environment: &Environment) -> Option<String> {
+    let project = environment.get("GOOGLE_CLOUD_PROJECT")?;
+    let location = environment.get("GOOGLE_CLOUD_LOCATION").map_or("global", String::as_str);
+    let host = match location {
+        "global" => "aiplatform.googleapis.com".to_owned(),
+        region => format!("{region}-aiplatform.googleapis.com"),
+    };
+    Some(format!("https://{host}/v1/projects/{project}/locations/{location}/publishers/google"))
+}
+
+/// Whose variables a provider uses.
+fn base(provider: &str) -> &str {
+    match provider {
+        "openai-chat" => "openai",
+        other => other,
+    }
+}
+
+fn variable(provider: &str, what: &str) -> String {
+    format!("{}_{what}", provider.to_uppercase().replace('-', "_"))
+}
+
+/// The variables that may hold the key, and whether there must be one.
+fn keys(provider: &str) -> (Vec<String>, bool) {
+    let own = variable(base(provider), "API_KEY");
+    match provider {
+        "anthropic" | "openai" | "openai-chat" => (vec![own], true),
+        "gemini" => (vec![own, "GOOGLE_API_KEY".to_owned()], true),
+        "vertex" => (vec![variable(provider, "ACCESS_TOKEN")], true),
+        _ => (vec![own], false),
+    }
+}
+
+fn unknown(name: &str, catalogue: &Catalogue) -> StreamError {
+    let known = catalogue.names();
+    let bare = known.iter().filter_map(|full| Some(full.split_once('/')?.1));
+    let near = jm_types::text::suggest::suggest(name, bare, 1);
+    let full = near.first().and_then(|near| known.iter().find(|full| full.ends_with(near)));
+    let hint = match full {
+        Some(full) => format!("did you mean `{full}`? Otherwise say PROVIDER/NAME"),
+        None => "say PROVIDER/NAME, for instance anthropic/claude-opus-5-5".to_owned(),
+    };
+    StreamError::new(StreamErrorKind::BadRequest, format!("no provider is known for `{name}`"))
+        .hint(hint)
+}
+
+fn no_address(provider: &str) -> StreamError {
+    let hint = match provider {
+        "vertex" => "set GOOGLE_CLOUD_PROJECT, or VERTEX_BASE_URL".to_owned(),
+        other => format!("set {} to its address", variable(other, "BASE_URL")),
+    };
+    StreamError::new(StreamErrorKind::BadRequest, format!("no address is known for `{provider}`"))
+        .hint(hint)
+}
+
+fn no_key(provider: &str, variables: &[String]) -> StreamError {
+    StreamError::new(StreamErrorKind::Authentication, format!("there is no key for `{provider}`"))
+        .hint(format!("set {} in the environment", variables.join(" or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(name: &str, variables: &[(&str, &str)]) -> Result<Endpoint, StreamError> {
+        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let environment = variables.iter().map(pair).collect();
+        Endpoint::find(name, &environment, &Catalogue::embedded().unwrap())
+    }
+
+    /// FL-PROV: Anthropic, OpenAI, Vertex; and Gemini, and whoever is compatible.
+    #[test]
+    fn names_become_addresses() {
+        type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+        let cases: &[Case<'_>] = &[
+            (
+                "claude-opus-5-5",
+                &[("ANTHROPIC_API_KEY", "k")],
+                "anthropic https://api.anthropic.com/v1/messages",
+            ),
+            (
+                "anthropic/x",
+                &[("ANTHROPIC_BASE_URL", "http://h/")],
+                "anthropic http://h/v1/messages",
+            ),
+            (
+                "openai/gpt-6-sol",
+                &[("OPENAI_API_KEY", "k")],
+                "openai-responses https://api.openai.com/v1/responses",
+            ),
+            (
+                "openai-chat/x",
+                &[("OPENAI_API_KEY", "k")],
+                "openai-chat https://api.openai.com/v1/chat/completions",
+            ),
+            (
+                "gemini/g",
+                &[("GOOGLE_API_KEY", "k")],
+                "gemini https://generativelanguage.googleapis.com/v1beta/models/g:streamGenerateContent?alt=sse",
+            ),
+            (
+                "vertex/g",
+                &[
+                    ("VERTEX_ACCESS_TOKEN", "k"),
+                    ("GOOGLE_CLOUD_PROJECT", "p"),
+                    ("GOOGLE_CLOUD_LOCATION", "us-east1"),
+                ],
+                "gemini https://us-east1-aiplatform.googleapis.com/v1/projects/p/locations/us-east1/publishers/google/models/g:streamGenerateContent?alt=sse",
+            ),
+            ("ollama/llama3", &[], "openai-chat http://127.0.0.1:11434/v1/chat/completions"),
+            (
+                "openrouter/a/b",
+                &[("OPENROUTER_API_KEY", "k")],
+                "openai-chat https://openrouter.ai/api/v1/chat/completions",
+            ),
+            (
+                "my-box/m",
+                &[("MY_BOX_BASE_URL", "http://box/v1")],
+                "openai-chat http://box/v1/chat/completions",
+            ),
+        ];
+        for (name, variables, expected) in cases {
+            let endpoint = find(name, variables).unwrap();
+            assert_eq!(format!("{} {}", endpoint.wire.name(), endpoint.url), *expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let cases = [
+            (
+                "anthropic/x",
+                "there is no key for `anthropic`",
+                "set ANTHROPIC_API_KEY in the environment",
+            ),
+            (
+                "nowhere/x",
+                "no address is known for `nowhere`",
+                "set NOWHERE_BASE_URL to its address",
+            ),
+            (
+                "vertex/x",
+                "no address is known for `vertex`",
+                "set GOOGLE_CLOUD_PROJECT, or VERTEX_BASE_URL",
+            ),
+            (
+                "llama",
+                "no provider is known for `llama`",
+                "say PROVIDER/NAME, for instance anthropic/claude-opus-5-5",
+            ),
+        ];
+        for (name, message, hint) in cases {
+            let error = find(name, &[]).unwrap_err();
+            assert_eq!((error.message.as_str(), error.hint.as_deref()), (message, Some(hint)));
+        }
+    }
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let endpoint = find("anthropic/x", &[("ANTHROPIC_API_KEY", "sk-secret")]).unwrap();
+        let shown = format!("{endpoint:?} {:?}", endpoint.headers().unwrap());
+        assert!(!shown.contains("sk-secret"), "{shown}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Finds the calls in a stream of text while it comes.
+//!
+//! Law: a block is a call only when its fence has closed, and never inside another block.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jm_types::{StopReason, StreamEvent};
+use serde_json::{Map, Value, json};
+
+const OPENING: &str = "tool-call";
+/// The name of a call that is none: no tool has it, so the model hears that.
+const NO_CALL: &str = "tool-call";
+
+#[derive(Default)]
+pub(super) struct Reader {
+    /// The place of the next part of the answer.
+    next: usize,
+    /// Where the parts of the stream stand in the answer.
+    places: BTreeMap<usize, usize>,
+    /// The parts of the stream that are text.
+    texts: BTreeSet<usize>,
+    text: Text,
+    calls: usize,
+}
+
+/// The text so far, as far as it is not understood yet.
+#[derive(Default)]
+struct Text {
+    /// The place in the answer of the words that go on.
+    place: Option<usize>,
+    /// The line that has not ended, if it may be a fence or stands in a call.
+    line: String,
+    /// Something of the line was passed on already, so it is no fence.
+    is_passed: bool,
+    open: Option<Block>,
+}
+
+struct Block {
+    ticks: usize,
+    /// The lines of a call; nothing for any other block.
+    call: Option<String>,
+}
+
+impl Reader {
+    pub(super) fn event(&mut self, event: StreamEvent) -> Vec<StreamEvent> {
+        let mut out = Vec::new();
+        match event {
+            StreamEvent::Text { index, delta } => {
+                self.texts.insert(index);
+                delta.split_inclusive('\n').for_each(|piece| self.read(piece, &mut out));
+            }
+            StreamEvent::Thinking { index, delta } => {
+                let index = self.place_of(index);
+                out.push(StreamEvent::Thinking { index, delta });
+            }
+            // What the vendor keeps of a text holds the calls too, which would be said twice.
+            StreamEvent::PartSealed { index, .. } if self.texts.contains(&index) => {}
+            StreamEvent::PartSealed { index, native } => {
+                let index = self.place_of(index);
+                out.push(StreamEvent::PartSealed { index, native });
+            }
+            StreamEvent::Stop { reason } => self.stop(reason, &mut out),
+            // A model without tools that calls one all the same is not answered in its own words.
+            StreamEvent::CallStarted { .. }
+            | StreamEvent::CallArguments { .. }
+            | StreamEvent::CallSealed { .. } => {}
+            StreamEvent::Usage(_) | StreamEvent::Retrying { .. } => out.push(event),
+        }
+        out
+    }
+
+    /// Reads a piece of one line, with its end if that has come.
+    fn read(&mut self, piece: &str, out: &mut Vec<StreamEvent>) {
+        let in_call = matches!(&self.text.open, Some(Block { call: Some(_), .. }));
+        self.text.line.push_str(piece);
+        if piece.ends_with('\n') {
+            let line = std::mem::take(&mut self.text.line);
+            let is_passed = std::mem::take(&mut self.text.is_passed);
+            return self.end_line(&line, is_passed, out);
+        }
+        if !in_call && (self.text.is_passed || !may_be_fence(&self.text.line)) {
+            self.text.is_passed = true;
+            let words = std::mem::take(&mut self.text.line);
+            self.say(words, out);
+        }
+    }
+
+    fn end_line(&mut self, line: &str, is_passed: bool, out: &mut Vec<StreamEvent>) {
+        let bare = line.trim();
+        let ticks = if is_passed { 0 } else { bare.len() - bare.trim_start_matches('`').len() };
+        match &mut self.text.open {
+            None if ticks >= 3 => {
+                let is_call = bare[ticks..].trim() == OPENING;
+                let call = is_call.then(String::new);
+                self.text.open = Some(Block { ticks, call });
+                if !is_call {
+                    self.say(line.to_owned(), out);
+                }
+            }
+            Some(block) if ticks >= block.ticks && ticks == bare.len() => {
+                match self.text.open.take().and_then(|block| block.call) {
+                    Some(call) => self.call(parse(&call), out),
+                    None => self.say(line.to_owned(), out),
+                }
+            }
+            Some(Block { call: Some(call), .. }) => call.push_str(line),
+            None | Some(Block { call: None, .. }) => self.say(line.to_owned(), out),
+        }
+    }
+
+    fn say(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
+        if delta.is_empty() {
+            return;
+        }
+        let index = match self.text.place {
+            Some(place) => place,
+            None => self.place(),
+        };
+        self.text.place = Some(index);
+        out.push(StreamEvent::Text { index, delta });
+    }
+
+    fn call(&mut self, asked: Asked, out: &mut Vec<StreamEvent>) {
+        let index = self.place();
+        self.text.place = None;
+        self.calls += 1;
+        let id = asked.id.unwrap_or_else(|| format!("call_{}", self.calls));
+        out.push(StreamEvent::CallStarted { index, id, name: asked.name });
+        out.push(StreamEvent::CallArguments { index, fragment: asked.arguments });
+        out.push(StreamEvent::CallSealed { index, arguments: None });
+    }
+
+    fn stop(&mut self, reason: StopReason, out: &mut Vec<StreamEvent>) {
+        let line = std::mem::take(&mut self.text.line);
+        if !line.is_empty() {
+            // The last line may lack its end; a fence is a fence all the same.
+            let is_passed = std::mem::take(&mut self.text.is_passed);
+            self.end_line(&line, is_passed, out);
+        }
+        if let Some(Block { call: Some(_), .. }) = self.text.open.take() {
+            self.call(Asked::wrong(None, "the tool-call block has no closing fence"), out);
+        }
+        let reason = match reason {
+            StopReason::EndTurn if self.calls > 0 => StopReason::ToolUse,
+            other => other,
+        };
+        out.push(StreamEvent::Stop { reason });
+    }
+
+    fn place(&mut self) -> usize {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn place_of(&mut self, index: usize) -> usize {
+        if let Some(place) = self.places.get(&index) {
+            return *place;
+        }
+        let place = self.place();
+        self.text.place = None;
+        self.places.insert(index, place);
+        place
+    }
+}
+
+/// Whether a line that has not ended may still become a fence.
+fn may_be_fence(line: &str) -> bool {
+    let bare = line.trim_start();
+    bare.is_empty() || bare.starts_with('`')
+}
+
+/// What a block asks for.
+struct Asked {
+    id: Option<String>,
+    name: String,
+    arguments: String,
+}
+
+impl Asked {
+    fn wrong(id: Option<String>, why: &str) -> Self {
+        Self { id, name: NO_CALL.to_owned(), arguments: json!({"error": why}).to_string() }
+    }
+}
+
+fn parse(text: &str) -> Asked {
+    let value = match jm_types::json::parse_strictly(text) {
+        Ok(value) => value,
+        Err(why) => return Asked::wrong(None, &format!("the block is not JSON: {why}")),
+    };
+    let id = match value.get("id") {
+        Some(Value::String(id)) => Some(id.clone()),
+        Some(Value::Number(id)) => Some(id.to_string()),
+        _ => None,
+    };
+    let Some(name) = value.get("name").and_then(Value::as_str) else {
+        return Asked::wrong(id, "a tool-call block needs a `name`");
+    };
+    let meta = value.get("meta").and_then(Value::as_object).is_some_and(|meta| !meta.is_empty());
+    if meta {
+        return Asked::wrong(id, "`meta` is not supported; leave it out");
+    }
+    let args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    Asked { id, name: name.to_owned(), arguments: args.to_string() }
+}

@@ -1,0 +1,287 @@
+//! One external tool, and one call of it: arguments in, one JSON object out (IK-PROTO).
+//!
+//! Law: what it does is unknown, so it counts as a command: asked about, journaled as started, the
+//! workspace looked at around it. A program whose bytes were trusted runs with no others.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use jm_types::text::truncate::head_and_tail;
+use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolError};
+use jm_workspace::process::{Ending, Finished, Input, Program};
+use jm_workspace::programs;
+use jm_workspace::pump::{Listener, Offer, Stream};
+use serde_json::Value;
+
+use super::discover::{Candidate, Place};
+use super::envelope::{self, Code};
+use super::probe::Schema;
+use crate::context::{Scope, ToolCtx};
+use crate::ops::run::{Binary, Events, Invocation, share};
+use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
+
+/// A program with more bytes than this is not read to see whether it is still the same.
+pub(super) const MOST_HASHED: u64 = 64 * 1024 * 1024;
+
+/// More than a summary ever shows, and little enough to look through.
+const MOST_SUMMARY: usize = 4 * 1024;
+
+/// What a person says of a tool's effect; the tool itself is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// Asked about like everything that changes something.
+    Nothing,
+    ReadOnly,
+}
+
+#[derive(Debug)]
+pub(super) struct ExternalTool {
+    spec: ToolSpec,
+    program: TrustedProgram,
+    declared: Declared,
+}
+
+/// A program that may be started, with the bytes that it must have for that.
+#[derive(Debug, Clone)]
+pub(super) struct TrustedProgram {
+    place: Place,
+    path: PathBuf,
+    bytes: Option<Digest>,
+}
+
+impl TrustedProgram {
+    pub(super) fn of(candidate: &Candidate) -> Self {
+        let Candidate { place, path, bytes, .. } = candidate.clone();
+        Self { place, path, bytes }
+    }
+
+    /// Trust was given to bytes; others must not run in their place.
+    pub(super) fn check_bytes(&self, tool: &str) -> Result<(), ToolError> {
+        let Some(trusted) = self.bytes else { return Ok(()) };
+        let digest = programs::digest(&self.path, u64::MAX - 1);
+        match digest.map_err(|error| self.missing(tool, &error))? {
+            Some(digest) if digest == trusted => Ok(()),
+            Some(_) | None => {
+                let why = format!("{} has changed since it was trusted", self.path.display());
+                Err(super::not_ready(tool, &why, "read it, then `jm trust`"))
+            }
+        }
+    }
+
+    fn missing(&self, tool: &str, error: &std::io::Error) -> ToolError {
+        let why = format!("{}: {error}", self.path.display());
+        super::not_ready(tool, &why, "`jm tools` lists what is there now")
+    }
+}
+
+impl ExternalTool {
+    pub(super) fn new(
+        name: &str,
+        candidate: &Candidate,
+        schema: Schema,
+        declared: Declared,
+    ) -> Self {
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: schema.description,
+            schema: schema.parameters,
+            effect: Effect::Runs,
+            risk: RiskLevel::High,
+            needs_person: false,
+            timeout: None,
+        };
+        Self { spec, program: TrustedProgram::of(candidate), declared }
+    }
+}
+
+impl ToolExecutor for ExternalTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, args: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
+        if !args.is_object() {
+            return Err(self.in_own_words(ToolError::bad_args("the arguments are no JSON object")));
+        }
+        Ok(Box::new(ExternalCall {
+            tool: self.spec.name.clone(),
+            program: self.program.clone(),
+            declared: self.declared,
+            args,
+        }))
+    }
+
+    fn speaks_for_itself(&self) -> bool {
+        true
+    }
+
+    fn in_own_words(&self, refusal: ToolError) -> ToolError {
+        let hints = refusal.hints.iter().map(|hint| format!("; {hint}"));
+        let error = format!("{refusal}{}", hints.collect::<String>());
+        refusal.in_words(envelope::refusal(&error, Code::InvalidParams))
+    }
+}
+
+#[derive(Debug)]
+struct ExternalCall {
+    tool: String,
+    program: TrustedProgram,
+    declared: Declared,
+    args: Value,
+}
+
+impl Prepared for ExternalCall {
+    fn intent(&self) -> Intent {
+        Intent {
+            summary: format!("Run tool {} with {}", self.tool, self.brief_args()),
+            effect: match self.declared {
+                Declared::Nothing => Effect::Runs,
+                Declared::ReadOnly => Effect::Reads,
+            },
+            risk: RiskLevel::High,
+            needs_person: false,
+            paths: Vec::new(),
+        }
+    }
+
+    /// An approval is for the program as it is now.
+    fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
+        let TrustedProgram { place, path, .. } = &self.program;
+        let digest = match programs::digest(path, MOST_HASHED) {
+            // It may still be run, as programs that only root can read are.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+            digest => digest.map_err(|error| self.program.missing(&self.tool, &error))?,
+        };
+        let text = format!("runs {} ({})\n{:#}\n", path.display(), place.word(), self.args);
+        Ok(Some(Preview { text, files: vec![(path.clone(), digest)], warnings: Vec::new() }))
+    }
+
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+        Box::pin(async move {
+            let (scope, progress) = (ctx.scope(), Progress(Events::of(ctx)));
+            let variables = variables(ctx);
+            ctx.blocking(move || self.run(&scope, variables, progress)).await
+        })
+    }
+}
+
+/// What a tool is told besides its arguments. The key is never given twice, also not after a crash,
+/// so a tool that must not act twice can remember it.
+fn variables(ctx: &ToolCtx) -> Vec<(OsString, OsString)> {
+    let variables = [
+        ("JM_CALL_ID", ctx.tool_call_id.as_str()),
+        ("JM_IDEMPOTENCY_KEY", ctx.call_key.as_str()),
+        ("IKIGAI_AGENT_ID", ctx.session_id.as_str()),
+        // Trust is in the files of a directory, so a tool must not leave others there.
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    ];
+    // An id comes from the model and may hold what no variable can.
+    let can_be_passed = |(_, value): &(&str, &str)| !value.contains('\0');
+    variables.into_iter().filter(can_be_passed).map(|(k, v)| (k.into(), v.into())).collect()
+}
+
+impl ExternalCall {
+    /// Both ends of the arguments; the preview has them whole.
+    fn brief_args(&self) -> String {
+        let text = self.args.to_string();
+        let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
+        head_and_tail(head, tail, 0, MOST_SUMMARY)
+    }
+
+    fn run(
+        &self,
+        scope: &Scope,
+        variables: Vec<(OsString, OsString)>,
+        mut progress: Progress,
+    ) -> Result<Output, ToolError> {
+        self.program.check_bytes(&self.tool)?;
+        let invocation = Invocation {
+            directory: None,
+            program: Program::Argv(vec![self.program.path.clone().into()]),
+            input: Input::Bytes(self.args.to_string().into_bytes()),
+            variables,
+            timeout: scope.deadline.saturating_duration_since(Instant::now()),
+            keep_bytes: scope.output_limit,
+        };
+        let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
+        let finished = ran.map_err(|error| self.not_started(error))?;
+        self.judge(&finished, scope.output_limit)
+    }
+
+    fn judge(&self, finished: &Finished, limit: usize) -> Result<Output, ToolError> {
+        let tool = &self.tool;
+        let code = match finished.ending {
+            Ending::Exited(0) => return self.wrap(finished, limit),
+            Ending::Exited(code) => code,
+            Ending::Signalled(signal) => 128 + signal,
+            Ending::TimedOut => {
+                let seconds = finished.elapsed.as_secs_f64();
+                let error = format!("Tool '{tool}' timed out after {seconds:.1} s");
+                let kind = Failure::Timeout { tool: tool.clone(), elapsed: finished.elapsed };
+                let words = told(&error, Code::ToolTimeout, None, finished, limit);
+                return Err(ToolError::new(kind).in_words(words));
+            }
+            Ending::Cancelled => {
+                let (stdout, stderr) =
+                    share(&finished.stdout, &finished.stderr, limit, Binary::Encoded);
+                return Err(ToolError::cancelled().with_output(stdout + &stderr));
+            }
+        };
+        let error = format!("Tool '{tool}' crashed with exit code {code}");
+        let words = told(&error, Code::ToolCrashed, Some(code), finished, limit);
+        Err(ToolError::failed(tool, error).in_words(words))
+    }
+
+    /// Half an object would be read as a whole one, so what does not fit is an error.
+    fn wrap(&self, finished: &Finished, limit: usize) -> Result<Output, ToolError> {
+        let total = finished.stdout.total();
+        let wrapped = match finished.stdout.whole() {
+            Some(printed) => envelope::success(&printed),
+            None => Err(too_much(total, limit)),
+        };
+        let fault = match wrapped {
+            Ok(content) if content.len() <= limit => {
+                return Ok(Output::Whole(content));
+            }
+            Ok(_) => too_much(total, limit),
+            Err(fault) => fault,
+        };
+        let error = format!("Tool '{}' returned {fault}", self.tool);
+        let words = told(&error, Code::InvalidOutput, Some(0), finished, limit);
+        Err(ToolError::failed(&self.tool, error).in_words(words))
+    }
+
+    fn not_started(&self, error: ToolError) -> ToolError {
+        let text = format!("Tool '{}': {error}", self.tool);
+        error.in_words(envelope::refusal(&text, Code::ToolCrashed))
+    }
+}
+
+fn told(error: &str, code: Code, exit: Option<i32>, finished: &Finished, limit: usize) -> String {
+    envelope::failure(error, code, exit, (&finished.stdout, &finished.stderr), limit)
+}
+
+fn too_much(bytes: u64, limit: usize) -> String {
+    format!("{bytes} bytes; at most {limit} fit into an answer, so ask it for less")
+}
+
+/// Errors are shown as they come. Standard output is for the model and means nothing until it is
+/// whole.
+struct Progress(Events);
+
+impl Listener for Progress {
+    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
+        match stream {
+            Stream::Stdout => Offer::Gone,
+            Stream::Stderr => self.0.hear(stream, chunk),
+        }
+    }
+
+    fn hear_last(&mut self, stream: Stream, chunk: &str) {
+        if stream == Stream::Stderr {
+            self.0.hear_last(stream, chunk);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Which files are tools, under which name, and which of two with one name counts (IK-DIRS).
+//!
+//! Law: the file's name is the tool's name. Later directories override earlier ones, but only with
+//! a tool that can be used. Nothing is run here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jm_types::Digest;
+use jm_workspace::programs::{self, ProgramFile};
+
+const LONGEST_NAME: usize = 64;
+
+/// Whose directory it is; later ones override earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    System,
+    User,
+    Project,
+}
+
+impl Place {
+    pub fn word(self) -> &'static str {
+        match self {
+            Place::System => "system",
+            Place::User => "user",
+            Place::Project => "project",
+        }
+    }
+}
+
+/// Why the programs of a directory may be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consent {
+    /// Whoever can write there is the person or the system.
+    Owner,
+    /// The person has trusted these files, by their paths in the directory, with these bytes.
+    Bytes(BTreeMap<PathBuf, Digest>),
+    /// They may not.
+    Missing,
+}
+
+/// A directory of tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directory {
+    pub place: Place,
+    pub path: PathBuf,
+    pub consent: Consent,
+}
+
+/// A file that is a tool, or should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    pub place: Place,
+    pub path: PathBuf,
+    /// What it must hold to be started.
+    pub bytes: Option<Digest>,
+    pub fault: Option<Fault>,
+}
+
+/// Why a tool cannot be used, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub message: String,
+    pub hint: String,
+}
+
+/// All tools by name; of each the one that counts most comes first.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    pub candidates: BTreeMap<String, Vec<Candidate>>,
+}
+
+/// Looks into each directory, given in rising priority.
+pub fn discover(directories: &[Directory]) -> Discovered {
+    let mut discovered = Discovered::default();
+    for directory in directories {
+        match programs::list(&directory.path) {
+            Ok(files) => files.iter().for_each(|file| discovered.add(directory, file)),
+            Err(error) => discovered.add_unreadable(directory, &error),
+        }
+    }
+    discovered
+}
+
+impl Discovered {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.candidates.keys().map(String::as_str)
+    }
+
+    fn add(&mut self, directory: &Directory, file: &ProgramFile) {
+        let name = match tool_name(&file.name) {
+            Some(name) => name,
+            // Notes and libraries may lie beside the tools.
+            None if !file.is_executable => return,
+            None => file.name.clone(),
+        };
+        let same = self.candidates.entry(name).or_default();
+        let twin = same.first().filter(|other| other.place == directory.place);
+        let bytes = match &directory.consent {
+            Consent::Bytes(trusted) => trusted.get(Path::new(&file.name)).copied(),
+            Consent::Owner | Consent::Missing => None,
+        };
+        let candidate = Candidate {
+            place: directory.place,
+            path: file.path.clone(),
+            bytes,
+            fault: fault(directory, file, twin, bytes),
+        };
+        // A twin never displaces the first of its directory.
+        let at = usize::from(twin.is_some());
+        same.insert(at, candidate);
+    }
+
+    fn add_unreadable(&mut self, directory: &Directory, error: &std::io::Error) {
+        let fault = Fault {
+            message: format!("{}: {error}", directory.path.display()),
+            hint: "no tool of this directory can be used until it can be read".to_owned(),
+        };
+        let candidate = Candidate {
+            place: directory.place,
+            path: directory.path.clone(),
+            bytes: None,
+            fault: Some(fault),
+        };
+        self.candidates.entry(directory.path.display().to_string()).or_default().push(candidate);
+    }
+}
+
+/// `file-read` and `file-read-tool` are both `file_read` (IK-NAMES).
+fn tool_name(file: &str) -> Option<String> {
+    let stem = file.strip_suffix("-tool").filter(|stem| !stem.is_empty()).unwrap_or(file);
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_name = stem.starts_with(|c: char| c.is_ascii_alphabetic())
+        && stem.len() <= LONGEST_NAME
+        && stem.chars().all(fits);
+    is_name.then(|| stem.replace('-', "_"))
+}
+
+/// What is wrong with a file before anybody asks it.
+fn fault(
+    directory: &Directory,
+    file: &ProgramFile,
+    twin: Option<&Candidate>,
+    bytes: Option<Digest>,
+) -> Option<Fault> {
+    let path = file.path.display();
+    let fault = |message: String, hint: &str| Some(Fault { message, hint: hint.to_owned() });
+    if tool_name(&file.name).is_none() {
+        return fault(
+            format!("{path}: this file name gives no tool name"),
+            "use a letter, then letters, digits, `-` and `_`, at most 64",
+        );
+    }
+    if let Some(twin) = twin {
+        return fault(
+            format!("{path} has the same tool name as {}", twin.path.display()),
+            "rename one of them",
+        );
+    }
+    if !file.is_executable {
+        return fault(format!("{path} is not executable"), &format!("chmod +x '{path}'"));
+    }
+    match (&directory.consent, file.foreign) {
+        (Consent::Missing, _) => fault(
+            format!("{path} comes with the project, which is not trusted"),
+            "read it, then `jm trust` lets the tools of this project run",
+        ),
+        (Consent::Bytes(_), _) if file.is_link => {
+            fault(format!("{path} is a link, and trust is in bytes"), "copy the file there")
+        }
+        (Consent::Bytes(_), _) if bytes.is_none() => {
+            fault(format!("{path} is not among the trusted files"), "`jm trust` trusts it as it is")
+        }
+        (Consent::Owner, Some(why)) => fault(
+            format!("{path} is not safe to run: {why}"),
+            "make it and its directory writable for you only",
+        ),
+        (Consent::Bytes(_), _) | (Consent::Owner, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_give_tool_names() {
+        let cases = [
+            ("bash", Some("bash")),
+            ("file-read", Some("file_read")),
+            ("file_read", Some("file_read")),
+            ("web-fetch-tool", Some("web_fetch")),
+            ("tool", Some("tool")),
+            ("-tool", None),
+            ("weather.py", None),
+            ("1st", None),
+            ("naïve", None),
+            ("a b", None),
+            ("", None),
+        ];
+        for (file, expected) in cases {
+            assert_eq!(tool_name(file).as_deref(), expected, "{file}");
+        }
+        assert!(tool_name(&"x".repeat(64)).is_some());
+        assert_eq!(tool_name(&"x".repeat(65)), None);
+    }
+
+    fn file(name: &str) -> ProgramFile {
+        let (path, name) = (PathBuf::from("/tools").join(name), name.to_owned());
+        ProgramFile { path, name, is_executable: true, is_link: false, foreign: None }
+    }
+
+    fn directory(place: Place, consent: Consent) -> Directory {
+        Directory { place, path: PathBuf::from("/tools"), consent }
+    }
+
+    /// IK-DIRS
+    #[test]
+    fn later_directories_come_first_and_twins_do_not_count() {
+        let mut found = Discovered::default();
+        found.add(&directory(Place::System, Consent::Owner), &file("a"));
+        found.add(&directory(Place::User, Consent::Owner), &file("a"));
+        found.add(&directory(Place::User, Consent::Owner), &file("a-tool"));
+        found.add(&directory(Place::Project, Consent::Missing), &file("a"));
+        let order: Vec<_> =
+            found.candidates["a"].iter().map(|c| (c.place, c.fault.is_none())).collect();
+        let expected = [
+            (Place::Project, false),
+            (Place::User, true),
+            (Place::User, false),
+            (Place::System, true),
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn only_what_was_trusted_may_run() {
+        let digest = Digest::of(b"x");
+        let trusted = Consent::Bytes([(PathBuf::from("known"), digest)].into());
+        let linked = ProgramFile { is_link: true, ..file("known") };
+        let foreign = ProgramFile { foreign: Some("anybody can change it"), ..file("known") };
+        let cases = [
+            (&trusted, file("known"), true),
+            (&trusted, file("other"), false),
+            (&trusted, linked.clone(), false),
+            // Its bytes are checked before each start, so it does not matter who may change it.
+            (&trusted, foreign.clone(), true),
+            (&Consent::Owner, file("known"), true),
+            (&Consent::Owner, linked, true),
+            (&Consent::Owner, foreign, false),
+            (&Consent::Owner, ProgramFile { is_executable: false, ..file("known") }, false),
+            (&Consent::Missing, file("known"), false),
+        ];
+        for (consent, file, usable) in cases {
+            let mut found = Discovered::default();
+            found.add(&directory(Place::Project, consent.clone()), &file);
+            let candidates = found.candidates.values().next().map(Vec::as_slice);
+            let is_usable = candidates.is_some_and(|c| c[0].fault.is_none());
+            assert_eq!(is_usable, usable, "{consent:?} {file:?}");
+        }
+    }
+}

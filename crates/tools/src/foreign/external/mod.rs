@@ -1,0 +1,208 @@
+//! Executables as tools (IK-PROTO, IK-DIRS).
+//!
+//! Law: finding them costs a look into directories. Each is asked for its schema when it is first
+//! needed, and its answer is remembered by the bytes of the program, so that a start never waits for
+//! tools that nobody calls.
+
+mod call;
+mod discover;
+mod envelope;
+mod probe;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use jm_types::{Digest, ErrorKind, ToolError};
+use jm_workspace::programs;
+use jm_workspace::state::StateDir;
+
+pub use discover::{Candidate, Consent, Directory, Discovered, Fault, Place, discover};
+
+use crate::context::Workspace;
+use crate::registry::Registered;
+use crate::source::{Listed, Origin, ToolSource};
+use call::{Declared, ExternalTool, TrustedProgram};
+use envelope::Code;
+
+/// How many programs are asked at the same time.
+const ASKED_TOGETHER: usize = 8;
+
+/// What asking and running need.
+#[derive(Debug)]
+pub struct Ground {
+    pub workspace: Workspace,
+    /// How long a program may take to say its schema.
+    pub patience: Duration,
+    /// Where answers are remembered.
+    pub memory: Option<StateDir>,
+    /// Tools of which the person says that they change nothing.
+    pub read_only: BTreeSet<String>,
+}
+
+/// The executables of the system, the person and the project.
+#[derive(Debug)]
+pub struct ExternalTools {
+    ground: Ground,
+    by_name: BTreeMap<String, Vec<Slot>>,
+}
+
+/// A candidate, and what came of asking it.
+#[derive(Debug)]
+struct Slot {
+    candidate: Candidate,
+    answer: OnceLock<Result<Registered, ToolError>>,
+}
+
+impl ExternalTools {
+    pub fn new(discovered: Discovered, ground: Ground) -> Self {
+        let slot = |candidate| Slot { candidate, answer: OnceLock::new() };
+        let slots = |(name, candidates): (String, Vec<Candidate>)| {
+            (name, candidates.into_iter().map(slot).collect())
+        };
+        Self { ground, by_name: discovered.candidates.into_iter().map(slots).collect() }
+    }
+
+    /// Forgets what programs said, so that each is asked again.
+    pub fn forget(&self) -> std::io::Result<()> {
+        self.ground.memory.as_ref().map_or(Ok(()), StateDir::clear)
+    }
+
+    fn answer<'a>(&self, name: &str, slot: &'a Slot) -> Result<&'a Registered, ToolError> {
+        let answer = slot.answer.get_or_init(|| {
+            // A panic of ours on one program's words must not take the others along.
+            catch_unwind(AssertUnwindSafe(|| self.meet(name, &slot.candidate))).unwrap_or_else(
+                |_| Err(not_ready(name, "its schema could not be understood", "report this")),
+            )
+        });
+        answer.as_ref().map_err(ToolError::clone)
+    }
+
+    /// From a file to a tool.
+    fn meet(&self, name: &str, candidate: &Candidate) -> Result<Registered, ToolError> {
+        if let Some(fault) = &candidate.fault {
+            return Err(not_ready(name, &fault.message, &fault.hint));
+        }
+        let path = &candidate.path;
+        let faulty = |what: String| {
+            let why = format!("{} --schema {what}", path.display());
+            let hint = format!(
+                "it must print one JSON object within {} s (`tools.external.schema_seconds`)",
+                self.ground.patience.as_secs_f64()
+            );
+            not_ready(name, &why, &hint)
+        };
+        let program = TrustedProgram::of(candidate);
+        program.check_bytes(name)?;
+        // A program that cannot be read may still be run; its answer is then not remembered.
+        let digest = programs::digest(path, call::MOST_HASHED).ok().flatten();
+        if let Some(known) = digest.and_then(|digest| self.remembered(name, candidate, digest)) {
+            return Ok(known);
+        }
+        let ground = &self.ground;
+        let text = probe::ask(&ground.workspace, path, ground.patience).map_err(faulty)?;
+        let tool = self.tool(name, candidate, &text).map_err(faulty)?;
+        if let (Some(memory), Some(digest)) = (&ground.memory, digest) {
+            // What cannot be remembered is asked again.
+            memory.write(&file_name(digest), text.as_bytes()).unwrap_or_default();
+        }
+        Ok(tool)
+    }
+
+    fn remembered(&self, name: &str, candidate: &Candidate, digest: Digest) -> Option<Registered> {
+        let most = probe::MOST_BYTES as u64;
+        let text = self.ground.memory.as_ref()?.read(&file_name(digest), most).ok()??;
+        self.tool(name, candidate, &text).ok()
+    }
+
+    fn tool(&self, name: &str, candidate: &Candidate, text: &str) -> Result<Registered, String> {
+        let declared = match self.ground.read_only.contains(name) {
+            true => Declared::ReadOnly,
+            false => Declared::Nothing,
+        };
+        let schema = probe::parse(text)?;
+        let tool = ExternalTool::new(name, candidate, schema, declared);
+        let tool = Registered::new(Box::new(tool));
+        match tool.validator() {
+            Ok(_) => Ok(tool),
+            Err(error) => {
+                Err(format!("printed `parameters` that are no schema: {}", error.message))
+            }
+        }
+    }
+
+    /// Asks everybody who was not asked yet, a few at a time.
+    fn ask_all(&self) {
+        let left: Vec<(&String, &Slot)> = self
+            .by_name
+            .iter()
+            .flat_map(|(name, slots)| slots.iter().map(move |slot| (name, slot)))
+            .filter(|(_, slot)| slot.answer.get().is_none())
+            .collect();
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..left.len().min(ASKED_TOGETHER) {
+                scope.spawn(|| {
+                    while let Some((name, slot)) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        // What came of it is in the slot.
+                        drop(self.answer(name, slot));
+                    }
+                });
+            }
+        });
+    }
+}
+
+impl ToolSource for ExternalTools {
+    fn names(&self) -> Vec<&str> {
+        self.by_name.keys().map(String::as_str).collect()
+    }
+
+    /// The first candidate that can be used; if none can, why the first cannot.
+    fn find(&self, name: &str) -> Option<Result<&Registered, ToolError>> {
+        let mut fault = None;
+        for slot in self.by_name.get(name)? {
+            match self.answer(name, slot) {
+                Ok(tool) => return Some(Ok(tool)),
+                Err(error) => fault = fault.or(Some(error)),
+            }
+        }
+        fault.map(Err)
+    }
+
+    /// What is in force, and whatever is wrong with those before it.
+    fn listing(&self) -> Vec<Listed<'_>> {
+        self.ask_all();
+        let mut all = Vec::new();
+        for (name, slots) in &self.by_name {
+            let (mut usable, mut faulty) = (Vec::new(), Vec::new());
+            for slot in slots {
+                let Candidate { place, path, .. } = &slot.candidate;
+                let origin = Origin::File { place: place.word(), path: path.clone() };
+                let tool = self.answer(name, slot);
+                let listed = Listed { name: name.clone(), origin, tool };
+                if listed.tool.is_ok() { &mut usable } else { &mut faulty }.push(listed);
+            }
+            usable.truncate(1);
+            all.extend(usable.into_iter().chain(faulty));
+        }
+        all
+    }
+}
+
+fn file_name(digest: Digest) -> String {
+    format!("{digest}.json")
+}
+
+/// The one way to say that a tool cannot be used now.
+fn not_ready(tool: &str, why: &str, hint: &str) -> ToolError {
+    let kind = ErrorKind::NotReady { tool: tool.to_owned(), message: why.to_owned() };
+    let error = ToolError::new(kind).hint(hint);
+    let words = envelope::refusal(&format!("{error}; {hint}"), Code::ToolNotFound);
+    error.in_words(words)
+}
+
+#[cfg(test)]
+mod tests;

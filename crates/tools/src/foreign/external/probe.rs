@@ -1,0 +1,116 @@
+//! Asking a program what it is: `--schema` (IK-PROTO, IK-DIRS).
+//!
+//! Law: the answer is one JSON object of bounded size that came in bounded time, or the program is
+//! no tool.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jm_types::{Cancel, json};
+use jm_workspace::process::{Ending, Input, Program};
+use jm_workspace::pump::Deaf;
+use serde_json::{Map, Value};
+
+use crate::context::Workspace;
+use crate::ops::run::Invocation;
+
+pub(super) const MOST_BYTES: usize = 8 * 1024;
+
+/// What a program says of itself. Its `name` is required and not used: the file's name counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Schema {
+    pub(super) description: String,
+    pub(super) parameters: Value,
+}
+
+/// Runs the program with `--schema`; what it printed, or what was wrong with that.
+pub(super) fn ask(
+    workspace: &Workspace,
+    path: &Path,
+    patience: Duration,
+) -> Result<String, String> {
+    let invocation = Invocation {
+        directory: None,
+        program: Program::Argv(vec![path.into(), "--schema".into()]),
+        input: Input::Closed,
+        variables: Vec::new(),
+        timeout: patience,
+        // One more on each side tells a full answer from one that is too long.
+        keep_bytes: MOST_BYTES + 2,
+    };
+    let ran = invocation.run(workspace, &Cancel::new(), &mut Deaf);
+    let finished = ran.map_err(|error| error.to_string())?;
+    match finished.ending {
+        Ending::Exited(0) => {}
+        Ending::Exited(code) => return Err(format!("ended with exit code {code}")),
+        Ending::Signalled(signal) => return Err(format!("was ended by signal {signal}")),
+        Ending::TimedOut | Ending::Cancelled => {
+            return Err(format!("did not answer within {} s", patience.as_secs_f64()));
+        }
+    }
+    if finished.stdout.total() > MOST_BYTES as u64 {
+        return Err(format!(
+            "printed {} bytes; at most {MOST_BYTES} are read",
+            finished.stdout.total()
+        ));
+    }
+    let bytes = finished.stdout.whole().unwrap_or_default();
+    String::from_utf8(bytes).map_err(|_| "did not print UTF-8".to_owned())
+}
+
+pub(super) fn parse(text: &str) -> Result<Schema, String> {
+    if text.trim().is_empty() {
+        return Err("printed nothing".to_owned());
+    }
+    let parsed =
+        json::parse_strictly(text).map_err(|error| format!("did not print JSON: {error}"))?;
+    let Value::Object(mut fields) = parsed else {
+        return Err("did not print a JSON object".to_owned());
+    };
+    string(&mut fields, "name")?;
+    let description = string(&mut fields, "description")?;
+    match fields.remove("parameters") {
+        Some(parameters @ Value::Object(_)) => Ok(Schema { description, parameters }),
+        Some(_) => Err("printed `parameters` that are no JSON schema object".to_owned()),
+        None => Err("printed no `parameters`".to_owned()),
+    }
+}
+
+fn string(fields: &mut Map<String, Value>, key: &str) -> Result<String, String> {
+    match fields.remove(key) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("printed a `{key}` that is no string")),
+        None => Err(format!("printed no `{key}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IK-PROTO
+    #[test]
+    fn a_schema_has_a_name_a_description_and_parameters() {
+        let cases = [
+            (r#"{"name":"a","description":"b","parameters":{}}"#, Ok(())),
+            (r#"{"name":"a","description":"b","parameters":{},"returns":{}}"#, Ok(())),
+            ("", Err("printed nothing")),
+            ("[]", Err("did not print a JSON object")),
+            (r#"{"name":"a","description":"b"}"#, Err("printed no `parameters`")),
+            (r#"{"description":"b","parameters":{}}"#, Err("printed no `name`")),
+            (r#"{"name":"a","parameters":{}}"#, Err("printed no `description`")),
+            (
+                r#"{"name":"a","description":1,"parameters":{}}"#,
+                Err("printed a `description` that is no string"),
+            ),
+            (
+                r#"{"name":"a","description":"b","parameters":[]}"#,
+                Err("printed `parameters` that are no JSON schema object"),
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse(text).map(|_| ()), expected.map_err(str::to_owned), "{text}");
+        }
+        assert!(parse(r#"{"name":"a","name":"#).is_err());
+    }
+}

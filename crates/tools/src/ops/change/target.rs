@@ -1,0 +1,155 @@
+//! One file of a change: what it holds, what it shall hold, and which edits make it so.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jm_types::ToolError;
+use jm_workspace::{After, Digest, FileChange, Found, OpenFile, SafePath};
+
+use super::{ChangedFile, Did, EditDone, FileEdit, diff, syntax};
+
+/// A file larger than this is not edited in memory.
+const MOST_EDITED: u64 = 256 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) path: SafePath,
+    /// Which edits of the change are about this file.
+    pub(super) edits: Vec<usize>,
+    pub(super) before: Option<Arc<Vec<u8>>>,
+    pub(super) after: Option<Vec<u8>>,
+    /// Nobody may write it, its owner included.
+    pub(super) is_read_only: bool,
+    /// Which edits left the file other than they found it.
+    changing: Vec<usize>,
+    replaced: usize,
+    /// The edit that failed, and why. The file then stays as it was.
+    failed: Option<(usize, ToolError)>,
+}
+
+impl Target {
+    pub(super) fn new(path: SafePath, edit: usize) -> Self {
+        Self {
+            path,
+            edits: vec![edit],
+            before: None,
+            after: None,
+            is_read_only: false,
+            changing: Vec::new(),
+            replaced: 0,
+            failed: None,
+        }
+    }
+
+    pub(super) fn load(&mut self) -> Result<(), ToolError> {
+        if let Found::Missing { .. } = self.path.found() {
+            return match self.path.names_a_directory() {
+                true => Err(ToolError::bad_args(format!(
+                    "{} names a directory, not a file",
+                    self.path.asked()
+                ))),
+                false => Ok(()),
+            };
+        }
+        let mut file = OpenFile::open(&self.path)?;
+        let (bytes, more) = match file.size > MOST_EDITED {
+            true => (Vec::new(), true),
+            false => file.read_up_to(MOST_EDITED)?,
+        };
+        if more {
+            return Err(ToolError::limit(format!(
+                "{} is larger than {MOST_EDITED} bytes, too large to edit",
+                self.path.asked()
+            )));
+        }
+        self.is_read_only = file.is_read_only;
+        self.after = Some(bytes.clone());
+        self.before = Some(Arc::new(bytes));
+        Ok(())
+    }
+
+    /// Applies the edits in order, each on the result of the one before.
+    pub(super) fn compute(&mut self, files: &[FileEdit]) -> Result<(), (usize, ToolError)> {
+        for index in self.edits.clone() {
+            let file = &files[index];
+            // A file with one edit has its state before it at hand already.
+            let before = (self.edits.len() > 1).then(|| self.after.clone());
+            let applied = file.edit.apply(&file.path, self.after.take());
+            let applied = applied.map_err(|error| (index, error))?;
+            let is_changing = match &before {
+                Some(before) => *before != applied.after,
+                None => self.before.as_deref() != applied.after.as_ref(),
+            };
+            if is_changing {
+                self.changing.push(index);
+            }
+            self.after = applied.after;
+            self.replaced += applied.replaced;
+        }
+        Ok(())
+    }
+
+    /// The file stays as it was.
+    pub(super) fn give_up(&mut self, edit: usize, error: ToolError) {
+        self.after = self.before.as_deref().cloned();
+        self.changing.clear();
+        self.failed = Some((edit, error));
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.before.as_deref() != self.after.as_ref()
+    }
+
+    pub(super) fn change(&self) -> Option<FileChange> {
+        let after = After::content(self.after.clone()?);
+        Some(FileChange { path: self.path.clone(), before: self.before.clone(), after })
+    }
+
+    pub(super) fn diff(&self) -> String {
+        diff::unified(
+            &self.path.relative().display().to_string(),
+            self.before.as_deref().map(Vec::as_slice),
+            self.after.as_deref(),
+        )
+    }
+
+    /// What the change broke.
+    pub(super) fn remark(&self) -> Option<String> {
+        let before = self.before.as_deref().map(Vec::as_slice);
+        syntax::remark(self.path.relative(), before, self.after.as_deref()?)
+    }
+
+    pub(super) fn state(&self) -> (PathBuf, Option<Digest>) {
+        (self.path.absolute(), self.before.as_deref().map(|bytes| Digest::of(bytes)))
+    }
+
+    pub(super) fn report(&self, files: &[FileEdit], notes: Vec<String>) -> ChangedFile {
+        ChangedFile {
+            path: self.path.asked().to_owned(),
+            did: match (&self.before, self.is_changed()) {
+                (None, true) => Did::Created,
+                (Some(_), true) => Did::Modified,
+                (_, false) => Did::Nothing,
+            },
+            bytes: self.after.as_ref().map_or(0, Vec::len),
+            replaced: self.replaced,
+            notes,
+            edits: self.edits.iter().map(|index| self.done(*index, &files[*index])).collect(),
+            backup: None,
+            preview: None,
+        }
+    }
+
+    fn done(&self, index: usize, file: &FileEdit) -> EditDone {
+        let error = self.failed.as_ref().map(|(failed, error)| match *failed == index {
+            true => error.to_string(),
+            false => "not applied, because another edit of this file failed".to_owned(),
+        });
+        let is_changing = self.changing.contains(&index);
+        EditDone { index, path: file.path.clone(), lines: file.edit.lines(), is_changing, error }
+    }
+}

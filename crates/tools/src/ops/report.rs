@@ -1,0 +1,84 @@
+//! Tests: the project's runner, and its verdict in numbers (FJ-TESTS).
+//!
+//! Law: the numbers are the runner's own. A run that gives none is an error that shows what it
+//! printed, never a row of zeros.
+
+mod counts;
+mod runner;
+mod tap;
+#[cfg(test)]
+mod tests;
+
+use jm_types::ToolError;
+use jm_types::text::redact;
+use jm_types::text::truncate::head_and_tail;
+use jm_workspace::process::{Ending, Program};
+
+use crate::context::Scope;
+use crate::ops::danger::Danger;
+use crate::ops::run::{Events, Run};
+pub use counts::Counts;
+use runner::Runner;
+
+/// Summaries come last, details of failures before them: this much of both is looked through.
+const KEPT: usize = 8 * 1024 * 1024;
+
+/// Runs the project's tests, or a command that does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestRun {
+    /// Where the project is, from the root.
+    pub directory: String,
+    /// Which tests, in the runner's own words.
+    pub selector: Option<String>,
+    /// Instead of the project's own runner.
+    pub command: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestReport {
+    pub counts: Counts,
+    /// What was printed, without secrets.
+    pub text: String,
+}
+
+impl TestRun {
+    /// A command that is no test runner is judged like any other.
+    pub fn danger(&self) -> Option<Danger> {
+        let command = self.command.as_ref().filter(|command| !runner::is_test_command(command))?;
+        Some(Danger::of_argv(command))
+    }
+
+    pub fn run(&self, scope: &Scope, events: Events) -> Result<TestReport, ToolError> {
+        let command = match &self.command {
+            Some(command) => command.clone(),
+            None => Runner::detect(&scope.workspace.sandbox, &self.directory)?
+                .command(self.selector.as_deref())?,
+        };
+        let shown = command.join(" ");
+        let program = Program::Argv(command.into_iter().map(Into::into).collect());
+        let run = Run { directory: self.directory.clone(), ..Run::new(program) };
+        let ran = run.keeping(KEPT, scope, events)?;
+        let output = [ran.stdout.as_str(), &ran.stderr].concat();
+        let text = report(&output, scope.output_limit);
+        match (Counts::find(&output), ran.ending) {
+            (Some(counts), _) => Ok(TestReport { counts, text }),
+            (None, Ending::Exited(code)) => Err(ToolError::failed(
+                &scope.tool_name,
+                format!("`{shown}` ended with exit code {code} and reported no tests"),
+            )
+            .with_output(text)),
+            (None, ending) => Err(ToolError::failed(
+                &scope.tool_name,
+                format!("`{shown}` did not end by itself: {ending:?}"),
+            )
+            .with_output(text)),
+        }
+    }
+}
+
+/// Head and tail within the limit. JSON escapes may double what is printed, so half is used.
+fn report(output: &str, limit: usize) -> String {
+    let clean = redact(output);
+    let (head, tail) = clean.split_at(clean.floor_char_boundary(clean.len() / 2));
+    head_and_tail(head, tail, 0, limit / 2)
+}

@@ -1,0 +1,70 @@
+//! Where tools come from that are not built in, and the one rule of waiting for them.
+//!
+//! Law: nothing waits for a tool before a call or a listing needs it, and then no longer than its
+//! source allows. A tool that is not ready by then is an error that names it and says what to do; it
+//! holds up no other.
+
+use std::path::PathBuf;
+
+use jm_types::{ErrorKind, ToolDefinition, ToolError};
+
+use crate::registry::Registered;
+
+/// Something that yields tools, perhaps not at once.
+pub trait ToolSource: Send + Sync + std::fmt::Debug {
+    /// The names that are known without waiting.
+    fn names(&self) -> Vec<&str>;
+
+    /// The tool of that name, once it is ready or its time is up; nothing when it is not from here.
+    fn find(&self, name: &str) -> Option<Result<&Registered, ToolError>>;
+
+    /// All of them; those that are not ready in time with the reason. They are waited for together.
+    fn listing(&self) -> Vec<Listed<'_>>;
+}
+
+/// A tool as a person sees it in a list.
+#[derive(Debug)]
+pub struct Listed<'a> {
+    pub name: String,
+    pub origin: Origin,
+    pub tool: Result<&'a Registered, ToolError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    BuiltIn,
+    /// A file, and whose directory it is in.
+    File {
+        place: &'static str,
+        path: PathBuf,
+    },
+}
+
+impl Origin {
+    fn phrase(&self) -> String {
+        match self {
+            Origin::BuiltIn => "a built-in tool".to_owned(),
+            Origin::File { path, .. } => path.display().to_string(),
+        }
+    }
+}
+
+impl Listed<'_> {
+    /// Two tools have one name, and the other one counts.
+    pub(crate) fn hidden_by(&self, other: &Origin) -> ToolError {
+        let (own, other) = (self.origin.phrase(), other.phrase());
+        let message = format!("{own} has the name of {other}, which is used");
+        ToolError::new(ErrorKind::NotReady { tool: self.name.clone(), message })
+            .hint("rename the file to use both")
+    }
+
+    /// What a model is told, if the tool can be used.
+    pub fn definition(&self) -> Option<ToolDefinition> {
+        let tool = self.tool.as_ref().ok()?.executor();
+        Some(ToolDefinition {
+            name: self.name.clone(),
+            description: tool.description().to_owned(),
+            parameters: tool.schema().clone(),
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! `forj`: the tools of an agent inside Emacs, with backups, dry runs and a check of brackets.
+//!
+//! Unknown arguments are ignored, as its document says (FJ-PROTO-01).
+
+mod commands;
+mod envelope;
+mod files;
+mod meta;
+
+use jm_types::RiskLevel;
+use jm_workspace::PathPolicy;
+
+use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
+use crate::tool::Effect;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::ENVELOPE,
+    paths: PathPolicy::RESOLVE,
+    timeout: None,
+};
+
+/// A change of files is always a person's to approve (FJ-GATE).
+const GATED_CHANGE: Stakes =
+    Stakes { effect: Effect::Changes, risk: RiskLevel::Medium, needs_person: true };
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "edit_region",
+        description: "Replace the lines start_line to end_line (from 1, both included) of a file. With \
+            `expected`, the lines must still be that text. With dry_run nothing is written.",
+        schema: include_str!("../schemas/forj/edit_region.json"),
+        stakes: GATED_CHANGE,
+        lower: |args, limits| meta::within(args, limits, files::lower_edit_region),
+        raise: files::raise_edit_region,
+    },
+    Row {
+        name: "multi_edit",
+        description: "Replace several ranges of lines in one or more files. Edits apply in order, each \
+            on the result of the one before it. A file changes with all of its edits or not at all; \
+            with stop_on_error (the default) one failure leaves every file as it was.",
+        schema: include_str!("../schemas/forj/multi_edit.json"),
+        stakes: GATED_CHANGE,
+        lower: |args, limits| meta::within(args, limits, files::lower_multi_edit),
+        raise: files::raise_multi_edit,
+    },
+    Row {
+        name: "read_file",
+        description: "Read a text file of the project, whole or the lines start_line to end_line with \
+            include_context lines around them.",
+        schema: include_str!("../schemas/forj/read_file.json"),
+        stakes: Stakes::READS,
+        lower: |args, limits| meta::within(args, limits, files::lower_read_file),
+        raise: files::raise_read_file,
+    },
+    Row {
+        name: "run_shell",
+        description: "Run a program with arguments in the project, no shell between; for a shell's \
+            syntax run [\"sh\", \"-c\", \"…\"]. It has no network. What may change anything needs the \
+            user's approval.",
+        schema: include_str!("../schemas/forj/run_shell.json"),
+        stakes: Stakes::RUNS,
+        lower: |args, limits| meta::within(args, limits, commands::lower_run_shell),
+        raise: commands::raise_run_shell,
+    },
+    Row {
+        name: "run_tests",
+        description: "Run the project's tests (ERT, cargo, pytest, go or node, as the project has them) \
+            or a test command, and count the results.",
+        schema: include_str!("../schemas/forj/run_tests.json"),
+        stakes: Stakes::RUNS,
+        lower: |args, limits| meta::within(args, limits, commands::lower_run_tests),
+        raise: commands::raise_run_tests,
+    },
+    Row {
+        name: "write_file",
+        description: "Write a whole file, or append to it. The old content is backed up. Emacs Lisp \
+            with unbalanced brackets is refused. With dry_run nothing is written.",
+        schema: include_str!("../schemas/forj/write_file.json"),
+        stakes: GATED_CHANGE,
+        lower: |args, limits| meta::within(args, limits, files::lower_write_file),
+        raise: files::raise_write_file,
+    },
+];

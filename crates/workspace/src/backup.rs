@@ -1,0 +1,146 @@
+//! Backups: what a file held before a change, under a path that a person can be told.
+//!
+//! Law: a backup is never written over, is private, and lies outside every project (0013). Undo does
+//! not use them: it has the journal.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Result, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use jm_types::{Digest, ToolError};
+
+use crate::file::now_epoch_ms;
+use crate::sandbox::SafePath;
+use crate::state::StateDir;
+
+/// How many of one file are kept.
+const MOST_KEPT: usize = 20;
+/// How many others may take a name before us.
+const MOST_TRIES: u32 = 1000;
+
+/// The backups of one project; the directory is made with the first of them.
+#[derive(Debug, Clone)]
+pub struct Backups {
+    directory: PathBuf,
+}
+
+impl Backups {
+    /// Below our state, apart from those of other projects.
+    pub fn new(state: &Path, project: &Path) -> Self {
+        let project = Digest::of(project.as_os_str().as_encoded_bytes()).to_string();
+        Self { directory: state.join("backups").join(&project[..16]) }
+    }
+
+    /// Keeps a copy and says where it is.
+    pub fn keep(&self, path: &SafePath, content: &[u8]) -> std::result::Result<PathBuf, ToolError> {
+        let kept = self.try_keep(path.relative(), content);
+        kept.map_err(|error| {
+            ToolError::io(path.asked(), format!("no backup could be made: {error}"))
+                .hint("nothing was changed; check the state directory and its disk")
+        })
+    }
+
+    fn try_keep(&self, relative: &Path, content: &[u8]) -> Result<PathBuf> {
+        let place = Digest::of(relative.as_os_str().as_encoded_bytes()).to_string();
+        let name = relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let start: String = name.chars().take(80).collect();
+        let folder = StateDir::open(&self.directory.join(format!("{start}-{}", &place[..8])))?;
+        let (mut file, path) = create(&folder, &stamp(now_epoch_ms() / 1000), &start)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        File::open(folder.path())?.sync_all()?;
+        forget_old(folder.path());
+        Ok(path)
+    }
+}
+
+/// A new file: the time, and a number that is higher than any before it within the second.
+fn create(folder: &StateDir, time: &str, name: &str) -> Result<(File, PathBuf)> {
+    let of_this_second = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?.strip_prefix(time)?.strip_prefix('.')?.to_owned();
+        name.split('.').next()?.parse::<u32>().ok()
+    };
+    let last = paths(folder.path()).into_iter().filter_map(of_this_second).max().unwrap_or(0);
+    for number in last + 1..last + MOST_TRIES {
+        let path = folder.path().join(format!("{time}.{number:04}.{name}"));
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (file, path)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+fn paths(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths
+}
+
+/// Names sort by time. One that cannot be removed only takes space.
+fn forget_old(folder: &Path) {
+    let paths = paths(folder);
+    let old = paths.len().saturating_sub(MOST_KEPT);
+    for path in &paths[..old] {
+        std::fs::remove_file(path).unwrap_or_default();
+    }
+}
+
+/// `20261116-045124`, in UTC.
+fn stamp(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    format!("{year:04}{month:02}{day:02}-{:02}{:02}{:02}", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+/// The date that lies so many days after the first of January 1970, by the rules of the Gregorian
+/// calendar in eras of 400 years that begin in March.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_dates() {
+        let cases = [
+            (0, "19700101-000000"),
+            (951_782_399, "20000228-235959"),
+            (951_782_400, "20000229-000000"),
+            (1_709_251_200, "20240301-000000"),
+            (4_107_542_399, "21000228-235959"),
+            (4_107_542_400, "21000301-000000"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(stamp(seconds), expected);
+        }
+    }
+
+    /// FJ-BACKUP: many in one second all exist, the newest twenty stay, nobody else can read them.
+    #[test]
+    fn backups_of_one_second_do_not_collide() {
+        use std::os::unix::fs::PermissionsExt;
+        let state = tempfile::tempdir().unwrap();
+        let backups = Backups::new(state.path(), Path::new("/p"));
+        let kept: Vec<PathBuf> = (0..25_u8)
+            .map(|number| backups.try_keep(Path::new("a/f.el"), &[number]).unwrap())
+            .collect();
+        let there: Vec<&PathBuf> = kept.iter().filter(|path| path.exists()).collect();
+        assert_eq!(there.len(), MOST_KEPT);
+        assert_eq!(std::fs::read(kept.last().unwrap()).unwrap(), [24]);
+        assert_eq!(std::fs::metadata(there[0]).unwrap().permissions().mode() & 0o777, 0o600);
+        let other = backups.try_keep(Path::new("b/f.el"), b"x").unwrap();
+        assert_ne!(other.parent(), kept[0].parent());
+    }
+}
