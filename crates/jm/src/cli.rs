@@ -291,6 +291,9 @@ pub(crate) struct Tools {
     /// Ask every external tool for its schema again
     #[arg(long)]
     pub(crate) rescan: bool,
+    /// Describe the tools of every toolset instead, as Markdown
+    #[arg(long, conflicts_with_all = ["name", "json", "rescan"])]
+    pub(crate) reference: bool,
 }
 
 #[derive(Debug, Args)]

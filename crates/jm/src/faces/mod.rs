@@ -16,6 +16,7 @@ pub(crate) mod recover;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod screen;
+pub(crate) mod tool_reference;
 pub(crate) mod tools;
 pub(crate) mod undo;
 
