@@ -11,6 +11,12 @@ pub struct ContextEstimate {
 
 const BYTES_PER_TOKEN: usize = 4;
 
+impl ContextEstimate {
+    pub(crate) fn take(&mut self, bytes: usize) {
+        self.current_context_tokens += bytes.div_ceil(BYTES_PER_TOKEN);
+    }
+}
+
 /// In bytes; `fallback` where nothing is known.
 pub fn available(estimate: Option<ContextEstimate>, fallback: usize) -> usize {
     let Some(estimate) = estimate else { return fallback };
@@ -38,5 +44,8 @@ mod tests {
         assert_eq!(available(Some(estimate(1_000, 250)), 7), 600 * 4);
         assert_eq!(available(Some(estimate(1_000, 2_000)), 7), 0);
         assert_eq!(available(None, 65_536), 65_536);
+        let mut estimate = estimate(1_000, 250);
+        estimate.take(1_001);
+        assert_eq!(available(Some(estimate), 7), 600 * 4 - 1_004);
     }
 }

@@ -11,6 +11,9 @@ const BYTES_PER_TOKEN: usize = 3;
 /// What stands in the place of a result that was shortened may take so much.
 const SHORT_RESULT: usize = 256;
 
+/// The model's last calls and their results stay beside a summary.
+const LAST_ROUND: usize = 2;
+
 /// All that must be told to the model, and what telling it has used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
@@ -43,7 +46,13 @@ impl Conversation {
     /// A careful guess at the tokens that the next request will have.
     pub fn tokens(&self) -> usize {
         let counted = usize::try_from(self.context_tokens).unwrap_or(usize::MAX);
-        counted.saturating_add(self.added_bytes / BYTES_PER_TOKEN)
+        counted.saturating_add(tokens_of(self.added_bytes))
+    }
+
+    /// Whether `tokens` is, but for what was added since, a vendor's own count, which includes what
+    /// every request begins with.
+    pub fn is_counted(&self) -> bool {
+        self.context_tokens > 0
     }
 
     /// The person's words. After an answer that never came they join what was said before.
@@ -65,7 +74,8 @@ impl Conversation {
         self.undelivered.take()
     }
 
-    pub(crate) fn used(&mut self, usage: Usage) {
+    /// What a response took.
+    pub fn used(&mut self, usage: Usage) {
         self.usage += usage;
         if usage.context() > 0 {
             self.context_tokens = usage.context();
@@ -97,17 +107,27 @@ impl Conversation {
                 *content = note;
             }
         }
-        self.recount();
+        if saved > 0 {
+            self.recount();
+        }
         saved
     }
 
-    /// What was said becomes its summary; the turn that is under way stays as it is.
+    /// Whether there is anything before the person's last words and the model's last round.
+    pub fn has_past(&self) -> bool {
+        let begins = self.last_prompt();
+        begins > 0 || self.messages.len() - begins > 1 + LAST_ROUND
+    }
+
+    /// What was said becomes its summary. The person's last words stay, and the model's last calls
+    /// with their results.
     pub(crate) fn summarize(&mut self, summary: &str) {
-        let is_said = |part: &Part| !matches!(part, Part::Result { .. });
-        let is_prompt =
-            |message: &Message| message.role == Role::User && message.parts.iter().any(is_said);
-        let begins = self.messages.iter().rposition(is_prompt).unwrap_or(self.messages.len());
-        let mut kept = self.messages.split_off(begins);
+        let mut kept = self.messages.split_off(self.last_prompt());
+        // Before a message of the model's own, so that no result loses its call.
+        let is_recent =
+            |at: &usize| kept.len() - at <= LAST_ROUND && kept[*at].role == Role::Assistant;
+        let recent = (1..kept.len()).find(is_recent).unwrap_or(kept.len());
+        kept.drain(1..recent.max(1));
         let heading = "What happened so far, in short:\n\n";
         let summary = Part::text(format!("{heading}{summary}"));
         match kept.first_mut() {
@@ -122,10 +142,26 @@ impl Conversation {
         self.recount();
     }
 
+    fn last_prompt(&self) -> usize {
+        let is_prompt =
+            |message: &Message| message.role == Role::User && message.parts.iter().any(is_said);
+        self.messages.iter().rposition(is_prompt).unwrap_or(self.messages.len())
+    }
+
     fn recount(&mut self) {
         self.context_tokens = 0;
         self.added_bytes = self.messages.iter().map(bytes).sum();
     }
+}
+
+/// The person's own words and pictures.
+fn is_said(part: &Part) -> bool {
+    !matches!(part, Part::Result { .. })
+}
+
+/// A careful guess.
+pub fn tokens_of(bytes: usize) -> usize {
+    bytes / BYTES_PER_TOKEN
 }
 
 fn bytes(message: &Message) -> usize {
@@ -186,11 +222,30 @@ mod tests {
             conversation.answered(n, &[result(&"x".repeat(1000))]);
         }
         let before = conversation.tokens();
+        assert!(conversation.has_past());
         conversation.summarize("we looked twice");
         assert_eq!(conversation.messages().len(), 3);
         let text = conversation.messages()[0].text();
         assert!(text.contains("we looked twice") && text.ends_with("prompt 2"), "{text}");
         assert!(conversation.tokens() < before);
+    }
+
+    #[test]
+    fn a_summary_takes_the_place_of_the_beginning_of_a_long_turn() {
+        let mut conversation = Conversation::default();
+        conversation.prompt(vec![Part::text("go")]);
+        for n in 0..5 {
+            conversation.spoke(Message::assistant(format!("I look {n}")));
+            conversation.answered(n, &[result(&n.to_string())]);
+        }
+        assert!(conversation.has_past());
+        conversation.summarize("much");
+        let messages = conversation.messages();
+        let texts: Vec<String> = messages.iter().map(Message::text).collect();
+        assert_eq!(texts[1..], ["I look 4", ""]);
+        assert!(texts[0].contains("much") && texts[0].ends_with("go"), "{texts:?}");
+        assert!(messages.windows(2).all(|two| two[0].role != two[1].role));
+        assert!(!conversation.has_past());
     }
 
     #[test]

@@ -81,6 +81,14 @@ impl Core {
         let estimate = self.estimate.lock().unwrap_or_else(PoisonError::into_inner);
         capacity::available(*estimate, self.limits.capacity_bytes)
     }
+
+    /// A result has taken its part; the next one gets what is left.
+    fn take_capacity(&self, bytes: usize) {
+        let mut estimate = self.estimate.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(estimate) = estimate.as_mut() {
+            estimate.take(bytes);
+        }
+    }
 }
 
 impl Engine {
@@ -162,6 +170,8 @@ impl Engine {
                 return Pause::NeedsApproval;
             }
             execute::execute(&self.core, session, index, &self.canceller).await;
+            let result = session.batch().entries[index].result();
+            self.core.take_capacity(result.map_or(0, |result| result.content.len()));
             if self.canceller.is_requested() {
                 return self.cancelled(session);
             }

@@ -15,9 +15,10 @@ use jm_workspace::{CommitLog, Freshness, NoLog};
 
 use crate::batch::Status;
 use crate::engine::{Canceller, Core};
+use crate::output;
 use crate::plan;
 use crate::record::EffectLog;
-use crate::reply::{self, Form};
+use crate::reply::{self, Form, Reply};
 use crate::session::Session;
 use crate::track;
 
@@ -59,16 +60,23 @@ pub(crate) async fn execute(
     }
     let form = Form { limit: ctx.output_limit(), ..session.form() };
     let speaks = core.registry.lookup(&call.name).is_ok_and(|tool| tool.speaks_for_itself());
-    let result = match outcome {
-        Ok(Output::Whole(answer)) if speaks => reply::as_it_is(&call, answer),
+    let Reply { result, uncut } = match outcome {
+        Ok(Output::Whole(answer)) if speaks => {
+            Reply { result: reply::as_it_is(&call, answer), uncut: None }
+        }
         outcome => reply::reply(form, &call, outcome, ctx.allow_truncation),
     };
+    let output = output::keep(core, &key, ctx.whole.take(), uncut).await;
     let entry = &mut session.batch_mut().entries[index];
     entry.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     entry.status = Status::Done(result);
     let batch = session.batch();
-    match core.recorder.finished(batch, &batch.entries[index], seen) {
-        Ok(()) => session.batch_mut().entries[index].is_recorded = true,
+    match core.recorder.finished(batch, &batch.entries[index], seen, output) {
+        Ok(()) => {
+            core.recorder.forget_spool(&key);
+            core.workspace.confiner.forget_record(&key);
+            session.batch_mut().entries[index].is_recorded = true;
+        }
         // It has happened, so its result stands; nothing more is run.
         Err(error) => {
             let form = session.form();
@@ -94,6 +102,7 @@ fn context(
         workspace: core.workspace.clone(),
         freshness: Arc::clone(session.freshness()),
         seen: Seen::default(),
+        whole: core.recorder.spool(key),
         effects: effect_log(core, key),
         abort: cancel,
         output_tx: core.events.clone(),
@@ -125,20 +134,21 @@ fn effect_log(core: &Arc<Core>, key: &str) -> Arc<Mutex<dyn CommitLog + Send>> {
 pub(crate) fn scope_of(
     core: &Core,
     freshness: Arc<Freshness>,
-    cancel: Cancel,
-    seen: Seen,
+    session_id: String,
     tool: &str,
 ) -> Scope {
     let capacity = core.capacity();
     Scope {
         workspace: core.workspace.clone(),
         freshness,
-        seen,
-        cancel,
+        seen: Seen::default(),
+        cancel: Cancel::new(),
+        session_id,
         limits: core.limits.clone(),
         output_limit: core.limits.output_bytes.min(capacity),
         capacity,
         deadline: Instant::now() + core.default_timeout,
+        call_key: String::new(),
         tool_name: tool.to_owned(),
     }
 }

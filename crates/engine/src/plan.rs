@@ -7,11 +7,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_tools::{Intent, Prepared, Preview, Scope, Seen, Use};
+use jm_tools::{Effect, Intent, Prepared, Preview, Scope, Use};
 use jm_types::text::{one_line, redact, summarize};
-use jm_types::{
-    Cancel, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json,
-};
+use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json};
+use jm_workspace::confine::Network;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{Digest, Protection, ReadRecord};
 
@@ -124,9 +123,9 @@ async fn plan_call(
         .iter()
         .all(|entry| entry.result().is_some());
     let timeout = core.default_timeout;
-    let name = call.name.clone();
+    let (name, session_id) = (call.name.clone(), session.id.clone());
     let work = off_thread(move || {
-        let scope = scope_of(&core, freshness, Cancel::new(), Seen::default(), &call.name);
+        let scope = scope_of(&core, freshness, session_id, &call.name);
         judge(&core, &call, &scope, is_next, look)
     });
     match tokio::time::timeout(timeout, work).await {
@@ -238,7 +237,26 @@ fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>, ToolError>
             Protection::Never => sandbox.refuse_own(&path)?,
         }
     }
+    if intent.effect == Effect::Runs {
+        let open = unconfined(core);
+        // Nobody runs what is not held in without being told what that leaves open.
+        intent.needs_person |= !open.is_empty();
+        warnings.extend(open);
+    }
     Ok(warnings)
+}
+
+/// What a command could do beyond the sandbox: what was granted, and what cannot be enforced here.
+fn unconfined(core: &Core) -> Vec<String> {
+    let confiner = &core.workspace.confiner;
+    let environment = core.workspace.environment.sanitize(std::env::vars_os());
+    let mut open = confiner.plan(&core.workspace.sandbox, &environment).gaps;
+    let settings = confiner.settings();
+    open.extend(settings.writable.iter().map(|path| format!("it may write {}", path.display())));
+    if settings.network == Network::On {
+        open.push("it may use the network".to_owned());
+    }
+    open
 }
 
 fn request(

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jm_store::{
-    CallRecord, Effect, Entry as Append, FileState, Journal, Message, Owner, Record, StoreError,
-    StoredResult, Tracking,
+    CallRecord, Effect, Entry as Append, FileState, IndexChange, Journal, Message, Owner, Record,
+    StoreError, StoredOutput, StoredResult, Tracking,
 };
 use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
@@ -16,6 +16,7 @@ use jm_workspace::index::{Difference, IndexedFile};
 use jm_workspace::{CommitLog, Manifest, ManifestEntry};
 
 use crate::batch::{Batch, Entry, Status};
+use crate::output::Outputs;
 
 /// Contents are handed to the journal in pieces of about this size.
 const PIECE: usize = 8 * 1024 * 1024;
@@ -29,6 +30,7 @@ pub struct Recorder {
     reserve: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// What goes with the next write.
     later: Mutex<Later>,
+    pub(crate) outputs: Option<Outputs>,
 }
 
 /// Records that need no write of their own, and the long texts among them.
@@ -48,7 +50,8 @@ impl Recorder {
     pub fn none() -> Self {
         let process = Owner { pid: 0, started: 0, boot: String::new() };
         let (reserve, later) = (Mutex::new(None), Mutex::default());
-        Self { journal: None, process, approver: String::new(), reserve, later }
+        let approver = String::new();
+        Self { journal: None, process, approver, reserve, later, outputs: None }
     }
 
     /// `approver` says who answers prompts: a person, or a flag.
@@ -60,14 +63,21 @@ impl Recorder {
     ) -> Self {
         let reserve = Mutex::new(reserve);
         let (journal, approver) = (Some(journal), approver.into());
-        Self { journal, process, approver, reserve, later: Mutex::default() }
+        let later = Mutex::default();
+        Self { journal, process, approver, reserve, later, outputs: None }
+    }
+
+    /// From now on whole outputs are kept.
+    #[must_use]
+    pub fn keeping(self, outputs: Outputs) -> Self {
+        Self { outputs: Some(outputs), ..self }
     }
 
     pub fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
     }
 
-    fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
+    pub(crate) fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
         let Some(journal) = &self.journal else { return Ok(()) };
         let mut later = self.later();
         self.retried(|| later.with(entry, |entry| journal.append(entry)))?;
@@ -114,7 +124,7 @@ impl Recorder {
         for entry in &batch.entries {
             records.push(planned(entry));
             if let Status::Done(result) = &entry.status {
-                records.push(finished(entry, result, Vec::new()));
+                records.push(finished(entry, result));
             }
         }
         if batch.is_finished() {
@@ -184,16 +194,18 @@ impl Recorder {
         batch: &Batch,
         entry: &Entry,
         seen: Vec<(PathBuf, ReadRecord)>,
+        output: Option<StoredOutput>,
     ) -> Result<(), ToolError> {
         let Some(result) = entry.result() else { return Ok(()) };
         crash_point("call.before_finished");
-        let mut records = vec![finished(entry, result, seen.clone())];
+        let kept = StoredResult { output, ..StoredResult::new(result, seen.clone()) };
+        let blobs = kept.content_blob.iter().map(|_| result.content.as_bytes()).collect();
+        let (call, duration_ms) = (entry.key.clone(), entry.duration_ms);
+        let mut records = vec![Record::Finished { call, result: kept, duration_ms }];
         if batch.is_finished() {
             records.push(Record::BatchSealed { batch: batch.number });
         }
-        let kept = StoredResult::new(result, Vec::new());
-        let blobs = kept.content_blob.iter().map(|_| result.content.as_bytes()).collect();
-        self.append(&Append { records, blobs, reads: seen })?;
+        self.append(&Append { records, blobs, reads: seen, ..Append::default() })?;
         crash_point("call.after_finished");
         Ok(())
     }
@@ -202,7 +214,7 @@ impl Recorder {
     pub(crate) fn answered(&self, batch: &Batch, keys: &[String]) -> Result<(), ToolError> {
         let named = batch.entries.iter().filter(|entry| keys.contains(&entry.key));
         let mut records: Vec<Record> =
-            named.filter_map(|entry| Some(finished(entry, entry.result()?, Vec::new()))).collect();
+            named.filter_map(|entry| Some(finished(entry, entry.result()?))).collect();
         if records.is_empty() {
             return Ok(());
         }
@@ -262,7 +274,7 @@ impl Later {
         let records = self.records.iter().chain(&entry.records).cloned().collect();
         let texts = self.texts.iter().map(String::as_bytes);
         let blobs = texts.chain(entry.blobs.iter().copied()).collect();
-        write(&Append { records, blobs, reads: entry.reads.clone() })
+        write(&Append { records, blobs, reads: entry.reads.clone(), index: entry.index.clone() })
     }
 }
 
@@ -295,10 +307,10 @@ fn planned(entry: &Entry) -> Record {
     }
 }
 
-fn finished(entry: &Entry, result: &ToolResult, seen: Vec<(PathBuf, ReadRecord)>) -> Record {
+fn finished(entry: &Entry, result: &ToolResult) -> Record {
     Record::Finished {
         call: entry.key.clone(),
-        result: StoredResult::new(result, seen),
+        result: StoredResult::new(result, Vec::new()),
         duration_ms: entry.duration_ms,
     }
 }
@@ -324,14 +336,21 @@ impl Keeper<'_> {
     }
 
     fn flush(&mut self) {
+        self.write(None);
+    }
+
+    fn write(&mut self, index: Option<IndexChange>) {
         let blobs = self.waiting.iter().map(Vec::as_slice).collect();
-        self.failed = self.recorder.append(&Append { blobs, ..Append::default() }).err();
+        self.failed = self.recorder.append(&Append { blobs, index, ..Append::default() }).err();
         self.waiting.clear();
         self.size = 0;
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), ToolError> {
-        self.flush();
+    /// The last contents, and with them what the index says of them.
+    pub(crate) fn finish(mut self, index: Option<IndexChange>) -> Result<(), ToolError> {
+        if self.failed.is_none() {
+            self.write(index);
+        }
         self.failed.map_or(Ok(()), Err)
     }
 }

@@ -6,14 +6,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_store::{CallView, Effect, FileState, Record, StoredResult};
+use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
 use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
-use jm_workspace::{After, FileChange, NoLog, commit, directory};
+use jm_workspace::launch::{CommandRecord, Ended};
+use jm_workspace::spool::Spooled;
+use jm_workspace::survivors::Survivor;
+use jm_workspace::{After, FileChange, NoLog, OpenFile, SafePath, commit, directory};
 
 use crate::engine::{Core, Engine};
-use crate::undo::{current, safe};
+use crate::undo::{current, is_undo, safe};
 
 /// What became of a call, as far as it can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +55,41 @@ pub struct Examined {
     pub view: CallView,
     pub state: CallState,
     pub files: Vec<FileFact>,
+    /// What its command had printed.
+    pub printed: Vec<Spooled>,
+    /// What of its command still runs.
+    pub survivors: Vec<Survivor>,
+    /// How a command ended, if whoever kept it could still write that down.
+    pub command: Option<CommandRecord>,
+}
+
+impl Examined {
+    /// What became of the call, in words.
+    pub fn words(&self) -> String {
+        match (self.state, &self.command) {
+            (CallState::Unknown, Some(command)) => command_words(command),
+            (state, _) => state.words().to_owned(),
+        }
+    }
+}
+
+fn command_words(command: &CommandRecord) -> String {
+    let output = match command.stdout_bytes + command.stderr_bytes {
+        0 => String::new(),
+        bytes => format!("; {bytes} bytes of its output had been read"),
+    };
+    let ended = match command.ended {
+        Ended::Exited(code) => format!("it ended by itself with exit code {code}"),
+        Ended::Signalled(signal) => format!("signal {signal} ended it"),
+        Ended::TimedOut => "its time was up and it was ended".to_owned(),
+        Ended::Stopped => "it was stopped as asked".to_owned(),
+        Ended::Orphaned => {
+            "it was still running when the program died, and was ended then, with all it had \
+             started"
+                .to_owned()
+        }
+    };
+    format!("{ended}, after {} ms{output}", command.elapsed_ms)
 }
 
 /// What the person wants done (FR-RES-05, and undo).
@@ -117,21 +155,25 @@ impl Engine {
             crash_point("recover.before_call");
             // Healing a later call may have changed what this one finds.
             let call = examine(&core, call.view);
+            let mut is_done = call.view.result().is_some_and(|result| !is_interrupted(result));
             if !call.is_settled() {
                 let state = heal(&core, &call, choice)?;
+                is_done |= state == CallState::AllEffects;
                 let mut records = vec![Record::Recovered {
                     call: call.view.call.call.clone(),
-                    state: call.state.words().to_owned(),
+                    state: call.words(),
                     choice: choice.word().to_owned(),
                 }];
-                records.extend(result_of(&call, state, choice));
+                let output = core.recorder.keep_spooled(&call.view.call.call, &call.printed);
+                records.extend(result_of(&call, state, choice, output));
                 // At once: what is settled must not be judged again by what a later step leaves.
                 core.recorder.records(records)?;
+                core.workspace.confiner.forget_record(&call.view.call.call);
                 crash_point("recover.after_call");
             }
+            core.recorder.forget_spool(&call.view.call.call);
             // A call that an earlier attempt settled is looked after again; that does no harm.
-            let goes_back = choice == Choice::Undo || call.view.result().is_none_or(is_interrupted);
-            if goes_back {
+            if choice == Choice::Undo || !is_done {
                 undone.push(call);
             }
         }
@@ -166,11 +208,9 @@ fn examine(core: &Core, view: CallView) -> Examined {
         .filter(|effect| !matches!(effect.before, FileState::Directory { .. }))
         .map(|effect| FileFact { now: side(core, &effect), effect })
         .collect();
-    let runs = core
-        .registry
-        .lookup(&view.call.name)
-        // A tool that is not here any more may have been anything.
-        .map_or(true, |tool| tool.spec().effect == ToolEffect::Runs);
+    let tool = core.registry.lookup(&view.call.name);
+    // A tool that is not here any more may have been anything; an undo is no tool.
+    let runs = tool.map_or(!is_undo(&view), |tool| tool.spec().effect == ToolEffect::Runs);
     let any = |wanted| files.iter().any(|file| file.now == wanted);
     let state = match view.started() {
         _ if view.result().is_some() => CallState::Finished,
@@ -185,14 +225,25 @@ fn examine(core: &Core, view: CallView) -> Examined {
             (false, _) => CallState::AllEffects,
         },
     };
-    Examined { view, state, files }
+    let (printed, survivors) = match state {
+        CallState::Finished | CallState::NeverStarted => (Vec::new(), Vec::new()),
+        CallState::NoEffect
+        | CallState::SomeEffects
+        | CallState::AllEffects
+        | CallState::Foreign
+        | CallState::Unknown => {
+            let key = &view.call.call;
+            (core.recorder.printed(key), core.recorder.survivors(key))
+        }
+    };
+    let command = runs.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
+    Examined { view, state, files, printed, survivors, command }
 }
 
 fn side(core: &Core, effect: &Effect) -> Side {
     let sandbox = &core.workspace.sandbox;
-    let Ok(now) = safe(sandbox, &effect.path).and_then(|path| current(&path)) else {
-        return Side::Other;
-    };
+    let Ok(path) = safe(sandbox, &effect.path) else { return Side::Other };
+    let Ok(now) = current(&path) else { return Side::Other };
     let now = now.map(|bytes| Digest::of(&bytes));
     let is = |state: &FileState| match state {
         FileState::File { sha256, .. } => now == Some(*sha256),
@@ -200,9 +251,22 @@ fn side(core: &Core, effect: &Effect) -> Side {
         FileState::Directory { .. } => false,
     };
     match (is(&effect.after), is(&effect.before)) {
+        // Only the permissions differ.
+        (true, true) if mode_of(&path) == mode(&effect.before) => Side::Before,
         (true, _) => Side::After,
         (false, true) => Side::Before,
         (false, false) => Side::Other,
+    }
+}
+
+fn mode_of(path: &SafePath) -> Option<u32> {
+    OpenFile::open(path).ok()?.mode()
+}
+
+fn mode(state: &FileState) -> Option<u32> {
+    match state {
+        FileState::File { mode, .. } | FileState::Directory { mode } => Some(*mode),
+        FileState::Missing => None,
     }
 }
 
@@ -231,6 +295,7 @@ fn heal(core: &Arc<Core>, call: &Examined, choice: Choice) -> Result<CallState, 
         crash_point("recover.after_heal");
     }
     remove_leftovers(core, call);
+    settle_directories(core, call, goal);
     Ok(match (call.state, goal) {
         (CallState::Finished, _) => CallState::Finished,
         (_, Side::After) => CallState::AllEffects,
@@ -270,15 +335,45 @@ fn content(core: &Core, effect: &Effect, sha256: Digest) -> Result<Vec<u8>, Stri
     if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err("its content is damaged".to_owned()) }
 }
 
+/// The directories that the call itself makes or removes, on the side where its files are.
+fn settle_directories(core: &Core, call: &Examined, goal: Side) {
+    let sandbox = &core.workspace.sandbox;
+    let is_directory = |state: &FileState| matches!(state, FileState::Directory { .. });
+    let effects: Vec<&Effect> = prepared(call)
+        .filter(|effect| is_directory(&effect.before) || is_directory(&effect.after))
+        .collect();
+    let wanted = |effect: &Effect| if goal == Side::After { effect.after } else { effect.before };
+    for effect in &effects {
+        let FileState::Directory { mode } = wanted(effect) else { continue };
+        // One that cannot be made is missed by nobody but its files, and those are there.
+        if let Ok(path) = safe(sandbox, &effect.path) {
+            directory::make(&path, mode).unwrap_or_default();
+        }
+        if let Ok(path) = safe(sandbox, &effect.path) {
+            directory::set_mode(&path, mode).unwrap_or_default();
+        }
+    }
+    for effect in effects.iter().rev().filter(|effect| wanted(effect) == FileState::Missing) {
+        if let Ok(path) = safe(sandbox, &effect.path) {
+            // One that holds something stays.
+            directory::remove_if_empty(&path).unwrap_or_default();
+        }
+    }
+}
+
+/// The files and directories that the call itself was about to change: what a command did is its own
+/// affair.
+fn prepared(call: &Examined) -> impl Iterator<Item = &Effect> {
+    call.view.records.iter().flat_map(|(_, record)| match record {
+        Record::Prepared { files, .. } => files.as_slice(),
+        _ => &[],
+    })
+}
+
 /// Directories that the call made go, where nothing is in them: its files are not there.
 fn remove_made(core: &Core, call: &Examined) {
     let sandbox = &core.workspace.sandbox;
-    // Ours only: what a command made is its own affair.
-    let prepared = call.view.records.iter().flat_map(|(_, record)| match record {
-        Record::Prepared { files, .. } => files.as_slice(),
-        _ => &[],
-    });
-    let made: Vec<&Effect> = prepared
+    let made: Vec<&Effect> = prepared(call)
         .filter(|effect| effect.before == FileState::Missing)
         .filter(|effect| matches!(effect.after, FileState::Directory { .. }))
         .collect();
@@ -304,7 +399,12 @@ fn remove_leftovers(core: &Core, call: &Examined) {
 }
 
 /// The call's one result, unless it has one that stands.
-fn result_of(call: &Examined, state: CallState, choice: Choice) -> Option<Record> {
+fn result_of(
+    call: &Examined,
+    state: CallState,
+    choice: Choice,
+    output: Option<StoredOutput>,
+) -> Option<Record> {
     let had = call.view.result();
     if had.is_some() && choice == Choice::Keep {
         return None;
@@ -334,12 +434,24 @@ fn result_of(call: &Examined, state: CallState, choice: Choice) -> Option<Record
             Some("unknown_outcome"),
         ),
     };
+    let mut content = match (state, &call.command) {
+        (CallState::Unknown, Some(command)) => format!(
+            "the program ended before its outcome was recorded: {}. \
+             It was not run again; check what it may have done",
+            command_words(command)
+        ),
+        (_, _) => content.to_owned(),
+    };
+    if output.is_some() {
+        content.push_str(&format!(". What it had printed: jm output {}", call.view.call.call));
+    }
     let result = StoredResult {
         call_id: call.view.call.id.clone(),
         name: call.view.call.name.clone(),
         error: error.map(str::to_owned),
-        content: Some(content.to_owned()),
+        content: Some(content),
         content_blob: None,
+        output,
         seen: Vec::new(),
     };
     let call = call.view.call.call.clone();

@@ -16,17 +16,32 @@ pub(crate) struct Form {
     pub(crate) limit: usize,
 }
 
+/// What a call came to.
+pub(crate) struct Reply {
+    pub(crate) result: ToolResult,
+    /// All of it, where the result had to be cut.
+    pub(crate) uncut: Option<String>,
+}
+
 pub(crate) fn reply(
     form: Form,
     call: &ToolCall,
     outcome: Result<Output, ToolError>,
     allow_truncation: bool,
-) -> ToolResult {
+) -> Reply {
     let limit = if allow_truncation { form.limit } else { usize::MAX };
-    match outcome {
-        Ok(output) => result(call, form.toolset.success(call.into(), output, limit), None),
-        Err(error) => refused(form, call, &error),
-    }
+    let (whole, cut, error) = match outcome {
+        Ok(output) => {
+            let whole = form.toolset.success(call.into(), output.clone(), usize::MAX);
+            (whole, form.toolset.success(call.into(), output, limit), None)
+        }
+        Err(error) => {
+            let whole = form.toolset.failure(call.into(), &error, usize::MAX);
+            (whole, form.toolset.failure(call.into(), &error, form.limit), Some(error.name()))
+        }
+    };
+    let uncut = (cut != whole).then_some(whole);
+    Reply { result: result(call, cut, error), uncut }
 }
 
 /// What a tool said in its own envelope.

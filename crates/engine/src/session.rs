@@ -192,12 +192,13 @@ impl Session {
         }
     }
 
-    /// A result that somebody else produced, in parse-only mode.
-    pub fn supply(&mut self, call_id: &str, content: String) -> Result<(), SessionError> {
-        let waits =
-            |entry: &&mut Entry| entry.call.id == call_id && matches!(entry.status, Status::New);
-        let entry = self.batch.entries.iter_mut().find(waits);
-        let entry = entry.ok_or_else(|| SessionError::NotWaiting(call_id.to_owned()))?;
+    /// A result that somebody else produced, in parse-only mode. Says which call of the batch it
+    /// was for.
+    pub fn supply(&mut self, call_id: &str, content: String) -> Result<usize, SessionError> {
+        let waits = |entry: &Entry| entry.call.id == call_id && matches!(entry.status, Status::New);
+        let place = self.batch.entries.iter().position(waits);
+        let place = place.ok_or_else(|| SessionError::NotWaiting(call_id.to_owned()))?;
+        let entry = &mut self.batch.entries[place];
         entry.status = Status::Done(ToolResult {
             call_id: call_id.to_owned(),
             name: entry.call.name.clone(),
@@ -205,7 +206,7 @@ impl Session {
             content,
             error: None,
         });
-        Ok(())
+        Ok(place)
     }
 
     /// The results in call order, once all are there.

@@ -67,9 +67,10 @@ impl Engine {
         listening: &mut Listening,
         event: StreamEvent,
     ) -> Result<(), ToolError> {
-        if !std::mem::replace(&mut listening.has_begun, true)
-            && let Some(batch) = conversation.take_undelivered()
-        {
+        // A request that is sent again was not heard yet.
+        let begins = !listening.has_begun && !matches!(event, StreamEvent::Retrying { .. });
+        listening.has_begun |= begins;
+        if begins && let Some(batch) = conversation.take_undelivered() {
             self.core().recorder.say_delivered(batch);
         }
         let sealed = match &event {
@@ -174,6 +175,38 @@ impl Engine {
         Ok(())
     }
 
+    /// A result that a person has produced (FR-MODE-02). It is on record like any other (FR-RES-04b).
+    pub fn supply(
+        &self,
+        session: &mut Session,
+        call_id: &str,
+        content: String,
+    ) -> Result<(), ToolError> {
+        let place = session
+            .supply(call_id, content)
+            .map_err(|error| ToolError::failed("turn", error.to_string()))?;
+        let batch = session.batch();
+        self.core().recorder.finished(batch, &batch.entries[place], Vec::new(), None)?;
+        session.batch_mut().entries[place].is_recorded = true;
+        Ok(())
+    }
+
+    /// Nobody supplies results any more: what still waits was not run, and the conversation says so.
+    pub fn leave_waiting(
+        &self,
+        session: &mut Session,
+        conversation: &mut Conversation,
+    ) -> Result<(), ToolError> {
+        if session.batch().is_finished() {
+            return Ok(());
+        }
+        session.refuse_waiting();
+        let batch = session.batch();
+        self.core().recorder.answered(batch, &batch.unrecorded())?;
+        session.batch_mut().note_recorded();
+        self.answered(session, conversation)
+    }
+
     /// The results of the batch are what is said next (FR-RES-01).
     pub fn answered(
         &self,
@@ -200,9 +233,8 @@ impl Engine {
         let before = conversation.tokens();
         match summary {
             Some(summary) => conversation.summarize(summary),
-            None => {
-                conversation.shorten_results(RECENT_MESSAGES);
-            }
+            None if conversation.shorten_results(RECENT_MESSAGES) == 0 => return Ok(0),
+            None => {}
         }
         let history = json!({ "history": conversation.messages() });
         self.remember(Speaker::System, history, None)?;

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoredResult};
+use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoreError, StoredResult};
 use jm_types::text::sanitize;
 use jm_types::{Cancel, Digest, ToolError, ToolResult};
+use jm_workspace::fault::crash_point;
 use jm_workspace::{After, FileChange, Found, OpenFile, SafePath, Sandbox, commit, directory};
 
 use crate::engine::{Core, Engine};
@@ -113,10 +114,9 @@ impl Engine {
             arguments: serde_json::json!({"of": report.calls}).to_string(),
         };
         let sandbox = &core.workspace.sandbox;
-        let mut also = vec![
-            Record::BatchOpened { batch, calls: vec![opened] },
-            Record::Undid { call: call.clone(), of },
-        ];
+        // Before anything is staged, so that whatever is left of it is found.
+        core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
+        let mut also = vec![Record::Undid { call: call.clone(), of }];
         let files = directory_effects(sandbox, restores);
         if !files.is_empty() {
             also.push(Record::Prepared { call: call.clone(), files });
@@ -129,7 +129,9 @@ impl Engine {
             let done = commit(sandbox, changes, &Cancel::new(), &mut log)?;
             report.restored = done.into_iter().map(|done| done.path).collect();
         }
+        crash_point("undo.before_directories");
         directories(sandbox, restores, report);
+        crash_point("undo.after_directories");
         let text = format!("restored {} file(s)", report.restored.len());
         let result = ToolResult {
             call_id: String::new(),
@@ -140,7 +142,9 @@ impl Engine {
         };
         let result = StoredResult::new(&result, Vec::new());
         let finished = Record::Finished { call, result, duration_ms: 0 };
-        core.recorder.records(vec![finished, Record::BatchSealed { batch }])
+        core.recorder.records(vec![finished, Record::BatchSealed { batch }])?;
+        crash_point("undo.finished");
+        Ok(())
     }
 }
 
@@ -155,7 +159,7 @@ fn in_force(calls: &[CallView]) -> HashMap<String, bool> {
     for call in calls {
         let key = &call.call.call;
         let undid = call.records.iter().find_map(|(_, record)| match record {
-            Record::Undid { of, .. } => Some(of.clone()),
+            Record::Undid { of, .. } if !is_taken_back(call) => Some(of.clone()),
             _ => None,
         });
         state.insert(key.clone(), true);
@@ -179,12 +183,15 @@ fn set(
     }
 }
 
+/// Recovery took its effects back already, or they never were.
+fn is_taken_back(call: &CallView) -> bool {
+    let result = call.result().and_then(|(result, _)| result.error.as_deref());
+    matches!(result, Some("interrupted" | "discarded"))
+}
+
 fn has_effects(call: &&CallView) -> bool {
     let effects = call.effects();
-    let result = call.result().and_then(|(result, _)| result.error.as_deref());
-    // Recovery took these back already.
-    let is_gone = matches!(result, Some("interrupted" | "discarded"));
-    !is_gone && (!effects.files.is_empty() || effects.gap.is_some())
+    !is_taken_back(call) && (!effects.files.is_empty() || effects.gap.is_some())
 }
 
 /// Calls whose effects are in force, newest first.
@@ -194,7 +201,7 @@ fn applied(calls: &[CallView]) -> Vec<&CallView> {
     applied.filter(has_effects).collect()
 }
 
-fn is_undo(call: &CallView) -> bool {
+pub(crate) fn is_undo(call: &CallView) -> bool {
     call.call.name == UNDO
 }
 
@@ -324,7 +331,11 @@ fn prepare(
     }
     let after = match restore.wanted {
         FileState::File { sha256, mode } => {
-            let bytes = store.blob(sha256).map_err(|error| for_now(error.to_string()))?;
+            let bytes = store.blob(sha256).map_err(|error| Blocked {
+                // What was let go does not come back, so nothing waits for it.
+                for_good: matches!(error, StoreError::Released(_)),
+                why: error.to_string(),
+            })?;
             After::Content { bytes, mode: Some(mode) }
         }
         FileState::Missing | FileState::Directory { .. } => After::Absent,

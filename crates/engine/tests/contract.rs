@@ -18,7 +18,7 @@ use jm_tools::{
 use jm_types::{
     ApprovalMode, DenialReason, ErrorKind, Limits, RiskLevel, ToolCall, ToolError, ToolsMode,
 };
-use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::{Value, json};
 
 fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
@@ -36,7 +36,8 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
-            backups: Arc::new(Backups::new(scratch.path(), scratch.path())),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            state: Arc::new(ProjectState::new(scratch.path(), scratch.path())),
         },
         policy: Policy {
             enabled: true,

@@ -16,7 +16,7 @@ use jm_tools::ops::change::lp1;
 use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolsMode};
-use jm_workspace::{Backups, EnvSanitizer, OpenFile, Opening, Sandbox, SandboxSettings};
+use jm_workspace::{EnvSanitizer, OpenFile, Opening, ProjectState, Sandbox, SandboxSettings};
 use serde_json::json;
 
 fn main() {
@@ -92,7 +92,8 @@ fn engine(root: &Path) -> Engine {
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
-            backups: Arc::new(Backups::new(root, root)),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            state: Arc::new(ProjectState::new(root, root)),
         },
         policy: Policy {
             enabled: true,

@@ -16,7 +16,7 @@ use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode, Verdict};
 use jm_workspace::file::now_epoch_ms;
-use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::json;
 
 fn main() {
@@ -63,7 +63,8 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
         workspace: Workspace {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),
-            backups: Arc::new(Backups::new(root, root)),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            state: Arc::new(ProjectState::new(root, root)),
         },
         policy: Policy {
             enabled: true,
@@ -160,7 +161,7 @@ fn fill(path: &Path, root: &Path, calls: u64) {
             .flat_map(|(index, content)| records(first + index as u64 + 1, content));
         let records: Vec<Record> = records.collect();
         let blobs = contents.iter().map(String::as_bytes).collect();
-        journal.append(&Entry { records, blobs, reads: Vec::new() }).unwrap();
+        journal.append(&Entry { records, blobs, ..Entry::default() }).unwrap();
     }
     journal.close(&Entry::default()).unwrap();
 }

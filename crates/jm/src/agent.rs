@@ -5,10 +5,11 @@
 
 use anyhow::Result;
 use futures_util::StreamExt;
+use jm_engine::conversation::tokens_of;
 use jm_engine::{ContextEstimate, Conversation, Ending, Heard, Listening, recall};
 use jm_providers::{Client, Parameters, Request, Voice};
 use jm_types::{
-    Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, StreamEvent, ToolDefinition,
+    Assembly, Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, ToolDefinition,
     Usage,
 };
 
@@ -18,9 +19,9 @@ use crate::faces::screen::Screen;
 use crate::{instructions, sessions, voices};
 
 /// Of a model's context, how much may be full before room is made.
-const FULL_PERCENT: u64 = 80;
+const FULL_PERCENT: usize = 80;
 /// What an answer may need where nobody knows better.
-const ANSWER_TOKENS: u64 = 8_192;
+const ANSWER_TOKENS: usize = 8_192;
 
 const SUMMARY_PROMPT: &str = "\
 The conversation has become too long. Write down, for yourself, what you need to go on: the task, what \
@@ -33,6 +34,17 @@ pub(crate) struct Agent {
     system: String,
     tools: Vec<ToolDefinition>,
     parameters: Parameters,
+    /// What the instructions and the tools take, by our own count.
+    head_tokens: usize,
+}
+
+/// The model's context, in tokens.
+struct Room {
+    limit: usize,
+    /// Kept free for the next answer.
+    answer: usize,
+    /// With more than this, room is made.
+    full: usize,
 }
 
 /// How a turn ended.
@@ -69,7 +81,8 @@ impl Agent {
         };
         let tools = driver.engine.advertised();
         let parameters = parameters(model);
-        Ok(Self { driver, conversation, voice, system, tools, parameters })
+        let head_tokens = tokens_of(system.len() + serde_json::to_string(&tools)?.len());
+        Ok(Self { driver, conversation, voice, system, tools, parameters, head_tokens })
     }
 
     pub(crate) fn voice(&self) -> &Client {
@@ -88,25 +101,32 @@ impl Agent {
         screen: &mut dyn Screen,
     ) -> Result<TurnEnd> {
         let Driver { engine, session, .. } = &mut self.driver;
+        engine.leave_waiting(session, &mut self.conversation)?;
         engine.prompt(session, &mut self.conversation, parts)?;
         self.go_on(screen).await
     }
 
     /// From where the conversation stands, for instance after results were supplied.
     pub(crate) async fn go_on(&mut self, screen: &mut dyn Screen) -> Result<TurnEnd> {
-        let mut was_compacted = false;
+        let mut was_too_long = false;
         loop {
-            self.make_room(screen).await?;
+            if let Some(end) = self.make_room(screen).await? {
+                return Ok(end);
+            }
             match self.listen(screen).await? {
-                Listened::Heard(Heard::Asks) => {}
+                Listened::Heard(Heard::Asks) => was_too_long = false,
                 Listened::Heard(Heard::Spoke(stop)) => return Ok(TurnEnd::Finished(stop)),
                 Listened::Heard(Heard::Nothing) => return Ok(TurnEnd::Failed(silence())),
                 Listened::Interrupted => return Ok(TurnEnd::Interrupted),
                 Listened::Failed(error)
-                    if error.kind == StreamErrorKind::ContextTooLong && !was_compacted =>
+                    if error.kind == StreamErrorKind::ContextTooLong && !was_too_long =>
                 {
-                    was_compacted = true;
-                    self.summarize(screen).await?;
+                    was_too_long = true;
+                    // Without old results there is room for the question itself.
+                    self.driver.engine.compact(&mut self.conversation, None)?;
+                    if let Some(end) = self.summarize(screen).await? {
+                        return Ok(end);
+                    }
                     continue;
                 }
                 Listened::Failed(error) => return Ok(TurnEnd::Failed(error)),
@@ -120,6 +140,7 @@ impl Agent {
     /// Runs the batch. `None` when the model should hear what came of it.
     async fn work(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
         screen.calls(self.driver.session.batch())?;
+        self.offer_room();
         let end = self.driver.work().await?;
         if !self.driver.session.batch().is_finished() {
             return Ok(Some(TurnEnd::Waiting));
@@ -193,53 +214,85 @@ impl Agent {
 
     /// Before the context is full, old results are let go; if that is not enough, the model writes
     /// down what it needs to know.
-    async fn make_room(&mut self, screen: &mut dyn Screen) -> Result<()> {
-        let Some(limit) = self.voice.info().context else { return Ok(()) };
-        let answer = self.parameters.max_tokens.map(u64::from);
-        let answer = answer.or(self.voice.info().output.map(u64::from)).unwrap_or(ANSWER_TOKENS);
-        let answer = answer.min(limit / 4);
-        let full = (limit * FULL_PERCENT / 100).saturating_sub(answer);
-        let is_full = |agent: &Self| agent.conversation.tokens() as u64 > full;
+    async fn make_room(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
+        let Some(room) = self.room() else { return Ok(None) };
+        let is_full = |agent: &Self| agent.tokens() > room.full;
         if is_full(self) && self.driver.engine.compact(&mut self.conversation, None)? > 0 {
             screen.note("the results of old calls were taken out to make room")?;
         }
-        if is_full(self) && self.conversation.messages().len() > 2 {
-            self.summarize(screen).await?;
+        match is_full(self) && self.conversation.has_past() {
+            true => self.summarize(screen).await,
+            false => Ok(None),
         }
-        let size = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
-        self.driver.engine.expect_context(Some(ContextEstimate {
-            model_context_limit: size(limit),
-            current_context_tokens: self.conversation.tokens(),
-            response_reserve_tokens: size(answer),
-            safety_margin_tokens: size(limit / 50),
+    }
+
+    /// What the results of the next batch may take (FR-REG-04b). They may fill the context; then room
+    /// is made before the next request.
+    fn offer_room(&self) {
+        self.driver.engine.expect_context(self.room().map(|room| ContextEstimate {
+            model_context_limit: room.limit,
+            current_context_tokens: self.tokens(),
+            response_reserve_tokens: room.answer,
+            safety_margin_tokens: room.limit / 50,
         }));
-        Ok(())
+    }
+
+    fn room(&self) -> Option<Room> {
+        let info = self.voice.info();
+        let limit = usize::try_from(info.context?).unwrap_or(usize::MAX);
+        let answer = self.parameters.max_tokens.or(info.output).map(|tokens| tokens as usize);
+        let answer = answer.unwrap_or(ANSWER_TOKENS).min(limit / 4);
+        Some(Room { limit, answer, full: (limit / 100 * FULL_PERCENT).saturating_sub(answer) })
+    }
+
+    /// Where no vendor has counted yet, what every request begins with is counted too.
+    fn tokens(&self) -> usize {
+        match self.conversation.is_counted() {
+            true => self.conversation.tokens(),
+            false => self.conversation.tokens() + self.head_tokens,
+        }
     }
 
     /// At the person's word.
-    pub(crate) async fn sum_up(&mut self, screen: &mut dyn Screen) -> Result<()> {
+    pub(crate) async fn sum_up(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
         match self.conversation.messages().is_empty() {
-            true => Ok(()),
+            true => Ok(None),
             false => self.summarize(screen).await,
         }
     }
 
-    async fn summarize(&mut self, screen: &mut dyn Screen) -> Result<()> {
+    /// The model writes down what it needs to know. Where that fails, what was said stays as it is,
+    /// and that is how the turn ends.
+    async fn summarize(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
         screen.note("the conversation has become too long; the model sums it up")?;
         let mut request = self.request();
         request.messages = with_question(request.messages);
         let mut stream = self.voice.stream(request, Cancel::new());
-        let mut text = String::new();
-        while let Some(item) = stream.next().await {
-            if let StreamEvent::Text { delta, .. } = item.map_err(voices::told)? {
-                text.push_str(&delta);
+        let mut assembly = Assembly::new();
+        loop {
+            let item = tokio::select! {
+                item = stream.next() => item,
+                () = self.driver.interrupted.notified() => return Ok(Some(TurnEnd::Interrupted)),
+            };
+            match item {
+                Some(Ok(event)) => assembly.push(event),
+                Some(Err(error)) => return Ok(Some(TurnEnd::Failed(error))),
+                None => break,
             }
         }
-        self.driver.engine.compact(&mut self.conversation, Some(&text))?;
-        Ok(())
+        let turn = assembly.finish();
+        self.conversation.used(turn.usage);
+        let summary = turn.message.text();
+        if summary.trim().is_empty() {
+            return Ok(Some(TurnEnd::Failed(silence())));
+        }
+        self.driver.engine.compact(&mut self.conversation, Some(&summary))?;
+        Ok(None)
     }
 
-    pub(crate) async fn close(self) -> Result<()> {
+    pub(crate) async fn close(mut self) -> Result<()> {
+        let Driver { engine, session, .. } = &mut self.driver;
+        engine.leave_waiting(session, &mut self.conversation)?;
         self.driver.close(None).await
     }
 }

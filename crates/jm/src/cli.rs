@@ -69,6 +69,12 @@ pub(crate) struct Common {
     /// Write calls, verdicts and results as JSON lines to standard error
     #[arg(long, global = true)]
     pub(crate) debug: bool,
+    /// Let commands use the network
+    #[arg(long, global = true)]
+    pub(crate) network: bool,
+    /// Let commands write this directory besides the roots (repeatable)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) writable: Vec<PathBuf>,
     /// Read this file instead of the user's configuration
     #[arg(long, global = true, value_name = "FILE", env = "JM_CONFIG")]
     pub(crate) config: Option<PathBuf>,
@@ -122,12 +128,18 @@ pub(crate) enum Command {
     Recover(Listing),
     /// Check that the journal is what was written
     Verify,
+    /// Print all that a call said, also where the model was given less
+    Output(Output),
     /// Print a session as JSON lines or as one HTML page
     Export(Export),
-    /// Remove stored contents that no session uses
+    /// Remove stored contents that no session uses, and the oldest beyond journal.quota_bytes
     Gc,
     /// Say how much space the journal takes
     Du(Listing),
+    /// Run a command behind the walls that a tool's command would get
+    Sandbox(Sandbox),
+    /// Say what works on this machine, and what holds commands in
+    Doctor(Listing),
     /// List the tools, or show one with its schema
     Tools(Tools),
     /// Show the configuration in force and where each value comes from
@@ -145,7 +157,8 @@ pub(crate) enum Command {
 /// Who answers.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Model {
-    /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex), or script:FILE
+    /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex …), fenced:NAME for
+    /// one that has no tools of its own, or script:FILE
     #[arg(long, value_name = "MODEL", env = "JM_MODEL")]
     pub(crate) model: Option<String>,
     /// How hard the model shall think
@@ -159,9 +172,20 @@ pub(crate) struct Model {
     /// The most rounds of tool calls before a person must speak again
     #[arg(long, value_name = "N")]
     pub(crate) max_iterations: Option<usize>,
+    /// How the model asks for tools: by its vendor's own means, or in fenced blocks of its text
+    #[arg(long, value_name = "PROTOCOL", default_value = "native")]
+    pub(crate) tool_protocol: ToolProtocol,
     /// Keep the provider's traffic, without keys, in a new file that --model script:FILE replays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ToolProtocol {
+    #[default]
+    Native,
+    /// For models without tools of their own
+    Fenced,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -275,12 +299,63 @@ pub(crate) struct Redo {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// The call, by its name in `jm log`
+    pub(crate) call: String,
+    /// Only bytes A up to but not including B, counted from 0; either may be left out
+    #[arg(long, value_name = "A:B", conflicts_with = "lines")]
+    pub(crate) range: Option<Span>,
+    /// Only lines A to B, counted from 1; either may be left out
+    #[arg(long, value_name = "A:B")]
+    pub(crate) lines: Option<Span>,
+    /// What the command wrote to standard error instead
+    #[arg(long)]
+    pub(crate) stderr: bool,
+}
+
+/// `A:B`, `A:` or `:B`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) first: Option<u64>,
+    pub(crate) last: Option<u64>,
+}
+
+impl std::str::FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text.split_once(':').ok_or("give two numbers, as in 10:20")?;
+        let number = |text: &str| match text {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| format!("`{text}` is no number")),
+        };
+        Ok(Self { first: number(first)?, last: number(last)? })
+    }
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Export {
     /// Session; the newest of this workspace without it
     pub(crate) id: Option<String>,
     /// One self-contained page instead of JSON lines
     #[arg(long)]
     pub(crate) html: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sandbox {
+    /// What confines it: auto, namespaces, bwrap, landlock or none [default: as configured]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+    /// End it after so many seconds [default: as configured]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Say what it may read and write, and run nothing
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod agent;
 mod cli;
+mod confine;
 mod external;
 mod faces;
 mod instructions;
@@ -20,6 +21,10 @@ use cli::{Cli, Command};
 use faces::exit;
 
 fn main() -> ExitCode {
+    // Before anything else: a launcher must have no second thread.
+    if let Some(code) = jm_workspace::launch::launched() {
+        return code;
+    }
     // A panic's message may carry what a file holds; where it happened is enough to report it.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
@@ -53,9 +58,12 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Redo(redo) => faces::undo::redo(&cli.common, &redo),
         Command::Recover(listing) => faces::recover::run(&cli.common, &listing),
         Command::Verify => faces::history::verify(),
+        Command::Output(output) => faces::output::run(&output),
         Command::Export(export) => faces::export::run(&cli.common, &export),
-        Command::Gc => faces::history::collect(),
-        Command::Du(listing) => faces::history::disk_use(&listing),
+        Command::Gc => faces::room::collect(&cli.common),
+        Command::Du(listing) => faces::room::disk_use(&cli.common, &listing),
+        Command::Sandbox(sandbox) => faces::sandbox::run(&cli.common, &sandbox),
+        Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),
         Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
         Command::Config(config) => faces::housekeeping::config(&cli.common, &config),
         Command::Trust(trust) => faces::housekeeping::trust(&cli.common, &trust),

@@ -4,11 +4,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use jm_engine::{Recorder, Session};
+use anyhow::{Context, Result, bail};
+use jm_engine::{Outputs, Recorder, Session};
 use jm_store::{Journal, Owner, Record, Store, StoreError};
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::identity::Identity;
+use jm_workspace::spool::SpoolDir;
 use jm_workspace::state::{StateDir, fresh_id};
 
 use crate::cli::Common;
@@ -21,7 +22,7 @@ const RESERVE: &str = "reserve";
 /// Enough for the records that say that the disk is full.
 const RESERVE_BYTES: u64 = 1024 * 1024;
 
-fn state() -> Result<StateDir> {
+pub(crate) fn state() -> Result<StateDir> {
     locations::state().map_err(|error| anyhow::anyhow!("{error:#}{HINT}"))
 }
 
@@ -42,6 +43,12 @@ fn journal_file(state: &StateDir) -> Result<PathBuf> {
     })
 }
 
+/// Where outputs are while their commands run.
+pub(crate) fn spools() -> Result<SpoolDir> {
+    let state = state()?;
+    SpoolDir::open(&state).with_context(|| format!("state directory {}", state.path().display()))
+}
+
 /// A store's error with what to do about it.
 pub(crate) fn told(error: StoreError) -> anyhow::Error {
     match error.hint() {
@@ -56,6 +63,9 @@ pub(crate) struct Opening {
     pub(crate) root: PathBuf,
     pub(crate) toolset: String,
     pub(crate) mode: String,
+    /// How much is kept of one output, and of all.
+    pub(crate) output_bytes: u64,
+    pub(crate) outputs_bytes: u64,
 }
 
 impl Opening {
@@ -110,7 +120,11 @@ pub(crate) fn open_named(
     let reserve = state.reserve(RESERVE, RESERVE_BYTES).ok();
     let free = reserve.map(|reserve| Box::new(move || reserve.free()) as Box<dyn FnOnce() + Send>);
     let approver = if common.yes { "--yes" } else { "person" };
-    let recorder = Recorder::new(journal, own, approver, free);
+    let recorder = Recorder::new(journal, own, approver, free).keeping(Outputs {
+        spools: spools()?,
+        each: opening.output_bytes,
+        all: opening.outputs_bytes,
+    });
     Ok((Session::restore(id, freshness, calls, batches), recorder))
 }
 

@@ -8,7 +8,7 @@ use jm_providers::{Catalogue, Client, Recorder, Script, Settings, script_file};
 use jm_types::StreamError;
 use jm_workspace::state::{read_text, write_new};
 
-use crate::cli::Model;
+use crate::cli::{Model, ToolProtocol};
 use crate::locations;
 
 /// A table of models or a script that is larger than this is none.
@@ -16,6 +16,14 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The model that the flags name.
 pub(crate) async fn open(model: &Model) -> Result<Client> {
+    let client = find(model).await?;
+    Ok(match model.tool_protocol {
+        ToolProtocol::Native => client,
+        ToolProtocol::Fenced => client.with_fenced_tools(),
+    })
+}
+
+async fn find(model: &Model) -> Result<Client> {
     let settings = settings(model)?;
     let Some(name) = &model.model else {
         bail!(

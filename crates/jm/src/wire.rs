@@ -12,13 +12,13 @@ use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
-use jm_workspace::{Backups, EnvSanitizer, PathPolicy, Sandbox, SandboxSettings};
+use jm_workspace::{EnvSanitizer, PathPolicy, ProjectState, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
-use crate::{external, locations, sessions};
+use crate::{confine, external, locations, sessions};
 
 /// Events that wait for a face; past this, tools wait.
 const EVENT_BUFFER: usize = 256;
@@ -97,6 +97,7 @@ fn flags(common: &Common) -> Result<String> {
     if let Some(most) = common.max_iterations {
         lines.push(format!("tools.max_tool_iterations_per_user_turn = {most}"));
     }
+    lines.extend(confine::flags(common)?);
     Ok(lines.join("\n"))
 }
 
@@ -128,6 +129,8 @@ pub(crate) fn wire_with(
         root: workspace.sandbox.working_root().path().to_owned(),
         toolset: config.toolset.name().to_owned(),
         mode: config.tools.mode.name().to_owned(),
+        output_bytes: config.tools.output.keep_bytes,
+        outputs_bytes: config.journal.outputs_bytes,
     })?;
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
     let engine = Engine::new(Core {
@@ -154,15 +157,16 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
     let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
         .context("the workspace cannot be opened")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
-    let backups = Backups::new(&locations::state_path()?, sandbox.working_root().path());
+    let state = ProjectState::new(&locations::state_path()?, sandbox.working_root().path());
     Ok(Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(environment),
-        backups: Arc::new(backups),
+        confiner: Arc::new(confine::recording_confiner(common, config)?),
+        state: Arc::new(state),
     })
 }
 
-fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {
+pub(crate) fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {
     let sandbox = &config.tools.sandbox;
     let configured = sandbox.allowed_roots.iter().map(PathBuf::from).collect();
     let allowed_roots = if common.root.is_empty() { configured } else { common.root.clone() };

@@ -98,6 +98,8 @@ fn nothing_is_left_unfinished() {
     let mut hits = Vec::new();
     for (name, text) in sources().iter().filter(|(name, _)| name != tidy) {
         for (number, line) in text.lines().enumerate() {
+            // A requirement and a file that bear the mark in their names.
+            let line = line.replace("FJ-TODO", "").replace("docs/TODO.md", "");
             if UNFINISHED.iter().any(|mark| line.contains(mark)) {
                 hits.push(format!("{name}:{}: {}", number + 1, line.trim()));
             }

@@ -111,15 +111,19 @@ impl Client {
             .connect_timeout(settings.timeouts.connect)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("journeyman/", env!("CARGO_PKG_VERSION")));
-        // Between this program and itself stands nobody's proxy, and there is no certificate.
-        let builder = match server {
-            Some(_) => builder.no_proxy().tls_certs_only([]),
-            None => builder,
-        };
+        // On this machine stands nobody's proxy, and before our own server no certificate.
+        let builder = if endpoint.is_local() { builder.no_proxy() } else { builder };
+        let builder = if server.is_some() { builder.tls_certs_only([]) } else { builder };
         let http = builder.build().map_err(|error| {
             StreamError::new(StreamErrorKind::Connection, format!("no HTTP client: {error}"))
         })?;
         Ok(Self { http, endpoint, info, settings: settings.clone(), calling, server })
+    }
+
+    /// As `fenced:NAME`.
+    #[must_use]
+    pub fn with_fenced_tools(self) -> Self {
+        Self { calling: Calling::Fenced, ..self }
     }
 
     pub fn provider(&self) -> &str {
@@ -154,7 +158,7 @@ impl Client {
             client: self.http.clone(),
             url,
             headers: self.endpoint.headers()?,
-            body,
+            body: body.into(),
             decoder: Box::new(move || wire.decoder(&request, &provider, &model)),
             timeouts: self.settings.timeouts.clone(),
             sizes: self.settings.sizes.clone(),

@@ -59,6 +59,16 @@ impl Endpoint {
         }
     }
 
+    /// Whether the server runs on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        let host = self.url.split_once("://").map_or("", |(_, rest)| rest);
+        let locals = ["127.0.0.1", "localhost", "[::1]"];
+        locals.iter().any(|local| {
+            host.strip_prefix(local)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+        })
+    }
+
     pub(crate) fn headers(&self) -> Result<HeaderMap, StreamError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -271,6 +281,21 @@ mod tests {
         for (name, message, hint) in cases {
             let error = find(name, &[]).unwrap_err();
             assert_eq!((error.message.as_str(), error.hint.as_deref()), (message, Some(hint)));
+        }
+    }
+
+    #[test]
+    fn this_machine_is_known() {
+        let cases = [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://localhost", true),
+            ("http://[::1]:8080/", true),
+            ("http://localhost.example.org", false),
+            ("https://api.anthropic.com", false),
+        ];
+        for (url, local) in cases {
+            let endpoint = find("box/m", &[("BOX_BASE_URL", url)]).unwrap();
+            assert_eq!(endpoint.is_local(), local, "{url}");
         }
     }
 

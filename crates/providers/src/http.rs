@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use jm_types::{Cancel, StreamError, StreamErrorKind, StreamEvent};
@@ -60,7 +61,7 @@ pub(crate) struct Exchange {
     pub(crate) client: reqwest::Client,
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: String,
+    pub(crate) body: Bytes,
     pub(crate) decoder: Box<dyn Fn() -> Box<dyn Decode> + Send + Sync>,
     pub(crate) timeouts: Timeouts,
     pub(crate) sizes: Sizes,
@@ -102,7 +103,7 @@ enum State {
 
 /// An answer that is being read.
 struct Reading {
-    bytes: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
+    bytes: BoxStream<'static, reqwest::Result<Bytes>>,
     parser: Parser,
     decoder: Box<dyn Decode>,
     events: VecDeque<Event>,
@@ -208,7 +209,7 @@ impl Exchange {
                 .hint("check the network, the proxy and the base URL")
         })?;
         if let Some(tape) = &self.tape {
-            tape.begin(response.status().as_u16(), &self.body);
+            tape.begin(response.status().as_u16(), &String::from_utf8_lossy(&self.body));
         }
         match response.status().is_success() {
             true => Ok(response),

@@ -183,6 +183,21 @@ mod tests {
     }
 
     #[test]
+    fn the_rows_that_the_program_carries_make_sense() {
+        let catalogue = Catalogue::embedded().unwrap();
+        for name in catalogue.names() {
+            let (provider, model) = name.split_once('/').unwrap();
+            let info = catalogue.get(provider, model).unwrap();
+            let (context, price) = (info.context.unwrap(), info.price.unwrap());
+            assert!(u64::from(info.output.unwrap()) < context, "{name}");
+            assert!(price.input > 0.0 && price.output > price.input, "{name}");
+            assert!(price.cache_read < price.input, "{name}");
+            assert!(price.long.is_none_or(|long| long.input > price.input), "{name}");
+            assert!(info.thinking.is_some(), "{name}");
+        }
+    }
+
+    #[test]
     fn a_users_table_extends_and_overrides() {
         let text = "[local.llama]\ncontext = 8192\n\
                     [anthropic.claude-opus-5-5]\nprice = { input = 1.0, output = 2.0 }\n";

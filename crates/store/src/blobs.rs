@@ -3,13 +3,15 @@
 //! Law: content is stored in the same transaction as the record that names it. It is compressed in
 //! pieces, so that a range of a large one can be read alone.
 
-use jm_types::Digest;
+use std::io::Read;
+
+use jm_types::{Digest, Hashing};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::journal;
 use crate::{Store, StoreError};
 
-const CHUNK: usize = 1024 * 1024;
+pub(crate) const CHUNK: usize = 1024 * 1024;
 const LEVEL: i32 = 3;
 
 /// What the store holds.
@@ -36,26 +38,86 @@ pub(crate) fn put(
     now: i64,
 ) -> Result<Digest, StoreError> {
     let sha256 = Digest::of(bytes);
-    let name = sha256.to_string();
+    use_for(step, session, sha256)?;
+    put_stream(step, sha256, &mut &*bytes, now)?;
+    Ok(sha256)
+}
+
+/// The session needs this content.
+pub(crate) fn use_for(
+    step: &Transaction<'_>,
+    session: &str,
+    sha256: Digest,
+) -> Result<(), StoreError> {
     step.prepare_cached("INSERT OR IGNORE INTO uses (sha256, session) VALUES (?1, ?2)")?
-        .execute(params![name, session])?;
-    let known: Option<i64> = step
-        .prepare_cached("SELECT 1 FROM blobs WHERE sha256 = ?1")?
-        .query_row([&name], |row| row.get(0))
-        .optional()?;
-    if known.is_some() {
-        return Ok(sha256);
+        .execute(params![sha256.to_string(), session])?;
+    Ok(())
+}
+
+/// Keeps a content that is read a piece at a time, and is what its name says.
+pub(crate) fn put_stream(
+    step: &Transaction<'_>,
+    sha256: Digest,
+    content: &mut dyn Read,
+    now: i64,
+) -> Result<(), StoreError> {
+    if size(step, sha256)?.is_some() {
+        return Ok(());
     }
-    let mut stored = 0;
-    for (index, piece) in bytes.chunks(CHUNK).enumerate() {
-        let packed = zstd::bulk::compress(piece, LEVEL)?;
-        stored += packed.len();
+    let name = sha256.to_string();
+    let (mut start, mut stored) = (0, 0);
+    let mut hashing = Hashing::default();
+    loop {
+        let mut piece = Vec::new();
+        (&mut *content).take(CHUNK as u64).read_to_end(&mut piece)?;
+        if piece.is_empty() {
+            break;
+        }
+        hashing.update(&piece);
+        let packed = zstd::bulk::compress(&piece, LEVEL)?;
         step.prepare_cached("INSERT INTO chunks (sha256, start, data) VALUES (?1, ?2, ?3)")?
-            .execute(params![name, as_i64(index * CHUNK), packed])?;
+            .execute(params![name, as_i64(start), packed])?;
+        stored += packed.len();
+        start += piece.len();
+    }
+    if hashing.finish() != sha256 {
+        return Err(StoreError::Missing(sha256));
     }
     step.prepare_cached("INSERT INTO blobs (sha256, size, stored, added) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![name, as_i64(bytes.len()), as_i64(stored), now])?;
-    Ok(sha256)
+        .execute(params![name, as_i64(start), as_i64(stored), now])?;
+    step.prepare_cached("DELETE FROM released WHERE sha256 = ?1")?.execute([&name])?;
+    Ok(())
+}
+
+/// What nobody needs: no session, no index of a workspace, no output.
+const UNUSED: &str = "sha256 NOT IN (SELECT sha256 FROM uses)
+    AND sha256 NOT IN (SELECT sha256 FROM files)
+    AND sha256 NOT IN (SELECT sha256 FROM outputs)";
+
+/// Removes a content that nobody needs any more, and remembers that it was there.
+pub(crate) fn release_unused(
+    step: &Transaction<'_>,
+    name: &str,
+    now: i64,
+) -> Result<(), StoreError> {
+    let gone =
+        step.execute(&format!("DELETE FROM blobs WHERE sha256 = ?1 AND {UNUSED}"), [name])?;
+    if gone > 0 {
+        step.execute("DELETE FROM chunks WHERE sha256 = ?1", [name])?;
+        step.execute("INSERT OR REPLACE INTO released VALUES (?1, ?2)", params![name, now])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn stats(connection: &Connection, which: &str) -> Result<BlobStats, StoreError> {
+    let sums = format!(
+        "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(stored), 0) FROM blobs {which}"
+    );
+    let row = |row: &rusqlite::Row<'_>| {
+        let number = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
+        Ok(BlobStats { count: number(0)?, bytes: number(1)?, stored: number(2)? })
+    };
+    connection.query_row(&sums, [], row).map_err(Into::into)
 }
 
 impl Store {
@@ -71,7 +133,11 @@ impl Store {
     /// Bytes `start..end` of a content, as far as it goes.
     pub fn blob_range(&self, sha256: Digest, start: u64, end: u64) -> Result<Vec<u8>, StoreError> {
         let connection = self.connection();
-        let size = size(&connection, sha256)?.ok_or(StoreError::Missing(sha256))?;
+        let size = match size(&connection, sha256)? {
+            Some(size) => size,
+            None if is_released(&connection, sha256)? => return Err(StoreError::Released(sha256)),
+            None => return Err(StoreError::Missing(sha256)),
+        };
         let (start, end) = (start.min(size), end.min(size));
         let first = start / CHUNK as u64 * CHUNK as u64;
         let mut select = connection.prepare_cached(
@@ -99,31 +165,23 @@ impl Store {
     }
 
     pub fn blob_stats(&self) -> Result<BlobStats, StoreError> {
-        let connection = self.connection();
-        let sums = "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(stored), 0) FROM blobs";
-        let row = |row: &rusqlite::Row<'_>| {
-            let number = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
-            Ok(BlobStats { count: number(0)?, bytes: number(1)?, stored: number(2)? })
-        };
-        connection.query_row(sums, [], row).map_err(Into::into)
+        stats(&self.connection(), "")
     }
 
     /// Removes contents that no session uses, and the space they took.
     pub fn collect(&self) -> Result<Collected, StoreError> {
         let mut connection = self.connection();
         let step = connection.transaction()?;
-        let unused = "sha256 NOT IN (SELECT sha256 FROM uses)
-                      AND sha256 NOT IN (SELECT sha256 FROM files)";
         let freed = step.query_row(
-            &format!("SELECT count(*), coalesce(sum(stored), 0) FROM blobs WHERE {unused}"),
+            &format!("SELECT count(*), coalesce(sum(stored), 0) FROM blobs WHERE {UNUSED}"),
             [],
             |row| {
                 let number = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
                 Ok(Collected { blobs: number(0)?, stored: number(1)? })
             },
         )?;
-        step.execute(&format!("DELETE FROM chunks WHERE {unused}"), [])?;
-        step.execute(&format!("DELETE FROM blobs WHERE {unused}"), [])?;
+        step.execute(&format!("DELETE FROM chunks WHERE {UNUSED}"), [])?;
+        step.execute(&format!("DELETE FROM blobs WHERE {UNUSED}"), [])?;
         step.commit()?;
         if freed.blobs > 0 {
             connection.execute_batch("VACUUM")?;
@@ -132,6 +190,11 @@ impl Store {
         journal::fold(&connection)?;
         Ok(freed)
     }
+}
+
+pub(crate) fn is_released(connection: &Connection, sha256: Digest) -> Result<bool, StoreError> {
+    let mut select = connection.prepare_cached("SELECT 1 FROM released WHERE sha256 = ?1")?;
+    select.exists([sha256.to_string()]).map_err(Into::into)
 }
 
 fn size(connection: &Connection, sha256: Digest) -> Result<Option<u64>, StoreError> {

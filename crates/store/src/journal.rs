@@ -13,7 +13,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::lease::{self, Owner};
 use crate::record::Record;
-use crate::{StoreError, blobs, schema};
+use crate::{IndexChange, StoreError, blobs, files, schema};
 
 /// How long a write waits for another process's.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -44,6 +44,7 @@ pub struct Entry<'a> {
     pub records: Vec<Record>,
     pub blobs: Vec<&'a [u8]>,
     pub reads: Vec<(PathBuf, ReadRecord)>,
+    pub index: Option<IndexChange>,
 }
 
 impl Store {
@@ -146,7 +147,7 @@ impl Journal {
 
     fn write(&self, step: &Transaction<'_>, entry: &Entry<'_>) -> Result<(), StoreError> {
         let mut end = End::of(step, &self.session, self.token)?;
-        let now = i64::try_from((self.clock)()).unwrap_or(i64::MAX);
+        let now = self.now();
         for bytes in &entry.blobs {
             blobs::put(step, &self.session, bytes, now)?;
         }
@@ -161,7 +162,19 @@ impl Journal {
         for (path, read) in &entry.reads {
             record_read(step, &self.session, path, read)?;
         }
+        if let Some(change) = &entry.index {
+            files::write(step, change)?;
+        }
         Ok(())
+    }
+
+    /// Refuses a session that is no longer ours.
+    pub(crate) fn check_lease(&self, step: &Transaction<'_>) -> Result<(), StoreError> {
+        End::of(step, &self.session, self.token).map(drop)
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        i64::try_from((self.clock)()).unwrap_or(i64::MAX)
     }
 
     /// Writes the last records and lets the next process have the session, in one step.
@@ -256,6 +269,9 @@ impl End {
             Record::BatchSealed { .. } => self.sealed_at = self.seq,
             Record::SessionOpened { .. } => self.opening = Some(record.clone()),
             _ => {}
+        }
+        for sha256 in record.contents() {
+            blobs::use_for(step, session, sha256)?;
         }
         step.prepare_cached(
             "INSERT INTO records (session, seq, at, body, hash, kind, call)

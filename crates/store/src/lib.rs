@@ -3,10 +3,13 @@
 //! Law: nothing here decides anything. A record is durable when the function that wrote it returns.
 
 mod blobs;
+mod files;
 mod journal;
 mod lease;
 mod message;
+mod output;
 mod query;
+mod quota;
 mod record;
 mod schema;
 mod verify;
@@ -16,9 +19,11 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 pub use blobs::{BlobStats, Collected};
+pub use files::{FileRow, IndexChange};
 pub use journal::{Entry, Journal, Store};
 pub use lease::Owner;
 pub use message::{Message, MessageView, Role, as_records};
+pub use output::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
 pub use query::{CallView, EffectView, SessionView};
 pub use record::{CallRecord, Effect, FileState, Record, StoredResult, Tracking};
 pub use verify::Damage;
@@ -43,6 +48,8 @@ pub enum StoreError {
     Content(#[from] std::io::Error),
     #[error("stored content {0} is missing")]
     Missing(jm_types::Digest),
+    #[error("its content was removed from the store to save space")]
+    Released(jm_types::Digest),
 }
 
 impl StoreError {
@@ -64,6 +71,7 @@ impl StoreError {
             StoreError::Record(_) | StoreError::Content(_) | StoreError::Missing(_) => {
                 Some("`jm verify` says what is damaged")
             }
+            StoreError::Released(_) => Some("`journal.quota_bytes` says how much is kept"),
         }
     }
 

@@ -176,7 +176,7 @@ impl Store {
 }
 
 #[cfg(unix)]
-fn path_from(bytes: Vec<u8>) -> PathBuf {
+pub(crate) fn path_from(bytes: Vec<u8>) -> PathBuf {
     use std::os::unix::ffi::OsStringExt;
     PathBuf::from(OsString::from_vec(bytes))
 }

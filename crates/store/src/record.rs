@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::lease::Owner;
 use crate::message::Role;
+use crate::output::StoredOutput;
 
 /// One event. Calls are named by our own key, because providers repeat their ids.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,6 +141,9 @@ pub struct StoredResult {
     pub content: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_blob: Option<Digest>,
+    /// The whole of it, where the model was given less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<StoredOutput>,
     /// What the model came to know of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<(PathBuf, ReadRecord)>,
@@ -157,6 +161,7 @@ impl StoredResult {
             error: result.error.clone(),
             content: (!long).then(|| result.content.clone()),
             content_blob: long.then(|| Digest::of(result.content.as_bytes())),
+            output: None,
             seen,
         }
     }
@@ -195,6 +200,16 @@ impl Record {
             Record::Message { content_blob, .. } => content_blob.iter().copied().collect(),
             Record::Prepared { files, .. } => olds(files),
             Record::Tracked { tracking, .. } => olds(&tracking.files),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The contents that are kept for it as long as there is room.
+    pub(crate) fn outputs(&self) -> Vec<Digest> {
+        match self {
+            Record::Finished { result, .. } => {
+                result.output.iter().flat_map(StoredOutput::contents).collect()
+            }
             _ => Vec::new(),
         }
     }

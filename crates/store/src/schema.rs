@@ -77,6 +77,21 @@ CREATE INDEX about ON records (call, seq) WHERE call IS NOT NULL;
 -- the last record of what the session is worked with
 ALTER TABLE sessions ADD COLUMN opening TEXT;
 ",
+    "
+-- contents that are outputs of calls; these do not count as used by a session
+CREATE TABLE outputs (
+    call     TEXT NOT NULL,
+    sha256   TEXT NOT NULL,
+    added    INTEGER NOT NULL,
+    PRIMARY KEY (call, sha256)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX outputs_by_content ON outputs (sha256);
+-- contents that were let go to stay within a quota
+CREATE TABLE released (
+    sha256   TEXT PRIMARY KEY,
+    at       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+",
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

@@ -7,8 +7,8 @@ use jm_types::{Digest, Extent, ReadRecord, ToolResult};
 use serde_json::json;
 
 use crate::{
-    CallRecord, Damage, Entry, Journal, Message, Owner, Record, Role, Store, StoreError,
-    StoredResult,
+    CallRecord, Damage, Effect, Entry, FileState, Incoming, Journal, Message, Owner, Record, Role,
+    Store, StoreError, StoredResult,
 };
 
 fn owner(pid: u32) -> Owner {
@@ -156,6 +156,74 @@ fn a_session_says_what_it_is_worked_with_once_and_when_that_changes() {
     let kinds: Vec<&str> = records.iter().map(|(_, _, record)| record.kind()).collect();
     let (opened, other) = ("session_opened", "delivered");
     assert_eq!(kinds, [opened, other, other, other, other, opened, other, other]);
+}
+
+/// A finished call that changed a file with this content.
+fn changed(journal: &Journal, number: u64, content: &[u8]) {
+    let key = format!("s-{number}");
+    let before = FileState::File { sha256: Digest::of(content), mode: 0o644 };
+    let after = FileState::Missing;
+    let effect = Effect { path: "/w/a".into(), before, after, temporary: None };
+    let records = vec![
+        batch(number, &[&key]),
+        Record::Prepared { call: key.clone(), files: vec![effect] },
+        finished(&key, &"r".repeat(5_000)).0,
+        Record::BatchSealed { batch: number },
+    ];
+    let result = "r".repeat(5_000);
+    let blobs = vec![content, result.as_bytes()];
+    journal.append(&Entry { records, blobs, ..Entry::default() }).unwrap();
+}
+
+fn noise(seed: u32) -> Vec<u8> {
+    (0..5_000_u32).flat_map(|n| Digest::of(&(seed + n).to_le_bytes()).as_bytes().to_vec()).collect()
+}
+
+/// Outputs first, then what undo needs, the oldest before the others; never a result.
+#[test]
+fn beyond_the_quota_the_oldest_go_and_are_known_to_have_gone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
+    let (old, new, output) = (noise(0), noise(100_000), noise(200_000));
+    changed(&journal, 1, &old);
+    changed(&journal, 2, &new);
+    let incoming = Incoming { sha256: Digest::of(&output), content: Box::new(output.as_slice()) };
+    journal.keep_output("s-2", vec![incoming], u64::MAX).unwrap();
+    let store = journal.store();
+    // Of one age, they go by name.
+    let change = "UPDATE blobs SET added = added + 1 WHERE sha256 = ?1";
+    store.connection().execute(change, [Digest::of(&new).to_string()]).unwrap();
+    let gone = |bytes: &[u8]| match store.blob(Digest::of(bytes)) {
+        Ok(_) => false,
+        Err(StoreError::Released(_)) => true,
+        Err(other) => panic!("{other}"),
+    };
+    let total = store.blob_stats().unwrap().stored;
+    for (most, expected) in [
+        (total, [false, false, false]),
+        (total - 1, [true, false, false]),
+        (total - 200_000, [true, true, false]),
+        (0, [true, true, true]),
+    ] {
+        store.shrink(most, 5).unwrap();
+        assert_eq!([gone(&output), gone(&old), gone(&new)], expected, "{most}");
+        assert_eq!(store.verify().unwrap().1, []);
+    }
+    assert!(!gone("r".repeat(5_000).as_bytes()));
+    // What comes back is there again.
+    journal.append(&Entry { blobs: vec![&old], ..Entry::default() }).unwrap();
+    assert_eq!(store.blob(Digest::of(&old)).unwrap(), old);
+}
+
+#[test]
+fn what_an_unsettled_session_needs_is_never_let_go() {
+    let scratch = tempfile::tempdir().unwrap();
+    let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
+    changed(&journal, 1, &noise(0));
+    append(&journal, vec![batch(2, &["s-2"])]);
+    assert_eq!(journal.store().shrink(0, 5).unwrap().blobs, 0);
+    append(&journal, vec![Record::BatchSealed { batch: 2 }]);
+    assert_eq!(journal.store().shrink(0, 5).unwrap().blobs, 1);
 }
 
 #[test]

@@ -118,8 +118,8 @@ fn verify_session(
                 if (found.0.as_str(), found.1.as_deref()) != (record.kind(), record.call()) {
                     damage.push(Damage::Record { session: session.to_owned(), seq });
                 }
-                let gone =
-                    record.contents().into_iter().filter(|sha256| !is_kept(connection, *sha256));
+                let named = record.contents().into_iter().chain(record.outputs());
+                let gone = named.filter(|sha256| !is_kept(connection, *sha256));
                 damage.extend(gone.map(Damage::Content));
             }
         }
@@ -130,7 +130,10 @@ fn verify_session(
     Ok((last, previous))
 }
 
+/// It is there, or was let go knowingly.
 fn is_kept(connection: &Connection, sha256: Digest) -> bool {
-    let select = connection.prepare_cached("SELECT 1 FROM blobs WHERE sha256 = ?1");
+    let select = connection.prepare_cached(
+        "SELECT 1 FROM blobs WHERE sha256 = ?1 UNION ALL SELECT 1 FROM released WHERE sha256 = ?1",
+    );
     select.is_ok_and(|mut select| select.exists([sha256.to_string()]).unwrap_or(false))
 }

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
+use jm_workspace::spool::Spool;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    Backups, CommitLog, Digest, EnvSanitizer, Extent, Freshness, ReadRecord, SafePath, Sandbox,
+    CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, ProjectState, ReadRecord,
+    SafePath, Sandbox,
 };
 use tokio::sync::mpsc;
 
@@ -17,7 +19,9 @@ use tokio::sync::mpsc;
 pub struct Workspace {
     pub sandbox: Arc<Sandbox>,
     pub environment: Arc<EnvSanitizer>,
-    pub backups: Arc<Backups>,
+    /// Holds commands in what the sandbox allows.
+    pub confiner: Arc<Confiner>,
+    pub state: Arc<ProjectState>,
 }
 
 /// One call's context.
@@ -27,6 +31,8 @@ pub struct ToolCtx {
     pub freshness: Arc<Freshness>,
     /// What this call lets the model know of files, whether it succeeds or not.
     pub seen: Seen,
+    /// Keeps the whole output of a command, where it is kept at all.
+    pub whole: Option<Whole>,
     /// Makes changes of files durable knowledge before they happen.
     pub effects: Arc<Mutex<dyn CommitLog + Send>>,
     /// Stops this call only.
@@ -54,6 +60,9 @@ impl std::fmt::Debug for ToolCtx {
         f.debug_struct("ToolCtx").field("tool_call_id", &self.tool_call_id).finish_non_exhaustive()
     }
 }
+
+/// The spool of a call, shared by who writes it and who takes it over.
+pub type Whole = Arc<Mutex<Spool>>;
 
 /// Files whose content a call has shown.
 #[derive(Debug, Clone, Default)]
@@ -85,6 +94,9 @@ pub struct Scope {
     pub output_limit: usize,
     pub capacity: usize,
     pub deadline: Instant,
+    /// Our own name for the call; empty where nothing is run.
+    pub call_key: String,
+    pub session_id: String,
     pub tool_name: String,
 }
 
@@ -99,6 +111,8 @@ impl ToolCtx {
             output_limit: self.output_limit(),
             capacity: self.available_capacity_bytes,
             deadline: self.deadline,
+            call_key: self.call_key.clone(),
+            session_id: self.session_id.clone(),
             tool_name: self.tool_name.clone(),
         }
     }

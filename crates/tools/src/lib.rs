@@ -11,7 +11,7 @@ pub mod source;
 pub mod tool;
 pub mod toolsets;
 
-pub use context::{Scope, Seen, ToolCtx, Workspace};
+pub use context::{Scope, Seen, ToolCtx, Whole, Workspace};
 pub use registry::{Registered, SchemaError, ToolRegistry};
 pub use source::{Listed, Origin, ToolSource};
 pub use tool::{

@@ -3,6 +3,8 @@
 //! Law: feeding never blocks, so that a command which answers before it has read everything is
 //! heard. One that stops reading is not fed any more, and that is no error of ours.
 
+use std::process::Stdio;
+
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
 
@@ -14,6 +16,16 @@ pub enum Input {
     Closed,
     /// These bytes, then the end.
     Bytes(Vec<u8>),
+}
+
+impl Input {
+    /// What a process is started with.
+    pub(crate) fn stdio(&self) -> Stdio {
+        match self {
+            Self::Closed => Stdio::null(),
+            Self::Bytes(_) => Stdio::piped(),
+        }
+    }
 }
 
 pub(crate) struct Feed {
@@ -79,6 +91,7 @@ mod tests {
             input,
             timeout: Duration::from_secs(60),
             keep_bytes,
+            confinement: crate::confine::Confinement::Unsupervised,
         };
         let finished = run(spec, &Cancel::new(), &mut Deaf).unwrap();
         (finished.stdout.whole().unwrap_or_default(), finished.ending)

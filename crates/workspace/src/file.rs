@@ -56,6 +56,11 @@ impl OpenFile {
         }
     }
 
+    /// Its permission bits.
+    pub fn mode(&self) -> Option<u32> {
+        rustix::fs::fstat(&self.file).ok().map(|stat| stat.st_mode & 0o7777)
+    }
+
     /// The next bytes, zero at the end.
     pub fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, ToolError> {
         loop {

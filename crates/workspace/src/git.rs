@@ -212,10 +212,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         git(root, &["init", "-q", "-b", "main"]);
-        for (branch, text) in [("main", "1"), ("other", "2"), ("main", "3")] {
+        // Of different lengths, because git knows a file by its times and its size.
+        for (branch, text) in [("main", "1"), ("other", "22"), ("main", "333")] {
             if branch == "other" {
                 git(root, &["checkout", "-q", "-b", "other"]);
-            } else if text == "3" {
+            } else if text == "333" {
                 git(root, &["checkout", "-q", "main"]);
             }
             std::fs::write(root.join("f"), text).unwrap();

@@ -57,6 +57,8 @@ impl Stat {
 pub struct IndexedFile {
     pub stat: Stat,
     pub sha256: Digest,
+    /// It was left alone for long enough before it was read: a later change shows in its stat.
+    pub is_settled: bool,
 }
 
 /// The files and directories of a workspace, by canonical path.
@@ -223,7 +225,7 @@ impl Looking<'_> {
         let stat = Stat::new(raw);
         if let Some(known) = self.known.files.get(absolute)
             && known.stat == stat
-            && !self.is_recent(stat.changed)
+            && known.is_settled
         {
             self.index.files.insert(absolute.to_owned(), known.clone());
             return true;
@@ -239,7 +241,8 @@ impl Looking<'_> {
         self.bytes += bytes.len() as u64;
         let sha256 = Digest::of(&bytes);
         (self.keep)(sha256, bytes);
-        self.index.files.insert(absolute.to_owned(), IndexedFile { stat, sha256 });
+        let is_settled = !self.is_recent(&stat);
+        self.index.files.insert(absolute.to_owned(), IndexedFile { stat, sha256, is_settled });
         true
     }
 
@@ -249,16 +252,20 @@ impl Looking<'_> {
         let old = &known.stat;
         let same = (old.size, old.modified, old.inode) == (stat.size, stat.modified, stat.inode);
         if same {
-            let sha256 = known.sha256;
-            self.index.files.insert(absolute.to_owned(), IndexedFile { stat, sha256 });
+            let file = IndexedFile { stat, ..known.clone() };
+            self.index.files.insert(absolute.to_owned(), file);
         }
         same
     }
 
-    /// Two changes within one tick of the clock leave the same times.
-    fn is_recent(&self, changed: (i64, i64)) -> bool {
+    /// Two changes within one tick of the clock leave the same times, so a file that changed in the
+    /// tick in which it is read may change again unseen. Where times are whole seconds, the file
+    /// system knows no finer ones.
+    fn is_recent(&self, stat: &Stat) -> bool {
         let nanoseconds = |(s, n): (i64, i64)| s.saturating_mul(1_000_000_000).saturating_add(n);
-        nanoseconds(self.now).saturating_sub(nanoseconds(changed)) < 20_000_000
+        let is_coarse = stat.changed.1 == 0 && stat.modified.1 == 0;
+        let tick = if is_coarse { 2_000_000_000 } else { 20_000_000 };
+        nanoseconds(self.now).saturating_sub(nanoseconds(stat.changed)) < tick
     }
 }
 
@@ -336,7 +343,7 @@ impl Index {
     }
 
     /// A path that is not here is known not to exist.
-    fn could_see(&self, path: &Path) -> bool {
+    pub fn could_see(&self, path: &Path) -> bool {
         let hides = |above| self.passed_over.contains_key(above) || self.ignored.contains(above);
         self.cut.is_none() && !path.ancestors().any(hides)
     }
@@ -356,5 +363,28 @@ fn named(paths: &BTreeSet<&Path>) -> Option<String> {
         0 => None,
         count if count <= NAMED => Some(format!("not looked into: {}", names.join(", "))),
         count => Some(format!("not looked into: {} and {} more", names.join(", "), count - NAMED)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::SandboxSettings;
+
+    /// Same size, same inode, and often the same times.
+    #[test]
+    fn a_file_that_changes_right_after_it_was_read_is_read_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
+        let path = sandbox.working_root().path().join("a");
+        let mut known = Index::default();
+        for number in 100..400 {
+            let content = number.to_string();
+            std::fs::write(&path, &content).unwrap();
+            let index = Index::look(&sandbox, &known, Budget::default(), &mut |_, _| {});
+            let file = &index.files[&path];
+            assert_eq!(file.sha256, Digest::of(content.as_bytes()), "{number}");
+            known = index;
+        }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
-mod backup;
 pub mod commit;
+pub mod confine;
 pub mod directory;
 pub mod env;
 pub mod fault;
@@ -14,29 +14,35 @@ pub mod identity;
 mod ignored;
 pub mod index;
 pub mod install;
+pub mod launch;
 pub mod names;
 mod open;
 pub mod own;
 mod path;
 pub mod process;
 pub mod programs;
+mod project_state;
 pub mod pump;
 mod reaper;
 mod resolve;
 mod sandbox;
+pub mod spool;
 pub mod state;
+mod supervise;
+pub mod survivors;
 pub mod terminal;
 pub mod text;
 pub mod tree;
 pub mod worker;
 
-pub use backup::Backups;
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
+pub use confine::Confiner;
 pub use env::EnvSanitizer;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
 pub use jm_types::{Digest, Extent, Freshness, Hashing, ReadRecord};
 pub use names::Protection;
 pub use open::Opening;
 pub use path::{Absolute, Dots, PathPolicy};
+pub use project_state::ProjectState;
 pub use resolve::Found;
 pub use sandbox::{Root, SafePath, Sandbox, SandboxError, SandboxSettings};

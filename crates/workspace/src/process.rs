@@ -1,11 +1,12 @@
 //! Running one command to its end, whatever it does.
 //!
 //! Law: a command ends when its first process ends, not when its pipes close; then every process
-//! it left behind is killed. Output is kept as head and tail in bounded memory, and each chunk that
-//! a listener was offered reaches it or is joined to the next one.
+//! it left behind is killed, by its launcher or by us. Output is kept as head and tail in bounded
+//! memory, and each chunk that a listener was offered reaches it or is joined to the next one.
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,15 +17,22 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use crate::confine::Confinement;
 use crate::feed::Feed;
 pub use crate::feed::Input;
-use crate::pump::{Listener, Pump, Stream};
+use crate::pump::{Deaf, Listener, Pump, Stream};
 use crate::reaper;
 use crate::sandbox::{SafePath, plain};
+use crate::supervise::{self, Line, Task};
 
 /// After the command ended, output may still be in the pipes for this long.
 const DRAIN: Duration = Duration::from_millis(60);
 const DRAIN_AFTER_KILL: Duration = Duration::from_millis(500);
+/// How long a launcher may take to end what it keeps.
+const ORDERLY_END: Duration = Duration::from_millis(1500);
+const SLICE: Duration = Duration::from_millis(5);
+/// A launcher that has not ended the command so long after its time has failed.
+const OVERTIME: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
@@ -42,6 +50,8 @@ pub struct CommandSpec {
     pub timeout: Duration,
     /// How many bytes of each stream are kept.
     pub keep_bytes: usize,
+    /// What holds it in: never left out, so that nothing runs free unnoticed.
+    pub confinement: Confinement,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,19 +70,79 @@ pub struct Finished {
     pub stderr: HeadTail,
 }
 
-/// Runs the command on this thread, which must stay until it ends: the kernel kills the command
-/// when the thread that started it dies.
+/// Runs the command to its end, on this thread.
 pub fn run(
     mut spec: CommandSpec,
+    cancel: &Cancel,
+    listener: &mut dyn Listener,
+) -> Result<Finished, ToolError> {
+    let input = std::mem::take(&mut spec.input);
+    let stdin = input.stdio();
+    let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, input };
+    match &spec.confinement {
+        Confinement::Unsupervised => {
+            watch(|| Ok((spawn(&spec, stdin)?, None)), bounds, cancel, listener)
+        }
+        Confinement::Supervised { launcher, walls, record } => {
+            let start = || {
+                let path = spec.directory.absolute();
+                let task = Task {
+                    words: spec.program.words(),
+                    directory: open_directory(&spec.directory)?,
+                    directory_name: &path,
+                    environment: &spec.environment,
+                    stdin,
+                    lifetime: spec.timeout,
+                    walls,
+                    record: record.as_deref(),
+                };
+                let (child, line) = supervise::start(launcher, task)?;
+                Ok((child, Some(line)))
+            };
+            watch(start, bounds, cancel, listener)
+        }
+    }
+}
+
+/// What a command is given, and what it may take.
+struct Bounds {
+    timeout: Duration,
+    keep: usize,
+    input: Input,
+}
+
+/// A launcher that nobody listens to or stops.
+pub(crate) fn finish(
+    start: impl FnOnce() -> Result<(Child, Line), ToolError>,
+    timeout: Duration,
+) -> Result<Finished, ToolError> {
+    const KEEP: usize = 1024;
+    let start = || start().map(|(child, line)| (child, Some(line)));
+    let bounds = Bounds { timeout, keep: KEEP, input: Input::Closed };
+    watch(start, bounds, &Cancel::new(), &mut Deaf)
+}
+
+/// From the start of a process to the death of the last one.
+fn watch(
+    start: impl FnOnce() -> Result<(Child, Option<Line>), ToolError>,
+    bounds: Bounds,
     cancel: &Cancel,
     listener: &mut dyn Listener,
 ) -> Result<Finished, ToolError> {
     let began = Instant::now();
     let wake = wake_on(cancel)?;
     reaper::adopt_orphans();
-    let (mut child, registered) = reaper::start(|| spawn(&spec))?;
+    let mut line = None;
+    let (mut child, registered) = reaper::start(|| {
+        let (child, own) = start()?;
+        line = own;
+        Ok(child)
+    })?;
     let pid = Pid::from_child(&child);
-    let mut running = match Running::new(&mut child, &mut spec, began, wake) {
+    listener.started(child.id());
+    // A launcher keeps the time itself; we only notice if it does not.
+    let deadline = began + bounds.timeout + if line.is_some() { OVERTIME } else { Duration::ZERO };
+    let mut running = match Running::new(&mut child, bounds, deadline, wake, line) {
         Ok(running) => running,
         Err(error) => {
             kill_group(pid);
@@ -80,16 +150,33 @@ pub fn run(
             return Err(error);
         }
     };
-    let ending = running.until_it_ends(cancel, listener);
-    running.drain(DRAIN, listener);
+    let stopped = running.until_it_ends(cancel, listener);
+    running.wind_down(stopped, listener);
     // The first process is not reaped yet, so its group number cannot have been given away.
     kill_group(pid);
     let status = running.await_exit(&mut child)?;
     // Whoever still holds a pipe is killed here, so the pipes close.
     registered.sweep();
+    let ended = running.how_it_ended(stopped, status);
     let (stdout, stderr) = running.close(listener);
-    let ending = ending.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut);
-    Ok(Finished { ending, elapsed: began.elapsed(), stdout, stderr })
+    Ok(Finished { ending: ended?, elapsed: began.elapsed(), stdout, stderr })
+}
+
+impl Program {
+    /// Where it lies, if it is named by a path.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::Shell(_) => None,
+            Self::Argv(words) => words.first().map(PathBuf::from).filter(|path| path.is_absolute()),
+        }
+    }
+
+    fn words(&self) -> Vec<OsString> {
+        match self {
+            Self::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
+            Self::Argv(words) => words.clone(),
+        }
+    }
 }
 
 fn from_status(status: ExitStatus) -> Ending {
@@ -116,29 +203,19 @@ fn wake_on(cancel: &Cancel) -> Result<OwnedFd, ToolError> {
     Ok(read)
 }
 
-fn spawn(spec: &CommandSpec) -> Result<Child, ToolError> {
-    let mut command = match &spec.program {
-        Program::Shell(text) => {
-            let mut shell = Command::new("/bin/sh");
-            shell.arg("-c").arg(text);
-            shell
-        }
-        Program::Argv(words) => {
-            let first = words.first().ok_or_else(|| ToolError::bad_args("empty command"))?;
-            let mut program = Command::new(first);
-            program.args(&words[1..]);
-            program
-        }
-    };
-    let directory = spec
-        .directory
+fn open_directory(directory: &SafePath) -> Result<OwnedFd, ToolError> {
+    directory
         .open(rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY)
-        .map_err(|error| ToolError::io(spec.directory.asked(), plain(error)))?;
+        .map_err(|error| ToolError::io(directory.asked(), plain(error)))
+}
+
+fn spawn(spec: &CommandSpec, stdin: Stdio) -> Result<Child, ToolError> {
+    let words = spec.program.words();
+    let first = words.first().ok_or_else(|| ToolError::bad_args("empty command"))?;
+    let mut command = Command::new(first);
+    command.args(&words[1..]);
+    let directory = open_directory(&spec.directory)?;
     command.env_clear().envs(spec.environment.iter().map(|(k, v)| (k, v)));
-    let stdin = match &spec.input {
-        Input::Closed => Stdio::null(),
-        Input::Bytes(_) => Stdio::piped(),
-    };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     detach(&mut command, directory);
     command.spawn().map_err(|error| ToolError::failed("command", format!("cannot start: {error}")))
@@ -181,14 +258,16 @@ struct Running {
     stdin: Feed,
     stdout: Pump,
     stderr: Pump,
+    line: Option<Line>,
 }
 
 impl Running {
     fn new(
         child: &mut Child,
-        spec: &mut CommandSpec,
-        began: Instant,
+        bounds: Bounds,
+        deadline: Instant,
         wake: OwnedFd,
+        line: Option<Line>,
     ) -> Result<Self, ToolError> {
         let fail = |error: Errno| ToolError::failed("command", plain(error));
         let exit = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(fail)?;
@@ -198,10 +277,11 @@ impl Running {
         Ok(Self {
             exit,
             wake,
-            deadline: began + spec.timeout,
-            stdin: Feed::new(stdin, std::mem::take(&mut spec.input)).map_err(fail)?,
-            stdout: Pump::new(Stream::Stdout, stdout, spec.keep_bytes).map_err(fail)?,
-            stderr: Pump::new(Stream::Stderr, stderr, spec.keep_bytes).map_err(fail)?,
+            deadline,
+            stdin: Feed::new(stdin, bounds.input).map_err(fail)?,
+            stdout: Pump::new(Stream::Stdout, stdout, bounds.keep).map_err(fail)?,
+            stderr: Pump::new(Stream::Stderr, stderr, bounds.keep).map_err(fail)?,
+            line,
         })
     }
 
@@ -249,7 +329,56 @@ impl Running {
         self.stdin.feed();
         self.stdout.pump(listener);
         self.stderr.pump(listener);
+        if let Some(line) = &self.line {
+            line.count(self.stdout.total(), self.stderr.total());
+        }
         exited
+    }
+
+    /// Whoever can end the command in an orderly way gets the time for it.
+    fn wind_down(&mut self, stopped: Option<Ending>, listener: &mut dyn Listener) {
+        let (Some(line), Some(_)) = (&self.line, stopped) else {
+            return self.drain(DRAIN, listener);
+        };
+        line.stop();
+        let until = Instant::now() + ORDERLY_END;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            // The request to cancel stays readable; it must not keep us busy.
+            if left.is_zero() || self.wait_for_exit(left.min(SLICE), listener) {
+                return;
+            }
+        }
+    }
+
+    fn wait_for_exit(&mut self, most: Duration, listener: &mut dyn Listener) -> bool {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(most.subsec_nanos()) };
+        let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
+        let exited = poll(&mut fds, Some(&timeout)).is_ok_and(|count| count > 0);
+        self.stdout.pump(listener);
+        self.stderr.pump(listener);
+        exited
+    }
+
+    /// The launcher saw it; without one, the status of the first process says it.
+    fn how_it_ended(
+        &self,
+        stopped: Option<Ending>,
+        status: Option<ExitStatus>,
+    ) -> Result<Ending, ToolError> {
+        let Some(line) = &self.line else {
+            return Ok(stopped.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut));
+        };
+        match (line.report()?, stopped) {
+            // Stopped by us, whatever it made of that.
+            (Some(Ending::Cancelled), Some(stopped)) => Ok(stopped),
+            (Some(ending), _) | (None, Some(ending)) => Ok(ending),
+            (None, None) => {
+                let status = status.map(|status| status.to_string()).unwrap_or_default();
+                let why = format!("its launcher ended without a word: {status}");
+                Err(ToolError::failed("command", why))
+            }
+        }
     }
 
     /// Takes what is still in the pipes, for at most `most`.

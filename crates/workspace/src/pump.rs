@@ -30,6 +30,10 @@ pub enum Offer {
 pub trait Listener {
     fn hear(&mut self, stream: Stream, chunk: &str) -> Offer;
     fn hear_last(&mut self, stream: Stream, chunk: &str);
+    /// The command's first process, which leads a session of its own.
+    fn started(&mut self, _: u32) {}
+    /// Every byte, exactly as it came.
+    fn keep(&mut self, _: Stream, _: &[u8]) {}
 }
 
 /// For callers that only want the result.
@@ -73,6 +77,11 @@ impl Pump {
         self.pipe.as_ref().filter(|_| self.held.len() < CHUNK)
     }
 
+    /// Bytes read so far.
+    pub(crate) fn total(&self) -> u64 {
+        self.kept.total()
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.pipe.is_none()
     }
@@ -97,6 +106,7 @@ impl Pump {
                 }
                 Ok(count) => {
                     self.kept.push(&self.buffer[..count]);
+                    listener.keep(self.stream, &self.buffer[..count]);
                     let text = self.decoder.push(&self.buffer[..count]);
                     self.held.push_str(&text);
                 }

@@ -111,17 +111,17 @@ pub(crate) fn children() -> BTreeSet<i32> {
     if matches!(waitid(WaitId::All, any), Err(Errno::CHILD)) {
         return BTreeSet::new();
     }
-    let us = std::process::id().to_string();
+    let us = i32::try_from(std::process::id()).ok();
     let Ok(processes) = std::fs::read_dir("/proc") else { return BTreeSet::new() };
     processes
         .filter_map(|process| process.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| parent_of(*pid).as_deref() == Some(us.as_str()))
+        .filter(|pid| parent_of(*pid) == us)
         .collect()
 }
 
 /// The fourth field of `stat`; the second is a name in parentheses that may contain anything.
-fn parent_of(pid: i32) -> Option<String> {
+pub(crate) fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = &stat[stat.rfind(')')? + 1..];
-    after_name.split_whitespace().nth(1).map(str::to_owned)
+    after_name.split_whitespace().nth(1)?.parse().ok()
 }

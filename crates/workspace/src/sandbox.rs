@@ -246,6 +246,11 @@ impl Sandbox {
         }
     }
 
+    /// Our own configuration and state.
+    pub(crate) fn own(&self) -> &[PathBuf] {
+        &self.never_write
+    }
+
     /// A child that a walk met: named, not followed.
     pub(crate) fn denies(&self, absolute: &Path) -> bool {
         self.denied.matching(absolute).is_some()

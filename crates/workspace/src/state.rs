@@ -60,7 +60,14 @@ pub struct StateLock {
 impl StateDir {
     /// Makes the directory, and its parents, private.
     pub fn open(path: &Path) -> Result<Self> {
+        let path = &std::path::absolute(path)?;
+        let new = path.ancestors().take_while(|path| !path.exists()).collect::<Vec<_>>();
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        // A name is safe when its directory was synced: without that, a power cut could take the
+        // journal along with the directory that holds it.
+        for parent in new.iter().rev().filter_map(|path| path.parent()) {
+            File::open(parent)?.sync_all()?;
+        }
         let metadata = std::fs::symlink_metadata(path)?;
         if !metadata.is_dir() {
             return Err(Error::new(ErrorKind::InvalidInput, "is not a directory"));

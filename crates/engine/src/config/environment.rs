@@ -52,7 +52,7 @@ fn setting<'a>(
             "false" => DeValue::Boolean(false),
             other => DeValue::String(other.into()),
         },
-        Kind::Number { .. } => match DeValue::parse(text.trim()) {
+        Kind::Number { .. } | Kind::Quota { .. } => match DeValue::parse(text.trim()) {
             Ok(value) if value.get_ref().is_integer() => value.into_inner(),
             Ok(_) | Err(_) => DeValue::String(text.into()),
         },

@@ -31,6 +31,10 @@ pub(super) enum Kind {
         lowest: u64,
         highest: u64,
     },
+    /// Bytes on the person's own disk, which no project has a say in.
+    Quota {
+        field: Field<u64>,
+    },
     Word {
         field: fn(&mut Config) -> &mut dyn Choice,
         project: Project,
@@ -99,6 +103,8 @@ impl<T: Word> Choice for T {
 const MOST_CALLS: u64 = 10_000;
 const MOST_ITERATIONS: u64 = 100_000;
 const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+pub(super) const MOST_QUOTA: u64 = 1024 * MOST_BYTES;
+const MOST_RESOURCE_BYTES: u64 = 1 << 50;
 const MOST_SECONDS: u64 = 24 * 60 * 60;
 const MOST_ENTRIES: u64 = 1_000_000;
 const DEEPEST: u64 = 1_000;
@@ -191,6 +197,50 @@ pub static KEYS: &[Key] = &[
         },
         help: "deny keys, credentials and the like besides `denied_patterns`",
     },
+    Key {
+        path: "tools.sandbox.commands.backend",
+        kind: Kind::Word {
+            field: |config| &mut config.tools.sandbox.commands.backend,
+            project: Project::MayTighten,
+        },
+        help: "what confines commands: `auto` is the strongest that works here; what it cannot \
+               enforce is said, and a person is asked",
+    },
+    Key {
+        path: "tools.sandbox.commands.network",
+        kind: Kind::Word {
+            field: |config| &mut config.tools.sandbox.commands.network,
+            project: Project::MayTighten,
+        },
+        help: "whether commands reach the network",
+    },
+    Key {
+        path: "tools.sandbox.commands.writable",
+        kind: Kind::List {
+            field: |config| &mut config.tools.sandbox.commands.writable,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "directories besides the roots that commands may write",
+    },
+    number(
+        "tools.sandbox.commands.max_processes",
+        |config| &mut config.tools.sandbox.commands.max_processes,
+        MOST_ENTRIES,
+        "processes of a command at one time",
+    ),
+    number(
+        "tools.sandbox.commands.max_memory_bytes",
+        |config| &mut config.tools.sandbox.commands.max_memory_bytes,
+        MOST_RESOURCE_BYTES,
+        "bytes that one process of a command may allocate",
+    ),
+    number(
+        "tools.sandbox.commands.max_file_bytes",
+        |config| &mut config.tools.sandbox.commands.max_file_bytes,
+        MOST_RESOURCE_BYTES,
+        "bytes of one file that a command writes",
+    ),
     number(
         "tools.timeouts.default_seconds",
         |config| &mut config.tools.timeouts.default_seconds,
@@ -214,6 +264,12 @@ pub static KEYS: &[Key] = &[
         |config| &mut config.tools.output.max_bytes,
         MOST_BYTES,
         "bytes of one result",
+    ),
+    quota(
+        "tools.output.keep_bytes",
+        |config| &mut config.tools.output.keep_bytes,
+        "bytes of each stream of an output that are kept to be read later; beyond that its first \
+         and its last bytes",
     ),
     number(
         "tools.external.schema_seconds",
@@ -308,10 +364,25 @@ pub static KEYS: &[Key] = &[
         DEEPEST,
         "levels of one listing: what a call gets without asking, and the most it may ask for",
     ),
+    quota(
+        "journal.outputs_bytes",
+        |config| &mut config.journal.outputs_bytes,
+        "bytes that whole outputs may take in the store; the oldest go first",
+    ),
+    quota(
+        "journal.quota_bytes",
+        |config| &mut config.journal.quota_bytes,
+        "bytes that all stored contents may take after `jm gc`; the oldest go first, and what \
+         went cannot be put back by `jm undo`",
+    ),
 ];
 
 const fn number(path: &'static str, field: Field<u64>, highest: u64, help: &'static str) -> Key {
     Key { path, kind: Kind::Number { field, lowest: 1, highest }, help }
+}
+
+const fn quota(path: &'static str, field: Field<u64>, help: &'static str) -> Key {
+    Key { path, kind: Kind::Quota { field }, help }
 }
 
 impl Key {
@@ -335,6 +406,7 @@ impl Key {
         match self.kind {
             Kind::Toggle { .. } => "`true` or `false`".to_owned(),
             Kind::Number { lowest, highest, .. } => format!("whole number, {lowest} to {highest}"),
+            Kind::Quota { .. } => format!("whole number, 0 to {MOST_QUOTA}"),
             Kind::Word { field, .. } => {
                 let words = field(&mut Config::default()).words();
                 format!("`{}`", words.join("`, `"))
@@ -354,6 +426,7 @@ impl Key {
                 "add entries".to_owned()
             }
             Kind::Word { project: Project::MayNotSet, .. }
+            | Kind::Quota { .. }
             | Kind::List { joining: Joining::Replaces, .. }
             | Kind::Definitions { .. } => "not set it".to_owned(),
         }

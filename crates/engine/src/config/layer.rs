@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::consent::stays_denied;
-use super::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, Kind, PROFILE, Project};
+use super::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, Kind, MOST_QUOTA, PROFILE, Project};
 use super::origin::{ConfigError, Origin, Report, Source};
 use super::settings::Config;
 use super::text::Setting;
@@ -144,6 +144,10 @@ impl Overlay {
             Kind::Number { field, lowest, highest } => {
                 let new = check::number(setting, lowest, highest, report)?;
                 Some(put(guard, field(config), new, |old, new| new > old))
+            }
+            Kind::Quota { field } => {
+                let new = check::number(setting, 0, MOST_QUOTA, report)?;
+                Some(put(guard, field(config), new, |_, _| true))
             }
             Kind::Word { field, project } => {
                 let slot = field(config);

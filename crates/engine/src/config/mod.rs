@@ -19,11 +19,11 @@ mod text;
 pub use consent::AllowedAndDenied;
 pub use keys::{KEYS, Key};
 pub use layer::{Layer, Loaded, Trust, load};
-pub use modes::{ApprovalMode, Profile, ToolsMode, Toolset, Word};
+pub use modes::{ApprovalMode, CommandBackend, CommandNetwork, Profile, ToolsMode, Toolset, Word};
 pub use origin::{ConfigError, Origin, Position, Source};
 pub use render::{reference, render, render_json};
 pub use settings::{
-    ApplyPatchSettings, ApprovalSettings, Config, Definition, EnvironmentSettings,
+    ApplyPatchSettings, ApprovalSettings, CommandSettings, Config, Definition, EnvironmentSettings,
     ExternalSettings, ListDirectorySettings, OutputSettings, ReadFileSettings, SandboxSettings,
     TimeoutSettings, Tools,
 };

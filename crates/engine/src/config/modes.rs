@@ -5,6 +5,7 @@
 
 pub use jm_tools::toolsets::Toolset;
 pub use jm_types::{ApprovalMode, Profile, ToolsMode};
+use serde::{Deserialize, Serialize};
 
 /// A setting that is one word of a fixed few.
 pub trait Word: Copy + PartialEq + 'static {
@@ -58,6 +59,53 @@ impl Word for Toolset {
     }
 }
 
+/// What confines commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandBackend {
+    None,
+    Landlock,
+    Bwrap,
+    Namespaces,
+    #[default]
+    Auto,
+}
+
+impl Word for CommandBackend {
+    const ALL: &'static [Self] =
+        &[Self::None, Self::Landlock, Self::Bwrap, Self::Namespaces, Self::Auto];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+            Self::Bwrap => "bwrap",
+            Self::Namespaces => "namespaces",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+/// Whether commands reach the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandNetwork {
+    On,
+    #[default]
+    Off,
+}
+
+impl Word for CommandNetwork {
+    const ALL: &'static [Self] = &[Self::On, Self::Off];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Serialize;
@@ -76,5 +124,7 @@ mod tests {
         check::<ApprovalMode>();
         check::<Profile>();
         check::<Toolset>();
+        check::<CommandBackend>();
+        check::<CommandNetwork>();
     }
 }

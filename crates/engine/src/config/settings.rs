@@ -6,19 +6,21 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::modes::{ApprovalMode, Profile, ToolsMode, Toolset};
+use super::modes::{ApprovalMode, CommandBackend, CommandNetwork, Profile, ToolsMode, Toolset};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     pub toolset: Toolset,
     pub profile: Profile,
     pub tools: Tools,
+    pub journal: JournalSettings,
 }
 
 impl Config {
     /// The built-in values under a profile.
     pub fn of(profile: Profile) -> Self {
-        Self { toolset: Toolset::default(), profile, tools: Tools::of(profile) }
+        let (tools, journal) = (Tools::of(profile), JournalSettings::default());
+        Self { toolset: Toolset::default(), profile, tools, journal }
     }
 }
 
@@ -84,6 +86,7 @@ pub struct SandboxSettings {
     pub denied_patterns: Vec<String>,
     pub allow_absolute: bool,
     pub include_default_denies: bool,
+    pub commands: CommandSettings,
 }
 
 impl Default for SandboxSettings {
@@ -93,6 +96,31 @@ impl Default for SandboxSettings {
             denied_patterns: Vec::new(),
             allow_absolute: false,
             include_default_denies: true,
+            commands: CommandSettings::default(),
+        }
+    }
+}
+
+/// What holds commands in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommandSettings {
+    pub backend: CommandBackend,
+    pub network: CommandNetwork,
+    pub writable: Vec<String>,
+    pub max_processes: u64,
+    pub max_memory_bytes: u64,
+    pub max_file_bytes: u64,
+}
+
+impl Default for CommandSettings {
+    fn default() -> Self {
+        Self {
+            backend: CommandBackend::default(),
+            network: CommandNetwork::default(),
+            writable: Vec::new(),
+            max_processes: 1024,
+            max_memory_bytes: 16 << 30,
+            max_file_bytes: 16 << 30,
         }
     }
 }
@@ -113,11 +141,24 @@ impl Default for TimeoutSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputSettings {
     pub max_bytes: u64,
+    pub keep_bytes: u64,
 }
 
 impl Default for OutputSettings {
     fn default() -> Self {
-        Self { max_bytes: 100 * 1024 }
+        Self { max_bytes: 100 * 1024, keep_bytes: 32 * 1024 * 1024 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JournalSettings {
+    pub outputs_bytes: u64,
+    pub quota_bytes: u64,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { outputs_bytes: 256 * 1024 * 1024, quota_bytes: 4 * 1024 * 1024 * 1024 }
     }
 }
 

@@ -17,10 +17,17 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.sandbox.denied_patterns", Some("['secret/**']"), None),
     ("tools.sandbox.allow_absolute", None, Some("true")),
     ("tools.sandbox.include_default_denies", None, Some("false")),
+    ("tools.sandbox.commands.backend", None, Some("'none'")),
+    ("tools.sandbox.commands.network", None, Some("'on'")),
+    ("tools.sandbox.commands.writable", None, Some("['/srv']")),
+    ("tools.sandbox.commands.max_processes", Some("1023"), Some("1025")),
+    ("tools.sandbox.commands.max_memory_bytes", Some("17179869183"), Some("17179869185")),
+    ("tools.sandbox.commands.max_file_bytes", Some("17179869183"), Some("17179869185")),
     ("tools.timeouts.default_seconds", Some("29"), Some("31")),
     ("tools.timeouts.file_operations_seconds", Some("29"), Some("31")),
     ("tools.timeouts.shell_commands_seconds", Some("299"), Some("301")),
     ("tools.output.max_bytes", Some("102399"), Some("102401")),
+    ("tools.output.keep_bytes", None, Some("1")),
     ("tools.external.schema_seconds", None, Some("2")),
     ("tools.external.read_only", None, Some("['weather']")),
     ("tools.environment.denylist", Some("['MINE']"), None),
@@ -34,6 +41,8 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.apply_patch.max_patch_bytes", Some("524287"), Some("524289")),
     ("tools.list_directory.max_entries", Some("199"), Some("201")),
     ("tools.list_directory.max_depth", Some("3"), Some("5")),
+    ("journal.outputs_bytes", None, Some("1")),
+    ("journal.quota_bytes", None, Some("1")),
 ];
 
 #[test]

@@ -19,7 +19,7 @@ use jm_types::{
     ApprovalMode, Cancel, Limits, ToolCall, ToolDefinition, ToolEvent, ToolResult, ToolsMode,
 };
 use jm_workspace::{
-    Backups, EnvSanitizer, Freshness, Opening, PathPolicy, Sandbox, SandboxSettings,
+    EnvSanitizer, Freshness, Opening, PathPolicy, ProjectState, Sandbox, SandboxSettings,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -136,7 +136,8 @@ impl World {
         let workspace = Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
-            backups: Arc::new(Backups::new(&outside, &root)),
+            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            state: Arc::new(ProjectState::new(&outside, &root)),
         };
         let (sender, events) = mpsc::channel(setting.events);
         let tools =
@@ -326,6 +327,8 @@ impl World {
             output_limit: self.limits.output_bytes.min(self.limits.capacity_bytes),
             capacity: self.limits.capacity_bytes,
             deadline: Instant::now() + Duration::from_secs(30),
+            call_key: String::new(),
+            session_id: "s".to_owned(),
             tool_name: "test".to_owned(),
         }
     }

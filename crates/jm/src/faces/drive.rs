@@ -55,7 +55,7 @@ impl Driver {
         recover::before_work(common, &wired.engine, &wired.session.id)?;
         let events = tokio::spawn(show_events(wired.events, common.debug));
         let interrupted = Arc::new(Notify::new());
-        tokio::spawn(cancel_on_signals(wired.engine.canceller(), Arc::clone(&interrupted)));
+        cancel_on_signals(&wired.engine.canceller(), &interrupted);
         let approver = Approver::new(common.yes);
         let debug = common.debug;
         Ok(Self {
@@ -152,20 +152,17 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 
 const SIGXFSZ: i32 = 25;
 
-/// The first signal stops the call in an orderly way.
-async fn cancel_on_signals(canceller: Canceller, interrupted: Arc<Notify>) {
+/// The first signal stops what is under way in an orderly way. It is listened for at once: one that
+/// comes before anybody waits for it is not lost.
+fn cancel_on_signals(canceller: &Canceller, interrupted: &Arc<Notify>) {
     use tokio::signal::unix::{SignalKind, signal};
     // With a handler, a write past a file size limit is an error instead of our death.
-    let mut too_large = signal(SignalKind::from_raw(SIGXFSZ)).ok();
-    tokio::spawn(async move {
-        while let Some(signals) = &mut too_large {
-            signals.recv().await;
-        }
-    });
+    if let Ok(mut too_large) = signal(SignalKind::from_raw(SIGXFSZ)) {
+        tokio::spawn(async move { while too_large.recv().await.is_some() {} });
+    }
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let listen = |kind| signal(kind).ok();
-    for mut signals in kinds.into_iter().filter_map(listen) {
-        let (canceller, interrupted) = (canceller.clone(), Arc::clone(&interrupted));
+    for mut signals in kinds.into_iter().filter_map(|kind| signal(kind).ok()) {
+        let (canceller, interrupted) = (canceller.clone(), Arc::clone(interrupted));
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
                 canceller.cancel();

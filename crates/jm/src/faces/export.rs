@@ -3,7 +3,7 @@
 //! Law: everything that came from outside is escaped, and the page loads nothing and runs nothing.
 
 use anyhow::Result;
-use jm_store::{CallView, Store};
+use jm_store::{CallView, Record, Store, StoredResult, StoredStream};
 use jm_types::text::sanitize;
 
 use super::conversation::{self, Said};
@@ -22,8 +22,35 @@ pub(crate) fn run(common: &Common, export: &Export) -> Result<u8> {
     }
     for (seq, at, record) in store.records(&view.session, 0).map_err(sessions::told)? {
         print::json(&serde_json::json!({"seq": seq, "at": at, "record": record}))?;
+        if let Record::Finished { call, result, .. } = &record {
+            for (stream, text) in beginnings(&store, result)? {
+                print::json(&serde_json::json!({
+                    "output": call, "stream": stream.stream, "total": stream.total, "text": text,
+                }))?;
+            }
+        }
     }
     Ok(exit::RAN)
+}
+
+/// How much of an output an export holds.
+const MOST_OUTPUT: u64 = 64 * 1024;
+
+/// The streams of an output, each with its beginning.
+fn beginnings<'a>(
+    store: &Store,
+    result: &'a StoredResult,
+) -> Result<Vec<(&'a StoredStream, String)>> {
+    let streams = result.output.iter().flat_map(|output| &output.streams);
+    let beginning = |stream: &'a StoredStream| {
+        let mut bytes = Vec::new();
+        store.read_output(stream, 0, MOST_OUTPUT, |piece| {
+            bytes.extend_from_slice(piece);
+            anyhow::Ok(())
+        })?;
+        Ok((stream, String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    streams.map(beginning).collect()
 }
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
@@ -82,6 +109,14 @@ fn article(store: &Store, call: &CallView) -> String {
             escape(kind),
             escape(&content)
         ));
+        for (stream, text) in beginnings(store, result).unwrap_or_default() {
+            html.push_str(&format!(
+                "<h3>{}</h3><pre>{}</pre><p class=\"key\">jm output {}</p>\n",
+                escape(&stream.in_words()),
+                escape(&text),
+                escape(&call.call.call)
+            ));
+        }
     }
     html.push_str("</article>\n");
     html

@@ -1,4 +1,4 @@
-//! `jm sessions`, `jm log`, `jm verify`, `jm gc`, `jm du`: what the journal says.
+//! `jm sessions`, `jm log`, `jm verify`: what the journal says.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::conversation::{self, Said};
 use super::{exit, print};
 use crate::cli::{Common, Listing, Log};
-use crate::{locations, sessions};
+use crate::sessions;
 
 /// The canonical directory that the flags name.
 pub(crate) fn root(common: &Common) -> Result<PathBuf> {
@@ -116,6 +116,11 @@ fn in_words(call: &CallView) -> String {
     if let Some(gap) = effects.gap {
         text.push_str(&format!("    not tracked: {gap}\n"));
     }
+    let output = call.result().and_then(|(result, _)| result.output.as_ref());
+    for stream in output.iter().flat_map(|output| &output.streams) {
+        let key = &call.call.call;
+        text.push_str(&format!("    kept: {} (jm output {key})\n", stream.in_words()));
+    }
     text
 }
 
@@ -180,29 +185,6 @@ pub(crate) fn verify() -> Result<u8> {
         number => print::line(&format!("{count} records, {number} damaged"))?,
     }
     Ok(if damage.is_empty() { exit::RAN } else { exit::FAILED })
-}
-
-pub(crate) fn collect() -> Result<u8> {
-    let freed = sessions::store()?.collect().map_err(sessions::told)?;
-    print::line(&format!("{} contents removed, {} bytes", freed.blobs, freed.stored))?;
-    Ok(exit::RAN)
-}
-
-pub(crate) fn disk_use(listing: &Listing) -> Result<u8> {
-    let stats = sessions::store()?.blob_stats().map_err(sessions::told)?;
-    let state = locations::state()?;
-    let total = state.disk_use()?;
-    if listing.json {
-        print::json(&json!({
-            "path": state.path(), "bytes": total, "contents": stats.count,
-            "contents_bytes": stats.bytes, "contents_stored": stats.stored,
-        }))?;
-    } else {
-        print::line(&format!("{}: {total} bytes", state.path().display()))?;
-        let (count, bytes, stored) = (stats.count, stats.bytes, stats.stored);
-        print::line(&format!("  {count} contents, {bytes} bytes kept in {stored}"))?;
-    }
-    Ok(exit::RAN)
 }
 
 /// A point in time as people write it, in UTC.

@@ -4,17 +4,22 @@ pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod conversation;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod exec;
 pub(crate) mod export;
+pub(crate) mod facts;
 pub(crate) mod history;
 pub(crate) mod housekeeping;
+pub(crate) mod output;
 pub(crate) mod print;
 pub(crate) mod programs;
 pub(crate) mod prompt;
 pub(crate) mod recover;
 pub(crate) mod repl;
+pub(crate) mod room;
 pub(crate) mod run;
+pub(crate) mod sandbox;
 pub(crate) mod screen;
 pub(crate) mod tool_reference;
 pub(crate) mod tools;
@@ -28,6 +33,8 @@ pub(crate) mod exit {
     pub(crate) const DENIED: u8 = 3;
     /// The model would go on, but a limit says stop.
     pub(crate) const LIMIT: u8 = 4;
+    /// As the program `timeout` says it.
+    pub(crate) const TIMED_OUT: u8 = 124;
     pub(crate) const INTERRUPTED: u8 = 130;
     /// Whoever read our output has stopped; what a shell reports of that.
     pub(crate) const CLOSED_PIPE: u8 = 141;

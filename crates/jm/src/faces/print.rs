@@ -30,6 +30,16 @@ pub(crate) fn text(text: &str) -> Result<()> {
     out.flush().map_err(Into::into)
 }
 
+/// Bytes as they are for programs, as harmless text for a terminal.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.is_terminal() {
+        true => out.write_all(sanitize(&String::from_utf8_lossy(bytes)).as_bytes())?,
+        false => out.write_all(bytes)?,
+    }
+    out.flush().map_err(Into::into)
+}
+
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", harmless_json(value)?)?;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use jm_tools::toolsets::ikigai::program::Program;
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
-use jm_workspace::{Backups, EnvSanitizer, Sandbox, install};
+use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, install};
 
 use super::{exit, print};
 use crate::cli::InstallPrograms;
@@ -56,7 +56,8 @@ fn scope(directory: &Path) -> Result<Scope> {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(environment),
             // Only asked for by a set that is not theirs; making it touches no disk.
-            backups: Arc::new(Backups::new(directory, directory)),
+            state: Arc::new(ProjectState::new(directory, directory)),
+            confiner: Arc::new(Confiner::unsupervised()),
         },
         freshness: Arc::default(),
         seen: Seen::default(),
@@ -65,6 +66,8 @@ fn scope(directory: &Path) -> Result<Scope> {
         output_limit: usize::MAX,
         capacity: usize::MAX,
         deadline: Instant::now() + NO_LIMIT,
+        call_key: String::new(),
+        session_id: String::new(),
         tool_name: String::new(),
     })
 }

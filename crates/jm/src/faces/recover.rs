@@ -1,12 +1,12 @@
 //! `jm recover`, and what every face does first: look for what a crash left unfinished.
 
 use anyhow::{Result, bail};
-use jm_engine::{Choice, Engine, Examined, Side};
-use jm_types::text::{one_line, sanitize};
+use jm_engine::{Choice, Engine};
+use jm_store::Store;
+use jm_types::text::sanitize;
 use jm_workspace::terminal::Terminal;
-use serde_json::{Value, json};
 
-use super::{exit, history, print};
+use super::{exit, facts, history, print};
 use crate::cli::{Common, Listing, OnRecovery};
 use crate::{sessions, wire};
 
@@ -16,7 +16,7 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Re
     if found.is_empty() {
         return Ok(());
     }
-    print::note(&in_words(session, &found));
+    print::note(&facts::in_words(&sessions::store()?, session, &found));
     match decide(common)? {
         Some(choice) => {
             let protected = others(session)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
             print::line(&format!("session {}: still at work", view.session))?;
             continue;
         }
-        match settle(common, listing, &view.session)? {
+        match settle(common, listing, &store, &view.session)? {
             true => settled += 1,
             false => open += 1,
         }
@@ -62,15 +62,13 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     Ok(if open == 0 { exit::RAN } else { exit::DENIED })
 }
 
-fn settle(common: &Common, listing: &Listing, session: &str) -> Result<bool> {
+fn settle(common: &Common, listing: &Listing, store: &Store, session: &str) -> Result<bool> {
     let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     let found = wired.engine.examine(session)?;
     if listing.json {
-        print::json(
-            &json!({"session": session, "calls": found.iter().map(as_json).collect::<Vec<_>>()}),
-        )?;
+        print::json(&facts::as_json(store, session, &found))?;
     } else {
-        print::text(&sanitize(&in_words(session, &found)))?;
+        print::text(&sanitize(&facts::in_words(store, session, &found)))?;
     }
     let choice = decide(common)?;
     let settled = choice.is_some();
@@ -116,33 +114,4 @@ fn decide(common: &Common) -> Result<Option<Choice>> {
             Some(_) => {}
         }
     }
-}
-
-fn side(side: Side) -> &'static str {
-    match side {
-        Side::Before => "as before",
-        Side::After => "changed",
-        Side::Other => "changed by somebody else",
-    }
-}
-
-fn in_words(session: &str, found: &[Examined]) -> String {
-    let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
-    for call in found {
-        let name = one_line(&call.view.call.name);
-        text.push_str(&format!("  {} {name}: {}\n", call.view.call.call, call.state.words()));
-        for file in &call.files {
-            let path = one_line(&file.effect.path.to_string_lossy());
-            text.push_str(&format!("    {path}: {}\n", side(file.now)));
-        }
-    }
-    text
-}
-
-fn as_json(call: &Examined) -> Value {
-    let file = |file: &jm_engine::recover::FileFact| json!({"path": file.effect.path, "now": side(file.now)});
-    json!({
-        "call": call.view.call.call, "name": call.view.call.name, "state": call.state.words(),
-        "files": call.files.iter().map(file).collect::<Vec<_>>(),
-    })
 }

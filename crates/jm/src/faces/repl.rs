@@ -11,7 +11,7 @@ use jm_workspace::terminal::Manners;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use super::drive::block_on;
+use super::drive::{Driver, block_on};
 use super::screen::Plain;
 use super::{exit, history, print, undo};
 use crate::agent::{Agent, TurnEnd};
@@ -154,7 +154,10 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
             tools.iter().try_for_each(|tool| print::line(&one_line(&tool.name)))
         }
         Order::Usage => print::line(&usage(agent)),
-        Order::Compact => agent.sum_up(screen).await,
+        Order::Compact => match agent.sum_up(screen).await? {
+            Some(end) => tell(agent, &end),
+            None => Ok(()),
+        },
         Order::Undo(count) => {
             let driver = &mut agent.driver;
             let which = Which::Last(count.max(1));
@@ -172,7 +175,8 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
 
 /// A result that the person has produced (FR-MODE-02). With the last one the model goes on.
 async fn supply(agent: &mut Agent, screen: &mut Plain, id: &str, result: &str) -> Result<()> {
-    agent.driver.session.supply(id, result.to_owned())?;
+    let Driver { engine, session, .. } = &mut agent.driver;
+    engine.supply(session, id, result.to_owned())?;
     if !agent.driver.session.batch().is_finished() {
         return Ok(());
     }

@@ -162,11 +162,15 @@ fn chunks_of_output_are_not_recorded() {
     assert_eq!(told(&cut), [0, 0, 0]);
 }
 
-/// FR-RES-04c: a command that outlived the program is not started a second time, and is told of.
+/// FR-RES-04c: a command that outlived the program is not started a second time, and is told of. Its
+/// launcher knew how it ended; without that, it is unknown.
 #[test]
 fn a_command_that_was_cut_off_is_unknown() {
     let machine = machine();
     kill(&machine, &[&three()], "track.before", 1);
+    let listed = machine.run(&["recover", "--session", "S", "--on-recovery", "fail"]);
+    assert!(text(&listed.stdout).contains("it ended by itself with exit code 0"), "{listed:?}");
+    std::fs::remove_dir_all(machine.state().join("commands")).unwrap();
     let listed = machine.run(&["recover", "--session", "S", "--on-recovery", "fail"]);
     assert!(text(&listed.stdout).contains("whether it finished is unknown"), "{listed:?}");
     assert_eq!(machine.recover("keep").status.code(), Some(0));

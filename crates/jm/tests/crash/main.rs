@@ -17,4 +17,5 @@ mod matrix;
 mod power;
 mod random;
 mod recovery;
+mod undo;
 mod workload;

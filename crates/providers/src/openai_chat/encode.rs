@@ -62,7 +62,7 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
         max_tokens,
         max_completion_tokens,
         temperature: parameters.temperature.filter(|_| sampling),
-        reasoning_effort: effort(&parameters).filter(|_| reasons),
+        reasoning_effort: effort(&parameters, reader.info.thinking).filter(|_| reasons),
         tools: request.sorted_tools().into_iter().map(|one| tool(one, server)).collect(),
         messages: messages(request, reader),
         stream: true,

@@ -50,7 +50,7 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
         parallel_tool_calls: (!request.tools.is_empty()).then_some(true),
         max_output_tokens: parameters.max_tokens,
         temperature: parameters.temperature.filter(|_| sampling),
-        reasoning: reasoning(&parameters).filter(|_| reasons),
+        reasoning: reasoning(&parameters, reader.info.thinking).filter(|_| reasons),
         include: if reasons { vec!["reasoning.encrypted_content"] } else { Vec::new() },
         prompt_cache_key: request.conversation.clone().filter(|_| cached != CacheRetention::None),
         prompt_cache_retention: (cached == CacheRetention::Long).then_some("24h"),
@@ -64,8 +64,10 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
 }
 
 /// The words for the effort that both of OpenAI's languages share.
-pub(crate) fn effort(parameters: &Parameters) -> Option<String> {
+pub(crate) fn effort(parameters: &Parameters, style: Option<ThinkingStyle>) -> Option<String> {
+    let always = style == Some(ThinkingStyle::Always);
     let level = |level: Thinking| match level {
+        Thinking::Off | Thinking::Minimal if always => "low",
         Thinking::Off => "none",
         Thinking::Minimal => "minimal",
         Thinking::Low => "low",
@@ -77,8 +79,8 @@ pub(crate) fn effort(parameters: &Parameters) -> Option<String> {
     parameters.reasoning.clone().or(asked)
 }
 
-fn reasoning(parameters: &Parameters) -> Option<Value> {
-    match effort(parameters) {
+fn reasoning(parameters: &Parameters, style: Option<ThinkingStyle>) -> Option<Value> {
+    match effort(parameters, style) {
         Some(effort) if effort == "none" => Some(json!({"effort": effort})),
         Some(effort) => Some(json!({"effort": effort, "summary": "auto"})),
         None => None,

@@ -2,8 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::once;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Incoming;
@@ -33,8 +36,15 @@ pub struct Server {
 struct State {
     script: Script,
     next: AtomicUsize,
-    /// Every request's body, as it came.
-    requests: Mutex<Vec<String>>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// One request, and when its answer was all said.
+#[derive(Debug)]
+struct Asked {
+    body: String,
+    began: Instant,
+    answered: Option<Instant>,
 }
 
 type Body = UnsyncBoxBody<Bytes, Cut>;
@@ -46,8 +56,7 @@ impl Server {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        let state =
-            Arc::new(State { script, next: AtomicUsize::new(0), requests: Mutex::default() });
+        let state = Arc::new(State { script, next: AtomicUsize::new(0), asked: Mutex::default() });
         let task = tokio::spawn(accept(listener, Arc::clone(&state)));
         Ok(Self { port, state, task })
     }
@@ -64,7 +73,14 @@ impl Server {
 
     /// The bodies of the requests so far.
     pub fn requests(&self) -> Vec<String> {
-        self.state.requests().clone()
+        self.state.asked().iter().map(|asked| asked.body.clone()).collect()
+    }
+
+    /// How long the other side took between the end of each answer and its next request.
+    pub fn pauses(&self) -> Vec<Duration> {
+        let asked = self.state.asked();
+        let pairs = asked.windows(2);
+        pairs.filter_map(|two| Some(two[1].began.duration_since(two[0].answered?))).collect()
     }
 }
 
@@ -95,11 +111,12 @@ async fn answer(
     state: Arc<State>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, hyper::Error> {
+    let began = Instant::now();
     let wire = state.script.wire();
     let path = request.uri().path().to_owned();
     let bytes = request.into_body().collect().await?.to_bytes();
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    state.requests().push(text.clone());
+    let place = state.note_asked(Asked { body: text.clone(), began, answered: None });
     let wanted = check::path_fits(wire, &path);
     let body: Result<Value, String> =
         serde_json::from_str(&text).map_err(|error| error.to_string());
@@ -115,17 +132,24 @@ async fn answer(
     if let Err(why) = seen.meets(&turn.expect) {
         return Ok(refuse(wire, 400, &format!("turn {} of the script: {why}", number + 1)));
     }
-    Ok(respond(wire, turn, number))
+    let ended = Arc::clone(&state);
+    Ok(respond(wire, turn, number, move || ended.note_answered(place)))
 }
 
-fn respond(wire: Wire, turn: &Turn, number: usize) -> Response<Body> {
+fn respond(
+    wire: Wire,
+    turn: &Turn,
+    number: usize,
+    ended: impl FnOnce() + Send + 'static,
+) -> Response<Body> {
     let mut response = match turn.status {
         Some(status) => {
             let usual = || speak::refusal(wire, status, "as the script says").to_string();
             with_status(status, turn.body.clone().unwrap_or_else(usual), "application/json")
         }
         None => {
-            let body = StreamBody::new(deliver(wire, turn, number));
+            let end = once(async move { ended() }).filter_map(|()| async { None });
+            let body = StreamBody::new(deliver(wire, turn, number).chain(end));
             let mut response = Response::new(body.boxed_unsync());
             set(&mut response, "content-type", "text/event-stream");
             response
@@ -158,7 +182,19 @@ fn set(response: &mut Response<Body>, name: &str, value: &str) {
 }
 
 impl State {
-    fn requests(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn asked(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_asked(&self, one: Asked) -> usize {
+        let mut asked = self.asked();
+        asked.push(one);
+        asked.len() - 1
+    }
+
+    fn note_answered(&self, place: usize) {
+        if let Some(asked) = self.asked().get_mut(place) {
+            asked.answered = Some(Instant::now());
+        }
     }
 }

@@ -8,6 +8,7 @@ mod flood;
 mod golden;
 mod history;
 mod official;
+mod parameters;
 mod quirks;
 mod recording;
 mod world;

@@ -14,6 +14,7 @@ pub mod read;
 pub mod report;
 pub mod run;
 pub mod search;
+pub mod tasks;
 pub mod walk;
 
 use jm_types::text::suggest::suggest;

@@ -1,17 +1,20 @@
 //! Run: a command, from its start to the death of its last process.
 
 use std::ffi::OsString;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::HeadTail;
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::SafePath;
+use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream};
+use jm_workspace::spool::Spool;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::context::{Scope, ToolCtx, Workspace};
+use crate::context::{Scope, ToolCtx, Whole, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
 use crate::ops::not_found;
 
@@ -43,6 +46,8 @@ pub struct RunOutcome {
     pub stdout: String,
     pub stderr: String,
     pub elapsed: Duration,
+    /// What confinement refused, as far as the output tells.
+    pub refusals: Vec<String>,
 }
 
 impl Run {
@@ -88,9 +93,13 @@ impl Run {
             variables: self.checked_variables(scope)?,
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: room.max(1024),
+            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
         };
-        let finished = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
-        outcome(finished, scope, room, self.binary)
+        let (finished, walls) =
+            invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
+        let refusals = walls.map(|walls| refusals(&finished, &walls)).unwrap_or_default();
+        outcome(finished, scope, room, &events, self.binary)
+            .map(|whole| RunOutcome { refusals, ..whole })
     }
 
     /// A call's own variables pass the same door as all others.
@@ -121,6 +130,8 @@ pub(crate) struct Invocation {
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) timeout: Duration,
     pub(crate) keep_bytes: usize,
+    /// Under which name its end is written down, should we not be there any more.
+    pub(crate) record: Option<String>,
 }
 
 impl Invocation {
@@ -130,33 +141,75 @@ impl Invocation {
         cancel: &Cancel,
         listener: &mut dyn Listener,
     ) -> Result<Finished, ToolError> {
+        self.confined(workspace, cancel, listener).map(|(finished, _)| finished)
+    }
+
+    /// The same, with the walls it ran behind.
+    fn confined(
+        self,
+        workspace: &Workspace,
+        cancel: &Cancel,
+        listener: &mut dyn Listener,
+    ) -> Result<(Finished, Option<Walls>), ToolError> {
         let mut environment = workspace.environment.sanitize(std::env::vars_os());
         environment.extend(self.variables);
+        let sandbox = &workspace.sandbox;
+        let record = self.record.as_deref();
+        let confinement =
+            workspace.confiner.confinement(sandbox, &environment, &self.program, record);
+        let walls = confinement.walls().cloned();
         let spec = CommandSpec {
             program: self.program,
-            directory: self.directory.map_or_else(|| workspace.sandbox.resolve("."), Ok)?,
+            directory: self.directory.map_or_else(|| sandbox.resolve("."), Ok)?,
             environment,
             input: self.input,
             timeout: self.timeout,
             keep_bytes: self.keep_bytes,
+            confinement,
         };
-        run(spec, cancel, listener)
+        Ok((run(spec, cancel, listener)?, walls))
     }
 }
+
+/// What a failed command ran into that confinement explains, and what a person could do.
+fn refusals(finished: &Finished, walls: &Walls) -> Vec<String> {
+    if finished.ending == Ending::Exited(0) || walls.backend == Backend::None {
+        return Vec::new();
+    }
+    let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
+    let mut found = bites(&said.concat(), walls);
+    if finished.ending == Ending::Signalled(SIGSYS) {
+        found.push(Bite::Call);
+    }
+    let words = |bite: Bite| match bite.remedy() {
+        Some(remedy) => format!("{}; {remedy}", bite.what()),
+        None => bite.what(),
+    };
+    found.into_iter().map(words).collect()
+}
+
+/// So much of each stream is searched for refusals.
+const REFUSAL_BYTES: usize = 64 * 1024;
 
 fn outcome(
     finished: Finished,
     scope: &Scope,
     room: usize,
+    events: &Events,
     binary: Binary,
 ) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
         Ending::Exited(0) => room,
         _ => room.saturating_sub(NOTE_ROOM),
     };
-    let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room, binary);
+    let whole = events.whole_output();
+    let (stdout, stderr) =
+        share_as(&finished.stdout, &finished.stderr, room, whole.as_deref(), binary);
+    if is_all_of(&stdout, &finished.stdout) && is_all_of(&stderr, &finished.stderr) {
+        events.is_shown_whole();
+    }
     let (ending, elapsed) = (finished.ending, finished.elapsed);
-    let whole = RunOutcome { ending, stdout, stderr, elapsed };
+    let whole = RunOutcome { ending, stdout, stderr, elapsed, refusals: Vec::new() };
     match finished.ending {
         Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
         Ending::TimedOut => {
@@ -174,28 +227,49 @@ pub(crate) fn share(
     stdout: &HeadTail,
     stderr: &HeadTail,
     room: usize,
+    whole: Option<&str>,
+) -> (String, String) {
+    share_as(stdout, stderr, room, whole, Binary::Encoded)
+}
+
+/// The same, with output that holds NUL bytes given as `binary` says.
+fn share_as(
+    stdout: &HeadTail,
+    stderr: &HeadTail,
+    room: usize,
+    whole: Option<&str>,
     binary: Binary,
 ) -> (String, String) {
     if stderr.total() == 0 {
-        return (render(stdout, room, binary), String::new());
+        return (render(stdout, room, whole, binary), String::new());
     }
     let room = room.saturating_sub(JOINT.len());
     let wanted = |stream: &HeadTail| usize::try_from(stream.total()).unwrap_or(usize::MAX);
     let left_by_stdout = room.saturating_sub(wanted(stdout));
-    let stderr = render(stderr, left_by_stdout.max(room / 2), binary);
-    (render(stdout, room - stderr.len(), binary), stderr)
+    let errors = whole.map(|whole| format!("{whole} --stderr"));
+    let stderr = render(stderr, left_by_stdout.max(room / 2), errors.as_deref(), binary);
+    (render(stdout, room - stderr.len(), whole, binary), stderr)
+}
+
+/// Nothing was cut, and every byte could be shown as it was.
+fn is_all_of(text: &str, stream: &HeadTail) -> bool {
+    text.len() as u64 == stream.total() && !text.contains(char::REPLACEMENT_CHARACTER)
 }
 
 /// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
 /// text; what holds a NUL is not.
-fn render(stream: &HeadTail, room: usize, binary: Binary) -> String {
+fn render(stream: &HeadTail, room: usize, whole: Option<&str>, binary: Binary) -> String {
+    let text = || match whole {
+        Some(whole) => stream.render_naming(room, whole),
+        None => stream.render(room),
+    };
     let first = stream.first();
     let has_nul = memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_some();
     if !has_nul || binary == Binary::AsText {
-        return stream.render(room);
+        return text();
     }
     base64_within(first, stream.total() > first.len() as u64, room)
-        .map_or_else(|| stream.render(room), |(text, _)| text)
+        .map_or_else(text, |(encoded, _)| encoded)
 }
 
 const JOINT: &str = "\n\n[stderr]\n";
@@ -219,6 +293,7 @@ pub struct Events {
     tool_call_id: String,
     stdout: Sanitizer,
     stderr: Sanitizer,
+    whole: Option<Whole>,
 }
 
 impl Events {
@@ -228,6 +303,7 @@ impl Events {
             tool_call_id: ctx.tool_call_id.clone(),
             stdout: Sanitizer::default(),
             stderr: Sanitizer::default(),
+            whole: ctx.whole.clone(),
         }
     }
 
@@ -235,7 +311,23 @@ impl Events {
     pub fn unheard() -> Self {
         let (sender, _) = mpsc::channel(1);
         let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
-        Self { sender, tool_call_id: String::new(), stdout, stderr }
+        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None }
+    }
+
+    /// How all of the output can be read, if it is kept.
+    fn whole_output(&self) -> Option<String> {
+        let spool = self.spool()?;
+        spool.is_kept().then(|| format!("jm output {}", spool.name()))
+    }
+
+    fn is_shown_whole(&self) {
+        if let Some(mut spool) = self.spool() {
+            spool.forget();
+        }
+    }
+
+    fn spool(&self) -> Option<MutexGuard<'_, Spool>> {
+        Some(self.whole.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn clean(&mut self, stream: Stream, chunk: &str) -> String {
@@ -255,6 +347,18 @@ impl Events {
 }
 
 impl Listener for Events {
+    fn started(&mut self, pid: u32) {
+        if let Some(spool) = self.spool() {
+            spool.note_leader(pid);
+        }
+    }
+
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+        if let Some(mut spool) = self.spool() {
+            spool.write(stream, bytes);
+        }
+    }
+
     fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
         // Room first: a chunk that was cleaned cannot be offered again.
         let sender = self.sender.clone();

@@ -13,6 +13,7 @@ use crate::ops::read::{Read, ReadOutcome};
 use crate::ops::report::{TestReport, TestRun};
 use crate::ops::run::{Events, Run, RunOutcome};
 use crate::ops::search::{Search, SearchOutcome};
+use crate::ops::tasks::{Export, Exported, Tasks, TasksOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
 use crate::tool::{PathUse, Preview, Use};
 
@@ -29,6 +30,8 @@ pub enum Operation {
     Find(Find),
     Calc(Calc),
     Test(TestRun),
+    Tasks(Tasks),
+    Export(Export),
 }
 
 #[derive(Debug)]
@@ -44,6 +47,8 @@ pub enum Outcome {
     Found(FindOutcome),
     Calculated(String),
     Tested(TestReport),
+    Listed(TasksOutcome),
+    Exported(Exported),
 }
 
 impl Operation {
@@ -62,12 +67,18 @@ impl Operation {
             Operation::Find(find) => vec![PathUse::new(&find.path, Use::List)],
             Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
             Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
+            Operation::Tasks(tasks) => {
+                let places = tasks.action.places().into_iter();
+                places.map(|place| PathUse::new(&place.path, Use::Read)).collect()
+            }
+            Operation::Export(export) => vec![PathUse::new(&export.path, Use::Write)],
         }
     }
 
     pub(super) fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
         match self {
             Operation::Change(change) => change.preview(scope).map(Some),
+            Operation::Export(export) => export.preview(scope).map(Some),
             Operation::Read(_)
             | Operation::Page(_)
             | Operation::Walk(_)
@@ -77,7 +88,8 @@ impl Operation {
             | Operation::Search(_)
             | Operation::Find(_)
             | Operation::Calc(_)
-            | Operation::Test(_) => Ok(None),
+            | Operation::Test(_)
+            | Operation::Tasks(_) => Ok(None),
         }
     }
 
@@ -102,6 +114,8 @@ impl Operation {
             Operation::Find(find) => find.run(scope).map(Outcome::Found),
             Operation::Calc(calc) => calc.run(scope).map(Outcome::Calculated),
             Operation::Test(tests) => tests.run(scope, events).map(Outcome::Tested),
+            Operation::Tasks(tasks) => tasks.run(scope).map(Outcome::Listed),
+            Operation::Export(export) => export.run(scope, effects).map(Outcome::Exported),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jm_tools::ops::posix::PosixGlob;
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
-use jm_workspace::{Backups, EnvSanitizer, Sandbox};
+use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox};
 
 use crate::Dice;
 
@@ -106,7 +106,8 @@ fn scope(root: &Path) -> Scope {
     let workspace = Workspace {
         sandbox: Arc::new(Sandbox::unconfined(root).unwrap()),
         environment: Arc::new(EnvSanitizer::new(&[])),
-        backups: Arc::new(Backups::new(Path::new("/nonexistent"), root)),
+        state: Arc::new(ProjectState::new(Path::new("/nonexistent"), root)),
+        confiner: Arc::new(Confiner::unsupervised()),
     };
     Scope {
         workspace,
@@ -117,6 +118,8 @@ fn scope(root: &Path) -> Scope {
         output_limit: usize::MAX,
         capacity: usize::MAX,
         deadline: Instant::now() + Duration::from_secs(600),
+        call_key: String::new(),
+        session_id: String::new(),
         tool_name: "glob".to_owned(),
     }
 }

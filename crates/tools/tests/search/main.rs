@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use jm_tools::ops::search::{Case, Query, Search, SearchOutcome, Syntax};
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
-use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::Value;
 
 /// A path, a line from 1, and a column in characters from 1.
@@ -24,7 +24,8 @@ pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
     let workspace = Workspace {
         sandbox: Arc::new(Sandbox::new(settings).unwrap()),
         environment: Arc::new(EnvSanitizer::new(&[])),
-        backups: Arc::new(Backups::new(Path::new("/nonexistent"), Path::new("/"))),
+        state: Arc::new(ProjectState::new(Path::new("/nonexistent"), Path::new("/"))),
+        confiner: Arc::new(Confiner::unsupervised()),
     };
     Scope {
         workspace,
@@ -35,6 +36,8 @@ pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
         output_limit: usize::MAX,
         capacity: usize::MAX,
         deadline: Instant::now() + Duration::from_secs(600),
+        call_key: String::new(),
+        session_id: String::new(),
         tool_name: "search".to_owned(),
     }
 }

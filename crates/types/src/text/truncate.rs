@@ -25,6 +25,17 @@ pub fn truncate(mut output: String, effective_max: usize) -> String {
 /// Joins the two ends of an output whose middle is missing, cutting more of the middle where they
 /// do not fit. Without anything omitted, and with room for both, there is no marker.
 pub fn head_and_tail(head: &str, tail: &str, omitted_bytes: u64, max: usize) -> String {
+    joined(head, tail, omitted_bytes, max, middle_marker)
+}
+
+/// The same, saying in the gap where all of it is.
+fn joined(
+    head: &str,
+    tail: &str,
+    omitted_bytes: u64,
+    max: usize,
+    middle_marker: impl Fn(u64) -> String,
+) -> String {
     let kept = head.len() + tail.len();
     if omitted_bytes == 0 && kept <= max {
         return [head, tail].concat();
@@ -36,7 +47,7 @@ pub fn head_and_tail(head: &str, tail: &str, omitted_bytes: u64, max: usize) -> 
     // The most that could be omitted makes the longest marker, so what is reserved suffices.
     let reserved = middle_marker(omitted_bytes + kept as u64);
     if max <= reserved.len() {
-        return reserved[..max].to_owned();
+        return reserved[..reserved.floor_char_boundary(max)].to_owned();
     }
     let (head, tail) = fit(head, tail, max - reserved.len());
     let marker = middle_marker(omitted_bytes + (kept - head.len() - tail.len()) as u64);
@@ -112,17 +123,28 @@ impl HeadTail {
 
     /// The output within `max` bytes, its missing middle marked.
     pub fn render(&self, max: usize) -> String {
+        self.render_with(max, middle_marker)
+    }
+
+    /// The same, and the mark says where all of it is.
+    pub fn render_naming(&self, max: usize, whole: &str) -> String {
+        self.render_with(max, |omitted| {
+            format!("\n... [{omitted} bytes omitted. Full output: {whole}] ...\n")
+        })
+    }
+
+    fn render_with(&self, max: usize, marker: impl Fn(u64) -> String) -> String {
         if let Some(whole) = self.whole() {
             let text = String::from_utf8_lossy(&whole);
             let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
-            return head_and_tail(head, tail, 0, max);
+            return joined(head, tail, 0, max, marker);
         }
         let (newer, older) = self.tail.split_at(self.oldest);
         let tail = [older, newer].concat();
         let (head, tail) = (whole_at_end(&self.head), whole_at_start(&tail));
         let omitted = self.total - (head.len() + tail.len()) as u64;
         let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-        head_and_tail(&head, &tail, omitted, max)
+        joined(&head, &tail, omitted, max, marker)
     }
 
     fn overwrite_oldest(&mut self, bytes: &[u8]) {

@@ -50,7 +50,8 @@ pub(super) fn pieces(turn: &Turn, number: usize) -> Vec<Piece> {
     };
     pieces.push(event(&json!({"type": "message_delta",
         "delta": {"stop_reason": reason, "stop_sequence": null},
-        "usage": {"output_tokens": usage.output}})));
+        "usage": {"output_tokens": usage.output,
+                  "output_tokens_details": {"thinking_tokens": usage.reasoning}}})));
     pieces.push(event(&json!({"type": "message_stop"})));
     pieces
 }

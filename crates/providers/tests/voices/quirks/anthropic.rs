@@ -57,6 +57,17 @@ fn anthropic_as_it_and_its_imitators_write() {
                 ],
                 r#"call(a f {"x":1}) ToolUse"#,
             ),
+            (
+                "input at the start, and then in pieces, which count",
+                &[
+                    &open(0, r#"{"type":"tool_use","id":"a","name":"f","input":{"x":0}}"#),
+                    &grow(0, r#"{"type":"input_json_delta","partial_json":"{\"x\":1}"}"#),
+                    &close(0),
+                    calls,
+                    stop,
+                ],
+                r#"call(a f {"x":1}) ToolUse"#,
+            ),
             ("no input", &[&tool, &close(0), calls, stop], "call(a f {}) ToolUse"),
             (
                 "more than we understand of a call",

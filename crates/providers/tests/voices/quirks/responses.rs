@@ -83,6 +83,16 @@ fn responses_as_they_come() {
                 "cut(a Limit) MaxTokens",
             ),
             (
+                "a call that its item says is not whole",
+                &[
+                    &added(0, "a"),
+                    &item("done", 0, &call("a", r#""{}""#, "incomplete")),
+                    r#"{"type":"response.output_text.delta","output_index":1,"delta":"Hi"}"#,
+                    done,
+                ],
+                "text(Hi) cut(a Stream) EndTurn",
+            ),
+            (
                 "reasoning in two parts, and items of tomorrow",
                 &[
                     r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"delta":"a"}"#,

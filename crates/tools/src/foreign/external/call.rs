@@ -19,7 +19,7 @@ use super::discover::{Candidate, Place};
 use super::envelope::{self, Code};
 use super::probe::Schema;
 use crate::context::{Scope, ToolCtx};
-use crate::ops::run::{Binary, Events, Invocation, share};
+use crate::ops::run::{Events, Invocation, share};
 use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
@@ -204,6 +204,7 @@ impl ExternalCall {
             variables,
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit,
+            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
         };
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
         let finished = ran.map_err(|error| self.not_started(error))?;
@@ -224,8 +225,7 @@ impl ExternalCall {
                 return Err(ToolError::new(kind).in_words(words));
             }
             Ending::Cancelled => {
-                let (stdout, stderr) =
-                    share(&finished.stdout, &finished.stderr, limit, Binary::Encoded);
+                let (stdout, stderr) = share(&finished.stdout, &finished.stderr, limit, None);
                 return Err(ToolError::cancelled().with_output(stdout + &stderr));
             }
         };

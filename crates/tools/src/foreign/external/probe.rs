@@ -37,6 +37,7 @@ pub(super) fn ask(
         timeout: patience,
         // One more on each side tells a full answer from one that is too long.
         keep_bytes: MOST_BYTES + 2,
+        record: None,
     };
     let ran = invocation.run(workspace, &Cancel::new(), &mut Deaf);
     let finished = ran.map_err(|error| error.to_string())?;

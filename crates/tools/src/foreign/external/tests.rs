@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_types::{Cancel, Limits};
-use jm_workspace::{Backups, EnvSanitizer, Sandbox, SandboxSettings};
+use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::json;
 
 use super::*;
@@ -25,11 +25,12 @@ fn put(folder: &Path, name: &str, text: &str) {
 
 fn workspace(root: &Path) -> Workspace {
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap();
-    let backups = Backups::new(root, root);
+    let state = ProjectState::new(root, root);
     Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(EnvSanitizer::new(&[])),
-        backups: Arc::new(backups),
+        confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+        state: Arc::new(state),
     }
 }
 
@@ -57,6 +58,8 @@ fn scope(root: &Path) -> Scope {
         output_limit: 1024,
         capacity: 1024,
         deadline: Instant::now() + Duration::from_secs(60),
+        call_key: String::new(),
+        session_id: "s".to_owned(),
         tool_name: "good".to_owned(),
     }
 }

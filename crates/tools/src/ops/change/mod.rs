@@ -182,28 +182,22 @@ impl Change {
     fn computed(&self, scope: &Scope) -> Result<Vec<Target>, ToolError> {
         let mut targets = self.targets(&scope.workspace.sandbox)?;
         for target in &mut targets {
-            target.load().or_else(|error| self.settle(target, target_edit(target), error))?;
+            target.load().or_else(|error| self.settle(target, error))?;
         }
         self.check_fresh(scope, &targets)?;
-        for target in &mut targets {
-            let first = target_edit(target);
-            let computed = match target.is_given_up() {
-                true => Ok(()),
-                false => target.compute(&self.files),
-            };
-            let checked =
-                computed.and_then(|()| self.check(target).map_err(|error| (first, error)));
-            checked.or_else(|(edit, error)| self.settle(target, edit, error))?;
+        for target in targets.iter_mut().filter(|target| !target.is_given_up()) {
+            let computed = target.compute(&self.files).and_then(|()| self.check(target));
+            computed.or_else(|error| self.settle(target, error))?;
         }
         Ok(targets)
     }
 
     /// One failure is the change's, or only its file's.
-    fn settle(&self, target: &mut Target, edit: usize, error: ToolError) -> Result<(), ToolError> {
+    fn settle(&self, target: &mut Target, error: ToolError) -> Result<(), ToolError> {
         match self.on_error {
             OnError::Stop => Err(error),
             OnError::Skip => {
-                target.give_up(edit, error);
+                target.give_up(error);
                 Ok(())
             }
         }
@@ -271,7 +265,7 @@ impl Change {
         let keep = |target: &Target| {
             let wanted = self.backup == Backup::Keep && target.is_changed();
             let before = target.before.as_ref().filter(|_| wanted);
-            before.map(|before| scope.workspace.backups.keep(&target.path, before)).transpose()
+            before.map(|before| scope.workspace.state.keep_backup(&target.path, before)).transpose()
         };
         targets.iter().map(keep).collect()
     }
@@ -350,9 +344,4 @@ fn check_parent(path: &SafePath) -> Result<(), ToolError> {
             .hint(format!("the directory {} does not exist", parent.display()))),
         _ => Ok(()),
     }
-}
-
-/// The edit that a failure of the whole file is reported under.
-fn target_edit(target: &Target) -> usize {
-    target.edits.first().copied().unwrap_or(0)
 }

@@ -20,6 +20,8 @@ pub(super) struct Target {
     pub(super) after: Option<Vec<u8>>,
     /// Nobody may write it, its owner included.
     pub(super) is_read_only: bool,
+    /// The edit that is being applied; a failure is its.
+    current: usize,
     /// Which edits left the file other than they found it.
     changing: Vec<usize>,
     replaced: usize,
@@ -35,6 +37,7 @@ impl Target {
             before: None,
             after: None,
             is_read_only: false,
+            current: edit,
             changing: Vec::new(),
             replaced: 0,
             failed: None,
@@ -69,13 +72,13 @@ impl Target {
     }
 
     /// Applies the edits in order, each on the result of the one before.
-    pub(super) fn compute(&mut self, files: &[FileEdit]) -> Result<(), (usize, ToolError)> {
+    pub(super) fn compute(&mut self, files: &[FileEdit]) -> Result<(), ToolError> {
         for index in self.edits.clone() {
+            self.current = index;
             let file = &files[index];
             // A file with one edit has its state before it at hand already.
             let before = (self.edits.len() > 1).then(|| self.after.clone());
-            let applied = file.edit.apply(&file.path, self.after.take());
-            let applied = applied.map_err(|error| (index, error))?;
+            let applied = file.edit.apply(&file.path, self.after.take())?;
             let is_changing = match &before {
                 Some(before) => *before != applied.after,
                 None => self.before.as_deref() != applied.after.as_ref(),
@@ -90,10 +93,10 @@ impl Target {
     }
 
     /// The file stays as it was.
-    pub(super) fn give_up(&mut self, edit: usize, error: ToolError) {
+    pub(super) fn give_up(&mut self, error: ToolError) {
         self.after = self.before.as_deref().cloned();
         self.changing.clear();
-        self.failed = Some((edit, error));
+        self.failed = Some((self.current, error));
     }
 
     pub(super) fn is_given_up(&self) -> bool {

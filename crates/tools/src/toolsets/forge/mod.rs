@@ -230,5 +230,6 @@ fn raise_run_command(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
 }
 
 fn command_failed(ran: &RunOutcome, message: String) -> ToolError {
-    ToolError::failed("run_command", message).with_output(ran.text())
+    let failed = ToolError::failed("run_command", message).with_output(ran.text());
+    ran.refusals.iter().cloned().fold(failed, ToolError::hint)
 }

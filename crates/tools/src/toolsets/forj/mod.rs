@@ -6,6 +6,7 @@ mod commands;
 mod envelope;
 mod files;
 mod meta;
+mod tasks;
 
 use jm_types::RiskLevel;
 use jm_workspace::PathPolicy;
@@ -72,6 +73,25 @@ const ROWS: &[Row] = &[
         stakes: Stakes::RUNS,
         lower: |args, limits| meta::within(args, limits, commands::lower_run_tests),
         raise: commands::raise_run_tests,
+    },
+    Row {
+        name: "task",
+        description: "Keep work items with subtasks, acceptance criteria, priority, links and notes. \
+            They are kept outside the project; `export` writes them to a file and needs approval.",
+        schema: include_str!("../schemas/forj/task.json"),
+        stakes: GATED_CHANGE,
+        lower: |args, limits| meta::within(args, limits, tasks::lower_task),
+        raise: tasks::raise,
+    },
+    Row {
+        name: "todo_write",
+        description: "Keep a list of small things to do, each with an optional note, labels and a place \
+            in the code. It is kept outside the project; `export` writes it to a file and needs \
+            approval.",
+        schema: include_str!("../schemas/forj/todo_write.json"),
+        stakes: GATED_CHANGE,
+        lower: |args, limits| meta::within(args, limits, tasks::lower_todo),
+        raise: tasks::raise,
     },
     Row {
         name: "write_file",

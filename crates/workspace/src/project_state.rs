@@ -1,10 +1,10 @@
-//! Backups: what a file held before a change, under a path that a person can be told.
+//! What we keep of a project outside it: backups of its files, and notes of its sessions.
 //!
-//! Law: a backup is never written over, is private, and lies outside every project (0013). Undo does
-//! not use them: it has the journal.
+//! Law: all of it is private and lies outside every project (0013). A backup is never written over, and
+//! undo does not use it: it has the journal.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Result, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -12,28 +12,46 @@ use jm_types::{Digest, ToolError};
 
 use crate::file::now_epoch_ms;
 use crate::sandbox::SafePath;
-use crate::state::StateDir;
+use crate::state::{StateDir, read_text};
 
 /// How many of one file are kept.
 const MOST_KEPT: usize = 20;
 /// How many others may take a name before us.
 const MOST_TRIES: u32 = 1000;
 
-/// The backups of one project; the directory is made with the first of them.
+/// A larger note is not one of ours.
+const MOST_NOTE: u64 = 16 * 1024 * 1024;
+
+/// Directories are made with the first thing that is kept in them.
 #[derive(Debug, Clone)]
-pub struct Backups {
-    directory: PathBuf,
+pub struct ProjectState {
+    backups: PathBuf,
+    notes: PathBuf,
 }
 
-impl Backups {
-    /// Below our state, apart from those of other projects.
+impl ProjectState {
+    /// Below our state, apart from that of other projects.
     pub fn new(state: &Path, project: &Path) -> Self {
         let project = Digest::of(project.as_os_str().as_encoded_bytes()).to_string();
-        Self { directory: state.join("backups").join(&project[..16]) }
+        let below = |name: &str| state.join(name).join(&project[..16]);
+        Self { backups: below("backups"), notes: below("notes") }
     }
 
-    /// Keeps a copy and says where it is.
-    pub fn keep(&self, path: &SafePath, content: &[u8]) -> std::result::Result<PathBuf, ToolError> {
+    /// What a session wrote down under a name.
+    pub fn note(&self, session: &str, name: &str) -> Result<Option<String>, ToolError> {
+        let file = self.notes.join(note_name(session, name));
+        read_text(&file, MOST_NOTE).map_err(|error| ToolError::io(file, error))
+    }
+
+    pub fn write_note(&self, session: &str, name: &str, text: &str) -> Result<(), ToolError> {
+        let folder = StateDir::open(&self.notes);
+        let written =
+            folder.and_then(|folder| folder.write(&note_name(session, name), text.as_bytes()));
+        written.map_err(|error| ToolError::io(&self.notes, error))
+    }
+
+    /// Keeps a copy of a file's content and says where it is.
+    pub fn keep_backup(&self, path: &SafePath, content: &[u8]) -> Result<PathBuf, ToolError> {
         let kept = self.try_keep(path.relative(), content);
         kept.map_err(|error| {
             ToolError::io(path.asked(), format!("no backup could be made: {error}"))
@@ -41,11 +59,11 @@ impl Backups {
         })
     }
 
-    fn try_keep(&self, relative: &Path, content: &[u8]) -> Result<PathBuf> {
+    fn try_keep(&self, relative: &Path, content: &[u8]) -> io::Result<PathBuf> {
         let place = Digest::of(relative.as_os_str().as_encoded_bytes()).to_string();
         let name = relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let start: String = name.chars().take(80).collect();
-        let folder = StateDir::open(&self.directory.join(format!("{start}-{}", &place[..8])))?;
+        let folder = StateDir::open(&self.backups.join(format!("{start}-{}", &place[..8])))?;
         let (mut file, path) = create(&folder, &stamp(now_epoch_ms() / 1000), &start)?;
         file.write_all(content)?;
         file.sync_all()?;
@@ -55,8 +73,13 @@ impl Backups {
     }
 }
 
+/// A session's id is our own, but its spelling may come from a flag.
+fn note_name(session: &str, name: &str) -> String {
+    format!("{}.{name}.json", &Digest::of(session.as_bytes()).to_string()[..16])
+}
+
 /// A new file: the time, and a number that is higher than any before it within the second.
-fn create(folder: &StateDir, time: &str, name: &str) -> Result<(File, PathBuf)> {
+fn create(folder: &StateDir, time: &str, name: &str) -> io::Result<(File, PathBuf)> {
     let of_this_second = |path: PathBuf| {
         let name = path.file_name()?.to_str()?.strip_prefix(time)?.strip_prefix('.')?.to_owned();
         name.split('.').next()?.parse::<u32>().ok()
@@ -131,16 +154,16 @@ mod tests {
     #[test]
     fn backups_of_one_second_do_not_collide() {
         use std::os::unix::fs::PermissionsExt;
-        let state = tempfile::tempdir().unwrap();
-        let backups = Backups::new(state.path(), Path::new("/p"));
+        let folder = tempfile::tempdir().unwrap();
+        let state = ProjectState::new(folder.path(), Path::new("/p"));
         let kept: Vec<PathBuf> = (0..25_u8)
-            .map(|number| backups.try_keep(Path::new("a/f.el"), &[number]).unwrap())
+            .map(|number| state.try_keep(Path::new("a/f.el"), &[number]).unwrap())
             .collect();
         let there: Vec<&PathBuf> = kept.iter().filter(|path| path.exists()).collect();
         assert_eq!(there.len(), MOST_KEPT);
         assert_eq!(std::fs::read(kept.last().unwrap()).unwrap(), [24]);
         assert_eq!(std::fs::metadata(there[0]).unwrap().permissions().mode() & 0o777, 0o600);
-        let other = backups.try_keep(Path::new("b/f.el"), b"x").unwrap();
+        let other = state.try_keep(Path::new("b/f.el"), b"x").unwrap();
         assert_ne!(other.parent(), kept[0].parent());
     }
 }

@@ -1,0 +1,76 @@
+//! How commands are confined: from flags and settings to whoever confines them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use jm_engine::config::{CommandBackend, CommandNetwork, Config};
+use jm_workspace::Confiner;
+use jm_workspace::confine::{Backend, CommandSettings, Launcher, Network, Resources};
+
+use crate::cli::Common;
+use crate::sessions;
+
+/// Whatever becomes of the file that we were started from.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+const RECORDS: &str = "commands";
+
+/// The flags as settings.
+pub(crate) fn flags(common: &Common) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    if common.network {
+        lines.push("tools.sandbox.commands.network = \"on\"".to_owned());
+    }
+    if !common.writable.is_empty() {
+        let paths = serde_json::to_string(&common.writable)?;
+        lines.push(format!("tools.sandbox.commands.writable = {paths}"));
+    }
+    Ok(lines)
+}
+
+/// For commands whose end nobody looks up later.
+pub(crate) fn confiner(config: &Config) -> Result<Confiner> {
+    Ok(Confiner::new(launcher(), settings(config)?))
+}
+
+/// For commands of a session: how they ended is known also if we are not there to hear it.
+pub(crate) fn recording_confiner(common: &Common, config: &Config) -> Result<Confiner> {
+    if common.no_journal {
+        return confiner(config);
+    }
+    let records = sessions::state()?.path().join(RECORDS);
+    let launcher = Launcher { records: Some(records), ..launcher() };
+    Ok(Confiner::new(launcher, settings(config)?))
+}
+
+pub(crate) fn launcher() -> Launcher {
+    Launcher::new(THIS_PROGRAM)
+}
+
+fn settings(config: &Config) -> Result<CommandSettings> {
+    let commands = &config.tools.sandbox.commands;
+    let backend = match commands.backend {
+        CommandBackend::Auto => None,
+        CommandBackend::Namespaces => Some(Backend::Namespaces),
+        CommandBackend::Bwrap => Some(Backend::Bwrap),
+        CommandBackend::Landlock => Some(Backend::Landlock),
+        CommandBackend::None => Some(Backend::None),
+    };
+    let network = match commands.network {
+        CommandNetwork::On => Network::On,
+        CommandNetwork::Off => Network::Off,
+    };
+    let real = |path: &String| -> Result<PathBuf> {
+        let path = PathBuf::from(path);
+        path.canonicalize().with_context(|| format!("writable directory {}", path.display()))
+    };
+    Ok(CommandSettings {
+        backend,
+        network,
+        writable: commands.writable.iter().map(real).collect::<Result<_>>()?,
+        resources: Resources {
+            processes: commands.max_processes,
+            memory_bytes: commands.max_memory_bytes,
+            file_bytes: commands.max_file_bytes,
+        },
+    })
+}

@@ -1,0 +1,76 @@
+//! `jm doctor`: what works on this machine, and what that means for commands.
+
+use anyhow::{Context, Result};
+use jm_workspace::confine::{Backend, Mechanism, probe};
+use jm_workspace::{EnvSanitizer, Sandbox};
+use serde_json::json;
+
+use super::{exit, print};
+use crate::cli::{Common, Listing};
+use crate::{confine, wire};
+
+/// What a command cannot do, and which back ends see to it.
+const ENFORCED: &[(&str, &[Backend])] = &[
+    ("write outside the workspace", ALL),
+    ("read your home, but for toolchains", ALL),
+    ("read denied files of the workspace", OWN_TREE),
+    ("change .git/hooks, .git/config, .journeyman and the like", OWN_TREE),
+    ("change modes and times outside the workspace", OWN_TREE),
+    ("reach the network", ALL),
+    ("reach sockets of other programs", ALL),
+    ("see, signal or trace other processes", ALL),
+    ("use /tmp in common with others", OWN_TREE),
+    ("make namespaces, mounts, keys, io_uring, bpf", ALL),
+    ("gain rights by setuid programs", ALL),
+];
+const OWN_TREE: &[Backend] = &[Backend::Namespaces, Backend::Bwrap];
+const ALL: &[Backend] = &[Backend::Namespaces, Backend::Bwrap, Backend::Landlock];
+
+pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
+    let loaded = wire::load(common)?;
+    let config = &loaded.config;
+    let sandbox = Sandbox::new(&wire::sandbox_settings(common, config)?)
+        .context("the workspace cannot be opened")?;
+    let environment = EnvSanitizer::new(&config.tools.environment.denylist);
+    let environment = environment.sanitize(std::env::vars_os());
+    let mechanisms = probe(&confine::launcher());
+    let confiner = confine::confiner(config)?;
+    let plan = confiner.plan(&sandbox, &environment);
+    let backend = confiner.backend();
+    let holds = |by: &[Backend]| by.contains(&backend);
+    if listing.json {
+        let enforced =
+            ENFORCED.iter().map(|(what, by)| json!({"cannot": what, "holds": holds(by)}));
+        print::json(&json!({
+            "mechanisms": mechanisms, "backend": backend, "configured": config.tools.sandbox.commands,
+            "enforced": enforced.collect::<Vec<_>>(), "gaps": plan.gaps,
+        }))?;
+    } else {
+        print::text(&in_words(&mechanisms, backend, &plan.gaps, &holds))?;
+    }
+    Ok(if backend == Backend::None { exit::FAILED } else { exit::RAN })
+}
+
+fn in_words(
+    mechanisms: &[Mechanism],
+    backend: Backend,
+    gaps: &[String],
+    holds: &dyn Fn(&[Backend]) -> bool,
+) -> String {
+    let mut text = "ways to confine commands:\n".to_owned();
+    for one in mechanisms {
+        let word = if one.works { "works" } else { "does not work" };
+        text.push_str(&format!("  {:<11} {word}: {}\n", one.backend.name(), one.detail));
+    }
+    text.push_str(&format!("in use: {}\n", backend.name()));
+    text.push_str("a command cannot:\n");
+    for (what, by) in ENFORCED {
+        let mark = if holds(by) { "+" } else { "-" };
+        text.push_str(&format!("  {mark} {what}\n"));
+    }
+    if !gaps.is_empty() {
+        text.push_str("not enforced here, so a person is asked:\n");
+        gaps.iter().for_each(|gap| text.push_str(&format!("  {gap}\n")));
+    }
+    jm_types::text::sanitize(&text)
+}

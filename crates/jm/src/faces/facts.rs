@@ -1,0 +1,93 @@
+//! What is known of calls that a crash left unfinished: which of their changes are on disk, what
+//! they had printed, and what of them still runs.
+
+use jm_engine::recover::FileFact;
+use jm_engine::{Examined, Side};
+use jm_store::{FileState, Store};
+use jm_tools::ops::change::diff::unified;
+use jm_types::text::one_line;
+use jm_workspace::pump::Stream;
+use jm_workspace::spool::Spooled;
+use serde_json::{Value, json};
+
+/// Lines of the changes of one call.
+const MOST_LINES: usize = 200;
+const MOST_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+pub(crate) fn in_words(store: &Store, session: &str, found: &[Examined]) -> String {
+    let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
+    for call in found {
+        let (key, name) = (&call.view.call.call, one_line(&call.view.call.name));
+        text.push_str(&format!("  {key} {name}: {}\n", call.words()));
+        for file in &call.files {
+            let path = one_line(&file.effect.path.to_string_lossy());
+            text.push_str(&format!("    {path}: {}\n", side(file.now)));
+        }
+        for line in diff(store, call).lines() {
+            text.push_str(&format!("      {line}\n"));
+        }
+        for printed in &call.printed {
+            let (stream, total) = (word(printed), printed.total);
+            text.push_str(&format!("    {stream}: {total} bytes were printed and are kept\n"));
+        }
+        for survivor in &call.survivors {
+            let name = one_line(&survivor.name);
+            text.push_str(&format!("    still runs: process {} ({name})\n", survivor.pid));
+        }
+    }
+    text
+}
+
+pub(crate) fn as_json(store: &Store, session: &str, found: &[Examined]) -> Value {
+    let file = |file: &FileFact| json!({"path": file.effect.path, "now": side(file.now)});
+    let printed = |printed: &Spooled| json!({"stream": word(printed), "bytes": printed.total});
+    let call = |call: &Examined| {
+        let running = call.survivors.iter().map(|s| json!({"pid": s.pid, "name": s.name}));
+        json!({
+            "call": call.view.call.call, "name": call.view.call.name, "state": call.words(),
+            "files": call.files.iter().map(file).collect::<Vec<_>>(), "diff": diff(store, call),
+            "printed": call.printed.iter().map(printed).collect::<Vec<_>>(),
+            "running": running.collect::<Vec<_>>(),
+        })
+    };
+    json!({"session": session, "calls": found.iter().map(call).collect::<Vec<_>>()})
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Before => "as before",
+        Side::After => "changed",
+        Side::Other => "changed by somebody else",
+    }
+}
+
+fn word(printed: &Spooled) -> &'static str {
+    match printed.stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    }
+}
+
+/// How the files of a call differ now from what they were before it.
+fn diff(store: &Store, call: &Examined) -> String {
+    let mut text = String::new();
+    for file in call.files.iter().filter(|file| file.now != Side::Before) {
+        let before = match file.effect.before {
+            FileState::File { sha256, .. } => store.blob(sha256).ok(),
+            FileState::Missing | FileState::Directory { .. } => None,
+        };
+        // What is no text, or too long, is named above and not shown.
+        let now = jm_workspace::state::read_text(&file.effect.path, MOST_FILE_BYTES);
+        if let Ok(now) = now.map(|now| now.map(String::into_bytes)) {
+            let name = file.effect.path.to_string_lossy();
+            text.push_str(&unified(&name, before.as_deref(), now.as_deref()));
+        }
+    }
+    let count = text.lines().count();
+    if count <= MOST_LINES {
+        return text;
+    }
+    let mut cut: String = text.split_inclusive('\n').take(MOST_LINES).collect();
+    cut.push_str(&format!("... {} more lines\n", count - MOST_LINES));
+    cut
+}

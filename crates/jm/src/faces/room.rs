@@ -1,0 +1,92 @@
+//! `jm gc`, `jm du`: how much the journal takes, and taking less.
+
+use anyhow::Result;
+use jm_store::Store;
+use jm_workspace::file::now_epoch_ms;
+use serde_json::json;
+
+use super::{exit, print};
+use crate::cli::{Common, Listing};
+use crate::{locations, sessions, wire};
+
+/// Of a hundred parts of the quota, where people are told.
+const NEAR: u64 = 80;
+
+pub(crate) fn collect(common: &Common) -> Result<u8> {
+    let most = wire::load(common)?.config.journal.quota_bytes;
+    let store = sessions::store()?;
+    let freed = store.collect().map_err(sessions::told)?;
+    print::line(&format!("{} contents removed, {} bytes", freed.blobs, freed.stored))?;
+    let spools = remove_spools(&store)?;
+    if spools > 0 {
+        print::line(&format!("{spools} unfinished outputs removed"))?;
+    }
+    let shrunk = store.shrink(most, now_epoch_ms()).map_err(sessions::told)?;
+    if shrunk.blobs > 0 {
+        print::line(&format!(
+            "{} of the oldest let go, {} bytes: what they held cannot be put back",
+            shrunk.blobs, shrunk.stored
+        ))?;
+    }
+    warn(store.blob_stats().map_err(sessions::told)?.stored, most);
+    Ok(exit::RAN)
+}
+
+/// What commands printed whose calls are settled, or that nobody knows.
+fn remove_spools(store: &Store) -> Result<usize> {
+    let spools = sessions::spools()?;
+    let views = store.sessions().map_err(sessions::told)?;
+    let mut removed = 0;
+    for name in spools.names()? {
+        let session = name.rsplit_once('-').map_or("", |(session, _)| session);
+        let owner =
+            views.iter().find(|view| view.session == session).and_then(|v| v.owner.as_ref());
+        let at_work = owner.is_some_and(|owner| sessions::identity(owner).is_alive());
+        let calls = store.unfinished(session).map_err(sessions::told)?;
+        let waits = calls.iter().any(|call| call.call.call == name && call.result().is_none());
+        if !at_work && !waits {
+            spools.remove(&name)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+pub(crate) fn disk_use(common: &Common, listing: &Listing) -> Result<u8> {
+    let settings = wire::load(common)?.config.journal;
+    let store = sessions::store()?;
+    let stats = store.blob_stats().map_err(sessions::told)?;
+    let outputs = store.output_stats().map_err(sessions::told)?;
+    let state = locations::state()?;
+    let total = state.disk_use()?;
+    if listing.json {
+        print::json(&json!({
+            "path": state.path(), "bytes": total, "contents": stats.count,
+            "contents_bytes": stats.bytes, "contents_stored": stats.stored,
+            "outputs": outputs.count, "outputs_bytes": outputs.bytes,
+            "outputs_stored": outputs.stored, "outputs_most": settings.outputs_bytes,
+            "most": settings.quota_bytes,
+        }))?;
+    } else {
+        print::line(&format!("{}: {total} bytes", state.path().display()))?;
+        let (count, bytes, stored) = (stats.count, stats.bytes, stats.stored);
+        print::line(&format!("  {count} contents, {bytes} bytes kept in {stored}"))?;
+        let (count, bytes, stored) = (outputs.count, outputs.bytes, outputs.stored);
+        print::line(&format!("  of these {count} outputs, {bytes} bytes kept in {stored}"))?;
+    }
+    warn(stats.stored, settings.quota_bytes);
+    Ok(exit::RAN)
+}
+
+fn warn(stored: u64, most: u64) {
+    if stored > most {
+        print::note(&format!(
+            "jm: warning: {stored} bytes are stored, more than journal.quota_bytes = {most}; \
+             `jm gc` lets the oldest go"
+        ));
+    } else if stored > most / 100 * NEAR {
+        print::note(&format!(
+            "jm: warning: {stored} bytes are stored, near journal.quota_bytes = {most}"
+        ));
+    }
+}

@@ -1,0 +1,110 @@
+//! Every attempt of escapes.md, behind every back end, as every user.
+
+use crate::world::{CANARY, User, World, users, works};
+
+struct Attempt {
+    title: String,
+    is_python: bool,
+    /// Back ends that are known not to hold it.
+    gaps: Vec<String>,
+    script: String,
+}
+
+fn attempts() -> Vec<Attempt> {
+    let text = include_str!("escapes.md");
+    let sections = text.split("\n## ").skip(1);
+    let parse = |section: &str| {
+        let (title, rest) = section.split_once('\n').unwrap();
+        let (_, block) = rest.split_once("```").unwrap();
+        let (kind, body) = block.split_once('\n').unwrap();
+        let (script, _) = body.split_once("\n```").unwrap();
+        let gaps = kind.split(' ').filter_map(|word| word.strip_prefix("gap="));
+        Attempt {
+            title: title.to_owned(),
+            is_python: kind.starts_with("python"),
+            gaps: gaps.map(str::to_owned).collect(),
+            script: script.to_owned(),
+        }
+    };
+    sections.map(parse).collect()
+}
+
+/// Words with which a refusal explains itself.
+const REASONS: &[&str] = &[
+    "denied",
+    "not permitted",
+    "read-only",
+    "no such",
+    "unreachable",
+    "refused",
+    "not found",
+    "errno",
+    "invalid",
+    "cannot",
+    "can't",
+    "not implemented",
+    "busy",
+    "cross-device",
+    "failed",
+    "timed out",
+];
+
+fn check(user: User, backend: &'static str) {
+    if !works(user, backend) {
+        return;
+    }
+    let all = attempts();
+    assert!(all.len() >= 80, "{}", all.len());
+    let mut world = World::new(user, backend);
+    let mut wrong = Vec::new();
+    for attempt in &all {
+        let python = format!("from probe import *\n{}", attempt.script);
+        let words = match attempt.is_python {
+            true => ["python3", "-c", &python],
+            false => ["sh", "-c", &attempt.script],
+        };
+        let output = world.confined(&words);
+        let said =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
+        let mut harm = world.harm();
+        harm.extend(said.contains(CANARY).then(|| "it read what it must not".to_owned()));
+        harm.extend(said.contains("ESCAPED").then(|| "it says that it escaped".to_owned()));
+        let is_gap = attempt.gaps.iter().any(|gap| gap == backend);
+        if is_gap && said.contains("jm: not confined:") {
+            // It was said that this is not held.
+            if !harm.is_empty() {
+                world = World::new(user, backend);
+            }
+            continue;
+        }
+        let explains = REASONS.iter().any(|reason| said.to_lowercase().contains(reason));
+        if !explains {
+            harm.push("it does not say why it failed".to_owned());
+        }
+        if !harm.is_empty() {
+            wrong.push(format!("{}: {harm:#?}\n{said}", attempt.title));
+            world = World::new(user, backend);
+        }
+    }
+    println!("{} attempts behind {backend} as {user:?}", all.len());
+    assert!(wrong.is_empty(), "{backend} as {user:?}:\n{}", wrong.join("\n\n"));
+}
+
+fn as_everybody(backend: &'static str) {
+    users().into_iter().for_each(|user| check(user, backend));
+}
+
+#[test]
+fn none_escapes_from_namespaces() {
+    as_everybody("namespaces");
+}
+
+#[test]
+fn none_escapes_from_bwrap() {
+    as_everybody("bwrap");
+}
+
+#[test]
+fn none_escapes_from_landlock() {
+    as_everybody("landlock");
+}

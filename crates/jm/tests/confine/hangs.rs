@@ -1,0 +1,198 @@
+//! Commands that linger, wait, flood or refuse to die: each has its result in time, and leaves nothing.
+
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::world::{User, World, works};
+
+/// A hang detector, no measure of speed.
+const PATIENCE: Duration = Duration::from_secs(20);
+const TOGETHER: usize = 8;
+const MOST_MEMORY_KB: u64 = 64 * 1024;
+
+/// `TAG` stands for a number that nobody else has in their arguments.
+const COMMANDS: &[&str] = &[
+    "sleep TAG",
+    "sleep TAG & sleep TAG & wait",
+    "sleep TAG &",
+    "nohup sleep TAG > /dev/null 2>&1 &",
+    "setsid sleep TAG",
+    "setsid sleep TAG & sleep 0.1",
+    "setsid setsid sleep TAG > /dev/null 2>&1 &",
+    "(setsid sh -c 'setsid sleep TAG &' &) ; sleep 0.1",
+    "sh -c 'sh -c \"sleep TAG & exit\" & exit' & sleep 0.1",
+    "sleep TAG | sleep TAG",
+    "sleep TAG > held &",
+    "exec 3>&1; sleep TAG >&3 &",
+    "cat; sleep TAG",
+    "read answer; sleep TAG",
+    "ed held < /dev/tty; sleep TAG",
+    "vi held; sleep TAG",
+    "less held; sleep TAG",
+    "sh -c 'read -p password: x < /dev/tty'; sleep TAG",
+    "ssh -o BatchMode=no nobody@127.0.0.1; sleep TAG",
+    "yes TAG",
+    "yes TAG >&2",
+    "yes TAG & yes TAG >&2",
+    "head -c 1000000000 /dev/zero | tr '\\0' x; sleep TAG",
+    "exec >&- 2>&-; sleep TAG",
+    "exec <&- >&- 2>&-; while :; do sleep TAG; done",
+    "trap '' TERM INT HUP QUIT; while :; do sleep TAG; done",
+    "trap '' TERM; sleep TAG & wait; sleep TAG",
+    "kill -STOP $$; sleep TAG",
+    "sleep TAG & kill -STOP $!; wait",
+    "sh -c 'kill -STOP $$' & sleep TAG",
+    "while :; do :; done; sleep TAG",
+    "i=0; while [ $i -lt 200 ]; do sleep TAG & i=$((i+1)); done; wait",
+    "python3 -c 'import os, time; os.fork() or os.setsid() or os.fork() or time.sleep(TAG)'; sleep TAG",
+    "python3 -c 'import signal, time; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]; \
+     time.sleep(TAG)'",
+    "printf '\\033[6n'; sleep TAG",
+    "script -qc 'sleep TAG' /dev/null",
+    "tail -f held sleep TAG",
+    "mkfifo p; cat p; sleep TAG",
+];
+
+fn alive(tag: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let line = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).ok();
+    let lines = processes.filter_map(line);
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(tag) && !line.contains("sandbox --backend")).collect()
+}
+
+fn gone_within(tag: &str, most: Duration) -> Vec<String> {
+    let until = Instant::now() + most;
+    while !alive(tag).is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    alive(tag)
+}
+
+/// A number for the arguments of a sleep, long and nobody else's.
+fn tag(index: usize) -> String {
+    format!("7{:05}{index:03}", std::process::id() % 100_000)
+}
+
+fn check(backend: &'static str) {
+    if backend != "none" && !works(User::Own, backend) {
+        return;
+    }
+    let all: Vec<(usize, &str)> = COMMANDS.iter().copied().enumerate().collect();
+    let mut wrong = Vec::new();
+    // They mostly wait, so some of them wait together.
+    for together in all.chunks(TOGETHER) {
+        std::thread::scope(|scope| {
+            let one = |(index, command): &(usize, &'static str)| {
+                let (index, command) = (*index, *command);
+                scope.spawn(move || run(backend, index, command))
+            };
+            let running: Vec<_> = together.iter().map(one).collect();
+            wrong.extend(running.into_iter().flat_map(|one| one.join().unwrap()));
+        });
+    }
+    println!("{} commands behind {backend}", COMMANDS.len());
+    assert!(wrong.is_empty(), "{backend}:\n{}", wrong.join("\n"));
+}
+
+/// What is wrong with how one command ended.
+fn run(backend: &'static str, index: usize, command: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let world = World::new(User::Own, backend);
+    let tag = tag(index);
+    let began = Instant::now();
+    let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+    jm.args(["sandbox", "--backend", backend, "--timeout", "1", "--", "sh", "-c"]);
+    jm.arg(command.replace("TAG", &tag)).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = jm.process_group(0).spawn().unwrap();
+    let memory = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() && began.elapsed() < PATIENCE {
+        let status = std::fs::read_to_string(&memory).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
+        peak = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(peak);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if child.try_wait().unwrap().is_none() {
+        wrong.push(format!("{command}: still there after {PATIENCE:?}"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    if peak > MOST_MEMORY_KB {
+        wrong.push(format!("{command}: took {peak} KB"));
+    }
+    let left = gone_within(&tag, Duration::from_millis(500));
+    if !left.is_empty() {
+        wrong.push(format!("{command}: left {left:?}"));
+    }
+    wrong
+}
+
+#[test]
+fn nothing_lingers_in_namespaces() {
+    check("namespaces");
+}
+
+#[test]
+fn nothing_lingers_behind_bwrap() {
+    check("bwrap");
+}
+
+#[test]
+fn nothing_lingers_behind_landlock() {
+    check("landlock");
+}
+
+#[test]
+fn nothing_lingers_when_only_supervised() {
+    check("none");
+}
+
+/// A program that forks as fast as it can is bounded, and gone at its deadline.
+#[test]
+fn a_fork_bomb_is_defused() {
+    // The superuser's processes can only be counted in a namespace.
+    let world = World::new(User::Own, "namespaces");
+    if !works(User::Own, "namespaces") {
+        return;
+    }
+    let tag = tag(900);
+    let bomb = format!("b() {{ b | b & }}; b; sleep {tag}");
+    let began = Instant::now();
+    let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+    jm.env("JM_TOOLS_SANDBOX_COMMANDS_MAX_PROCESSES", "200");
+    jm.args(["sandbox", "--backend", "namespaces", "--timeout", "1", "--", "sh", "-c", &bomb]);
+    let status = jm.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+    assert!(!status.success());
+    assert_eq!(gone_within(&tag, Duration::from_secs(5)), Vec::<String>::new());
+}
+
+/// A killed program takes its command along, with everything that it started.
+#[test]
+fn a_killed_program_leaves_nothing() {
+    for backend in ["namespaces", "bwrap", "landlock", "none"] {
+        if backend != "none" && !works(User::Own, backend) {
+            continue;
+        }
+        let world = World::new(User::Own, backend);
+        let tag = tag(950);
+        let script = format!(
+            "trap '' TERM; setsid sleep {tag} & (setsid sh -c 'trap \"\" TERM; sleep {tag}; sleep \
+             {tag}' &); touch begun; sleep {tag}; sleep {tag}"
+        );
+        let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+        jm.args(["sandbox", "--backend", backend, "--", "sh", "-c", &script]);
+        let mut child = jm.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let until = Instant::now() + PATIENCE;
+        while !world.at("w/begun").exists() {
+            assert!(Instant::now() < until, "{backend}: it never began");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let left = gone_within(&tag, Duration::from_secs(5));
+        assert_eq!(left, Vec::<String>::new(), "{backend}");
+    }
+}

@@ -1,0 +1,8 @@
+//! Commands in their walls: nobody gets out, ordinary work goes on, nothing hangs or stays behind.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+mod escapes;
+mod hangs;
+mod work;
+mod world;

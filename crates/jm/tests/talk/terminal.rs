@@ -1,0 +1,132 @@
+//! The plain terminal, as a person or a pipe sees it.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+
+use crate::desk::{Desk, Scripted, lines, on_every_wire, text};
+
+fn repl(desk: &Desk, turns: &str, more: &[&str]) -> (Scripted, Child) {
+    let root = desk.path("").display().to_string();
+    let args = ["repl", "--approve", "auto", "--root", &root, "--session", "S"];
+    let mut scripted = desk.scripted(turns, &[&args, more].concat());
+    let command = scripted.command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    (scripted, child)
+}
+
+/// Reads until these words have come; the model is silent behind them, so they came by themselves.
+fn read_until(child: &mut Child, words: &str) -> String {
+    let out = child.stdout.as_mut().unwrap();
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !text(&seen).ends_with(words) {
+        assert_eq!(out.read(&mut byte).unwrap(), 1, "only {:?} came", text(&seen));
+        seen.push(byte[0]);
+    }
+    text(&seen)
+}
+
+fn tell(child: &mut Child, line: &str) {
+    child.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
+}
+
+const TURNS: &str = r#"
+[[turn]]
+steps = [
+  { text = "I look" }, { text = " around." },
+  { call = "read_file", args = { path = "notes" } },
+]
+[[turn]]
+steps = [
+  { text = "Once more." },
+  { call = "list_directory", args = { path = "." } },
+  { call = "read_file", args = { path = "../outside" } },
+]
+[[turn]]
+steps = [{ text = "Two lines,\nno less." }]
+[[turn]]
+steps = [{ text = "And the same to you." }]
+"#;
+
+/// GO-TERM, GO-CLI: a loop on standard input; the prefix once a turn, names of calls beside the
+/// text, and none of their JSON in it. A line that begins with a slash is an order.
+#[test]
+fn the_loop_on_standard_input() {
+    on_every_wire(|wire| {
+        let desk = Desk::new(wire).with_file("notes", "one\n");
+        let (scripted, mut child) = repl(&desk, TURNS, &[]);
+        tell(&mut child, "look\n\n/usage\n/nonsense\nhello\n/quit\nnever said\n");
+        let ran = scripted.ran(&child.wait_with_output().unwrap());
+        let expected = "jm: I look around.\nOnce more.\nTwo lines,\nno less.\n\
+                        0 tokens in, 0 out, 0 read from and 0 written to the cache\n\
+                        jm: And the same to you.\n";
+        assert_eq!((ran.code, ran.out.as_str()), (0, expected), "{wire}: {ran:?}");
+        for note in ["→ read_file\n", "→ list_directory\n", "`/nonsense` is not understood"] {
+            assert!(ran.err.contains(note), "{wire}: {ran:?}");
+        }
+        assert!(!ran.err.contains('{'), "{wire}: {}", ran.err);
+        assert_eq!(ran.requests.len(), 4, "{wire}");
+    });
+}
+
+/// GO-DEBUG: calls, results and the sandbox's decisions as JSON on standard error.
+#[test]
+fn debugging_is_json_beside_the_text() {
+    on_every_wire(|wire| {
+        let desk = Desk::new(wire).with_file("notes", "one\n");
+        let (scripted, mut child) = repl(&desk, TURNS, &["--debug"]);
+        tell(&mut child, "look\n");
+        let ran = scripted.ran(&child.wait_with_output().unwrap());
+        assert_eq!(ran.code, 0, "{wire}: {ran:?}");
+        let kind = |kind: &'static str| lines(&ran.err, move |line| line["debug"] == kind);
+        let names: Vec<_> = kind("call").iter().map(|line| line["call"]["name"].clone()).collect();
+        assert_eq!(names, ["read_file", "list_directory", "read_file"], "{wire}");
+        let results = kind("result");
+        assert_eq!(results.len(), 3, "{wire}");
+        assert_eq!(results[0]["result"]["content"], "one\n", "{wire}");
+        assert!(ran.err.contains("outside"), "{wire}: {}", ran.err);
+        assert!(!ran.out.contains('{'), "{wire}: {}", ran.out);
+    });
+}
+
+/// GO-STREAM, GO-PLAN, third point: words appear as they come, behind one prefix. Ctrl-C stops the
+/// answer and the loop goes on.
+#[test]
+fn words_appear_as_they_come() {
+    on_every_wire(|wire| {
+        let desk = Desk::new(wire);
+        let turns = "[[turn]]\nsteps = [{ text = \"The beginning\" }, { delay_ms = 60000 }, \
+                     { text = \" and the end\" }]\n\
+                     [[turn]]\nsteps = [{ text = \"Something else.\" }]\n";
+        let (scripted, mut child) = repl(&desk, turns, &[]);
+        tell(&mut child, "a long story\n");
+        assert_eq!(read_until(&mut child, "beginning"), "jm: The beginning", "{wire}");
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        tell(&mut child, "another\n");
+        let ran = scripted.ran(&child.wait_with_output().unwrap());
+        assert_eq!((ran.code, ran.out.as_str()), (0, "\njm: Something else.\n"), "{wire}: {ran:?}");
+        assert!(ran.err.contains("jm: interrupted"), "{wire}: {ran:?}");
+        assert_eq!(ran.history(ran.requests.len() - 1).len(), 3, "{wire}: what came is kept");
+    });
+}
+
+/// IT-CMD-01: what a command prints is seen as it comes, and its result is on record.
+#[test]
+fn a_commands_output_is_seen_and_kept() {
+    on_every_wire(|wire| {
+        let desk = Desk::new(wire);
+        let turns = "[[turn]]\nsteps = [{ call = \"run_command\", \
+                     args = { command = \"echo one; echo two >&2\" } }]\n\
+                     [[turn]]\nexpect = { results_contain = [\"one\", \"two\"] }\n\
+                     steps = [{ text = \"It ran.\" }]\n";
+        let ran = desk.run(turns, &["--yes", "--allow", "run_command", "--debug"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "It ran.\n"), "{wire}: {ran:?}");
+        let place = |words: &str| ran.err.find(words).unwrap_or_else(|| panic!("{words}: {ran:?}"));
+        let (one, two) = (place("\"one\\n\""), place("\"two\\n\""));
+        let result = place("\"debug\":\"result\"");
+        assert!(one < result && two < result, "{wire}: {ran:?}");
+        let content = desk.calls()[0]["result"]["content"].to_string();
+        assert!(content.contains("one") && content.contains("two"), "{wire}: {content}");
+    });
+}

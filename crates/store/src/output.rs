@@ -1,0 +1,207 @@
+//! Whole outputs: what a call said beyond what the model was given.
+//!
+//! Law: together they stay within a quota; the oldest go first, and what went is known to have
+//! gone. They are never needed to put a file back.
+
+use std::io::Read;
+
+use jm_types::Digest;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use crate::blobs::{self, BlobStats};
+use crate::journal::Journal;
+use crate::{Store, StoreError};
+
+/// A call's output as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StoredOutput {
+    pub streams: Vec<StoredStream>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredStream {
+    pub stream: OutputStream,
+    /// How much there was.
+    pub total: u64,
+    /// What is kept of it, in order; one part when that is all.
+    pub parts: Vec<StoredPart>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputStream {
+    Stdout,
+    Stderr,
+    /// Of a tool that is no command: the result before it was cut.
+    Content,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredPart {
+    pub start: u64,
+    pub size: u64,
+    pub sha256: Digest,
+}
+
+impl OutputStream {
+    pub fn word(self) -> &'static str {
+        match self {
+            OutputStream::Stdout => "stdout",
+            OutputStream::Stderr => "stderr",
+            OutputStream::Content => "content",
+        }
+    }
+}
+
+impl StoredOutput {
+    pub fn contents(&self) -> impl Iterator<Item = Digest> {
+        self.streams.iter().flat_map(|stream| stream.parts.iter().map(|part| part.sha256))
+    }
+}
+
+impl StoredStream {
+    pub fn kept(&self) -> u64 {
+        self.parts.iter().map(|part| part.size).sum()
+    }
+
+    /// How much is kept, honestly.
+    pub fn in_words(&self) -> String {
+        let (word, total) = (self.stream.word(), self.total);
+        match self.parts.as_slice() {
+            [first, .., last] => {
+                format!(
+                    "{word}: the first {} and the last {} of {total} bytes",
+                    first.size, last.size
+                )
+            }
+            [only] if only.size < total => {
+                format!("{word}: the first {} of {total} bytes", only.size)
+            }
+            _ => format!("{word}: {total} bytes"),
+        }
+    }
+}
+
+/// One part on its way into the store.
+pub struct Incoming<'a> {
+    pub sha256: Digest,
+    pub content: Box<dyn Read + 'a>,
+}
+
+impl std::fmt::Debug for Incoming<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Incoming").field("sha256", &self.sha256).finish_non_exhaustive()
+    }
+}
+
+impl Journal {
+    /// Keeps the parts of a call's output, all or none, a piece at a time. Beyond `most` bytes of
+    /// all outputs, as they are stored, the oldest of other calls go.
+    pub fn keep_output(
+        &self,
+        call: &str,
+        parts: Vec<Incoming<'_>>,
+        most: u64,
+    ) -> Result<(), StoreError> {
+        let mut connection = self.store().connection();
+        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.check_lease(&step)?;
+        let now = self.now();
+        for mut part in parts {
+            blobs::put_stream(&step, part.sha256, &mut part.content, now)?;
+            step.prepare_cached(
+                "INSERT OR REPLACE INTO outputs (call, sha256, added) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![call, part.sha256.to_string(), now])?;
+        }
+        while stored(&step)? > most && release_oldest(&step, call, now)? {}
+        step.commit().map_err(Into::into)
+    }
+}
+
+/// What all outputs take.
+fn stored(connection: &Connection) -> Result<u64, StoreError> {
+    let sum =
+        "SELECT coalesce(sum(stored), 0) FROM blobs WHERE sha256 IN (SELECT sha256 FROM outputs)";
+    let stored: i64 = connection.query_row(sum, [], |row| row.get(0))?;
+    Ok(stored.unsigned_abs())
+}
+
+/// Lets the oldest output go, but not that of `spared`; `false` when there is none.
+pub(crate) fn release_oldest(
+    step: &Transaction<'_>,
+    spared: &str,
+    now: i64,
+) -> Result<bool, StoreError> {
+    let oldest = "SELECT call FROM outputs WHERE call <> ?1 ORDER BY added, call LIMIT 1";
+    let oldest = step.query_row(oldest, [spared], |row| row.get(0)).optional()?;
+    let Some(call): Option<String> = oldest else { return Ok(false) };
+    let names: Vec<String> = {
+        let mut select = step.prepare_cached("SELECT sha256 FROM outputs WHERE call = ?1")?;
+        let names = select.query_map([&call], |row| row.get(0))?;
+        names.collect::<Result<_, _>>()?
+    };
+    step.execute("DELETE FROM outputs WHERE call = ?1", [&call])?;
+    names.iter().try_for_each(|name| blobs::release_unused(step, name, now))?;
+    Ok(true)
+}
+
+impl Store {
+    /// The output of a call, if it was kept apart from its result.
+    pub fn output(&self, call: &str) -> Result<Option<StoredOutput>, StoreError> {
+        Ok(self.result(call)?.and_then(|result| result.output))
+    }
+
+    /// Hands over bytes `start..end` of a stream, some at a time, and returns the ranges within it
+    /// that are not kept.
+    pub fn read_output<E: From<StoreError>>(
+        &self,
+        stream: &StoredStream,
+        start: u64,
+        end: u64,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<Vec<(u64, u64)>, E> {
+        let (mut at, end) = (start, end.min(stream.total));
+        let mut missing = Vec::new();
+        for part in &stream.parts {
+            let (from, to) = (part.start.max(at), (part.start + part.size).min(end));
+            if from >= to {
+                continue;
+            }
+            if at < from {
+                missing.push((at, from));
+            }
+            if self.blob_size(part.sha256)?.is_none() {
+                missing.push((from, to));
+            } else {
+                self.read_part(part, from, to, &mut take)?;
+            }
+            at = to;
+        }
+        if at < end {
+            missing.push((at, end));
+        }
+        Ok(missing)
+    }
+
+    fn read_part<E: From<StoreError>>(
+        &self,
+        part: &StoredPart,
+        mut from: u64,
+        to: u64,
+        take: &mut impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while from < to {
+            let piece = (to - from).min(blobs::CHUNK as u64);
+            let within = from - part.start;
+            take(&self.blob_range(part.sha256, within, within + piece)?)?;
+            from += piece;
+        }
+        Ok(())
+    }
+
+    pub fn output_stats(&self) -> Result<BlobStats, StoreError> {
+        blobs::stats(&self.connection(), "WHERE sha256 IN (SELECT sha256 FROM outputs)")
+    }
+}

@@ -1,0 +1,195 @@
+//! What can be done to a list of tasks; pure.
+
+use jm_types::ToolError;
+
+use super::item::{Item, Place, Priority, Status, Subtask};
+use super::{Board, List, MOST_ITEMS, TasksOutcome};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    Create { title: String, draft: Draft },
+    Update { id: String, draft: Draft },
+    SetStatus { id: String, status: Status },
+    AddSubtask { id: String, title: String },
+    UpdateSubtask { id: String, subtask: String, title: Option<String>, done: Option<bool> },
+    AddNote { id: String, note: String },
+    Delete { id: String },
+    List(Filter),
+}
+
+/// What is given of a task; the rest stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Draft {
+    pub title: Option<String>,
+    pub note: Option<String>,
+    pub description: Option<String>,
+    pub acceptance: Option<Vec<String>>,
+    pub location: Option<Place>,
+    pub labels: Option<Vec<String>>,
+    pub priority: Option<Priority>,
+    pub links: Option<Vec<Place>>,
+}
+
+/// All that are given must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    pub status: Option<Status>,
+    pub label: Option<String>,
+    pub path: Option<String>,
+}
+
+impl Action {
+    pub(crate) fn places(&self) -> Vec<&Place> {
+        match self {
+            Action::Create { draft, .. } | Action::Update { draft, .. } => {
+                draft.location.iter().chain(draft.links.iter().flatten()).collect()
+            }
+            Action::SetStatus { .. }
+            | Action::AddSubtask { .. }
+            | Action::UpdateSubtask { .. }
+            | Action::AddNote { .. }
+            | Action::Delete { .. }
+            | Action::List(_) => Vec::new(),
+        }
+    }
+}
+
+impl List {
+    pub(super) fn apply(
+        &mut self,
+        board: Board,
+        action: &Action,
+        now: u64,
+    ) -> Result<TasksOutcome, ToolError> {
+        match action {
+            Action::Create { title, draft } => self.create(board, title, draft, now),
+            Action::Update { id, draft } => self.change(id, now, |item| {
+                draft.apply(item);
+                Ok(())
+            }),
+            Action::SetStatus { id, status } => self.change(id, now, |item| {
+                item.status = *status;
+                Ok(())
+            }),
+            Action::AddSubtask { id, title } => self.change(id, now, |item| {
+                let last = item.subtasks.iter().filter_map(|one| one.id.parse::<u64>().ok()).max();
+                let id = (last.unwrap_or(0) + 1).to_string();
+                item.subtasks.push(Subtask { id, title: title.clone(), done: false });
+                Ok(())
+            }),
+            Action::UpdateSubtask { id, subtask, title, done } => self.change(id, now, |item| {
+                let unknown =
+                    || ToolError::bad_args(format!("{} has no subtask `{subtask}`", item.id));
+                let at =
+                    item.subtasks.iter().position(|one| one.id == *subtask).ok_or_else(unknown)?;
+                let one = &mut item.subtasks[at];
+                one.title = title.clone().unwrap_or_else(|| one.title.clone());
+                one.done = done.unwrap_or(one.done);
+                Ok(())
+            }),
+            Action::AddNote { id, note } => self.change(id, now, |item| {
+                item.history.push(note.clone());
+                Ok(())
+            }),
+            Action::Delete { id } => {
+                let at = self.position(id)?;
+                self.items.remove(at);
+                Ok(TasksOutcome::Deleted(id.clone()))
+            }
+            Action::List(filter) => {
+                let items = self.items.iter().filter(|item| filter.admits(item)).cloned();
+                Ok(TasksOutcome::Many(items.collect()))
+            }
+        }
+    }
+
+    fn create(
+        &mut self,
+        board: Board,
+        title: &str,
+        draft: &Draft,
+        now: u64,
+    ) -> Result<TasksOutcome, ToolError> {
+        if self.items.len() >= MOST_ITEMS {
+            return Err(ToolError::limit(format!("there are {MOST_ITEMS} tasks already"))
+                .hint("delete what is done"));
+        }
+        self.last += 1;
+        let mut item = Item {
+            id: format!("{}-{}", board.name(), self.last),
+            title: title.to_owned(),
+            note: None,
+            description: None,
+            acceptance: Vec::new(),
+            subtasks: Vec::new(),
+            status: Status::Open,
+            location: None,
+            labels: Vec::new(),
+            priority: None,
+            links: Vec::new(),
+            created_at: now,
+            updated_at: now,
+            history: Vec::new(),
+        };
+        draft.apply(&mut item);
+        self.items.push(item.clone());
+        Ok(TasksOutcome::One(Box::new(item)))
+    }
+
+    fn change(
+        &mut self,
+        id: &str,
+        now: u64,
+        change: impl FnOnce(&mut Item) -> Result<(), ToolError>,
+    ) -> Result<TasksOutcome, ToolError> {
+        let at = self.position(id)?;
+        let item = &mut self.items[at];
+        change(item)?;
+        item.updated_at = now;
+        Ok(TasksOutcome::One(Box::new(item.clone())))
+    }
+
+    fn position(&self, id: &str) -> Result<usize, ToolError> {
+        self.items.iter().position(|item| item.id == id).ok_or_else(|| {
+            let error = ToolError::bad_args(format!("there is no task `{id}`"));
+            let known: Vec<&str> =
+                self.items.iter().take(10).map(|item| item.id.as_str()).collect();
+            match known.is_empty() {
+                true => error.hint("create one first"),
+                false => error.hint(format!("known: {}", known.join(", "))),
+            }
+        })
+    }
+}
+
+impl Draft {
+    fn apply(&self, item: &mut Item) {
+        fn put<T: Clone>(place: &mut T, given: &Option<T>) {
+            if let Some(value) = given {
+                *place = value.clone();
+            }
+        }
+        fn put_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
+            if given.is_some() {
+                place.clone_from(given);
+            }
+        }
+        put(&mut item.title, &self.title);
+        put(&mut item.acceptance, &self.acceptance);
+        put(&mut item.labels, &self.labels);
+        put(&mut item.links, &self.links);
+        put_some(&mut item.note, &self.note);
+        put_some(&mut item.description, &self.description);
+        put_some(&mut item.location, &self.location);
+        put_some(&mut item.priority, &self.priority);
+    }
+}
+
+impl Filter {
+    fn admits(&self, item: &Item) -> bool {
+        let places = || item.location.iter().chain(&item.links);
+        self.status.is_none_or(|status| item.status == status)
+            && self.label.as_ref().is_none_or(|label| item.labels.contains(label))
+            && self.path.as_ref().is_none_or(|path| places().any(|place| place.path == *path))
+    }
+}

@@ -1,0 +1,155 @@
+//! Who confines the commands of a workspace, and how.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use super::plan::{CommandSettings, Plan, plan};
+use super::probe::{find_bwrap, works};
+use super::walls::{Backend, Walls};
+use crate::launch::CommandRecord;
+use crate::launch::protocol::running;
+use crate::process::Program;
+use crate::sandbox::Sandbox;
+
+/// For a launcher whose program has died; it needs less to end everything.
+const ORPHAN_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Waits until no launcher holds the lock.
+fn await_end(running: &Path) {
+    let began = Instant::now();
+    while began.elapsed() < ORPHAN_PATIENCE {
+        let Ok(file) = std::fs::File::open(running) else { return };
+        if file.try_lock().is_ok() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A record is a line.
+const MOST_RECORD_BYTES: u64 = 4096;
+
+/// The program that becomes the launcher of a command.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    /// This program: run with [`crate::launch::LAUNCH`] it becomes a launcher.
+    pub program: PathBuf,
+    /// Where it writes down how commands ended.
+    pub records: Option<PathBuf>,
+    pub bwrap: Option<PathBuf>,
+}
+
+impl Launcher {
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), records: None, bwrap: None }
+    }
+}
+
+/// What holds one command in.
+#[derive(Debug, Clone)]
+pub enum Confinement {
+    /// Nothing, and nobody ends the command if we die: for those who embed this library and say so.
+    Unsupervised,
+    Supervised {
+        launcher: Launcher,
+        walls: Box<Walls>,
+        /// The name of the record that is written when it ends.
+        record: Option<String>,
+    },
+}
+
+impl Confinement {
+    pub fn walls(&self) -> Option<&Walls> {
+        match self {
+            Self::Unsupervised => None,
+            Self::Supervised { walls, .. } => Some(walls),
+        }
+    }
+}
+
+/// Confines the commands of a workspace.
+#[derive(Debug)]
+pub struct Confiner {
+    launcher: Option<Launcher>,
+    settings: CommandSettings,
+    chosen: OnceLock<Backend>,
+}
+
+impl Confiner {
+    pub fn new(launcher: Launcher, settings: CommandSettings) -> Self {
+        Self { launcher: Some(launcher), settings, chosen: OnceLock::new() }
+    }
+
+    /// No launcher: commands have all the rights of this process.
+    pub fn unsupervised() -> Self {
+        let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
+        Self { launcher: None, settings, chosen: OnceLock::new() }
+    }
+
+    pub fn settings(&self) -> &CommandSettings {
+        &self.settings
+    }
+
+    /// What confines commands here: as configured, or the strongest that works.
+    pub fn backend(&self) -> Backend {
+        let Some(launcher) = &self.launcher else { return Backend::None };
+        *self.chosen.get_or_init(|| match self.settings.backend {
+            Some(backend) => backend,
+            None => {
+                let strongest = Backend::ALL.into_iter();
+                let mut working = strongest.filter(|backend| works(launcher, *backend).is_ok());
+                working.next().unwrap_or(Backend::None)
+            }
+        })
+    }
+
+    /// The walls that a command would get now, and what they leave open.
+    pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
+        plan(sandbox, &self.settings, self.backend(), environment)
+    }
+
+    /// `record` names the file that says how the command ended, if we cannot any more.
+    pub fn confinement(
+        &self,
+        sandbox: &Sandbox,
+        environment: &[(OsString, OsString)],
+        program: &Program,
+        record: Option<&str>,
+    ) -> Confinement {
+        let Some(launcher) = &self.launcher else { return Confinement::Unsupervised };
+        let mut walls = Box::new(self.plan(sandbox, environment).walls);
+        // What shall run must be seen, wherever it lies.
+        walls.readable.extend(program.path());
+        let bwrap = match walls.backend {
+            Backend::Bwrap => find_bwrap(),
+            Backend::Namespaces | Backend::Landlock | Backend::None => None,
+        };
+        let launcher = Launcher { bwrap, ..launcher.clone() };
+        let record = record.filter(|_| launcher.records.is_some()).map(str::to_owned);
+        Confinement::Supervised { launcher, walls, record }
+    }
+
+    /// How a command ended that nobody was there to hear about. One that is just being ended is
+    /// waited for.
+    pub fn record(&self, name: &str) -> Option<CommandRecord> {
+        await_end(&self.record_path(&running(name))?);
+        let text = crate::state::read_text(&self.record_path(name)?, MOST_RECORD_BYTES).ok()??;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// What was recorded elsewhere by now.
+    pub fn forget_record(&self, name: &str) {
+        if let Some(path) = self.record_path(name) {
+            // One that stays is never asked for again.
+            std::fs::remove_file(path).unwrap_or_default();
+        }
+    }
+
+    fn record_path(&self, name: &str) -> Option<PathBuf> {
+        let is_plain = !name.is_empty() && Path::new(name).file_name() == Some(OsStr::new(name));
+        let folder = self.launcher.as_ref()?.records.as_ref()?;
+        is_plain.then(|| folder.join(name))
+    }
+}

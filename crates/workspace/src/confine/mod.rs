@@ -1,0 +1,20 @@
+//! Confinement: what a command may touch, who holds it in, and what that leaves open.
+//!
+//! Law: never silently none. What holds a command in is chosen by name or by trying, and what it
+//! cannot enforce is said before anything runs.
+
+mod bites;
+mod confiner;
+mod layout;
+mod plan;
+mod probe;
+mod toolchains;
+mod walls;
+
+pub use bites::{Bite, SIGSYS, bites};
+pub use confiner::{Confinement, Confiner, Launcher};
+pub(crate) use layout::{Place, SCRATCH, layout};
+pub use plan::{CommandSettings, Plan, plan};
+pub(crate) use probe::LEAST_LANDLOCK;
+pub use probe::{Mechanism, landlock_version, probe};
+pub use walls::{Backend, Existing, Kept, Network, Resources, Walls};

@@ -1,0 +1,114 @@
+//! Which ways to confine a command work on this machine, found out by using them.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use serde::Serialize;
+
+use super::confiner::Launcher;
+use super::plan::CommandSettings;
+use super::toolchains;
+use super::walls::{Backend, Network, Walls};
+use crate::process::{Ending, finish};
+use crate::supervise::{Task, start};
+
+/// Below this a truncated file is not seen as a changed one.
+pub(crate) const LEAST_LANDLOCK: i32 = 3;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One way to confine commands.
+#[derive(Debug, Clone, Serialize)]
+pub struct Mechanism {
+    pub backend: Backend,
+    pub works: bool,
+    /// Why not, or what exactly.
+    pub detail: String,
+}
+
+/// Tries every way once.
+pub fn probe(launcher: &Launcher) -> Vec<Mechanism> {
+    let confining = [Backend::Namespaces, Backend::Bwrap, Backend::Landlock];
+    let tried = confining.into_iter().map(|backend| match works(launcher, backend) {
+        Ok(detail) => Mechanism { backend, works: true, detail },
+        Err(detail) => Mechanism { backend, works: false, detail },
+    });
+    tried.collect()
+}
+
+/// Runs `true` behind these walls.
+pub(crate) fn works(launcher: &Launcher, backend: Backend) -> Result<String, String> {
+    let version = landlock_version();
+    let detail = match backend {
+        Backend::None => return Ok(String::new()),
+        Backend::Landlock if version < LEAST_LANDLOCK => {
+            return Err(format!("the kernel offers version {version}; {LEAST_LANDLOCK} is needed"));
+        }
+        Backend::Landlock => format!("Landlock version {version}, seccomp"),
+        Backend::Namespaces | Backend::Bwrap if version < LEAST_LANDLOCK => {
+            "seccomp inside, no Landlock".to_owned()
+        }
+        Backend::Namespaces => format!("Landlock version {version} and seccomp inside"),
+        Backend::Bwrap => match find_bwrap() {
+            None => return Err("there is no bwrap".to_owned()),
+            Some(path) => {
+                format!("{}, Landlock version {version} and seccomp inside", path.display())
+            }
+        },
+    };
+    trial(launcher, backend).map(|()| detail)
+}
+
+fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
+    let settings = CommandSettings::default();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let environment = [("PATH".into(), path)];
+    let walls = Walls {
+        backend,
+        network: Network::Off,
+        writable: Vec::new(),
+        readable: toolchains::readable(&environment),
+        homes: Vec::new(),
+        kept: Vec::new(),
+        hidden: Vec::new(),
+        resources: settings.resources,
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open("/", flags, Mode::empty()).map_err(|e| e.to_string())?;
+    let task = Task {
+        words: vec!["true".into()],
+        directory,
+        directory_name: Path::new("/"),
+        environment: &environment,
+        stdin: Stdio::null(),
+        lifetime: PATIENCE,
+        walls: &walls,
+        record: None,
+    };
+    let launcher = Launcher { bwrap: find_bwrap(), records: None, ..launcher.clone() };
+    let finished = finish(|| start(&launcher, task), PATIENCE).map_err(|e| e.to_string())?;
+    match finished.ending {
+        Ending::Exited(0) => Ok(()),
+        _ => Err(finished.stderr.render(200).trim().to_owned()),
+    }
+}
+
+/// The version of Landlock that the kernel offers; 0 for none.
+#[allow(unsafe_code)]
+pub fn landlock_version() -> i32 {
+    const VERSION: libc::c_uint = 1;
+    let nothing = std::ptr::null::<libc::c_void>();
+    // SAFETY: with this flag the kernel reads no structure and answers its version.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0, VERSION) };
+    i32::try_from(version).unwrap_or(0).max(0)
+}
+
+/// Where the system has it: never from a directory that somebody else may write.
+pub(crate) fn find_bwrap() -> Option<PathBuf> {
+    ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"]
+        .into_iter()
+        .map(PathBuf::from)
+        .find(|path| path.is_file())
+}

@@ -1,0 +1,213 @@
+//! What of the system and of a home a build needs to see.
+//!
+//! Law: a list of names, no guessing. What is not named here, not on `PATH` and not granted is not
+//! there for a command.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Read-only for every command, where they exist.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/run/current-system",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+];
+
+/// What `/etc/resolv.conf` may be a link to: files only, the sockets beside them stay outside.
+const RESOLVER: &[&str] = &[
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/systemd/resolve/resolv.conf",
+    "/run/resolvconf/resolv.conf",
+    "/run/NetworkManager/resolv.conf",
+];
+
+/// Inside the system, for the superuser alone: a command run by the superuser does not see them.
+const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/security/opasswd",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ppp",
+    "/etc/NetworkManager/system-connections",
+    "/etc/docker/key.json",
+    "/etc/kubernetes",
+    "/etc/letsencrypt",
+];
+
+/// In a home: programs, libraries and download caches of toolchains, and how git knows its person.
+const IN_HOME: &[&str] = &[
+    ".cargo/bin",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".cargo/env",
+    ".rustup",
+    ".npm/_cacache",
+    ".nvm",
+    ".fnm",
+    ".local/share/fnm",
+    ".volta",
+    ".asdf",
+    ".local/share/mise",
+    ".pyenv",
+    ".local/share/uv",
+    ".cache/uv",
+    ".cache/pip",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx",
+    ".local/share/pipx",
+    ".local/share/virtualenv",
+    ".local/share/pnpm",
+    ".cache/yarn",
+    ".yarn",
+    ".bun",
+    ".deno",
+    ".cache/deno",
+    "go/bin",
+    "go/pkg",
+    ".rbenv",
+    ".rvm",
+    ".gem",
+    ".local/share/gem",
+    ".sdkman/candidates",
+    ".m2/repository",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".ghcup",
+    ".cabal/bin",
+    ".cabal/packages",
+    ".cabal/store",
+    ".stack",
+    ".opam",
+    ".elan",
+    ".juliaup",
+    ".julia",
+    ".dotnet",
+    ".nuget/packages",
+    ".linuxbrew",
+    "miniconda3",
+    "miniforge3",
+    "anaconda3",
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+];
+
+/// Variables that say where a toolchain is.
+const NAMING: &[&str] = &[
+    "RUSTUP_HOME",
+    "PYENV_ROOT",
+    "NVM_DIR",
+    "GOROOT",
+    "JAVA_HOME",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "SDKMAN_DIR",
+    "VOLTA_HOME",
+    "BUN_INSTALL",
+    "PNPM_HOME",
+    "RBENV_ROOT",
+    "GEM_HOME",
+    "ASDF_DIR",
+    "MISE_DATA_DIR",
+    "UV_CACHE_DIR",
+    "PIP_CACHE_DIR",
+];
+
+/// The parts of `CARGO_HOME` that hold no credentials.
+const IN_CARGO_HOME: &[&str] = &["bin", "registry", "git", "config", "config.toml", "env"];
+
+/// What commands read and run: existing paths, and no link leads out of them unnoticed, because a
+/// link is only as good as what it points to inside.
+pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -> Vec<PathBuf> {
+    let variable = |name: &str| {
+        let found = environment.iter().find(|(known, _)| known.as_ref() == name)?;
+        Some(PathBuf::from(found.1.as_ref())).filter(|path| path.is_absolute())
+    };
+    let path = environment.iter().find(|(name, _)| name.as_ref() == "PATH");
+    let programs: Vec<PathBuf> =
+        path.map(|(_, value)| std::env::split_paths(value.as_ref()).collect()).unwrap_or_default();
+    let home = variable("HOME");
+    let mut homes: Vec<PathBuf> = home.iter().cloned().collect();
+    homes.extend(programs.iter().filter_map(|program| home_of(program)));
+
+    let mut all: Vec<PathBuf> = SYSTEM.iter().chain(RESOLVER).map(PathBuf::from).collect();
+    all.extend(homes.iter().flat_map(|home| IN_HOME.iter().map(|name| home.join(name))));
+    all.extend(NAMING.iter().filter_map(|name| variable(name)));
+    let cargo = variable("CARGO_HOME");
+    all.extend(cargo.iter().flat_map(|cargo| IN_CARGO_HOME.iter().map(|name| cargo.join(name))));
+    all.extend(programs);
+    // A variable that names the home itself, or something above it, shows nothing more.
+    all.retain(|path| !homes.iter().any(|home| home.starts_with(path)));
+    all.sort();
+    all.dedup();
+    all.retain(|path| path.exists());
+    all
+}
+
+/// The home of the toolchain that a directory of programs belongs to.
+fn home_of(programs: &Path) -> Option<PathBuf> {
+    let belongs = |home: &&Path| IN_HOME.iter().any(|name| programs.starts_with(home.join(name)));
+    programs.ancestors().skip(1).find(belongs).map(Path::to_owned)
+}
+
+/// Paths among the readable that stay out of sight.
+pub(crate) fn secrets() -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
+    let keys = std::fs::read_dir("/etc/ssh").into_iter().flatten().filter_map(Result::ok);
+    let is_key = |name: &str| name.starts_with("ssh_host_") && !name.ends_with(".pub");
+    all.extend(
+        keys.filter(|key| key.file_name().to_str().is_some_and(is_key)).map(|key| key.path()),
+    );
+    all.retain(|path| path.exists());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolchain_on_the_path_is_seen_with_its_parts_and_the_home_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        for name in [".cargo/bin", ".cargo/registry", ".rustup", ".ssh", ".pyenv/shims"] {
+            std::fs::create_dir_all(home.join(name)).unwrap();
+        }
+        std::fs::write(home.join(".cargo/credentials.toml"), "secret").unwrap();
+        let path = format!("{0}/.cargo/bin:{0}/.pyenv/shims:/usr/bin", home.display());
+        let environment = [("PATH", path.as_str()), ("HOME", "/nonexistent"), ("NVM_DIR", "/")];
+        let found = readable(&environment);
+        for name in [".cargo/bin", ".cargo/registry", ".rustup", ".pyenv"] {
+            assert!(found.contains(&home.join(name)), "{name}: {found:?}");
+        }
+        let sees = |path: &Path| found.iter().any(|seen| path.starts_with(seen));
+        assert!(sees(Path::new("/usr/bin/env")));
+        for name in ["", ".ssh", ".cargo/credentials.toml"] {
+            assert!(!sees(&home.join(name)), "{name}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a command may touch, as plain data.
+//!
+//! Law: walls are computed before the command starts and handed over whole. Whoever builds them up
+//! (namespaces, bubblewrap, Landlock) decides nothing.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What holds a command in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// User, mount, process, network and IPC namespaces of our own, Landlock and seccomp inside.
+    Namespaces,
+    /// The same walls built by the system's `bwrap`, Landlock and seccomp inside.
+    Bwrap,
+    /// Landlock and seccomp alone.
+    Landlock,
+    /// Supervised, not confined.
+    None,
+}
+
+impl Backend {
+    /// The strongest first.
+    pub const ALL: [Self; 4] = [Self::Namespaces, Self::Bwrap, Self::Landlock, Self::None];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Bwrap => "bwrap",
+            Self::Landlock => "landlock",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether the command sees a file tree of its own.
+    pub fn has_own_tree(self) -> bool {
+        matches!(self, Self::Namespaces | Self::Bwrap)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// None, but for a loopback of its own where namespaces work.
+    Off,
+    On,
+}
+
+/// What one command may use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resources {
+    pub processes: u64,
+    /// Of each process: what it may allocate.
+    pub memory_bytes: u64,
+    /// Of each file it writes.
+    pub file_bytes: u64,
+}
+
+impl Default for Resources {
+    fn default() -> Self {
+        Self { processes: 1024, memory_bytes: 16 << 30, file_bytes: 16 << 30 }
+    }
+}
+
+/// A name inside a writable directory that stays as it is, also when it does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    #[serde(with = "path")]
+    pub path: PathBuf,
+    pub now: Existing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Existing {
+    Present,
+    /// Must not come into being: an empty one stands in its place meanwhile.
+    MissingFile,
+    MissingDirectory,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walls {
+    pub backend: Backend,
+    pub network: Network,
+    /// Where it may write: the workspace roots, and what was granted.
+    #[serde(with = "paths")]
+    pub writable: Vec<PathBuf>,
+    /// What it may read and run besides: the system, toolchains.
+    #[serde(with = "paths")]
+    pub readable: Vec<PathBuf>,
+    /// The person's home, of which nothing but the above is seen.
+    #[serde(with = "paths")]
+    pub homes: Vec<PathBuf>,
+    /// Names inside the above that cannot be changed.
+    pub kept: Vec<Kept>,
+    /// Names inside the above whose content is not seen.
+    #[serde(with = "paths")]
+    pub hidden: Vec<PathBuf>,
+    pub resources: Resources,
+}
+
+/// Paths are bytes; JSON has only text.
+mod paths {
+    use std::ffi::OsString;
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        paths.iter().map(|path| path.as_os_str()).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let names = Vec::<OsString>::deserialize(from)?;
+        Ok(names.into_iter().map(PathBuf::from).collect())
+    }
+}
+
+mod path {
+    use std::ffi::OsString;
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        OsString::deserialize(from).map(PathBuf::from)
+    }
+}

@@ -1,0 +1,127 @@
+//! The same walls, built by the system's `bwrap`.
+//!
+//! Of use where a system lets that program make namespaces and not us. Inside, this program is the
+//! first process and keeps the command as everywhere else.
+
+use std::ffi::OsString;
+use std::io::{Error, Seek, Write};
+use std::path::Path;
+use std::process::Command;
+
+use rustix::fd::AsFd;
+use rustix::fs::MemfdFlags;
+use rustix::thread::CapabilitySet;
+
+use super::placeholders::Placeholders;
+use super::protocol::{INNER_ORDER, LAUNCH, Order, Stage, send};
+use super::{During, Failure, Step, keeper};
+use crate::confine::{Network, Place, Walls, layout};
+
+/// Where this program is inside.
+const LAUNCHER: &str = "/run/journeyman-launcher";
+
+pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
+    let program = order.bwrap.clone().ok_or_else(|| Error::from(std::io::ErrorKind::NotFound));
+    let program = program.during("bwrap")?;
+    let launcher = std::fs::read_link("/proc/self/exe").during("bwrap")?;
+    let _placeholders = Placeholders::make(&order.walls).during("placeholders")?;
+    give_order(&Order { stage: Stage::Inside, ..order.clone() }).during("bwrap")?;
+    let mut command = Command::new(program);
+    command.args(arguments(&order.walls, &launcher, rights));
+    command.args(["--", LAUNCHER, LAUNCH, "inside"]);
+    let mut child = command.spawn().during("bwrap")?;
+    keeper::be_quiet().during("descriptors")?;
+    let status = child.wait().during("bwrap")?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failure { step: "bwrap".into(), error: Error::other(status.to_string()) }),
+    }
+}
+
+/// Puts the order where the inner launcher looks for it.
+fn give_order(order: &Order) -> std::io::Result<()> {
+    let file = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(file);
+    send(&mut file, order)?;
+    file.flush()?;
+    file.rewind()?;
+    inherit_as(&file, INNER_ORDER)
+}
+
+/// A copy under a fixed number, which programs that are started inherit.
+#[allow(unsafe_code)]
+fn inherit_as(file: &impl AsFd, number: i32) -> std::io::Result<()> {
+    use rustix::fd::AsRawFd;
+    // SAFETY: takes no pointers; the number is reserved for this in every launcher.
+    match unsafe { libc::dup2(file.as_fd().as_raw_fd(), number) } {
+        -1 => Err(Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsString> {
+    let mut words: Vec<OsString> = [
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--die-with-parent",
+        "--as-pid-1",
+        "--cap-drop",
+        "ALL",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+    ]
+    .map(OsString::from)
+    .to_vec();
+    if walls.network == Network::Off {
+        words.push("--unshare-net".into());
+    }
+    for (right, name) in [
+        (CapabilitySet::CHOWN, "CAP_CHOWN"),
+        (CapabilitySet::DAC_OVERRIDE, "CAP_DAC_OVERRIDE"),
+        (CapabilitySet::FOWNER, "CAP_FOWNER"),
+        (CapabilitySet::FSETID, "CAP_FSETID"),
+    ] {
+        if rights.contains(right) {
+            words.extend(["--cap-add", name].map(OsString::from));
+        }
+    }
+    for (path, place) in layout(walls) {
+        words.extend(mount(&path, place));
+    }
+    let launcher = [launcher.as_os_str().to_owned(), LAUNCHER.into()];
+    words.push("--ro-bind".into());
+    words.extend(launcher);
+    words.extend(["--remount-ro", "/"].map(OsString::from));
+    words
+}
+
+fn mount(path: &Path, place: Place) -> Vec<OsString> {
+    let at = || path.as_os_str().to_owned();
+    let top = path.parent() == Some(Path::new("/"));
+    if let (true, Ok(target)) = (top, std::fs::read_link(path)) {
+        return vec!["--symlink".into(), target.into_os_string(), at()];
+    }
+    match place {
+        Place::Scratch => vec!["--perms".into(), "1777".into(), "--tmpfs".into(), at()],
+        Place::Readable => vec!["--ro-bind-try".into(), at(), at()],
+        Place::Kept => vec!["--ro-bind".into(), at(), at()],
+        Place::Writable => vec!["--bind".into(), at(), at()],
+        Place::Hidden if path.is_dir() => {
+            vec![
+                "--perms".into(),
+                "0000".into(),
+                "--tmpfs".into(),
+                at(),
+                "--remount-ro".into(),
+                at(),
+            ]
+        }
+        // A device on a mount that allows none cannot even be opened.
+        Place::Hidden => vec!["--ro-bind".into(), "/dev/null".into(), at()],
+    }
+}

@@ -1,0 +1,240 @@
+//! One command from its start to the end of its last process.
+//!
+//! Law: whatever happens first decides: the command ends, its time is up, the program asks, or the
+//! program is gone. Then everything it started is ended, what happened is written down, and only
+//! then it is reported.
+
+use std::ffi::OsStr;
+use std::io::{Read, Result};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Pid, WaitStatus, set_dumpable_behavior};
+use rustix::thread::CapabilitySet;
+
+use super::protocol::{
+    CONTROL, COUNTERS, CommandRecord, DIRECTORY, Ended, Order, RECORDS, Report, given, running,
+    send,
+};
+use super::scratch::Scratch;
+use super::tree::{self, Tree};
+use super::{During, Failure, Step, control, limits, rules, seccomp};
+use crate::confine::{Backend, Walls};
+
+pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<()> {
+    let began = Instant::now();
+    let running = order.record.as_deref().map(claim).transpose().during("record")?;
+    let children = ended_children().during("signals")?;
+    let scratch = match order.walls.backend {
+        Backend::Landlock => Some(Scratch::make().during("temporary directory")?),
+        Backend::Namespaces | Backend::Bwrap | Backend::None => None,
+    };
+    let command = start(order, rights, scratch.as_ref())?;
+    be_quiet().during("descriptors")?;
+    // Nobody of the same user may look into us; the command did not inherit this.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hardening")?;
+    let deadline = began + Duration::from_millis(order.lifetime_ms);
+    let ended = until_it_ends(command, &children, deadline);
+    tree.end();
+    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    record(order, ended, elapsed_ms).during("record")?;
+    drop(scratch);
+    drop(running);
+    // A program that is gone does not want to hear it.
+    send(control(), &Report::Ended(ended)).unwrap_or_default();
+    Ok(())
+}
+
+/// Starts the command in its walls. They are built in the child, between fork and exec.
+#[allow(unsafe_code)]
+fn start(order: &Order, rights: CapabilitySet, scratch: Option<&Scratch>) -> Step<Pid> {
+    let (told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
+    let program = order.words.first().cloned().unwrap_or_default();
+    let mut command = Command::new(&program);
+    command.args(order.words.iter().skip(1));
+    for name in ["TMPDIR", "TMP", "TEMP"] {
+        match scratch {
+            Some(scratch) => command.env(name, scratch.path()),
+            // There is a `/tmp` of its own; another place may not be there.
+            None if order.walls.backend.has_own_tree() => command.env_remove(name),
+            None => &mut command,
+        };
+    }
+    let mut walls = order.walls.clone();
+    walls.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
+    let directory = order.directory.clone();
+    let prepare = move || {
+        enter(&walls, &directory, rights).map_err(|failure| {
+            // If the reason cannot be told, the error alone is.
+            rustix::io::write(&tell, failure.step.as_bytes()).unwrap_or_default();
+            failure.error
+        })
+    };
+    // SAFETY: the launcher has one thread, so after the fork no lock is held by another; memory may
+    // be allocated and any function called.
+    unsafe { command.pre_exec(prepare) };
+    let spawned = command.spawn();
+    // The closure holds the writing end.
+    drop(command);
+    match spawned {
+        Ok(child) => Ok(Pid::from_child(&child)),
+        Err(error) => {
+            let mut step = String::new();
+            std::fs::File::from(told).read_to_string(&mut step).unwrap_or_default();
+            if step.is_empty() {
+                step = program.to_string_lossy().into_owned();
+            }
+            Err(Failure { step, error })
+        }
+    }
+}
+
+/// The last things before the command: from here on nothing is allowed that the command is not.
+fn enter(walls: &Walls, directory: &OsStr, rights: CapabilitySet) -> Step<()> {
+    rustix::process::setsid().during("session")?;
+    limits::unblock_signals();
+    if walls.backend.has_own_tree() {
+        rustix::process::chdir(directory).during("working directory")?;
+    } else {
+        rustix::process::fchdir(given(DIRECTORY)).during("working directory")?;
+    }
+    limits::close_descriptors();
+    limits::limit(&walls.resources).during("resource limits")?;
+    if walls.backend == Backend::None {
+        return Ok(());
+    }
+    limits::keep_only(rights).during("capabilities")?;
+    rustix::thread::set_no_new_privs(true).during("no_new_privs")?;
+    rules::enter(walls)?;
+    seccomp::enter(walls).during("seccomp")
+}
+
+/// The command alone holds its output: otherwise its pipes would not close with it.
+pub(crate) fn be_quiet() -> Result<()> {
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    rustix::stdio::dup2_stdout(&nothing)?;
+    rustix::stdio::dup2_stderr(&nothing)?;
+    Ok(())
+}
+
+/// A descriptor that becomes readable when a child has ended.
+#[allow(unsafe_code)]
+fn ended_children() -> Result<OwnedFd> {
+    use rustix::fd::FromRawFd;
+    // SAFETY: the set is initialised before it is used and lives on this stack; the descriptor is
+    // new and ours. What is blocked here is unblocked in the child.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        let number = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        if number < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok(OwnedFd::from_raw_fd(number))
+    }
+}
+
+fn until_it_ends(command: Pid, children: &OwnedFd, deadline: Instant) -> Ended {
+    loop {
+        while let Some((pid, status)) = tree::ended() {
+            if pid == command {
+                return from_status(status);
+            }
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ended::TimedOut;
+        }
+        let timeout = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        let mut fds = [
+            PollFd::new(children, PollFlags::IN),
+            PollFd::from_borrowed_fd(given(CONTROL), PollFlags::IN),
+        ];
+        // Interrupted or not, the next round finds out what happened.
+        poll(&mut fds, Some(&timeout)).unwrap_or_default();
+        let (child, program) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+        if child {
+            drain(children);
+        }
+        if program {
+            return asked();
+        }
+    }
+}
+
+/// What one signal said is known from the process table; the rest of them say nothing new.
+fn drain(children: &OwnedFd) {
+    let mut said = [0_u8; 1024];
+    while rustix::io::read(children, &mut said[..]).is_ok_and(|count| count > 0) {}
+}
+
+/// The socket has something: a request, or the end of the program.
+fn asked() -> Ended {
+    let mut byte = [0_u8; 1];
+    loop {
+        match rustix::io::read(given(CONTROL), &mut byte[..]) {
+            Ok(0) => return Ended::Orphaned,
+            Ok(_) => return Ended::Stopped,
+            Err(Errno::INTR) => {}
+            Err(_) => return Ended::Orphaned,
+        }
+    }
+}
+
+fn from_status(status: WaitStatus) -> Ended {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ended::Exited(code),
+        (None, Some(signal)) => Ended::Signalled(signal),
+        (None, None) => Ended::Exited(-1),
+    }
+}
+
+/// Says that somebody still looks after the command: a lock that ends with this process.
+struct Claim {
+    name: String,
+    _lock: OwnedFd,
+}
+
+fn claim(record: &str) -> Result<Claim> {
+    let name = running(record);
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let lock = rustix::fs::openat(given(RECORDS), &name, flags, Mode::RUSR | Mode::WUSR)?;
+    rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(Claim { name, _lock: lock })
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // If it stays, its lock is gone, which says the same.
+        rustix::fs::unlinkat(given(RECORDS), &self.name, AtFlags::empty()).unwrap_or_default();
+    }
+}
+
+/// Whole or not at all. Not synced: after a power cut nothing can be said anyway.
+fn record(order: &Order, ended: Ended, elapsed_ms: u64) -> Result<()> {
+    let Some(name) = &order.record else { return Ok(()) };
+    let mut counters = [0_u8; 16];
+    rustix::io::pread(given(COUNTERS), &mut counters[..], 0)?;
+    let number = |at: usize| counters[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
+    let (stdout_bytes, stderr_bytes) = (number(0), number(8));
+    let record = CommandRecord { ended, elapsed_ms, stdout_bytes, stderr_bytes };
+    let folder = given(RECORDS);
+    let temporary = format!(".{name}.tmp");
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, &temporary, flags, Mode::RUSR | Mode::WUSR)?;
+    serde_json::to_writer(std::fs::File::from(file), &record)?;
+    rustix::fs::renameat(folder.as_fd(), &temporary, folder, name)?;
+    Ok(())
+}

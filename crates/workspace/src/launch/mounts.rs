@@ -1,0 +1,291 @@
+//! The file tree that a command sees, mounted.
+//!
+//! Law: everything is taken by descriptor before anything is covered, attached without following
+//! links, and what stays behind is detached. The tree's own root cannot be written.
+
+use std::io::{Error, Result};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
+    mount_change, move_mount, open_tree, unmount,
+};
+
+use super::{During, Step};
+use crate::confine::{Place, Walls, layout};
+
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICE_LINKS: &[(&str, &str)] = &[
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+/// Of `/proc` what speaks of the machine rather than of its processes.
+const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs"];
+const PROC_HIDDEN: &[&str] = &["kcore", "keys", "key-users", "timer_list", "kallsyms"];
+
+/// Something to be mounted.
+struct Piece {
+    path: PathBuf,
+    what: What,
+}
+
+enum What {
+    Tree(OwnedFd, Shape),
+    Nothing(Shape),
+    Link(PathBuf),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Directory,
+    File,
+}
+
+pub(crate) fn build(walls: &Walls) -> Step<()> {
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).during("mounts")?;
+    let mut pieces = Vec::new();
+    for (path, place) in layout(walls) {
+        let step = format!("mount {}", path.display());
+        pieces.extend(piece(path, place).during(step)?);
+    }
+    let devices: Vec<(&str, OwnedFd)> =
+        DEVICES.iter().filter_map(|name| Some((*name, device(name).ok()?))).collect();
+    let root = tmpfs("0755").during("mount /")?;
+    enter(&root).during("mount /")?;
+    rustix::fs::mkdirat(&root, NO_DIRECTORY, Mode::empty()).during("mount /")?;
+    // Before the rest, because a workspace may lie in shared memory.
+    build_dev(&root, devices).during("mount /dev")?;
+    build_proc(&root).during("mount /proc")?;
+    for piece in pieces {
+        let step = format!("mount {}", piece.path.display());
+        attach(&root, piece).during(step)?;
+    }
+    // Mounts stay when the name is gone.
+    rustix::fs::unlinkat(&root, NO_DIRECTORY, AtFlags::REMOVEDIR).during("mount /")?;
+    change(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::Alone).during("mount /")?;
+    leave().during("mount /")
+}
+
+/// What hidden directories are covered with, in the new root while it is built.
+const NO_DIRECTORY: &str = ".no-directory";
+/// What hidden files are covered with: a device on a mount that allows none, which nobody can open.
+const NO_FILE: &str = "dev/null";
+
+fn nothing(root: &OwnedFd, shape: Shape) -> Result<OwnedFd> {
+    let name = if shape == Shape::File { NO_FILE } else { NO_DIRECTORY };
+    let tree = clone_of(root, name)?;
+    let closed = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NODEV;
+    change(&tree, closed, Depth::Alone)?;
+    Ok(tree)
+}
+
+fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
+    let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    if path.parent() == Some(Path::new("/"))
+        && let Ok(target) = std::fs::read_link(&path)
+    {
+        return Ok(Some(Piece { path, what: What::Link(target) }));
+    }
+    let shape = match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Shape::Directory,
+        Ok(_) => Shape::File,
+        // The system may lack one of the usual directories; a hidden name may be gone by now.
+        Err(_) if place == Place::Scratch => Shape::Directory,
+        Err(_) => return Ok(None),
+    };
+    let tree = match place {
+        Place::Scratch => {
+            let mode = std::fs::metadata(&path).map_or(0o1777, |found| found.permissions().mode());
+            tmpfs(&format!("{:o}", mode & 0o7777))?
+        }
+        Place::Hidden => return Ok(Some(Piece { path, what: What::Nothing(shape) })),
+        Place::Writable => {
+            let tree = clone_of(CWD, &path)?;
+            change(&tree, plain, Depth::All)?;
+            tree
+        }
+        Place::Readable | Place::Kept => {
+            let tree = clone_of(CWD, &path)?;
+            change(&tree, plain | MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+            tree
+        }
+    };
+    Ok(Some(Piece { path, what: What::Tree(tree, shape) }))
+}
+
+/// A detached copy of a mounted tree.
+fn clone_of(at: impl AsFd, path: impl rustix::path::Arg) -> Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    Ok(open_tree(at, path, flags)?)
+}
+
+fn tmpfs(mode: &str) -> Result<OwnedFd> {
+    let fs = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&fs, "mode", mode)?;
+    // Of memory, which is what it takes.
+    fsconfig_set_string(&fs, "size", "25%")?;
+    fsconfig_create(&fs)?;
+    let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    Ok(fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, plain)?)
+}
+
+#[derive(Clone, Copy)]
+enum Depth {
+    Alone,
+    All,
+}
+
+/// Adds attributes to a mount, or to all mounts of a tree.
+#[allow(unsafe_code)]
+fn change(tree: &OwnedFd, set: MountAttrFlags, depth: Depth) -> Result<()> {
+    #[repr(C)]
+    struct Attributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        user_namespace: u64,
+    }
+    let attributes =
+        Attributes { set: u64::from(set.bits()), clear: 0, propagation: 0, user_namespace: 0 };
+    let recursive = match depth {
+        Depth::Alone => 0,
+        Depth::All => libc::AT_RECURSIVE,
+    };
+    // SAFETY: the path is an empty C string, the structure has the layout and size that the kernel
+    // expects, and both outlive the call, which writes to neither.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | recursive,
+            &attributes,
+            size_of::<Attributes>(),
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+}
+
+/// Mounts the new root somewhere, whatever that covers, and goes there.
+fn enter(root: &OwnedFd) -> Result<()> {
+    let cover = ["/tmp", "/mnt", "/usr", "/"].into_iter().find(|path| Path::new(path).is_dir());
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    move_mount(root, "", CWD, cover.unwrap_or("/"), flags)?;
+    Ok(rustix::process::fchdir(root)?)
+}
+
+/// The old tree goes away, with all that was not taken along.
+fn leave() -> Result<()> {
+    rustix::process::pivot_root(".", ".")?;
+    unmount(".", UnmountFlags::DETACH)?;
+    Ok(rustix::process::chdir("/")?)
+}
+
+fn attach(root: &OwnedFd, piece: Piece) -> Result<()> {
+    let path = piece.path.strip_prefix("/").unwrap_or(&piece.path).to_owned();
+    match piece.what {
+        What::Link(target) => Ok(rustix::fs::symlinkat(target, root, &path)?),
+        What::Nothing(shape) => mount_at(root, &path, &nothing(root, shape)?),
+        What::Tree(tree, shape) => {
+            make_room(root, &path, shape)?;
+            mount_at(root, &path, &tree)
+        }
+    }
+}
+
+/// Directories on the way to a mount, and something to mount on. Inside what is mounted already
+/// they exist.
+fn make_room(root: &OwnedFd, path: &Path, shape: Shape) -> Result<()> {
+    let mut folders: Vec<&Path> = path.ancestors().filter(|p| !p.as_os_str().is_empty()).collect();
+    folders.reverse();
+    let last = if shape == Shape::File { folders.pop() } else { None };
+    for folder in folders {
+        match rustix::fs::mkdirat(root, folder, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::ROFS) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if let Some(file) = last {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        // If it is there, it is a file that cannot be opened; it can be covered all the same.
+        rustix::fs::openat(root, file, flags, Mode::from_raw_mode(0o600)).map(drop).unwrap_or(());
+    }
+    Ok(())
+}
+
+fn mount_at(root: &OwnedFd, path: &Path, tree: &OwnedFd) -> Result<()> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let target = rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(tree, "", &target, "", flags)?)
+}
+
+fn device(name: &str) -> Result<OwnedFd> {
+    let tree = clone_of(CWD, Path::new("/dev").join(name))?;
+    let only = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    change(&tree, only, Depth::Alone)?;
+    Ok(tree)
+}
+
+fn build_dev(root: &OwnedFd, devices: Vec<(&str, OwnedFd)>) -> Result<()> {
+    let place = |path: &str, tree: OwnedFd, shape| {
+        attach(root, Piece { path: path.into(), what: What::Tree(tree, shape) })
+    };
+    place("/dev", tmpfs("0755")?, Shape::Directory)?;
+    for (name, tree) in devices {
+        place(&format!("/dev/{name}"), tree, Shape::File)?;
+    }
+    for (name, target) in DEVICE_LINKS {
+        rustix::fs::symlinkat(*target, root, format!("dev/{name}"))?;
+    }
+    place("/dev/shm", tmpfs("1777")?, Shape::Directory)?;
+    let terminals = fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in [("ptmxmode", "0666"), ("mode", "0620")] {
+        fsconfig_set_string(&terminals, key, value)?;
+    }
+    fsconfig_create(&terminals)?;
+    let only = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let terminals = fsmount(&terminals, FsMountFlags::FSMOUNT_CLOEXEC, only)?;
+    place("/dev/pts", terminals, Shape::Directory)
+}
+
+fn build_proc(root: &OwnedFd) -> Result<()> {
+    let fs = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&fs)?;
+    let only = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let proc = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, only)?;
+    attach(root, Piece { path: "/proc".into(), what: What::Tree(proc, Shape::Directory) })?;
+    limit_processes();
+    let is_there = |name: &&&str| Path::new("proc").join(name).exists();
+    for name in PROC_READ_ONLY.iter().filter(is_there) {
+        let path = Path::new("proc").join(name);
+        let tree = clone_of(CWD, &path)?;
+        change(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+        mount_at(root, &path, &tree)?;
+    }
+    for name in PROC_HIDDEN.iter().filter(is_there) {
+        mount_at(root, &Path::new("proc").join(name), &nothing(root, Shape::File)?)?;
+    }
+    Ok(())
+}
+
+/// Where the kernel counts processes for each namespace, a superuser's are limited too.
+fn limit_processes() {
+    const MOST_NUMBERS: &str = "8192";
+    // An older kernel refuses, and then the resource limit is what there is.
+    std::fs::write("proc/sys/kernel/pid_max", MOST_NUMBERS).unwrap_or_default();
+}

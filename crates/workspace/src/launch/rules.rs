@@ -1,0 +1,112 @@
+//! Landlock: which files a command may read, write and run, kept by the kernel.
+//!
+//! Law: what the ruleset does not grant is refused. Inside a tree of its own it is a second wall;
+//! without one it is the only one, and a kernel that cannot carry it runs nothing.
+
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, Scope, path_beneath_rules,
+};
+
+use super::{During, Failure, Step};
+use crate::confine::{Backend, LEAST_LANDLOCK, SCRATCH, Walls, landlock_version};
+
+/// The rights that this program knows of; a kernel that lacks some of them enforces the others.
+const KNOWN: ABI = ABI::V6;
+
+/// Devices that every program may expect.
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/fd",
+];
+
+pub(crate) fn enter(walls: &Walls) -> Step<()> {
+    if landlock_version() < LEAST_LANDLOCK {
+        return match walls.backend {
+            Backend::Landlock => Err(Failure {
+                step: "landlock".to_owned(),
+                error: Error::new(ErrorKind::Unsupported, "the kernel has no Landlock of use"),
+            }),
+            Backend::Namespaces | Backend::Bwrap | Backend::None => Ok(()),
+        };
+    }
+    let rules = match walls.backend.has_own_tree() {
+        true => own_tree(walls),
+        false => alone(walls),
+    };
+    rules.and_then(RulesetCreated::restrict_self).map_err(Error::other).during("landlock")?;
+    Ok(())
+}
+
+type Rules = Result<RulesetCreated, landlock::RulesetError>;
+
+fn ruleset() -> Rules {
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(KNOWN))?
+        .scope(Scope::from_all(KNOWN))?
+        .create()
+}
+
+/// Mounts already say what is there; writing is granted where it is meant.
+fn own_tree(walls: &Walls) -> Rules {
+    let scratch = SCRATCH.iter().map(PathBuf::from).chain([PathBuf::from("/dev")]);
+    let written = walls.writable.iter().chain(&walls.homes).cloned().chain(scratch);
+    ruleset()?
+        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(KNOWN)))?
+        .add_rules(path_beneath_rules(written, AccessFs::from_all(KNOWN)))
+}
+
+fn alone(walls: &Walls) -> Rules {
+    let seen = walls.readable.iter().flat_map(|path| without(path, &walls.hidden));
+    let devices = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
+    let devices: BitFlags<AccessFs> = devices & !BitFlags::from(AccessFs::Execute);
+    ruleset()?
+        .add_rules(path_beneath_rules(seen, AccessFs::from_read(KNOWN)))?
+        .add_rules(path_beneath_rules(["/proc"], AccessFs::ReadFile | AccessFs::ReadDir))?
+        .add_rules(path_beneath_rules(DEVICES, devices))?
+        .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(KNOWN)))
+}
+
+/// A directory without some of what is in it: all else by name, because a rule cannot take away.
+fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let inside: Vec<PathBuf> =
+        hidden.iter().filter(|secret| secret.starts_with(path)).cloned().collect();
+    if inside.is_empty() {
+        return vec![path.to_owned()];
+    }
+    if inside.iter().any(|secret| secret == path) {
+        return Vec::new();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    entries.flat_map(|entry| without(&entry.path(), &inside)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_without_its_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["a/x", "a/y/secret", "a/y/open", "b"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        assert_eq!(without(root, &[]), [root.to_owned()]);
+        let mut left = without(root, &[root.join("a/y/secret")]);
+        left.sort();
+        assert_eq!(left, ["a/x", "a/y/open", "b"].map(|name| root.join(name)));
+        assert!(without(&root.join("b"), &[root.join("b")]).is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+//! The program's side of a launcher: how it is started, asked to stop, and heard.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use jm_types::ToolError;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
+
+use crate::confine::{Launcher, Walls};
+use crate::launch::protocol::{
+    CONTROL, COUNTERS, DIRECTORY, INNER_ORDER, LAUNCH, Order, RECORDS, Report, Stage, receive, send,
+};
+use crate::process::Ending;
+use crate::state::StateDir;
+
+/// What a launcher is told.
+pub(crate) struct Task<'a> {
+    pub(crate) words: Vec<OsString>,
+    pub(crate) directory: OwnedFd,
+    /// The same by name.
+    pub(crate) directory_name: &'a Path,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    pub(crate) stdin: Stdio,
+    pub(crate) lifetime: Duration,
+    pub(crate) walls: &'a Walls,
+    pub(crate) record: Option<&'a str>,
+}
+
+/// The line to a launcher. When it is dropped, the launcher ends the command.
+#[derive(Debug)]
+pub(crate) struct Line {
+    control: UnixStream,
+    counters: OwnedFd,
+}
+
+pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Child, Line), ToolError> {
+    start_launcher(launcher, task).map_err(|error| {
+        ToolError::failed("command", format!("its launcher cannot be started: {error}"))
+    })
+}
+
+fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child, Line)> {
+    let (control, theirs) = UnixStream::pair()?;
+    let counters = rustix::fs::memfd_create("counters", MemfdFlags::CLOEXEC)?;
+    rustix::fs::ftruncate(&counters, 16)?;
+    let records = launcher.records.as_deref().filter(|_| task.record.is_some());
+    let records = records.map(StateDir::open).transpose()?;
+    let records = records.map(|records| open_directory(records.path())).transpose()?;
+    let mut given = vec![
+        (out_of_the_way(&theirs)?, CONTROL),
+        (out_of_the_way(&counters)?, COUNTERS),
+        (out_of_the_way(&task.directory)?, DIRECTORY),
+    ];
+    if let Some(records) = &records {
+        given.push((out_of_the_way(records)?, RECORDS));
+    }
+    let mut command = Command::new(&launcher.program);
+    command.arg(LAUNCH).env_clear().envs(task.environment.iter().map(|(k, v)| (k, v)));
+    command.stdin(task.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    hand_over(&mut command, given);
+    let child = command.spawn()?;
+    drop(theirs);
+    let order = Order {
+        words: task.words,
+        directory: task.directory_name.as_os_str().to_owned(),
+        lifetime_ms: u64::try_from(task.lifetime.as_millis()).unwrap_or(u64::MAX),
+        walls: task.walls.clone(),
+        record: task.record.map(str::to_owned),
+        stage: Stage::Outside,
+        bwrap: launcher.bwrap.as_ref().map(|path| path.as_os_str().to_owned()),
+    };
+    send(&control, &order)?;
+    Ok((child, Line { control, counters }))
+}
+
+fn open_directory(path: &Path) -> std::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// A copy with a number that is none of the launcher's.
+fn out_of_the_way(fd: &impl AsFd) -> std::io::Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(fd, INNER_ORDER + 1)?)
+}
+
+/// Own session, and the descriptors under the numbers that a launcher knows.
+#[allow(unsafe_code)]
+fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        for (fd, number) in &given {
+            // SAFETY: takes no pointers. Should the number be in use for telling that exec failed,
+            // the launcher's silence tells it.
+            if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls that are async-signal-safe are made; nothing
+    // is allocated and no lock is taken.
+    unsafe { command.pre_exec(prepare) };
+}
+
+impl Line {
+    /// Asks for an orderly end.
+    pub(crate) fn stop(&self) {
+        // A launcher that is gone has nothing left to stop.
+        (&self.control).write_all(b"s").unwrap_or_default();
+    }
+
+    /// What was read so far, for the record that outlives us.
+    pub(crate) fn count(&self, stdout: u64, stderr: u64) {
+        let counters = [stdout.to_ne_bytes(), stderr.to_ne_bytes()].concat();
+        // It only makes a record more precise.
+        rustix::io::pwrite(&self.counters, &counters, 0).unwrap_or_default();
+    }
+
+    /// What the launcher said; it has ended, so it has said it.
+    pub(crate) fn report(&self) -> Result<Option<Ending>, ToolError> {
+        if self.control.set_nonblocking(true).is_err() {
+            return Ok(None);
+        }
+        match receive(&self.control) {
+            Ok(Report::Ended(ended)) => Ok(Some(ended.ending())),
+            Ok(Report::NotStarted { step, why }) => {
+                Err(ToolError::failed("command", format!("it was not started: {step}: {why}")))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+}

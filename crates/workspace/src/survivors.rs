@@ -1,0 +1,60 @@
+//! What of a command still runs when nobody watches it any more.
+//!
+//! Law: a number alone says nothing. A process counts only if it was started in this boot, and
+//! belongs to the session that the command was given when it started.
+
+use crate::identity::{Identity, Stat};
+
+/// A process that outlived its master.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survivor {
+    pub pid: u32,
+    /// What it calls itself.
+    pub name: String,
+}
+
+/// The processes in the session that `leader` opened. While one is there, the kernel gives the
+/// session's number to nobody else.
+pub fn of(leader: &Identity) -> Vec<Survivor> {
+    if leader.boot != Identity::own().boot {
+        return Vec::new();
+    }
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let mut survivors: Vec<Survivor> = pids
+        .filter_map(|pid| Some((pid, Stat::of(pid)?)))
+        // A session of that number from before the command's start is somebody else's.
+        .filter(|(_, stat)| stat.session == leader.pid && stat.started >= leader.started)
+        .map(|(pid, stat)| Survivor { pid, name: stat.name })
+        .collect();
+    survivors.sort_by_key(|survivor| survivor.pid);
+    survivors
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_process_of_the_session_is_found_and_no_other() {
+        let mut command = Command::new("sleep");
+        // SAFETY: setsid is async-signal-safe, and nothing else is done between fork and exec.
+        #[allow(unsafe_code)]
+        unsafe {
+            command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
+        }
+        let mut child = command.arg("1000").stdin(Stdio::null()).spawn().unwrap();
+        let leader = Identity::of(child.id()).unwrap();
+        assert_eq!(of(&leader), [Survivor { pid: child.id(), name: "sleep".into() }]);
+        let later = Identity { started: leader.started + 1, ..leader.clone() };
+        assert!(of(&later).is_empty());
+        let elsewhere = Identity { boot: "another".into(), ..leader.clone() };
+        assert!(of(&elsewhere).is_empty());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(of(&leader).is_empty());
+    }
+}
