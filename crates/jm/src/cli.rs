@@ -146,6 +146,8 @@ pub(crate) enum Command {
     Config(Config),
     /// Let this project's own configuration loosen the policy, and its own tools run
     Trust(Trust),
+    /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
+    InstallPrograms(InstallPrograms),
     /// Print a completion script
     Completions { shell: Shell },
     /// Print the manual page
@@ -364,6 +366,9 @@ pub(crate) struct Tools {
     /// Ask every external tool for its schema again
     #[arg(long)]
     pub(crate) rescan: bool,
+    /// Describe the tools of every toolset instead, as Markdown
+    #[arg(long, conflicts_with_all = ["name", "json", "rescan"])]
+    pub(crate) reference: bool,
 }
 
 #[derive(Debug, Args)]
@@ -373,6 +378,13 @@ pub(crate) struct Config {
     /// Describe every key instead
     #[arg(long, conflicts_with = "json")]
     pub(crate) reference: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallPrograms {
+    /// Prefix of the installation, such as /usr/local
+    #[arg(value_name = "DIR")]
+    pub(crate) prefix: PathBuf,
 }
 
 #[derive(Debug, Args)]

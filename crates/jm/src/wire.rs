@@ -195,11 +195,15 @@ pub(crate) fn sandbox_settings(common: &Common, config: &Config) -> Result<Sandb
     })
 }
 
-pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
-    let timeouts = Timeouts {
+pub(crate) fn timeouts(config: &Config) -> Timeouts {
+    Timeouts {
         file_operations: Duration::from_secs(config.tools.timeouts.file_operations_seconds),
         shell_commands: Duration::from_secs(config.tools.timeouts.shell_commands_seconds),
-    };
+    }
+}
+
+pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
+    let timeouts = timeouts(config);
     let tools = config.toolset.tools(&timeouts)?;
     Ok(ToolRegistry::speaking(config.toolset, tools)?)
 }

@@ -24,6 +24,18 @@ fn the_configuration_reference_is_the_programs_own() {
     );
 }
 
+/// NFR-MAIN-03
+#[test]
+fn the_reference_of_tools_is_the_programs_own() {
+    let document = std::fs::read_to_string(repository().join("docs/tools.md")).unwrap();
+    let reference = String::from_utf8(jm(&["tools", "--reference"]).stdout).unwrap();
+    assert!(reference.contains("### `edit_file`"), "{reference}");
+    assert!(
+        document.ends_with(&reference),
+        "docs/tools.md ends with what `jm tools --reference` prints"
+    );
+}
+
 #[test]
 fn the_tour_runs_and_its_escapes_are_refused() {
     let scratch = tempfile::tempdir().unwrap();

@@ -13,6 +13,7 @@ pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod output;
 pub(crate) mod print;
+pub(crate) mod programs;
 pub(crate) mod prompt;
 pub(crate) mod recover;
 pub(crate) mod repl;
@@ -20,6 +21,7 @@ pub(crate) mod room;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod screen;
+pub(crate) mod tool_reference;
 pub(crate) mod tools;
 pub(crate) mod undo;
 

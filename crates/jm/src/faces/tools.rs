@@ -24,6 +24,9 @@ struct Shown {
 }
 
 pub(crate) fn run(common: &Common, tools: &Tools) -> Result<u8> {
+    if tools.reference {
+        return super::tool_reference::run();
+    }
     let wire::Settings { loaded, project } = wire::settings(common)?;
     let config = &loaded.config;
     let mut registry = wire::registry(config)?;

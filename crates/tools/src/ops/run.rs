@@ -28,6 +28,16 @@ pub struct Run {
     pub input: Input,
     /// Shorter than the tool's own time, where the call asks for it.
     pub timeout: Option<Duration>,
+    pub binary: Binary,
+}
+
+/// How output that holds NUL bytes is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binary {
+    /// As base64 (FR-EXE-06).
+    Encoded,
+    /// As text like any other, for envelopes that can say every byte.
+    AsText,
 }
 
 #[derive(Debug)]
@@ -43,7 +53,20 @@ pub struct RunOutcome {
 impl Run {
     pub fn new(program: Program) -> Self {
         let (directory, input) = (".".to_owned(), Input::Closed);
-        Self { program, directory, variables: Vec::new(), input, timeout: None }
+        Self {
+            program,
+            directory,
+            variables: Vec::new(),
+            input,
+            timeout: None,
+            binary: Binary::Encoded,
+        }
+    }
+
+    /// A shell command whose two streams come as one, in the order in which they were written.
+    pub fn merged(command: &str) -> Self {
+        let words = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#, command];
+        Self::new(Program::Argv(words.map(OsString::from).to_vec()))
     }
 
     pub fn run(&self, scope: &Scope, events: Events) -> Result<RunOutcome, ToolError> {
@@ -75,7 +98,8 @@ impl Run {
         let (finished, walls) =
             invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
         let refusals = walls.map(|walls| refusals(&finished, &walls)).unwrap_or_default();
-        outcome(finished, scope, room, &events).map(|whole| RunOutcome { refusals, ..whole })
+        outcome(finished, scope, room, &events, self.binary)
+            .map(|whole| RunOutcome { refusals, ..whole })
     }
 
     /// A call's own variables pass the same door as all others.
@@ -172,13 +196,15 @@ fn outcome(
     scope: &Scope,
     room: usize,
     events: &Events,
+    binary: Binary,
 ) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
         Ending::Exited(0) => room,
         _ => room.saturating_sub(NOTE_ROOM),
     };
     let whole = events.whole_output();
-    let (stdout, stderr) = share(&finished.stdout, &finished.stderr, room, whole.as_deref());
+    let (stdout, stderr) =
+        share_as(&finished.stdout, &finished.stderr, room, whole.as_deref(), binary);
     if is_all_of(&stdout, &finished.stdout) && is_all_of(&stderr, &finished.stderr) {
         events.is_shown_whole();
     }
@@ -203,15 +229,26 @@ pub(crate) fn share(
     room: usize,
     whole: Option<&str>,
 ) -> (String, String) {
+    share_as(stdout, stderr, room, whole, Binary::Encoded)
+}
+
+/// The same, with output that holds NUL bytes given as `binary` says.
+fn share_as(
+    stdout: &HeadTail,
+    stderr: &HeadTail,
+    room: usize,
+    whole: Option<&str>,
+    binary: Binary,
+) -> (String, String) {
     if stderr.total() == 0 {
-        return (render(stdout, room, whole), String::new());
+        return (render(stdout, room, whole, binary), String::new());
     }
     let room = room.saturating_sub(JOINT.len());
     let wanted = |stream: &HeadTail| usize::try_from(stream.total()).unwrap_or(usize::MAX);
     let left_by_stdout = room.saturating_sub(wanted(stdout));
     let errors = whole.map(|whole| format!("{whole} --stderr"));
-    let stderr = render(stderr, left_by_stdout.max(room / 2), errors.as_deref());
-    (render(stdout, room - stderr.len(), whole), stderr)
+    let stderr = render(stderr, left_by_stdout.max(room / 2), errors.as_deref(), binary);
+    (render(stdout, room - stderr.len(), whole, binary), stderr)
 }
 
 /// Nothing was cut, and every byte could be shown as it was.
@@ -221,13 +258,14 @@ fn is_all_of(text: &str, stream: &HeadTail) -> bool {
 
 /// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
 /// text; what holds a NUL is not.
-fn render(stream: &HeadTail, room: usize, whole: Option<&str>) -> String {
+fn render(stream: &HeadTail, room: usize, whole: Option<&str>, binary: Binary) -> String {
     let text = || match whole {
         Some(whole) => stream.render_naming(room, whole),
         None => stream.render(room),
     };
     let first = stream.first();
-    if memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_none() {
+    let has_nul = memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_some();
+    if !has_nul || binary == Binary::AsText {
         return text();
     }
     base64_within(first, stream.total() > first.len() as u64, room)
@@ -267,6 +305,13 @@ impl Events {
             stderr: Sanitizer::default(),
             whole: ctx.whole.clone(),
         }
+    }
+
+    /// For callers that only want the result.
+    pub fn unheard() -> Self {
+        let (sender, _) = mpsc::channel(1);
+        let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
+        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None }
     }
 
     /// How all of the output can be read, if it is kept.

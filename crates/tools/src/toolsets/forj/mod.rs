@@ -14,8 +14,13 @@ use jm_workspace::PathPolicy;
 use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
 use crate::tool::Effect;
 
-pub(super) const DIALECT: Dialect =
-    Dialect { rows: ROWS, envelope: envelope::ENVELOPE, paths: PathPolicy::RESOLVE };
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::ENVELOPE,
+    paths: PathPolicy::RESOLVE,
+    timeout: None,
+};
 
 /// A change of files is always a person's to approve (FJ-GATE).
 const GATED_CHANGE: Stakes =
