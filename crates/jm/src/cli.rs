@@ -146,6 +146,8 @@ pub(crate) enum Command {
     Config(Config),
     /// Let this project's own configuration loosen the policy, and its own tools run
     Trust(Trust),
+    /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
+    InstallPrograms(InstallPrograms),
     /// Print a completion script
     Completions { shell: Shell },
     /// Print the manual page
@@ -373,6 +375,13 @@ pub(crate) struct Config {
     /// Describe every key instead
     #[arg(long, conflicts_with = "json")]
     pub(crate) reference: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallPrograms {
+    /// Prefix of the installation, such as /usr/local
+    #[arg(value_name = "DIR")]
+    pub(crate) prefix: PathBuf,
 }
 
 #[derive(Debug, Args)]

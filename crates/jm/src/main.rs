@@ -15,6 +15,7 @@ mod wire;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use faces::exit;
@@ -29,8 +30,22 @@ fn main() -> ExitCode {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
         faces::print::note(&format!("jm: internal error at {place}"));
     }));
-    let cli = Cli::parse();
-    let outcome = match cli.command {
+    let outcome = match faces::programs::run_by_name() {
+        Some(outcome) => outcome,
+        None => run(Cli::parse()),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) if faces::print::is_closed_pipe(&error) => ExitCode::from(exit::CLOSED_PIPE),
+        Err(error) => {
+            faces::print::error(&error);
+            ExitCode::from(exit::USAGE)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<u8> {
+    match cli.command {
         Command::Run(run) => faces::run::run(&cli.common, &run),
         Command::Repl(repl) => faces::repl::run(&cli.common, &repl.model),
         Command::Resume(resume) => faces::repl::resume(&cli.common, &resume),
@@ -53,14 +68,7 @@ fn main() -> ExitCode {
         Command::Config(config) => faces::housekeeping::config(&cli.common, &config),
         Command::Trust(trust) => faces::housekeeping::trust(&cli.common, &trust),
         Command::Completions { shell } => faces::housekeeping::completions(Cli::command(), shell),
+        Command::InstallPrograms(args) => faces::programs::install(&args),
         Command::Man => faces::housekeeping::man(Cli::command()),
-    };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(error) if faces::print::is_closed_pipe(&error) => ExitCode::from(exit::CLOSED_PIPE),
-        Err(error) => {
-            faces::print::error(&error);
-            ExitCode::from(exit::USAGE)
-        }
     }
 }

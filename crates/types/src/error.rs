@@ -29,6 +29,12 @@ pub struct Verbatim(pub String);
 pub enum ErrorKind {
     #[error("bad arguments: {message}")]
     BadArgs { message: String },
+    /// A pattern to search by that is none.
+    #[error("{message}")]
+    BadPattern { message: String },
+    /// More than can be gathered in memory.
+    #[error("{message}")]
+    TooMuch { message: String },
     #[error("{tool} timed out after {:.1} s", elapsed.as_secs_f64())]
     Timeout { tool: String, elapsed: Duration },
     #[error("{0}")]
@@ -52,7 +58,7 @@ pub enum ErrorKind {
     #[error("stale file {}: {reason}", file.display())]
     StaleFile { file: PathBuf, reason: String },
     #[error("{}: {why}", file.display())]
-    EditFailed { file: PathBuf, why: ReplaceError },
+    EditFailed { file: PathBuf, why: Box<ReplaceError> },
     /// The content was not saved.
     #[error("{}: Found {} syntax error(s): {}", file.display(), found.len(), listed(found))]
     Unbalanced { file: PathBuf, found: Vec<Imbalance> },
@@ -65,6 +71,10 @@ pub enum ErrorKind {
     NoSpace { path: PathBuf, message: String },
     #[error("{}: is {what}{}", path.display(), if *what == "a directory" { "" } else { ", not a regular file" })]
     NotRegular { path: PathBuf, what: &'static str },
+    #[error("{}: {message}", path.display())]
+    ReadFailed { path: PathBuf, message: String },
+    #[error("{}: {message}", path.display())]
+    WriteFailed { path: PathBuf, message: String },
     #[error("{}: {message}", path.display())]
     Io { path: PathBuf, message: String },
     #[error("not run: tools mode is parse_only, so somebody else supplies the result")]
@@ -167,6 +177,8 @@ impl ToolError {
     pub fn name(&self) -> &'static str {
         match &self.kind {
             ErrorKind::BadArgs { .. } => "bad_args",
+            ErrorKind::BadPattern { .. } => "bad_pattern",
+            ErrorKind::TooMuch { .. } => "limits_exceeded",
             ErrorKind::Timeout { .. } => "timeout",
             ErrorKind::SandboxViolation(reason) => reason.name(),
             ErrorKind::ExecutionFailed { .. } => "execution_failed",
@@ -184,6 +196,8 @@ impl ToolError {
             ErrorKind::PermissionDenied { .. }
             | ErrorKind::NoSpace { .. }
             | ErrorKind::NotRegular { .. }
+            | ErrorKind::ReadFailed { .. }
+            | ErrorKind::WriteFailed { .. }
             | ErrorKind::Io { .. } => "io_error",
             ErrorKind::NotRunHere => "parse_only",
             ErrorKind::Unrecorded { .. } => "journal_error",

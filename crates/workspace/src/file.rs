@@ -3,10 +3,11 @@
 //! Law: only regular files are read, by descriptor, and never more bytes than were asked for,
 //! whatever the file says its size is.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jm_types::{ErrorKind, ToolError};
@@ -15,7 +16,7 @@ use rustix::fs::{self, AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 
 use crate::resolve::Found;
-use crate::sandbox::{SafePath, Sandbox, io_error, plain};
+use crate::sandbox::{SafePath, Sandbox, io_error, plain, system_error};
 
 /// An open regular file.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ impl OpenFile {
         loop {
             match self.file.read(buffer) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(ToolError::io(&self.asked, error)),
+                Err(error) => return Err(self.unread(&error)),
                 Ok(count) => return Ok(count),
             }
         }
@@ -75,10 +76,17 @@ impl OpenFile {
     pub fn read_up_to(&mut self, most: u64) -> Result<(Vec<u8>, bool), ToolError> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.size.min(most)).unwrap_or(0));
         let taken = Read::by_ref(&mut self.file).take(most + 1).read_to_end(&mut bytes);
-        taken.map_err(|error| ToolError::io(&self.asked, error))?;
+        taken.map_err(|error| self.unread(&error))?;
         let more = bytes.len() as u64 > most;
         bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         Ok((bytes, more))
+    }
+}
+
+impl OpenFile {
+    fn unread(&self, error: &std::io::Error) -> ToolError {
+        let (path, message) = (PathBuf::from(&self.asked), error.to_string());
+        ToolError::new(ErrorKind::ReadFailed { path, message })
     }
 }
 
@@ -93,6 +101,17 @@ pub enum EntryKind {
     Symlink,
     Other,
     Unknown,
+}
+
+impl EntryKind {
+    fn from_type(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Directory,
+            FileType::Symlink => EntryKind::Symlink,
+            _ => EntryKind::Other,
+        }
+    }
 }
 
 /// One name in a directory.
@@ -112,7 +131,7 @@ pub struct DirectoryEntry {
 #[derive(Debug)]
 pub struct OpenDirectory {
     fd: rustix::fd::OwnedFd,
-    absolute: std::path::PathBuf,
+    absolute: PathBuf,
 }
 
 impl AsFd for OpenDirectory {
@@ -139,11 +158,82 @@ impl OpenDirectory {
         Ok(Self { fd, absolute: path.absolute() })
     }
 
+    /// A directory on the way to `path`, by its own path from the root.
+    pub(crate) fn above(path: &SafePath, relative: &Path) -> Result<Self, ToolError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let fd = path
+            .opening()
+            .open(&**path.root(), relative, flags, fs::Mode::empty())
+            .map_err(|error| io_error(path.asked(), error))?;
+        Ok(Self { fd, absolute: path.root().path().join(relative) })
+    }
+
     pub fn enter(&self, name: &OsString) -> Result<Self, ListError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, &**name, flags, fs::Mode::empty())
             .map_err(|error| (code(error, "read_dir_failed"), plain(error)))?;
         Ok(Self { fd, absolute: self.absolute.join(name) })
+    }
+
+    /// A regular file of this directory; nothing where the name is a link, something else, or
+    /// denied.
+    pub fn open_file(
+        &self,
+        sandbox: &Sandbox,
+        name: &OsStr,
+    ) -> Result<Option<OpenFile>, ToolError> {
+        match sandbox.denies(&self.absolute.join(name)) {
+            true => Ok(None),
+            false => self.open_undenied(name),
+        }
+    }
+
+    /// The same for a name that no pattern denies.
+    pub(crate) fn open_undenied(&self, name: &OsStr) -> Result<Option<OpenFile>, ToolError> {
+        let fail = |error| system_error(self.absolute.join(name), error);
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = match fs::openat(&self.fd, name, flags, fs::Mode::empty()) {
+            Err(Errno::LOOP) => return Ok(None),
+            opened => opened.map_err(fail)?,
+        };
+        let stat = fs::fstat(&fd).map_err(fail)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        Ok(is_file.then(|| OpenFile {
+            file: File::from(fd),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            links: stat.st_nlink as u64,
+            is_read_only: stat.st_mode & 0o222 == 0,
+            asked: name.to_string_lossy().into_owned(),
+        }))
+    }
+
+    pub(crate) fn absolute(&self) -> &Path {
+        &self.absolute
+    }
+
+    /// All names with their kinds, in no order.
+    pub(crate) fn kinds(&self) -> Result<Vec<(OsString, EntryKind)>, ListError> {
+        let fail = |error: Errno| (code(error, "read_dir_failed"), plain(error));
+        let own = rustix::io::dup(&self.fd).map_err(fail)?;
+        let mut entries = Dir::new(own).map_err(fail)?;
+        entries.rewind();
+        let mut kinds = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(fail)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                // Some file systems do not say.
+                FileType::Unknown => fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                known => known,
+            };
+            kinds.push((name.to_owned(), EntryKind::from_type(kind)));
+        }
+        Ok(kinds)
     }
 
     /// All names, ascending by bytes.
@@ -175,12 +265,7 @@ impl OpenDirectory {
                 return DirectoryEntry { name, kind, size, modified_epoch_ms, error, denied };
             }
         };
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => EntryKind::File,
-            FileType::Directory => EntryKind::Directory,
-            FileType::Symlink => EntryKind::Symlink,
-            _ => EntryKind::Other,
-        };
+        let kind = EntryKind::from_type(FileType::from_raw_mode(stat.st_mode));
         let size = (kind == EntryKind::File).then(|| u64::try_from(stat.st_size).unwrap_or(0));
         let modified_epoch_ms = epoch_ms(stat.st_mtime, stat.st_mtime_nsec as u64);
         DirectoryEntry { name, kind, size, modified_epoch_ms, error: None, denied }

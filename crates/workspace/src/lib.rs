@@ -11,7 +11,9 @@ mod feed;
 pub mod file;
 pub mod git;
 pub mod identity;
+mod ignored;
 pub mod index;
+pub mod install;
 pub mod launch;
 pub mod names;
 mod open;
@@ -30,6 +32,7 @@ mod supervise;
 pub mod survivors;
 pub mod terminal;
 pub mod text;
+pub mod tree;
 pub mod worker;
 
 pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};

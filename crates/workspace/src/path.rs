@@ -36,6 +36,9 @@ pub enum Absolute {
 impl PathPolicy {
     pub const FORGE: PathPolicy = PathPolicy { dots: Dots::Refuse, absolute: Absolute::Refuse };
 
+    /// Absolute paths too, where they lie beneath a root.
+    pub const ABSOLUTE: PathPolicy = PathPolicy { dots: Dots::Refuse, absolute: Absolute::Beneath };
+
     /// Resolve first, then judge where the path leads.
     pub const RESOLVE: PathPolicy = PathPolicy { dots: Dots::Resolve, absolute: Absolute::Beneath };
 
@@ -55,6 +58,8 @@ pub(crate) enum Part {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) text: &'a str,
+    /// Where below the root a relative path begins.
+    base: &'a Path,
     /// What remains of the path below the root that it is looked up in.
     pub(crate) below: &'a Path,
     pub(crate) absolute: bool,
@@ -63,7 +68,11 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    pub(crate) fn parse(text: &'a str, policy: PathPolicy) -> Result<Self, ToolError> {
+    pub(crate) fn parse(
+        text: &'a str,
+        base: &'a Path,
+        policy: PathPolicy,
+    ) -> Result<Self, ToolError> {
         check_text(text)?;
         let below = Path::new(text);
         let absolute = below.is_absolute();
@@ -86,17 +95,18 @@ impl<'a> Asked<'a> {
             }
         }
         let wants_directory = text.ends_with('/') || text.ends_with("/.");
-        Ok(Self { text, below, absolute, wants_directory })
+        let base = if absolute { Path::new("") } else { base };
+        Ok(Self { text, base, below, absolute, wants_directory })
     }
 
     pub(crate) fn parts(&self) -> VecDeque<Part> {
-        self.below.components().filter_map(part).collect()
+        self.base.components().chain(self.below.components()).filter_map(part).collect()
     }
 
     /// The path without `.` and doubled slashes, when no `..` is in it.
     pub(crate) fn plain(&self) -> Option<PathBuf> {
         let mut path = PathBuf::with_capacity(self.text.len());
-        for component in self.below.components() {
+        for component in self.base.components().chain(self.below.components()) {
             match component {
                 Component::Normal(name) => path.push(name),
                 Component::ParentDir => return None,

@@ -58,15 +58,30 @@ struct Walk<'a> {
     stack: Vec<(OsString, OwnedFd)>,
     rest: VecDeque<Part>,
     links: usize,
+    reach: Reach,
 }
 
-pub(crate) fn resolve(root: BorrowedFd<'_>, parts: VecDeque<Part>) -> Result<Resolved, Dead> {
-    let mut walk = Walk { root, stack: Vec::new(), rest: parts, links: 0 };
+/// How far a root reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// There is an outside, which nothing leads to.
+    Beneath,
+    /// The root is the root of the file system: `..` stays there, and absolute links begin there.
+    Everything,
+}
+
+pub(crate) fn resolve(
+    root: BorrowedFd<'_>,
+    parts: VecDeque<Part>,
+    reach: Reach,
+) -> Result<Resolved, Dead> {
+    let mut walk = Walk { root, stack: Vec::new(), rest: parts, links: 0, reach };
     while let Some(part) = walk.rest.pop_front() {
         match part {
-            Part::Up => {
-                walk.stack.pop().ok_or(Dead::Outside)?;
-            }
+            Part::Up => match (walk.stack.pop(), reach) {
+                (Some(_), _) | (None, Reach::Everything) => {}
+                (None, Reach::Beneath) => return Err(Dead::Outside),
+            },
             Part::Name(name) => {
                 if let Some(end) = walk.step(name)? {
                     return Ok(end);
@@ -95,7 +110,7 @@ impl Walk<'_> {
             Err(error) => return Err(error.into()),
         };
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => self.follow(&name).map(|()| None),
+            FileType::Symlink => self.follow(&name),
             FileType::Directory => {
                 let opened = open_directory(directory, Path::new(&name))?;
                 self.stack.push((name, opened));
@@ -105,20 +120,29 @@ impl Walk<'_> {
         }
     }
 
-    fn follow(&mut self, name: &OsString) -> Result<(), Dead> {
+    /// Goes on where a link points; `Some` where it points at an open pipe or socket.
+    fn follow(&mut self, name: &OsString) -> Result<Option<Resolved>, Dead> {
         self.links += 1;
         if self.links > MOST_LINKS {
             return Err(Dead::Loop);
         }
-        let target = fs::readlinkat(self.directory(), &**name, Vec::new())?;
-        let (parts, absolute) = link_parts(&OsString::from_vec(target.into_bytes()));
-        if absolute {
-            return Err(Dead::AbsoluteLink);
+        let target = fs::readlinkat(self.directory(), &**name, Vec::new())?.into_bytes();
+        if self.reach == Reach::Everything
+            && (target.starts_with(b"pipe:[") || target.starts_with(b"socket:["))
+        {
+            let relative = self.here().join(name);
+            return Ok(Some(Resolved { relative, found: Found::Special("a FIFO") }));
+        }
+        let (parts, absolute) = link_parts(&OsString::from_vec(target));
+        match (absolute, self.reach) {
+            (true, Reach::Beneath) => return Err(Dead::AbsoluteLink),
+            (true, Reach::Everything) => self.stack.clear(),
+            (false, _) => {}
         }
         for part in parts.into_iter().rev() {
             self.rest.push_front(part);
         }
-        Ok(())
+        Ok(None)
     }
 
     fn leaf(&self, name: OsString, kind: FileType) -> Result<Resolved, Dead> {

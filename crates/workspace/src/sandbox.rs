@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::names::{DEFAULT_DENIES, DenyList, Protection, protection};
 use crate::open::Opening;
 use crate::path::{Absolute, Asked, PathPolicy};
-use crate::resolve::{Dead, Found, resolve};
+use crate::resolve::{Dead, Found, Reach, resolve};
 
 /// What the person configured (CFG-SBX-01).
 #[derive(Debug, Clone)]
@@ -88,6 +88,8 @@ pub struct Sandbox {
     never_write: Vec<PathBuf>,
     policy: PathPolicy,
     opening: Opening,
+    /// Where relative paths begin, below the first root.
+    base: PathBuf,
 }
 
 /// A path inside a root, without links, that no pattern denies.
@@ -116,7 +118,19 @@ impl Sandbox {
         let denied = DenyList::new(patterns).map_err(SandboxError::Pattern)?;
         let canonical = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or(path.clone());
         let never_write = settings.never_write.iter().map(canonical).collect();
-        Ok(Self { roots, denied, never_write, policy: settings.policy, opening })
+        let base = PathBuf::new();
+        Ok(Self { roots, denied, never_write, policy: settings.policy, opening, base })
+    }
+
+    /// Everything that the process itself may touch; relative paths begin in `directory`.
+    pub fn unconfined(directory: &Path) -> Result<Self, SandboxError> {
+        let settings = SandboxSettings {
+            include_default_denies: false,
+            policy: PathPolicy::RESOLVE,
+            ..SandboxSettings::rooted_at("/")
+        };
+        let base = directory.strip_prefix("/").unwrap_or(directory).to_owned();
+        Ok(Self { base, ..Self::new(&settings)? })
     }
 
     /// Opens by `opening` instead of the best way; both are held to the same promise.
@@ -140,7 +154,7 @@ impl Sandbox {
 
     /// Finds out what a path names. Reads directory entries inside the root, nothing else.
     pub fn resolve(&self, path: &str) -> Result<SafePath, ToolError> {
-        let asked = Asked::parse(path, self.policy)?;
+        let asked = Asked::parse(path, &self.base, self.policy)?;
         let (root, asked) = self.choose_root(asked)?;
         let safe = self.find(root, &asked)?;
         self.check_denied(&safe)?;
@@ -184,8 +198,12 @@ impl Sandbox {
             let stat = fs::fstat(&handle).map_err(|e| io_error(asked.text, e))?;
             return Ok(safe(relative, Found::from_type(FileType::from_raw_mode(stat.st_mode))));
         }
-        let resolved =
-            resolve(root.as_fd(), asked.parts()).map_err(|dead| explain(dead, asked.text))?;
+        let reach = match root.path.parent() {
+            None => Reach::Everything,
+            Some(_) => Reach::Beneath,
+        };
+        let resolved = resolve(root.as_fd(), asked.parts(), reach)
+            .map_err(|dead| explain(dead, asked.text))?;
         Ok(safe(resolved.relative, resolved.found))
     }
 

@@ -210,8 +210,8 @@ impl Default for ApprovalSettings {
             enabled: true,
             mode: ApprovalMode::default(),
             allowlist: Vec::new(),
-            // A shell stays denied until the person opts in (NFR-SEC-06).
-            denylist: owned(&["run_command"]),
+            // A shell, by whatever name, stays denied until the person opts in (NFR-SEC-06).
+            denylist: owned(&["run_command", "bash"]),
             prompt_side_effects: true,
         }
     }

@@ -417,6 +417,7 @@ fn the_sample_of_the_document_differs_from_the_defaults_where_it_says_so() {
     expected.tools.mode = ToolsMode::ParseOnly;
     expected.tools.sandbox.denied_patterns = vec!["**/.ssh/**".to_owned(), "**/*.pem".to_owned()];
     expected.tools.approval.allowlist = vec!["read_file".to_owned()];
+    expected.tools.approval.denylist = vec!["run_command".to_owned()];
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     expected.tools.definitions = vec![Definition {
         name: "read_file".to_owned(),

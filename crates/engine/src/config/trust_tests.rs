@@ -147,15 +147,15 @@ fn allowing_and_denying() {
     type Tools = &'static [&'static str];
     type Case<'a> = (&'a [Layer], Tools, Tools, Result<(Tools, Tools), &'static str>);
     let cases: &[Case<'_>] = &[
-        (&[], &[], &["run_command"], Ok((&["run_command"], &[]))),
-        (&[], &[], &["run_command", "run_command"], Ok((&["run_command"], &[]))),
+        (&[], &[], &["run_command"], Ok((&["run_command"], &["bash"]))),
+        (&[], &[], &["run_command", "run_command"], Ok((&["run_command"], &["bash"]))),
         (
             &[],
             &["write_file"],
             &["read_file"],
-            Ok((&["read_file"], &["run_command", "write_file"])),
+            Ok((&["read_file"], &["run_command", "bash", "write_file"])),
         ),
-        (&[], &["run_command", "run_command"], &[], Ok((&[], &["run_command"]))),
+        (&[], &["run_command", "run_command"], &[], Ok((&[], &["run_command", "bash"]))),
         (
             &[],
             &["run_command"],

@@ -13,6 +13,7 @@ pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod output;
 pub(crate) mod print;
+pub(crate) mod programs;
 pub(crate) mod prompt;
 pub(crate) mod recover;
 pub(crate) mod repl;

@@ -4,12 +4,17 @@
 //! these, so each rule is written once.
 
 pub(crate) mod binary;
+pub mod calc;
 pub mod change;
 pub mod danger;
+pub mod find;
+pub mod listing;
 pub mod page;
+pub mod posix;
 pub mod read;
 pub mod report;
 pub mod run;
+pub mod search;
 pub mod tasks;
 pub mod walk;
 

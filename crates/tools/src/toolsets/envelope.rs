@@ -84,9 +84,14 @@ pub(crate) fn message(error: &ToolError) -> String {
 /// The beginning of `text` whose JSON form, quotes not counted, takes at most `room` bytes; a cut
 /// is marked as in plain text.
 pub(crate) fn text_within(text: &str, room: usize) -> String {
-    if json_length(text) <= room {
-        return text.to_owned();
+    match json_length(text) <= room {
+        true => text.to_owned(),
+        false => beginning_within(text, room),
     }
+}
+
+/// The same for a text that is known to go on: it is marked as cut in any case.
+pub(crate) fn beginning_within(text: &str, room: usize) -> String {
     let Some(left) = room.checked_sub(json_length(MARKER)) else { return String::new() };
     let mut used = 0;
     let fits = |c: &char| {

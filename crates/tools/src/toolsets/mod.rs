@@ -6,11 +6,16 @@
 
 mod encoding;
 mod envelope;
+mod flemma;
 mod forge;
 mod forj;
 mod gemini;
+pub mod ikigai;
 mod operation;
 mod row;
+mod standard;
+
+use std::time::Duration;
 
 use jm_types::ToolError;
 use jm_workspace::PathPolicy;
@@ -31,24 +36,35 @@ pub enum Toolset {
     Forge,
     Forj,
     Gemini,
+    Ikigai,
+    Flemma,
+    Standard,
 }
 
 /// A toolset as data.
 pub(crate) struct Dialect {
     pub(crate) rows: &'static [Row],
+    /// Tools of other sets that this one has too, by name.
+    pub(crate) borrowed: &'static [(Toolset, &'static [&'static str])],
     pub(crate) envelope: Envelope,
     /// Which spellings of paths the set's document accepts.
     pub(crate) paths: PathPolicy,
+    /// The longest that any tool may take, where the document says so.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Toolset {
-    pub const ALL: &'static [Self] = &[Self::Forge, Self::Forj, Self::Gemini];
+    pub const ALL: &'static [Self] =
+        &[Self::Forge, Self::Forj, Self::Gemini, Self::Ikigai, Self::Flemma, Self::Standard];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forge => "forge",
             Self::Forj => "forj",
             Self::Gemini => "gemini",
+            Self::Ikigai => "ikigai",
+            Self::Flemma => "flemma",
+            Self::Standard => "standard",
         }
     }
 
@@ -57,11 +73,25 @@ impl Toolset {
             Self::Forge => &forge::DIALECT,
             Self::Forj => &forj::DIALECT,
             Self::Gemini => &gemini::DIALECT,
+            Self::Ikigai => &ikigai::DIALECT,
+            Self::Flemma => &flemma::DIALECT,
+            Self::Standard => &standard::DIALECT,
         }
     }
 
     pub fn tools(self, timeouts: &Timeouts) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError> {
-        self.dialect().rows.iter().map(|row| row.tool(self, timeouts)).collect()
+        let dialect = self.dialect();
+        let within = |time: Duration| dialect.timeout.map_or(time, |most| time.min(most));
+        let timeouts = Timeouts {
+            file_operations: within(timeouts.file_operations),
+            shell_commands: within(timeouts.shell_commands),
+        };
+        let lent = |(lender, names): &(Toolset, &'static [&'static str])| {
+            let (rows, names) = (lender.dialect().rows, *names);
+            rows.iter().filter(move |row| names.contains(&row.name))
+        };
+        let borrowed = dialect.borrowed.iter().flat_map(lent);
+        dialect.rows.iter().chain(borrowed).map(|row| row.tool(self, &timeouts)).collect()
     }
 
     pub fn paths(self) -> PathPolicy {

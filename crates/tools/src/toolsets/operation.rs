@@ -4,11 +4,16 @@ use jm_types::ToolError;
 use jm_workspace::CommitLog;
 
 use crate::context::Scope;
+use crate::ops::calc::Calc;
 use crate::ops::change::{Change, ChangedFile};
+use crate::ops::find::{Find, FindOutcome};
+use crate::ops::listing::Listing;
 use crate::ops::page::{Page, PageOutcome};
+use crate::ops::posix::{GrepOutcome, PosixGlob, PosixGrep};
 use crate::ops::read::{Read, ReadOutcome};
 use crate::ops::report::{TestReport, TestRun};
 use crate::ops::run::{Events, Run, RunOutcome};
+use crate::ops::search::{Search, SearchOutcome};
 use crate::ops::tasks::{Export, Exported, Tasks, TasksOutcome};
 use crate::ops::walk::{Walk, WalkOutcome};
 use crate::tool::{PathUse, Preview, Use};
@@ -20,6 +25,12 @@ pub enum Operation {
     Walk(Walk),
     Change(Change),
     Run(Run),
+    PosixGlob(PosixGlob),
+    PosixGrep(PosixGrep),
+    Search(Search),
+    Find(Find),
+    Listing(Listing),
+    Calc(Calc),
     Test(TestRun),
     Tasks(Tasks),
     Export(Export),
@@ -32,6 +43,11 @@ pub enum Outcome {
     Walked(Walk, WalkOutcome),
     Changed(Vec<ChangedFile>),
     Ran(RunOutcome),
+    Globbed(Vec<String>),
+    Grepped(GrepOutcome),
+    Searched(SearchOutcome),
+    Found(FindOutcome),
+    Calculated(String),
     Tested(TestReport),
     Listed(TasksOutcome),
     Exported(Exported),
@@ -46,6 +62,12 @@ impl Operation {
             Operation::Change(change) => {
                 change.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
             }
+            Operation::Calc(_) => Vec::new(),
+            Operation::PosixGlob(glob) => vec![PathUse::new(glob.base(), Use::List)],
+            Operation::PosixGrep(grep) => vec![PathUse::new(grep.files.base(), Use::List)],
+            Operation::Search(search) => vec![PathUse::new(&search.path, Use::Read)],
+            Operation::Find(find) => vec![PathUse::new(&find.path, Use::List)],
+            Operation::Listing(listing) => vec![PathUse::new(&listing.path, Use::List)],
             Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
             Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
             Operation::Tasks(tasks) => {
@@ -64,6 +86,12 @@ impl Operation {
             | Operation::Page(_)
             | Operation::Walk(_)
             | Operation::Run(_)
+            | Operation::PosixGlob(_)
+            | Operation::PosixGrep(_)
+            | Operation::Search(_)
+            | Operation::Find(_)
+            | Operation::Listing(_)
+            | Operation::Calc(_)
             | Operation::Test(_)
             | Operation::Tasks(_) => Ok(None),
         }
@@ -84,6 +112,12 @@ impl Operation {
             }
             Operation::Change(change) => change.run(scope, effects).map(Outcome::Changed),
             Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
+            Operation::PosixGlob(glob) => glob.run(scope).map(Outcome::Globbed),
+            Operation::PosixGrep(grep) => grep.run(scope).map(Outcome::Grepped),
+            Operation::Search(search) => search.run(scope).map(Outcome::Searched),
+            Operation::Find(find) => find.run(scope).map(Outcome::Found),
+            Operation::Listing(listing) => listing.run(scope).map(Outcome::Found),
+            Operation::Calc(calc) => calc.run(scope).map(Outcome::Calculated),
             Operation::Test(tests) => tests.run(scope, events).map(Outcome::Tested),
             Operation::Tasks(tasks) => tasks.run(scope).map(Outcome::Listed),
             Operation::Export(export) => export.run(scope, effects).map(Outcome::Exported),

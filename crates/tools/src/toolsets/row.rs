@@ -65,6 +65,7 @@ type Lower = fn(Value, &Limits) -> Result<Lowered, ToolError>;
 /// The number is what the set's envelope leaves of the output limit.
 type Raise = fn(Outcome, usize) -> Result<Output, ToolError>;
 
+#[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,

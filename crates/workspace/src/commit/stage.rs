@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use jm_types::{Digest, ToolError};
+use jm_types::{Digest, ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, XattrFlags};
 use rustix::io::Errno;
@@ -15,6 +15,7 @@ use super::{After, FileChange, failed};
 use crate::fault;
 use crate::open::Opening;
 use crate::resolve::Found;
+use crate::sandbox::system_error;
 
 /// A directory that is there already, in which new contents are staged; held open throughout.
 pub(super) struct Place {
@@ -82,7 +83,7 @@ impl Place {
 
     /// The names in it are on disk.
     pub(super) fn sync(&self, nth: usize) -> Result<(), ToolError> {
-        let fail = |error| crate::sandbox::system_error(&self.path, error);
+        let fail = |error| system_error(&self.path, error);
         fault::point("commit.sync_directory", nth).map_err(fail)?;
         fs::fsync(&self.directory).map_err(fail)
     }
@@ -147,10 +148,7 @@ impl Staged {
             return Ok(());
         };
         fault::point("commit.write", nth).map_err(fail)?;
-        let io = |error: std::io::Error| match Errno::from_io_error(&error) {
-            Some(errno) => crate::sandbox::system_error(change.path.asked(), errno),
-            None => ToolError::io(change.path.asked(), error),
-        };
+        let io = |error: std::io::Error| unwritten(change.path.asked(), &error);
         File::from(file.try_clone().map_err(io)?).write_all(bytes).map_err(io)?;
         if let Some((old, stat)) = &old {
             self.notes = dress(file.as_fd(), old.as_fd(), stat);
@@ -221,4 +219,13 @@ fn temporary_name() -> rustix::io::Result<String> {
     getrandom(&mut noise[..], GetRandomFlags::empty())?;
     let number = u64::from_ne_bytes(noise);
     Ok(format!(".jm-{}-{number:016x}.tmp", std::process::id()))
+}
+
+/// A full disk is told apart from all else that keeps bytes from being written.
+fn unwritten(path: &str, error: &std::io::Error) -> ToolError {
+    let (file, message) = (PathBuf::from(path), error.to_string());
+    match Errno::from_io_error(error) {
+        Some(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => system_error(path, errno),
+        Some(_) | None => ToolError::new(ErrorKind::WriteFailed { path: file, message }),
+    }
 }

@@ -4,10 +4,11 @@
 
 use std::path::PathBuf;
 
-use jm_types::{ErrorKind, ReplaceError, ToolError};
+use jm_types::{ErrorKind, ToolError};
 use jm_workspace::text::{LineRangeError, ReplaceWhich, Text, append, replace_lines, replace_text};
 
 use super::lp1::{PatchError, Section, apply};
+use super::misfit;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
@@ -75,7 +76,7 @@ impl Edit {
             }
             (Edit::Text { old, new, which }, Some(before)) => {
                 let (after, replaced) = replace_text(&before, old, new, *which)
-                    .map_err(|why| replace_error(path, why))?;
+                    .map_err(|why| misfit::explain(path, why, &before, old, new))?;
                 Ok(Applied { after: Some(after), replaced })
             }
         }
@@ -126,8 +127,4 @@ fn check_expected(
 
 fn range_error(path: &str, error: LineRangeError) -> ToolError {
     ToolError::bad_args(format!("{path}: {error}"))
-}
-
-fn replace_error(path: &str, why: ReplaceError) -> ToolError {
-    ToolError::new(ErrorKind::EditFailed { file: PathBuf::from(path), why })
 }

@@ -7,6 +7,7 @@ mod care;
 pub mod diff;
 pub mod edit;
 pub mod lp1;
+mod misfit;
 pub mod parens;
 mod stale;
 mod syntax;

@@ -14,8 +14,13 @@ use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, Fre
 use crate::ops::read::{LineRange, Read, ReadOutcome};
 use crate::ops::run::{Run, RunOutcome};
 
-pub(super) const DIALECT: Dialect =
-    Dialect { rows: ROWS, envelope: envelope::TEXT, paths: PathPolicy::FORGE };
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::TEXT,
+    paths: PathPolicy::FORGE,
+    timeout: None,
+};
 
 const ROWS: &[Row] = &[
     Row {

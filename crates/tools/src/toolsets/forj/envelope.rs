@@ -70,6 +70,8 @@ fn type_of(error: &ToolError) -> &'static str {
         | ErrorKind::NoSpace { .. }
         | ErrorKind::NotRegular { .. }
         | ErrorKind::Unrecorded { .. }
+        | ErrorKind::ReadFailed { .. }
+        | ErrorKind::WriteFailed { .. }
         | ErrorKind::Io { .. } => "file-error",
         ErrorKind::Timeout { .. }
         | ErrorKind::NotReady { .. }
@@ -77,6 +79,8 @@ fn type_of(error: &ToolError) -> &'static str {
         | ErrorKind::Cancelled
         | ErrorKind::Panicked { .. } => "process-error",
         ErrorKind::BadArgs { .. }
+        | ErrorKind::BadPattern { .. }
+        | ErrorKind::TooMuch { .. }
         | ErrorKind::SandboxViolation(_)
         | ErrorKind::UnknownTool { .. }
         | ErrorKind::DuplicateTool { .. }
@@ -112,6 +116,8 @@ fn path_of(error: &ToolError) -> Option<&Path> {
         | ErrorKind::PermissionDenied { path, .. }
         | ErrorKind::NoSpace { path, .. }
         | ErrorKind::NotRegular { path, .. }
+        | ErrorKind::ReadFailed { path, .. }
+        | ErrorKind::WriteFailed { path, .. }
         | ErrorKind::Io { path, .. } => Some(path),
         ErrorKind::SandboxViolation(
             DenialReason::PathOutsideSandbox { attempted, .. }
@@ -119,6 +125,8 @@ fn path_of(error: &ToolError) -> Option<&Path> {
             | DenialReason::ProtectedPath { attempted, .. },
         ) => Some(attempted),
         ErrorKind::BadArgs { .. }
+        | ErrorKind::BadPattern { .. }
+        | ErrorKind::TooMuch { .. }
         | ErrorKind::Timeout { .. }
         | ErrorKind::NotReady { .. }
         | ErrorKind::SandboxViolation(_)

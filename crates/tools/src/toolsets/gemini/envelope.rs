@@ -43,6 +43,8 @@ fn code(error: &ToolError) -> &'static str {
     match &error.kind {
         ErrorKind::NotFound { .. } => "not_found",
         ErrorKind::BadArgs { .. }
+        | ErrorKind::BadPattern { .. }
+        | ErrorKind::TooMuch { .. }
         | ErrorKind::UnknownTool { .. }
         | ErrorKind::NotReady { .. }
         | ErrorKind::DuplicateTool { .. }
@@ -62,6 +64,8 @@ fn code(error: &ToolError) -> &'static str {
         | ErrorKind::Panicked { .. }
         | ErrorKind::NoSpace { .. }
         | ErrorKind::NotRegular { .. }
+        | ErrorKind::ReadFailed { .. }
+        | ErrorKind::WriteFailed { .. }
         | ErrorKind::Io { .. }
         | ErrorKind::Unrecorded { .. } => "io_error",
     }

@@ -7,14 +7,19 @@ use jm_workspace::{EntryKind, PathPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::envelope::{json_length, text_within};
+use super::envelope::{beginning_within, json_length};
 use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
 use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule, Parents};
 use crate::ops::page::Page;
 use crate::ops::walk::{Hidden, Kinds, Walk};
 
-pub(super) const DIALECT: Dialect =
-    Dialect { rows: ROWS, envelope: envelope::ENVELOPE, paths: PathPolicy::RESOLVE };
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::ENVELOPE,
+    paths: PathPolicy::RESOLVE,
+    timeout: None,
+};
 
 /// More names than this tell a model nothing.
 const MOST_FILES: usize = 10_000;
@@ -69,7 +74,7 @@ fn raise_read_file(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
     if !page.is_cut && json_length(&text) <= room {
         return Ok(Output::Json(json!({"path": page.path, "content": text})));
     }
-    let content = text_within(&text, room);
+    let content = beginning_within(&text, room);
     Ok(Output::Json(json!({"path": page.path, "content": content, "truncated": true})))
 }
 

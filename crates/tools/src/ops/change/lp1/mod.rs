@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 pub use apply::apply;
 pub use error::{Hits, Miss, PatchError, Problem, Unpatchable};
 pub use locate::{is_already_applied, target_lines};
+pub(super) use nearest::nearest;
 pub use nearest::{DiffersIn, Nearest};
 pub use parse::parse;
 pub use syntax::{Block, Syntax};

@@ -36,6 +36,11 @@ pub enum DiffersIn {
 }
 
 impl Nearest {
+    /// The difference, `-` what was looked for, `+` what is there.
+    pub fn rows(&self) -> &[String] {
+        &self.rows
+    }
+
     pub(super) fn hint(&self) -> String {
         match self.differs_in {
             DiffersIn::WhiteSpace => {
@@ -67,7 +72,7 @@ impl fmt::Display for Nearest {
     }
 }
 
-pub(super) fn nearest(lines: &[&[u8]], find: &[String]) -> Option<Nearest> {
+pub(in crate::ops::change) fn nearest(lines: &[&[u8]], find: &[String]) -> Option<Nearest> {
     let window = nearest_window(lines, find)?;
     let found = &lines[window.clone()];
     let same = found.len() == find.len()

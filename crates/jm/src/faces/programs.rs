@@ -1,0 +1,92 @@
+//! The six `ikigai` tools as programs: one binary under six names (IK-PROTO, IK-NAMES).
+//!
+//! Law: run by hand they follow their own document. There is no sandbox and no approval; the file
+//! system's permissions are the boundary.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use jm_tools::toolsets::ikigai::program::Program;
+use jm_tools::{Scope, Seen, Workspace};
+use jm_types::{Cancel, Limits};
+use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, install};
+
+use super::{exit, print};
+use crate::cli::InstallPrograms;
+
+/// Where the programs lie below a prefix.
+const FOLDER: &str = "libexec/journeyman";
+/// A program sets itself no limit of time; whoever runs it does.
+const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Runs as the program that the process was started as, if it is one of them.
+pub(crate) fn run_by_name() -> Option<Result<u8>> {
+    let mut words = std::env::args_os();
+    let started_as = PathBuf::from(words.next()?);
+    let program = Program::named(started_as.file_name()?.to_str()?)?;
+    Some(match words.next() {
+        None => answer(program),
+        Some(word) if word == "--schema" => program
+            .schema()
+            .map_err(Into::into)
+            .and_then(|schema| put(&serde_json::to_string_pretty(&schema)?)),
+        Some(word) => Err(anyhow::anyhow!(
+            "{} takes its arguments as JSON on standard input, not {word:?}; --schema describes them",
+            program.tool()
+        )),
+    })
+}
+
+fn answer(program: Program) -> Result<u8> {
+    let mut input = Vec::new();
+    std::io::stdin().read_to_end(&mut input).context("standard input")?;
+    let directory = std::env::current_dir().context("the current directory")?;
+    let answer = program.run(&String::from_utf8_lossy(&input), &scope(&directory)?);
+    put(&answer.to_string())
+}
+
+fn scope(directory: &Path) -> Result<Scope> {
+    let sandbox = Sandbox::unconfined(directory)?;
+    let environment = EnvSanitizer::new(&[]);
+    Ok(Scope {
+        workspace: Workspace {
+            sandbox: Arc::new(sandbox),
+            environment: Arc::new(environment),
+            // Only asked for by a set that is not theirs; making it touches no disk.
+            confiner: Arc::new(Confiner::unsupervised()),
+            state: Arc::new(ProjectState::new(directory, directory)),
+        },
+        freshness: Arc::default(),
+        seen: Seen::default(),
+        cancel: Cancel::new(),
+        limits: Limits::default(),
+        output_limit: usize::MAX,
+        capacity: usize::MAX,
+        deadline: Instant::now() + NO_LIMIT,
+        call_key: String::new(),
+        session_id: String::new(),
+        tool_name: String::new(),
+    })
+}
+
+/// One object, without a newline behind it.
+fn put(text: &str) -> Result<u8> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(exit::RAN)
+}
+
+/// `jm install-programs`.
+pub(crate) fn install(args: &InstallPrograms) -> Result<u8> {
+    let own = std::env::current_exe().context("where this program lies")?;
+    let folder = std::path::absolute(args.prefix.join(FOLDER))?;
+    let names: Vec<String> = Program::names().collect();
+    install::links(&folder, &own, &names)
+        .with_context(|| format!("installing into {}", folder.display()))?;
+    names.iter().try_for_each(|name| print::line(&folder.join(name).display().to_string()))?;
+    Ok(exit::RAN)
+}

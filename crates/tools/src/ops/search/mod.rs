@@ -1,0 +1,236 @@
+//! Search: every match in every file of a tree.
+//!
+//! Law: the answer is the same on every machine and in every run: the first matches by path and
+//! line. Only when time, files or bytes run out is it partial, and then it says so.
+
+mod collect;
+mod query;
+mod sink;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use grep_matcher::LineTerminator;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+use jm_types::{ErrorKind, ToolError};
+use jm_workspace::tree::{Met, Next, Passing, shown, walk};
+use jm_workspace::{EntryKind, Found, OpenFile};
+
+use crate::context::Scope;
+use crate::ops::not_found;
+use collect::Collector;
+pub use query::{Case, Query, Syntax};
+pub use sink::{Hit, Line};
+
+/// A share of the call's time is left for saying what was found.
+const TIME_SHARE: f64 = 0.8;
+const MOST_FILES: usize = 1_000_000;
+const MOST_BYTES: u64 = 16 << 30;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    pub query: Query,
+    /// A directory, or one file.
+    pub path: String,
+    /// Globs of files to search; with a `!` in front, of files to leave out.
+    pub globs: Vec<String>,
+    pub hidden: bool,
+    pub ignored: bool,
+    /// Lines around each match.
+    pub context: usize,
+    /// The most matches.
+    pub most: usize,
+    /// Larger files are passed over.
+    pub most_file_bytes: u64,
+}
+
+/// One file's matches, with the lines around them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileHits {
+    pub path: String,
+    pub lines: Vec<Line>,
+}
+
+impl FileHits {
+    pub fn matches(&self) -> usize {
+        self.lines.iter().map(|line| line.hits.len()).sum()
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SearchOutcome {
+    /// By path.
+    pub files: Vec<FileHits>,
+    pub searched: usize,
+    /// There are more matches than were asked for.
+    pub is_cut: bool,
+    /// What was not looked at, and why.
+    pub notes: Vec<String>,
+}
+
+impl Search {
+    pub fn new(query: Query) -> Self {
+        Self {
+            query,
+            path: ".".to_owned(),
+            globs: Vec::new(),
+            hidden: false,
+            ignored: false,
+            context: 0,
+            most: 200,
+            most_file_bytes: 64 << 20,
+        }
+    }
+
+    pub fn run(&self, scope: &Scope) -> Result<SearchOutcome, ToolError> {
+        let matcher = self.query.matcher()?;
+        let overrides = overrides(&self.globs)?;
+        let sandbox = &scope.workspace.sandbox;
+        let start = sandbox.resolve(&self.path)?;
+        if let Found::Missing { .. } = start.found() {
+            return Err(not_found(sandbox, &start));
+        }
+        let searching = Searching::new(self, scope, &matcher);
+        if let Found::Directory = start.found() {
+            let passing = Passing { hidden: !self.hidden, ignored: !self.ignored };
+            walk(sandbox, &start, passing, &scope.cancel, &|met| searching.visit(&overrides, met))?;
+        } else {
+            let file = OpenFile::open(&start)?;
+            searching.file(PathBuf::new(), &self.path, file);
+        }
+        Ok(searching.finish())
+    }
+}
+
+/// Globs as `.gitignore` writes them, turned around: what they name is searched.
+pub(crate) fn overrides(globs: &[String]) -> Result<Override, ToolError> {
+    let mut builder = OverrideBuilder::new("/");
+    let bad = |glob: &str, why: String| {
+        let message = format!("`{glob}` is not a glob: {why}");
+        ToolError::new(ErrorKind::BadPattern { message })
+    };
+    for glob in globs {
+        builder.add(glob).map_err(|error| bad(glob, error.to_string()))?;
+    }
+    builder.build().map_err(|error| bad(&globs.join(" "), error.to_string()))
+}
+
+/// One search under way, shared by the threads that do it.
+struct Searching<'a> {
+    search: &'a Search,
+    matcher: &'a grep_regex::RegexMatcher,
+    collector: Collector,
+    stop_at: Instant,
+    began: Instant,
+    searched: AtomicUsize,
+    bytes: AtomicU64,
+    too_large: AtomicUsize,
+    unread: AtomicUsize,
+    ran_out: AtomicUsize,
+}
+
+impl<'a> Searching<'a> {
+    fn new(search: &'a Search, scope: &Scope, matcher: &'a grep_regex::RegexMatcher) -> Self {
+        let began = Instant::now();
+        let left = scope.deadline.saturating_duration_since(began);
+        Self {
+            search,
+            matcher,
+            collector: Collector::new(search.most),
+            stop_at: began + left.mul_f64(TIME_SHARE).min(Duration::from_secs(3600)),
+            began,
+            searched: AtomicUsize::new(0),
+            bytes: AtomicU64::new(0),
+            too_large: AtomicUsize::new(0),
+            unread: AtomicUsize::new(0),
+            ran_out: AtomicUsize::new(0),
+        }
+    }
+
+    fn visit(&self, overrides: &Override, met: &Met<'_>) -> Next {
+        if self.is_exhausted() {
+            self.ran_out.fetch_add(1, Ordering::Relaxed);
+            return Next::Stop;
+        }
+        let is_directory = met.kind == EntryKind::Directory;
+        let chosen = overrides.matched(Path::new("/").join(&met.path), is_directory);
+        if self.collector.is_beyond(&met.path) || chosen.is_ignore() {
+            return Next::Past;
+        }
+        if met.kind == EntryKind::File {
+            match met.open() {
+                Ok(Some(file)) => {
+                    let name = shown(&self.search.path, &met.path);
+                    self.file(met.path.clone(), &name, file);
+                }
+                Ok(None) => {}
+                Err(_) => drop(self.unread.fetch_add(1, Ordering::Relaxed)),
+            }
+        }
+        Next::On
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.searched.load(Ordering::Relaxed) >= MOST_FILES
+            || self.bytes.load(Ordering::Relaxed) >= MOST_BYTES
+            || Instant::now() >= self.stop_at
+    }
+
+    fn file(&self, path: PathBuf, name: &str, file: OpenFile) {
+        if file.size > self.search.most_file_bytes {
+            self.too_large.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.searched.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(file.size, Ordering::Relaxed);
+        let found = SEARCHER.with_borrow_mut(|searchers| {
+            let searcher =
+                searchers.entry(self.search.context).or_insert_with_key(|c| searcher(*c));
+            sink::search(searcher, self.matcher, &file, self.search.most)
+        });
+        match found {
+            Ok(lines) if lines.is_empty() => {}
+            Ok(lines) => self.collector.add(path, FileHits { path: name.to_owned(), lines }),
+            Err(_) => drop(self.unread.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
+    fn finish(self) -> SearchOutcome {
+        let searched = self.searched.into_inner();
+        let mut notes = Vec::new();
+        if self.ran_out.into_inner() > 0 {
+            let seconds = self.began.elapsed().as_secs_f64();
+            notes.push(format!(
+                "the search stopped after {searched} files and {seconds:.1} s; narrow it by path or glob"
+            ));
+        }
+        let passed_over = |count: usize, why: &str| {
+            let files = if count == 1 { "file was" } else { "files were" };
+            (count > 0).then(|| format!("{count} {files} {why}"))
+        };
+        let limit = self.search.most_file_bytes;
+        let too_large = format!("not searched, being larger than {limit} bytes");
+        notes.extend(passed_over(self.too_large.into_inner(), &too_large));
+        notes.extend(passed_over(self.unread.into_inner(), "not readable"));
+        let (files, is_cut) = self.collector.finish();
+        SearchOutcome { files, searched, is_cut, notes }
+    }
+}
+
+thread_local! {
+    /// A searcher has buffers worth keeping, one for each number of context lines.
+    static SEARCHER: std::cell::RefCell<std::collections::HashMap<usize, Searcher>> =
+        std::cell::RefCell::default();
+}
+
+fn searcher(context: usize) -> Searcher {
+    SearcherBuilder::new()
+        .line_number(true)
+        .line_terminator(LineTerminator::crlf())
+        .binary_detection(BinaryDetection::quit(0))
+        .before_context(context)
+        .after_context(context)
+        .build()
+}

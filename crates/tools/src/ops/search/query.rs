@@ -1,0 +1,57 @@
+//! What is searched for.
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use jm_types::{ErrorKind, ToolError};
+
+/// How large a compiled expression may be.
+const MOST_COMPILED: usize = 16 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    pub text: String,
+    pub syntax: Syntax,
+    pub case: Case,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syntax {
+    Literal,
+    Regex,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    Sensitive,
+    Insensitive,
+}
+
+impl Query {
+    pub(super) fn matcher(&self) -> Result<RegexMatcher, ToolError> {
+        if self.text.is_empty() {
+            return Err(bad("the query is empty".to_owned()));
+        }
+        let mut builder = RegexMatcherBuilder::new();
+        builder
+            .case_insensitive(self.case == Case::Insensitive)
+            .fixed_strings(self.syntax == Syntax::Literal)
+            .multi_line(true)
+            .crlf(true)
+            .size_limit(MOST_COMPILED)
+            .dfa_size_limit(MOST_COMPILED);
+        builder.build(&self.text).map_err(|error| self.explain(&error.to_string()))
+    }
+
+    fn explain(&self, why: &str) -> ToolError {
+        let error = bad(format!("`{}` is not a regular expression: {}", self.text, why.trim()));
+        match (self.syntax, why.contains("\\n")) {
+            (_, true) => error.hint("matches lie within one line; search for a part of one line"),
+            (Syntax::Regex, false) => error
+                .hint("to search for the text as it stands, search for a literal instead of a regular expression"),
+            (Syntax::Literal, false) => error,
+        }
+    }
+}
+
+fn bad(message: String) -> ToolError {
+    ToolError::new(ErrorKind::BadPattern { message })
+}

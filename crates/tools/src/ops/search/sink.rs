@@ -1,0 +1,121 @@
+//! One file's lines that match, with every match in them.
+//!
+//! Law: a line of any length costs bounded memory; columns count characters, from 1.
+
+use std::io;
+
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
+use jm_workspace::OpenFile;
+
+/// How many bytes of a line are kept.
+const LINE_BYTES: usize = 1_000;
+/// How many bytes before the first match are kept where a line is cut.
+const LEAD_BYTES: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// From 1.
+    pub number: u64,
+    /// Without its terminator.
+    pub text: String,
+    /// The text is a part of the line.
+    pub is_cut: bool,
+    /// Nothing in a line that is shown for context.
+    pub hits: Vec<Hit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// In characters, from 1.
+    pub column: usize,
+    pub text: String,
+}
+
+/// The lines of a file that match, and those around them, until there are more than `most` matches.
+pub(super) fn search(
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    file: &OpenFile,
+    most: usize,
+) -> io::Result<Vec<Line>> {
+    let mut gathering =
+        Gathering { matcher, lines: Vec::new(), matches: 0, most, is_binary: false };
+    searcher.search_file(matcher, &file.file, &mut gathering)?;
+    Ok(if gathering.is_binary { Vec::new() } else { gathering.lines })
+}
+
+struct Gathering<'a> {
+    matcher: &'a RegexMatcher,
+    lines: Vec<Line>,
+    matches: usize,
+    most: usize,
+    is_binary: bool,
+}
+
+impl Sink for Gathering<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let bytes = content(found.bytes());
+        let mut spans = Vec::new();
+        let left = (self.most + 1).saturating_sub(self.matches);
+        self.matcher
+            .find_iter(bytes, |span| {
+                spans.push(span.start()..span.end());
+                spans.len() < left
+            })
+            .map_err(io::Error::other)?;
+        self.matches += spans.len();
+        let from = spans.first().map_or(0, |span| span.start);
+        let (text, is_cut) = window(bytes, from);
+        let mut counted = (0, 1);
+        let hits = spans
+            .into_iter()
+            .map(|span| {
+                let more = String::from_utf8_lossy(&bytes[counted.0..span.start]).chars().count();
+                counted = (span.start, counted.1 + more);
+                let end = span.end.min(span.start + LINE_BYTES);
+                let text = String::from_utf8_lossy(&bytes[span.start..end]).into_owned();
+                Hit { column: counted.1, text }
+            })
+            .collect();
+        let number = found.line_number().unwrap_or(0);
+        self.lines.push(Line { number, text, is_cut, hits });
+        Ok(self.matches <= self.most)
+    }
+
+    /// What was found before the first NUL byte depends on how much was read at once, so a file with
+    /// one counts as having none.
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.is_binary = true;
+        Ok(false)
+    }
+
+    fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
+        let (text, is_cut) = window(content(line.bytes()), 0);
+        let number = line.line_number().unwrap_or(0);
+        self.lines.push(Line { number, text, is_cut, hits: Vec::new() });
+        Ok(true)
+    }
+}
+
+/// A line without its terminator.
+fn content(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// As much of a line as is kept, with `point` in it.
+fn window(line: &[u8], point: usize) -> (String, bool) {
+    if line.len() <= LINE_BYTES {
+        return (String::from_utf8_lossy(line).into_owned(), false);
+    }
+    let start = if point > LINE_BYTES / 2 { point - LEAD_BYTES } else { 0 };
+    let end = line.len().min(start + LINE_BYTES);
+    let is_inside = |at: usize| at < line.len() && line[at] & 0xC0 == 0x80;
+    let start = (start..).find(|at| !is_inside(*at)).unwrap_or(start);
+    let end = (start..=end).rev().find(|at| !is_inside(*at)).unwrap_or(end);
+    (String::from_utf8_lossy(&line[start..end]).into_owned(), true)
+}

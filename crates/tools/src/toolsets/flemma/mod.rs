@@ -1,0 +1,310 @@
+//! `flemma`: the tools of a conversation in a text document, all with strict schemas (FL-TOOLS).
+//! Answers are plain text; long ones are cut at 2000 lines or 50 KB.
+
+mod search;
+mod text;
+
+use std::time::Duration;
+
+use jm_types::{Limits, ToolError};
+use jm_workspace::PathPolicy;
+use jm_workspace::process::Ending;
+use jm_workspace::text::ReplaceWhich;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, mismatch, parse};
+use crate::ops::calc::Calc;
+use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
+use crate::ops::page::Page;
+use crate::ops::run::Run;
+use text::{MOST_BYTES, MOST_LINES, format_size, labelled, tail};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::TEXT,
+    paths: PathPolicy::RESOLVE,
+    timeout: None,
+};
+
+/// A command that asks for no time of its own has this much.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_DELAY: Duration = Duration::from_millis(1000);
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "bash",
+        description: "Run a shell command in the project's root and get what it prints, errors \
+            included. Only the last 2000 lines or 50 KB are returned. It has 30 seconds unless \
+            timeout says otherwise.",
+        schema: include_str!("../schemas/flemma/bash.json"),
+        stakes: Stakes::RUNS,
+        lower: lower_bash,
+        raise: raise_bash,
+    },
+    Row {
+        name: "calculator",
+        description: "Evaluate an arithmetic expression: + - * / // % ^, parentheses, and functions \
+            such as sqrt, floor, min and max.",
+        schema: include_str!("../schemas/flemma/calculator.json"),
+        stakes: Stakes::READS,
+        lower: lower_calculator,
+        raise: raise_calculator,
+    },
+    Row {
+        name: "calculator_async",
+        description: "Evaluate an arithmetic expression and answer after a delay.",
+        schema: include_str!("../schemas/flemma/calculator_async.json"),
+        stakes: Stakes::READS,
+        lower: lower_calculator_async,
+        raise: raise_calculator,
+    },
+    Row {
+        name: "edit",
+        description: "Replace one exact piece of text in a file. oldText must occur exactly once, \
+            white space included.",
+        schema: include_str!("../schemas/flemma/edit.json"),
+        stakes: Stakes::CHANGES,
+        lower: lower_edit,
+        raise: raise_edit,
+    },
+    Row {
+        name: "find",
+        description: "Find files by glob, past what is ignored. Paths come sorted, one a line.",
+        schema: include_str!("../schemas/flemma/find.json"),
+        stakes: Stakes::READS,
+        lower: search::lower_find,
+        raise: search::raise_find,
+    },
+    Row {
+        name: "grep",
+        description: "Search the contents of files with a regular expression, past what is ignored \
+            or binary. Matching lines come as path:line:text.",
+        schema: include_str!("../schemas/flemma/grep.json"),
+        stakes: Stakes::READS,
+        lower: search::lower_grep,
+        raise: search::raise_grep,
+    },
+    Row {
+        name: "ls",
+        description: "List a directory: directories first, with a slash behind them, then files.",
+        schema: include_str!("../schemas/flemma/ls.json"),
+        stakes: Stakes::READS,
+        lower: search::lower_ls,
+        raise: search::raise_ls,
+    },
+    Row {
+        name: "read",
+        description: "Read a file. At most 2000 lines or 50 KB are returned; go on with offset.",
+        schema: include_str!("../schemas/flemma/read.json"),
+        stakes: Stakes::READS,
+        lower: lower_read,
+        raise: raise_read,
+    },
+    Row {
+        name: "write",
+        description: "Write a whole file, with the directories it needs. What was there is replaced.",
+        schema: include_str!("../schemas/flemma/write.json"),
+        stakes: Stakes::CHANGES,
+        lower: lower_write,
+        raise: raise_write,
+    },
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bash {
+    label: Option<String>,
+    command: String,
+    timeout: Option<f64>,
+}
+
+fn lower_bash(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: Bash = parse(args)?;
+    if args.command.trim().is_empty() {
+        return Err(ToolError::bad_args("command must not be blank"));
+    }
+    if args.command.contains('\0') {
+        return Err(ToolError::bad_args("command contains a NUL character"));
+    }
+    let timeout = match args.timeout {
+        None => DEFAULT_TIMEOUT,
+        Some(seconds) => Duration::try_from_secs_f64(seconds)
+            .map_err(|_| ToolError::bad_args(format!("timeout {seconds} is not a time")))?,
+    };
+    let summary = labelled(format!("bash: $ {}", args.command), args.label.as_deref());
+    let run = Run { timeout: Some(timeout), ..Run::merged(&args.command) };
+    Ok(Lowered::new(Operation::Run(run), summary))
+}
+
+fn raise_bash(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Ran(ran) = outcome else { return Err(mismatch("bash", &outcome)) };
+    let printed = ran.text();
+    let text = match printed.trim_end() {
+        "" => "(no output)".to_owned(),
+        text => tail(text, room),
+    };
+    match ran.ending {
+        Ending::Exited(0) => Ok(Output::Text(text)),
+        Ending::Exited(code) => Err(failed(format!("exit code {code}"), text)),
+        Ending::Signalled(signal) => {
+            Err(failed(format!("exit code {} (signal {signal})", 128 + signal), text))
+        }
+        Ending::TimedOut | Ending::Cancelled => Err(mismatch("bash", &Outcome::Ran(ran))),
+    }
+}
+
+fn failed(how: String, output: String) -> ToolError {
+    ToolError::failed("bash", how).with_output(output)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Calculator {
+    expression: String,
+}
+
+fn lower_calculator(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: Calculator = parse(args)?;
+    let summary = format!("calculator: {}", args.expression);
+    let calc = Calc { expression: args.expression, delay: Duration::ZERO };
+    Ok(Lowered::new(Operation::Calc(calc), summary))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CalculatorAsync {
+    expression: String,
+    delay: Option<f64>,
+}
+
+fn lower_calculator_async(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: CalculatorAsync = parse(args)?;
+    let delay = match args.delay {
+        None => DEFAULT_DELAY,
+        Some(milliseconds) => Duration::try_from_secs_f64(milliseconds / 1000.0)
+            .map_err(|_| ToolError::bad_args(format!("delay {milliseconds} is not a time")))?,
+    };
+    let label = args.delay.map(|delay| format!("{delay}ms"));
+    let summary = labelled(format!("calculator_async: {}", args.expression), label.as_deref());
+    let calc = Calc { expression: args.expression, delay };
+    Ok(Lowered::new(Operation::Calc(calc), summary))
+}
+
+fn raise_calculator(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    match outcome {
+        Outcome::Calculated(value) => Ok(Output::Text(value)),
+        other => Err(mismatch("calculator", &other)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadArgs {
+    label: Option<String>,
+    path: String,
+    offset: Option<f64>,
+    limit: Option<f64>,
+}
+
+fn lower_read(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: ReadArgs = parse(args)?;
+    // Numbers of the schema are any; lines are whole.
+    let line = |number: f64| number.max(1.0) as u64;
+    let count = args.limit.map(line);
+    let range = match (args.offset, args.limit) {
+        (None, None) => String::new(),
+        (offset, None) => format!("  +{}", offset.unwrap_or(0.0)),
+        (offset, Some(limit)) => format!("  +{},{limit}", offset.unwrap_or(0.0)),
+    };
+    let summary = labelled(format!("read: {}{range}", args.path), args.label.as_deref());
+    let page = Page {
+        first: args.offset.map_or(1, line),
+        count: Some(count.map_or(MOST_LINES, |count| count.min(MOST_LINES))),
+        most_bytes: MOST_BYTES,
+        ..Page::whole(args.path)
+    };
+    Ok(Lowered::new(Operation::Page(page), summary))
+}
+
+fn raise_read(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Paged(page) = outcome else { return Err(mismatch("read", &outcome)) };
+    if page.first > page.total.max(1) {
+        let (first, total) = (page.first, page.total);
+        return Err(ToolError::bad_args(format!(
+            "offset {first} is beyond the end of {}, which has {total} lines",
+            page.path
+        )));
+    }
+    let text = String::from_utf8_lossy(&page.bytes).into_owned();
+    let (whole, shown) = match (page.is_cut, text.rfind('\n')) {
+        // A line that was cut in two is left for the next page, unless it is the first.
+        (true, Some(end)) => (&text[..=end], page.lines - u64::from(end + 1 < text.len())),
+        _ => (&text[..], page.lines),
+    };
+    let next = page.first + shown;
+    let note = match next > page.total {
+        true => String::new(),
+        false => format!(
+            "\n\n[lines {} to {} of {}; go on with offset={next}]",
+            page.first,
+            next - 1,
+            page.total
+        ),
+    };
+    Ok(Output::Text(format!(
+        "{}{note}",
+        if note.is_empty() { whole } else { whole.trim_end_matches('\n') }
+    )))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteArgs {
+    label: Option<String>,
+    path: String,
+    content: String,
+}
+
+fn lower_write(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: WriteArgs = parse(args)?;
+    let size = format_size(args.content.len());
+    let summary = labelled(format!("write: {}  ({size})", args.path), args.label.as_deref());
+    let edit = Edit::Whole { content: args.content.into_bytes(), existing: Existing::Replace };
+    Ok(Lowered::new(change(args.path, edit), summary))
+}
+
+/// These edits need no earlier read.
+fn change(path: String, edit: Edit) -> Operation {
+    Operation::Change(Change::new(vec![FileEdit { path, edit }], FreshnessRule::NotRequired))
+}
+
+fn raise_write(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Changed(files) = &outcome else { return Err(mismatch("write", &outcome)) };
+    let file = files.first().ok_or_else(|| mismatch("write", &outcome))?;
+    Ok(Output::Text(format!("Wrote {} bytes to {}", file.bytes, file.path)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct EditArgs {
+    label: Option<String>,
+    path: String,
+    old_text: String,
+    new_text: String,
+}
+
+fn lower_edit(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: EditArgs = parse(args)?;
+    let summary = labelled(format!("edit: {}", args.path), args.label.as_deref());
+    let (old, new) = (args.old_text.into_bytes(), args.new_text.into_bytes());
+    let edit = Edit::Text { old, new, which: ReplaceWhich::Only };
+    Ok(Lowered::new(change(args.path, edit), summary))
+}
+
+fn raise_edit(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Changed(files) = &outcome else { return Err(mismatch("edit", &outcome)) };
+    let file = files.first().ok_or_else(|| mismatch("edit", &outcome))?;
+    Ok(Output::Text(format!("Edited {}", file.path)))
+}

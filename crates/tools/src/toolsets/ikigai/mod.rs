@@ -1,0 +1,265 @@
+//! `ikigai`: six tools that are also programs, each with its own small JSON (IK-BASH, IK-READ,
+//! IK-WRITE, IK-EDIT, IK-GLOB, IK-GREP).
+
+mod envelope;
+pub mod program;
+
+use std::time::Duration;
+
+use jm_types::{ErrorKind, Limits, ToolError};
+use jm_workspace::process::Ending;
+use jm_workspace::text::ReplaceWhich;
+use jm_workspace::{Extent, PathPolicy};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::envelope::{beginning_within, text_within};
+use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
+use crate::ops::change::{Change, ChangedFile, Edit, Existing, FileEdit, FreshnessRule, Parents};
+use crate::ops::page::Page;
+use crate::ops::posix::{PosixGlob, PosixGrep};
+use crate::ops::run::{Binary, Run};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    rows: ROWS,
+    borrowed: &[],
+    envelope: envelope::ENVELOPE,
+    paths: PathPolicy::RESOLVE,
+    timeout: Some(Duration::from_secs(30)),
+};
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "bash",
+        description: "Execute a shell command and return output",
+        schema: include_str!("../schemas/ikigai/bash.json"),
+        stakes: Stakes::RUNS,
+        lower: lower_bash,
+        raise: raise_bash,
+    },
+    Row {
+        name: "file_edit",
+        description: "Edit a file by replacing exact text matches. You must read the file before \
+            editing.",
+        schema: include_str!("../schemas/ikigai/file_edit.json"),
+        stakes: Stakes::CHANGES,
+        lower: lower_file_edit,
+        raise: raise_file_edit,
+    },
+    Row {
+        name: "file_read",
+        description: "Read contents of a file",
+        schema: include_str!("../schemas/ikigai/file_read.json"),
+        stakes: Stakes::READS,
+        lower: lower_file_read,
+        raise: raise_file_read,
+    },
+    Row {
+        name: "file_write",
+        description: "Write content to a file (creates or overwrites)",
+        schema: include_str!("../schemas/ikigai/file_write.json"),
+        stakes: Stakes::CHANGES,
+        lower: lower_file_write,
+        raise: raise_file_write,
+    },
+    Row {
+        name: "glob",
+        description: "Find files matching a glob pattern",
+        schema: include_str!("../schemas/ikigai/glob.json"),
+        stakes: Stakes::READS,
+        lower: lower_glob,
+        raise: raise_glob,
+    },
+    Row {
+        name: "grep",
+        description: "Search for pattern in files using regular expressions",
+        schema: include_str!("../schemas/ikigai/grep.json"),
+        stakes: Stakes::READS,
+        lower: lower_grep,
+        raise: raise_grep,
+    },
+];
+
+#[derive(Deserialize)]
+struct Bash {
+    command: String,
+}
+
+fn lower_bash(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: Bash = parse(args)?;
+    if args.command.contains('\0') {
+        return Err(ToolError::bad_args("command contains a NUL character"));
+    }
+    let summary = format!("Run command: {}", args.command);
+    // Nothing is no command, so the shell is asked for one without a name, and fails with 127.
+    let command = if args.command.trim().is_empty() { "''" } else { &args.command };
+    let run = Run { binary: Binary::AsText, ..Run::merged(command) };
+    Ok(Lowered::new(Operation::Run(run), summary))
+}
+
+fn raise_bash(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Ran(ran) = outcome else { return Err(mismatch("bash", &outcome)) };
+    let exit_code = match ran.ending {
+        Ending::Exited(code) => code,
+        Ending::Signalled(signal) => 128 + signal,
+        Ending::TimedOut | Ending::Cancelled => {
+            return Err(mismatch("bash", &Outcome::Ran(ran)));
+        }
+    };
+    let text = ran.text();
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let form = |output: &str| json!({"output": output, "exit_code": exit_code});
+    Ok(output_with(text, Extent::Whole, room, form))
+}
+
+/// The object that `form` makes of as much of a text as fits.
+fn output_with(text: &str, extent: Extent, room: usize, form: impl Fn(&str) -> Value) -> Output {
+    let room = room.saturating_sub(form("").to_string().len());
+    Output::Json(form(&match extent {
+        Extent::Whole => text_within(text, room),
+        Extent::Part => beginning_within(text, room),
+    }))
+}
+
+#[derive(Deserialize)]
+struct FileRead {
+    file_path: String,
+    offset: Option<i64>,
+    limit: Option<i64>,
+}
+
+fn lower_file_read(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: FileRead = parse(args)?;
+    let first = args.offset.and_then(|line| u64::try_from(line).ok()).unwrap_or(1).max(1);
+    let count = args.limit.map(|lines| u64::try_from(lines).unwrap_or(0));
+    let lines = match (args.offset, count) {
+        (None, None) => String::new(),
+        (_, None) => format!(" from line {first}"),
+        (_, Some(count)) => format!(" {count} lines from line {first}"),
+    };
+    let summary = format!("Read {}{lines}", args.file_path);
+    let page = Page { first, count, ..Page::whole(args.file_path) };
+    Ok(Lowered::new(Operation::Page(page), summary))
+}
+
+fn raise_file_read(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Paged(page) = outcome else { return Err(mismatch("file_read", &outcome)) };
+    let text = String::from_utf8_lossy(&page.bytes);
+    let extent = if page.is_cut { Extent::Part } else { Extent::Whole };
+    Ok(output_with(&text, extent, room, |output| json!({"output": output})))
+}
+
+#[derive(Deserialize)]
+struct FileWrite {
+    file_path: String,
+    content: String,
+}
+
+fn lower_file_write(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: FileWrite = parse(args)?;
+    let summary = format!("Write {} ({} bytes)", args.file_path, args.content.len());
+    let edit = Edit::Whole { content: args.content.into_bytes(), existing: Existing::Replace };
+    Ok(Lowered::new(change(args.file_path, edit), summary))
+}
+
+/// ikigai's edits need no earlier read, and make no directories.
+fn change(path: String, edit: Edit) -> Operation {
+    let change = Change::new(vec![FileEdit { path, edit }], FreshnessRule::NotRequired);
+    Operation::Change(change.parents(Parents::MustExist))
+}
+
+fn raise_file_write(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let file = changed("file_write", outcome)?;
+    let output = format!("Wrote {} bytes to {}", file.bytes, base_name(&file.path));
+    Ok(Output::Json(json!({"output": output, "bytes": file.bytes})))
+}
+
+fn changed(tool: &str, outcome: Outcome) -> Result<ChangedFile, ToolError> {
+    match outcome {
+        Outcome::Changed(mut files) if files.len() == 1 => Ok(files.remove(0)),
+        other => Err(mismatch(tool, &other)),
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
+#[derive(Deserialize)]
+struct FileEditArgs {
+    file_path: String,
+    old_string: String,
+    new_string: String,
+    replace_all: Option<bool>,
+}
+
+fn lower_file_edit(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: FileEditArgs = parse(args)?;
+    let (which, scope) = match args.replace_all.unwrap_or(false) {
+        true => (ReplaceWhich::Any, " (all occurrences)"),
+        false => (ReplaceWhich::Only, ""),
+    };
+    let summary = format!("Edit {}{scope}", args.file_path);
+    let (old, new) = (args.old_string.into_bytes(), args.new_string.into_bytes());
+    Ok(Lowered::new(change(args.file_path, Edit::Text { old, new, which }), summary))
+}
+
+fn raise_file_edit(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let file = changed("file_edit", outcome)?;
+    let plural = if file.replaced == 1 { "" } else { "s" };
+    let name = base_name(&file.path);
+    let output = format!("Replaced {} occurrence{plural} in {name}", file.replaced);
+    Ok(Output::Json(json!({"output": output, "replacements": file.replaced})))
+}
+
+#[derive(Deserialize)]
+struct Glob {
+    pattern: String,
+    path: Option<String>,
+}
+
+fn lower_glob(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: Glob = parse(args)?;
+    if args.pattern.contains('\0') {
+        let message = "the pattern contains a NUL character".to_owned();
+        return Err(ToolError::new(ErrorKind::BadPattern { message }));
+    }
+    let glob = PosixGlob { path: args.path.unwrap_or_default(), pattern: args.pattern };
+    let summary = format!("Find {}", glob.full());
+    Ok(Lowered::new(Operation::PosixGlob(glob), summary))
+}
+
+fn raise_glob(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Globbed(paths) = outcome else { return Err(mismatch("glob", &outcome)) };
+    let count = paths.len();
+    let form = |output: &str| json!({"output": output, "count": count});
+    Ok(output_with(&paths.join("\n"), Extent::Whole, room, form))
+}
+
+#[derive(Deserialize)]
+struct Grep {
+    pattern: String,
+    glob: Option<String>,
+    path: Option<String>,
+}
+
+fn lower_grep(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: Grep = parse(args)?;
+    let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let files = PosixGlob {
+        path: filled(args.path).unwrap_or_default(),
+        pattern: filled(args.glob).unwrap_or_else(|| "*".to_owned()),
+    };
+    let summary = format!("Search {} for {}", files.full(), args.pattern);
+    let grep = PosixGrep { pattern: args.pattern, files };
+    Ok(Lowered::new(Operation::PosixGrep(grep), summary))
+}
+
+fn raise_grep(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Grepped(found) = outcome else { return Err(mismatch("grep", &outcome)) };
+    let text = found.lines.join(&b'\n');
+    let text = String::from_utf8_lossy(&text);
+    let extent = if found.lines.len() < found.count { Extent::Part } else { Extent::Whole };
+    let form = |output: &str| json!({"output": output, "count": found.count});
+    Ok(output_with(&text, extent, room, form))
+}

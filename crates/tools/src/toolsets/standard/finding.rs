@@ -1,0 +1,126 @@
+//! `search` and `glob`.
+
+use jm_types::{Limits, ToolError};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
+use crate::ops::find::Find;
+use crate::ops::search::{Case, FileHits, Line, Query, Search, Syntax};
+
+const MATCHES: usize = 200;
+const FILES: usize = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchArgs {
+    query: String,
+    is_regex: Option<bool>,
+    case_sensitive: Option<bool>,
+    path: Option<String>,
+    include: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
+    context: Option<usize>,
+    include_ignored: Option<bool>,
+    max_results: Option<usize>,
+}
+
+pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: SearchArgs = parse(args)?;
+    let path = args.path.unwrap_or_else(|| ".".to_owned());
+    let summary = format!("Search {path} for {}", args.query);
+    let query = Query {
+        text: args.query,
+        syntax: if args.is_regex.unwrap_or(false) { Syntax::Regex } else { Syntax::Literal },
+        case: if args.case_sensitive.unwrap_or(true) { Case::Sensitive } else { Case::Insensitive },
+    };
+    let everything = args.include_ignored.unwrap_or(false);
+    let excluded = args.exclude.unwrap_or_default().into_iter().map(|glob| format!("!{glob}"));
+    let search = Search {
+        path,
+        globs: args.include.unwrap_or_default().into_iter().chain(excluded).collect(),
+        hidden: everything,
+        ignored: everything,
+        context: args.context.unwrap_or(0),
+        most: args.max_results.unwrap_or(MATCHES),
+        ..Search::new(query)
+    };
+    Ok(Lowered::new(Operation::Search(search), summary))
+}
+
+/// Files under their own headings: `12:5: text` is line and column of the first match, `13- text`
+/// a line around it.
+pub(super) fn raise_search(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Searched(found) = outcome else { return Err(mismatch("search", &outcome)) };
+    let matches: usize = found.files.iter().map(FileHits::matches).sum();
+    let mut text: Vec<String> = found.files.iter().map(of_file).collect();
+    let more = if found.is_cut { "; there are more, so narrow the search" } else { "" };
+    let files = found.files.len();
+    text.push(match matches {
+        0 => format!("No matches in {} files.", found.searched),
+        _ => format!("[{matches} matches in {files} of {} files{more}]", found.searched),
+    });
+    text.extend(found.notes.iter().map(|note| format!("[{note}]")));
+    Ok(Output::Text(text.join("\n")))
+}
+
+fn of_file(file: &FileHits) -> String {
+    let mut lines = vec![file.path.clone()];
+    let mut last = None;
+    for line in &file.lines {
+        if last.is_some_and(|last: u64| line.number > last + 1 && has_context(file)) {
+            lines.push("--".to_owned());
+        }
+        last = Some(line.number);
+        lines.push(of_line(line));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn has_context(file: &FileHits) -> bool {
+    file.lines.iter().any(|line| line.hits.is_empty())
+}
+
+fn of_line(line: &Line) -> String {
+    let cut = if line.is_cut { " …" } else { "" };
+    let columns: Vec<String> = line.hits.iter().map(|hit| hit.column.to_string()).collect();
+    match columns.is_empty() {
+        true => format!("{}- {}{cut}", line.number, line.text),
+        false => format!("{}:{}: {}{cut}", line.number, columns.join(","), line.text),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GlobArgs {
+    patterns: Vec<String>,
+    path: Option<String>,
+    include_ignored: Option<bool>,
+    max_results: Option<usize>,
+}
+
+pub(super) fn lower_glob(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: GlobArgs = parse(args)?;
+    let summary = format!("Find {}", args.patterns.join(", "));
+    let everything = args.include_ignored.unwrap_or(false);
+    let find = Find {
+        path: args.path.unwrap_or_else(|| ".".to_owned()),
+        patterns: args.patterns,
+        hidden: everything,
+        ignored: everything,
+        most: args.max_results.unwrap_or(FILES),
+    };
+    Ok(Lowered::new(Operation::Find(find), summary))
+}
+
+pub(super) fn raise_glob(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Found(found) = outcome else { return Err(mismatch("glob", &outcome)) };
+    let mut lines: Vec<String> = found.files.into_iter().map(|file| file.path).collect();
+    match (lines.len(), found.is_cut || found.is_partial) {
+        (0, false) => lines.push("No files match; `**/` crosses directories.".to_owned()),
+        (count, true) => lines.push(format!("[the first {count} files; narrow the pattern]")),
+        (_, false) => {}
+    }
+    Ok(Output::Text(lines.join("\n")))
+}

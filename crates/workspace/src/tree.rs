@@ -1,0 +1,260 @@
+//! Walking a tree on several threads, and handing every file out by the directory that holds it.
+//!
+//! Law: each step is taken on a descriptor and follows no link, so a walk never leaves the root,
+//! whatever is moved meanwhile. What a deny pattern covers is not named, entered or opened. Memory
+//! and descriptors grow with the depth of the tree, not with its size.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use jm_types::{Cancel, ToolError};
+
+use crate::file::{EntryKind, OpenDirectory, OpenFile};
+use crate::ignored::Ignored;
+use crate::sandbox::{SafePath, Sandbox};
+
+/// Files that one thread takes at a time.
+const FILES_AT_ONCE: usize = 64;
+const MOST_THREADS: usize = 8;
+
+/// What a walk passes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passing {
+    /// Names that begin with a dot.
+    pub hidden: bool,
+    /// What `.gitignore`, `.ignore` and `.rgignore` name.
+    pub ignored: bool,
+}
+
+/// A file or directory that the walk met.
+#[derive(Debug)]
+pub struct Met<'a> {
+    /// From where the walk began.
+    pub path: PathBuf,
+    pub kind: EntryKind,
+    name: &'a OsStr,
+    directory: &'a OpenDirectory,
+    sandbox: &'a Sandbox,
+}
+
+impl Met<'_> {
+    /// The file itself; nothing when it is no longer a regular one.
+    pub fn open(&self) -> Result<Option<OpenFile>, ToolError> {
+        self.directory.open_undenied(self.name)
+    }
+
+    /// Size and time, and whatever else a listing tells.
+    pub fn entry(&self) -> crate::file::DirectoryEntry {
+        self.directory.entry(self.sandbox, self.name.to_owned())
+    }
+}
+
+/// What the visitor wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Go on, also below this directory.
+    On,
+    /// Go on, but not below this directory.
+    Past,
+    /// End the walk.
+    Stop,
+}
+
+/// Walks below a directory. The order is nobody's promise; `visit` runs on several threads.
+pub fn walk(
+    sandbox: &Sandbox,
+    start: &SafePath,
+    passing: Passing,
+    cancel: &Cancel,
+    visit: &(dyn Fn(&Met<'_>) -> Next + Sync),
+) -> Result<(), ToolError> {
+    let directory = OpenDirectory::open(start)?;
+    let ignored = match passing.ignored {
+        true => Ignored::above(start),
+        false => Ignored::default(),
+    };
+    let walking = Walking {
+        sandbox,
+        passing,
+        cancel,
+        visit,
+        queue: Mutex::new(Queue { jobs: vec![Job::Start(directory, ignored)], busy: 0 }),
+        news: Condvar::new(),
+        stopped: AtomicBool::new(false),
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| walking.work());
+        }
+        walking.work();
+    });
+    cancel.checkpoint().map_err(Into::into)
+}
+
+/// A directory whose entries are handed out.
+struct Node {
+    directory: OpenDirectory,
+    path: PathBuf,
+    ignored: Ignored,
+}
+
+enum Job {
+    Start(OpenDirectory, Ignored),
+    /// A directory below, not opened yet: open ones are a scarce good.
+    Below(Arc<Node>, OsString),
+    Files(Arc<Node>, Vec<(OsString, EntryKind)>),
+}
+
+struct Queue {
+    /// The newest first, so that few directories are open at a time.
+    jobs: Vec<Job>,
+    /// Jobs that are being done and may lead to more.
+    busy: usize,
+}
+
+struct Walking<'a> {
+    sandbox: &'a Sandbox,
+    passing: Passing,
+    cancel: &'a Cancel,
+    visit: &'a (dyn Fn(&Met<'_>) -> Next + Sync),
+    queue: Mutex<Queue>,
+    news: Condvar,
+    stopped: AtomicBool,
+}
+
+impl Walking<'_> {
+    fn work(&self) {
+        while let Some(job) = self.take() {
+            match job {
+                Job::Start(directory, ignored) => self.list(directory, PathBuf::new(), &ignored),
+                Job::Below(parent, name) => self.enter(&parent, &name),
+                Job::Files(node, names) => self.files(&node, &names),
+            }
+            self.done();
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next job; nothing when none is left and nobody makes new ones.
+    fn take(&self) -> Option<Job> {
+        let mut queue = self.queue();
+        loop {
+            if self.is_over() {
+                queue.jobs.clear();
+            }
+            if let Some(job) = queue.jobs.pop() {
+                queue.busy += 1;
+                return Some(job);
+            }
+            if queue.busy == 0 {
+                return None;
+            }
+            queue = self.news.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn done(&self) {
+        let mut queue = self.queue();
+        queue.busy -= 1;
+        if queue.busy == 0 {
+            self.news.notify_all();
+        }
+    }
+
+    fn add(&self, jobs: Vec<Job>) {
+        if !jobs.is_empty() {
+            self.queue().jobs.extend(jobs);
+            self.news.notify_all();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed) || self.cancel.is_cancelled()
+    }
+
+    fn enter(&self, parent: &Node, name: &OsString) {
+        // A directory that cannot be entered holds nothing for us.
+        let Ok(directory) = parent.directory.enter(name) else { return };
+        self.list(directory, parent.path.join(name), &parent.ignored);
+    }
+
+    fn list(&self, directory: OpenDirectory, path: PathBuf, ignored: &Ignored) {
+        let Ok(entries) = directory.kinds() else { return };
+        let ignored = match self.passing.ignored {
+            true => ignored.with(&directory, &entries),
+            false => Ignored::default(),
+        };
+        let node = Arc::new(Node { directory, path, ignored });
+        let mut jobs = Vec::new();
+        let mut files = Vec::new();
+        for (name, kind) in entries {
+            if self.passes_over(&node, &name, kind) {
+                continue;
+            }
+            match kind {
+                EntryKind::Directory => match self.visit_one(&node, &name, kind) {
+                    Next::On => jobs.push(Job::Below(Arc::clone(&node), name)),
+                    Next::Past => {}
+                    Next::Stop => return,
+                },
+                _ => files.push((name, kind)),
+            }
+        }
+        while files.len() > FILES_AT_ONCE {
+            let batch = files.split_off(files.len() - FILES_AT_ONCE);
+            jobs.push(Job::Files(Arc::clone(&node), batch));
+        }
+        self.add(jobs);
+        self.files(&node, &files);
+    }
+
+    fn passes_over(&self, node: &Node, name: &OsStr, kind: EntryKind) -> bool {
+        let bytes = name.as_encoded_bytes();
+        if bytes == b".git" || bytes.starts_with(b".jm-") {
+            return true;
+        }
+        if self.passing.hidden && bytes.starts_with(b".") {
+            return true;
+        }
+        let absolute = node.directory.absolute().join(name);
+        node.ignored.covers(&absolute, kind == EntryKind::Directory)
+            || self.sandbox.denies(&absolute)
+    }
+
+    fn files(&self, node: &Node, files: &[(OsString, EntryKind)]) {
+        for (name, kind) in files {
+            if self.is_over() || self.visit_one(node, name, *kind) == Next::Stop {
+                return;
+            }
+        }
+    }
+
+    fn visit_one(&self, node: &Node, name: &OsStr, kind: EntryKind) -> Next {
+        let (directory, sandbox) = (&node.directory, self.sandbox);
+        let path = node.path.join(name);
+        let next = (self.visit)(&Met { path, kind, name, directory, sandbox });
+        if next == Next::Stop {
+            self.stopped.store(true, Ordering::Relaxed);
+            self.news.notify_all();
+        }
+        next
+    }
+}
+
+/// The path of a walk's start that its finds are shown with: as asked, without `./`.
+pub fn shown(start: &str, found: &Path) -> String {
+    let trimmed = start.trim_end_matches('/');
+    let base = trimmed.trim_start_matches("./");
+    let found = found.to_string_lossy();
+    match (base, trimmed.is_empty()) {
+        ("" | ".", false) => found.into_owned(),
+        ("", true) => format!("/{found}"),
+        (base, _) => format!("{base}/{found}"),
+    }
+}
