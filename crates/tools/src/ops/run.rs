@@ -98,7 +98,7 @@ impl Run {
         let (finished, walls) =
             invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
         let refusals = walls.map(|walls| refusals(&finished, &walls)).unwrap_or_default();
-        outcome(finished, scope, room, &events, self.binary)
+        outcome(finished, scope, (room, self.binary), &events)
             .map(|whole| RunOutcome { refusals, ..whole })
     }
 
@@ -194,9 +194,8 @@ const REFUSAL_BYTES: usize = 64 * 1024;
 fn outcome(
     finished: Finished,
     scope: &Scope,
-    room: usize,
+    (room, binary): (usize, Binary),
     events: &Events,
-    binary: Binary,
 ) -> Result<RunOutcome, ToolError> {
     let room = match finished.ending {
         Ending::Exited(0) => room,
@@ -204,7 +203,7 @@ fn outcome(
     };
     let whole = events.whole_output();
     let (stdout, stderr) =
-        share_as(&finished.stdout, &finished.stderr, room, whole.as_deref(), binary);
+        share(&finished.stdout, &finished.stderr, room, Manner { whole: whole.as_deref(), binary });
     if is_all_of(&stdout, &finished.stdout) && is_all_of(&stderr, &finished.stderr) {
         events.is_shown_whole();
     }
@@ -221,34 +220,36 @@ fn outcome(
     }
 }
 
+/// How output is given where it is cut or is no text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner<'a> {
+    /// How all of it can be read, if it is kept.
+    pub(crate) whole: Option<&'a str>,
+    pub(crate) binary: Binary,
+}
+
+impl Manner<'_> {
+    pub(crate) const PLAIN: Self = Self { whole: None, binary: Binary::Encoded };
+}
+
 /// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
 /// more where the rest leaves it.
 pub(crate) fn share(
     stdout: &HeadTail,
     stderr: &HeadTail,
     room: usize,
-    whole: Option<&str>,
-) -> (String, String) {
-    share_as(stdout, stderr, room, whole, Binary::Encoded)
-}
-
-/// The same, with output that holds NUL bytes given as `binary` says.
-fn share_as(
-    stdout: &HeadTail,
-    stderr: &HeadTail,
-    room: usize,
-    whole: Option<&str>,
-    binary: Binary,
+    manner: Manner<'_>,
 ) -> (String, String) {
     if stderr.total() == 0 {
-        return (render(stdout, room, whole, binary), String::new());
+        return (render(stdout, room, manner), String::new());
     }
     let room = room.saturating_sub(JOINT.len());
     let wanted = |stream: &HeadTail| usize::try_from(stream.total()).unwrap_or(usize::MAX);
     let left_by_stdout = room.saturating_sub(wanted(stdout));
-    let errors = whole.map(|whole| format!("{whole} --stderr"));
-    let stderr = render(stderr, left_by_stdout.max(room / 2), errors.as_deref(), binary);
-    (render(stdout, room - stderr.len(), whole, binary), stderr)
+    let errors = manner.whole.map(|whole| format!("{whole} --stderr"));
+    let of_errors = Manner { whole: errors.as_deref(), ..manner };
+    let stderr = render(stderr, left_by_stdout.max(room / 2), of_errors);
+    (render(stdout, room - stderr.len(), manner), stderr)
 }
 
 /// Nothing was cut, and every byte could be shown as it was.
@@ -258,14 +259,14 @@ fn is_all_of(text: &str, stream: &HeadTail) -> bool {
 
 /// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
 /// text; what holds a NUL is not.
-fn render(stream: &HeadTail, room: usize, whole: Option<&str>, binary: Binary) -> String {
-    let text = || match whole {
+fn render(stream: &HeadTail, room: usize, manner: Manner<'_>) -> String {
+    let text = || match manner.whole {
         Some(whole) => stream.render_naming(room, whole),
         None => stream.render(room),
     };
     let first = stream.first();
     let has_nul = memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_some();
-    if !has_nul || binary == Binary::AsText {
+    if !has_nul || manner.binary == Binary::AsText {
         return text();
     }
     base64_within(first, stream.total() > first.len() as u64, room)
@@ -307,13 +308,6 @@ impl Events {
         }
     }
 
-    /// For callers that only want the result.
-    pub fn unheard() -> Self {
-        let (sender, _) = mpsc::channel(1);
-        let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
-        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None }
-    }
-
     /// How all of the output can be read, if it is kept.
     fn whole_output(&self) -> Option<String> {
         let spool = self.spool()?;
@@ -328,6 +322,13 @@ impl Events {
 
     fn spool(&self) -> Option<MutexGuard<'_, Spool>> {
         Some(self.whole.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// For callers that only want the result.
+    pub fn unheard() -> Self {
+        let (sender, _) = mpsc::channel(1);
+        let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
+        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None }
     }
 
     fn clean(&mut self, stream: Stream, chunk: &str) -> String {

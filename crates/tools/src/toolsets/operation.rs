@@ -7,6 +7,7 @@ use crate::context::Scope;
 use crate::ops::calc::Calc;
 use crate::ops::change::{Change, ChangedFile};
 use crate::ops::find::{Find, FindOutcome};
+use crate::ops::listing::Listing;
 use crate::ops::page::{Page, PageOutcome};
 use crate::ops::posix::{GrepOutcome, PosixGlob, PosixGrep};
 use crate::ops::read::{Read, ReadOutcome};
@@ -28,6 +29,7 @@ pub enum Operation {
     PosixGrep(PosixGrep),
     Search(Search),
     Find(Find),
+    Listing(Listing),
     Calc(Calc),
     Test(TestRun),
     Tasks(Tasks),
@@ -65,6 +67,7 @@ impl Operation {
             Operation::PosixGrep(grep) => vec![PathUse::new(grep.files.base(), Use::List)],
             Operation::Search(search) => vec![PathUse::new(&search.path, Use::Read)],
             Operation::Find(find) => vec![PathUse::new(&find.path, Use::List)],
+            Operation::Listing(listing) => vec![PathUse::new(&listing.path, Use::List)],
             Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
             Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
             Operation::Tasks(tasks) => {
@@ -87,6 +90,7 @@ impl Operation {
             | Operation::PosixGrep(_)
             | Operation::Search(_)
             | Operation::Find(_)
+            | Operation::Listing(_)
             | Operation::Calc(_)
             | Operation::Test(_)
             | Operation::Tasks(_) => Ok(None),
@@ -112,6 +116,7 @@ impl Operation {
             Operation::PosixGrep(grep) => grep.run(scope).map(Outcome::Grepped),
             Operation::Search(search) => search.run(scope).map(Outcome::Searched),
             Operation::Find(find) => find.run(scope).map(Outcome::Found),
+            Operation::Listing(listing) => listing.run(scope).map(Outcome::Found),
             Operation::Calc(calc) => calc.run(scope).map(Outcome::Calculated),
             Operation::Test(tests) => tests.run(scope, events).map(Outcome::Tested),
             Operation::Tasks(tasks) => tasks.run(scope).map(Outcome::Listed),

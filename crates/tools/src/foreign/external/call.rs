@@ -19,7 +19,7 @@ use super::discover::{Candidate, Place};
 use super::envelope::{self, Code};
 use super::probe::Schema;
 use crate::context::{Scope, ToolCtx};
-use crate::ops::run::{Events, Invocation, share};
+use crate::ops::run::{Events, Invocation, Manner, share};
 use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
@@ -225,7 +225,8 @@ impl ExternalCall {
                 return Err(ToolError::new(kind).in_words(words));
             }
             Ending::Cancelled => {
-                let (stdout, stderr) = share(&finished.stdout, &finished.stderr, limit, None);
+                let (stdout, stderr) =
+                    share(&finished.stdout, &finished.stderr, limit, Manner::PLAIN);
                 return Err(ToolError::cancelled().with_output(stdout + &stderr));
             }
         };

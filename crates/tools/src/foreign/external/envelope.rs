@@ -7,7 +7,7 @@ use jm_types::text::truncate::HeadTail;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ops::run::share;
+use crate::ops::run::{Manner, share};
 
 /// The wrapper's own codes. The tool's are inside its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) fn failure(
     let envelope = |room: usize| {
         let (stdout, stderr) = match room {
             0 => (String::new(), String::new()),
-            room => share(streams.0, streams.1, room, None),
+            room => share(streams.0, streams.1, room, Manner::PLAIN),
         };
         let fields = [
             ("tool_success", Value::Bool(false)),

@@ -7,6 +7,7 @@ mod envelope;
 mod files;
 mod meta;
 mod tasks;
+mod tree;
 
 use jm_types::RiskLevel;
 use jm_workspace::PathPolicy;
@@ -35,6 +36,24 @@ const ROWS: &[Row] = &[
         stakes: GATED_CHANGE,
         lower: |args, limits| meta::within(args, limits, files::lower_edit_region),
         raise: files::raise_edit_region,
+    },
+    Row {
+        name: "glob",
+        description: "Find files by globs, past what is ignored; a pattern without a slash counts at any depth, \
+            ** crosses directories, {a,b} is either.",
+        schema: include_str!("../schemas/forj/glob.json"),
+        stakes: Stakes::READS,
+        lower: |args, limits| meta::within(args, limits, tree::lower_glob),
+        raise: tree::raise_glob,
+    },
+    Row {
+        name: "list_files",
+        description: "List what lies below a directory, five levels deep unless max_depth says otherwise, past \
+            what is ignored.",
+        schema: include_str!("../schemas/forj/list_files.json"),
+        stakes: Stakes::READS,
+        lower: |args, limits| meta::within(args, limits, tree::lower_list_files),
+        raise: tree::raise_list_files,
     },
     Row {
         name: "multi_edit",
@@ -73,6 +92,15 @@ const ROWS: &[Row] = &[
         stakes: Stakes::RUNS,
         lower: |args, limits| meta::within(args, limits, commands::lower_run_tests),
         raise: commands::raise_run_tests,
+    },
+    Row {
+        name: "search",
+        description: "Search the project for a text or a regular expression; every match, with the rest of its \
+            line. Case does not matter unless case_sensitive is true.",
+        schema: include_str!("../schemas/forj/search.json"),
+        stakes: Stakes::READS,
+        lower: |args, limits| meta::within(args, limits, tree::lower_search),
+        raise: tree::raise_search,
     },
     Row {
         name: "task",

@@ -1,0 +1,119 @@
+//! Listing: what lies below a directory, as an editor's file tree shows it (FJ-LIST, FJ-GLOB).
+//!
+//! Law: ignored files, `.git` and `node_modules` are passed over, links are followed only where that
+//! is asked for and never out of the root or in circles, and the number of entries is bounded.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use ignore::overrides::Override;
+use jm_types::ToolError;
+use jm_workspace::tree::{Met, Next, Passing, shown, walk};
+use jm_workspace::{EntryKind, Found, SafePath};
+
+use crate::context::Scope;
+use crate::ops::find::{FindOutcome, FoundFile};
+use crate::ops::not_found;
+use crate::ops::search::overrides;
+
+/// Folders that no editor shows.
+const NEVER: &[&str] = &[".git", "node_modules"];
+/// How many entries are gathered before the first of them are chosen.
+const MOST_GATHERED: usize = 200_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    pub path: String,
+    /// How many levels below the directory.
+    pub depth: usize,
+    pub hidden: bool,
+    pub links: Links,
+    /// Globs of the files that count; none for everything, directories too.
+    pub patterns: Vec<String>,
+    pub most: usize,
+}
+
+/// What happens at a link to a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    Shown,
+    Entered,
+}
+
+impl Listing {
+    pub fn run(&self, scope: &Scope) -> Result<FindOutcome, ToolError> {
+        let sandbox = &scope.workspace.sandbox;
+        let wanted = overrides(&self.patterns)?;
+        let start = sandbox.resolve(&self.path)?;
+        if start.is_missing() {
+            return Err(not_found(sandbox, &start));
+        }
+        let mut entered: BTreeSet<PathBuf> = BTreeSet::from([start.absolute()]);
+        let mut waiting = vec![(start, self.path.clone(), self.depth)];
+        let mut files: Vec<FoundFile> = Vec::new();
+        while let Some((start, name, depth)) = waiting.pop() {
+            for (entry, level) in self.below(scope, &start, &name, depth)? {
+                if self.links == Links::Entered
+                    && entry.kind == EntryKind::Symlink
+                    && let Ok(target) = sandbox.resolve(&entry.path)
+                    && target.found() == Found::Directory
+                    && level < depth
+                    && entered.insert(target.absolute())
+                {
+                    waiting.push((target, entry.path.clone(), depth - level));
+                }
+                files.push(entry);
+            }
+        }
+        files.retain(|file| self.counts(&wanted, file));
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let is_cut = files.len() > self.most;
+        files.truncate(self.most);
+        Ok(FindOutcome { files, is_cut, is_partial: false })
+    }
+
+    /// Everything below one directory, with its level there.
+    fn below(
+        &self,
+        scope: &Scope,
+        start: &SafePath,
+        name: &str,
+        depth: usize,
+    ) -> Result<Vec<(FoundFile, usize)>, ToolError> {
+        let passing = Passing { hidden: !self.hidden, ignored: true };
+        let found: Mutex<Vec<(FoundFile, usize)>> = Mutex::default();
+        let visit = |met: &Met<'_>| {
+            let is_never =
+                met.path.file_name().is_some_and(|own| NEVER.iter().any(|one| own == *one));
+            if is_never {
+                return Next::Past;
+            }
+            let level = met.path.iter().count();
+            let entry = met.entry();
+            let file = FoundFile {
+                path: shown(name, &met.path),
+                kind: met.kind,
+                size: entry.size,
+                modified_epoch_ms: entry.modified_epoch_ms,
+            };
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.push((file, level));
+            match (found.len() >= MOST_GATHERED, level >= depth) {
+                (true, _) => Next::Stop,
+                (false, true) => Next::Past,
+                (false, false) => Next::On,
+            }
+        };
+        walk(&scope.workspace.sandbox, start, passing, &scope.cancel, &visit)?;
+        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn counts(&self, wanted: &Override, file: &FoundFile) -> bool {
+        if self.patterns.is_empty() {
+            return true;
+        }
+        file.kind != EntryKind::Directory
+            && wanted.matched(format!("/{}", file.path), false).is_whitelist()
+    }
+}

@@ -1,0 +1,184 @@
+//! Finding files and text (FJ-LIST, FJ-GLOB, FJ-SEARCH).
+
+use jm_types::{Limits, ToolError};
+use jm_workspace::EntryKind;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
+use crate::ops::find::{FindOutcome, FoundFile};
+use crate::ops::listing::{Links, Listing};
+use crate::ops::search::{Case, FileHits, Hit, Line, Query, Search, Syntax};
+
+const DEFAULT_DEPTH: usize = 5;
+/// A model can do nothing with more names than this.
+const MOST_LISTED: usize = 10_000;
+const DEFAULT_FILES: usize = 1000;
+const DEFAULT_MATCHES: usize = 200;
+const MOST_MATCHES: usize = 10_000;
+
+#[derive(Deserialize)]
+struct ListFiles {
+    directory: Option<String>,
+    max_depth: Option<usize>,
+    #[serde(default)]
+    include_hidden: bool,
+    #[serde(default)]
+    follow_symlinks: bool,
+}
+
+pub(super) fn lower_list_files(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: ListFiles = parse(args)?;
+    let path = args.directory.unwrap_or_else(|| ".".to_owned());
+    let summary = format!("List {path}");
+    let listing = Listing {
+        path,
+        depth: args.max_depth.unwrap_or(DEFAULT_DEPTH),
+        hidden: args.include_hidden,
+        links: if args.follow_symlinks { Links::Entered } else { Links::Shown },
+        patterns: Vec::new(),
+        most: MOST_LISTED,
+    };
+    Ok(Lowered::new(Operation::Listing(listing), summary))
+}
+
+pub(super) fn raise_list_files(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Found(found) = outcome else { return Err(mismatch("list_files", &outcome)) };
+    Ok(Output::Json(Value::Array(fitting(&found, room))))
+}
+
+#[derive(Deserialize)]
+struct Glob {
+    patterns: Vec<String>,
+    max_results: Option<usize>,
+    #[serde(default)]
+    include_hidden: bool,
+}
+
+pub(super) fn lower_glob(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: Glob = parse(args)?;
+    // A pattern like `!x` would turn the meaning of the others around.
+    if let Some(pattern) =
+        args.patterns.iter().find(|pattern| pattern.starts_with('!') || pattern.is_empty())
+    {
+        return Err(ToolError::bad_args(format!("`{pattern}` is no pattern of files")));
+    }
+    let summary = format!("Find {}", args.patterns.join(" "));
+    let listing = Listing {
+        path: ".".to_owned(),
+        depth: usize::MAX,
+        hidden: args.include_hidden,
+        links: Links::Shown,
+        patterns: args
+            .patterns
+            .iter()
+            .map(|pattern| pattern.trim_start_matches("./").to_owned())
+            .collect(),
+        most: args.max_results.unwrap_or(DEFAULT_FILES).min(MOST_LISTED),
+    };
+    Ok(Lowered::new(Operation::Listing(listing), summary))
+}
+
+pub(super) fn raise_glob(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Found(found) = outcome else { return Err(mismatch("glob", &outcome)) };
+    let frame = r#"{"files":,"truncated":true}"#.len();
+    let files = fitting(&found, room.saturating_sub(frame));
+    match found.is_cut || files.len() < found.files.len() {
+        true => Ok(Output::Json(json!({"files": files, "truncated": true}))),
+        false => Ok(Output::Json(json!({"files": files}))),
+    }
+}
+
+/// The first entries, as many as fit.
+fn fitting(found: &FindOutcome, room: usize) -> Vec<Value> {
+    within(found.files.iter().map(entry), room)
+}
+
+fn within(values: impl Iterator<Item = Value>, room: usize) -> Vec<Value> {
+    let mut left = room.saturating_sub(2);
+    let fits = |value: &Value| {
+        let length = value.to_string().len() + 1;
+        let fits = length <= left;
+        left = left.saturating_sub(length);
+        fits
+    };
+    values.take_while(fits).collect()
+}
+
+fn entry(file: &FoundFile) -> Value {
+    let kind = match file.kind {
+        EntryKind::File => "file",
+        EntryKind::Directory => "directory",
+        EntryKind::Symlink => "symlink",
+        EntryKind::Other | EntryKind::Unknown => "other",
+    };
+    let mtime = file.modified_epoch_ms.map_or(0, |time| time.div_euclid(1000));
+    json!({"path": file.path, "size": file.size.unwrap_or(0), "mtime": mtime, "type": kind})
+}
+
+#[derive(Deserialize)]
+struct SearchArgs {
+    query: String,
+    #[serde(default)]
+    is_regex: bool,
+    #[serde(default)]
+    case_sensitive: bool,
+    #[serde(default)]
+    include_paths: Vec<String>,
+    #[serde(default)]
+    exclude_paths: Vec<String>,
+    max_results: Option<usize>,
+}
+
+pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: SearchArgs = parse(args)?;
+    let summary = format!("Search for {}", args.query);
+    let include = args.include_paths.iter().flat_map(|path| globs(path, ""));
+    let exclude = args.exclude_paths.iter().flat_map(|path| globs(path, "!"));
+    let query = Query {
+        text: args.query,
+        syntax: if args.is_regex { Syntax::Regex } else { Syntax::Literal },
+        case: if args.case_sensitive { Case::Sensitive } else { Case::Insensitive },
+    };
+    let search = Search {
+        globs: include.chain(exclude).collect(),
+        most: args.max_results.unwrap_or(DEFAULT_MATCHES).min(MOST_MATCHES),
+        ..Search::new(query)
+    };
+    Ok(Lowered::new(Operation::Search(search), summary))
+}
+
+/// A path stands for itself and for what lies below it; a glob for what it matches.
+fn globs(path: &str, sign: &str) -> Vec<String> {
+    let plain = path.trim_start_matches("./").trim_end_matches('/').trim_start_matches('!');
+    match plain {
+        "" | "." => vec![format!("{sign}**")],
+        plain if plain.contains(['*', '?', '[', '{']) => vec![format!("{sign}{plain}")],
+        plain => vec![format!("{sign}/{plain}"), format!("{sign}/{plain}/**")],
+    }
+}
+
+pub(super) fn raise_search(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+    let Outcome::Searched(found) = outcome else { return Err(mismatch("search", &outcome)) };
+    let of_file = |file: &FileHits| {
+        let path = file.path.clone();
+        let hits = file.lines.iter().flat_map(|line| line.hits.iter().map(move |hit| (line, hit)));
+        hits.map(move |(line, hit)| found_at(&path, line, hit)).collect::<Vec<_>>()
+    };
+    Ok(Output::Json(Value::Array(within(found.files.iter().flat_map(of_file), room))))
+}
+
+/// `before`, `match_text` and `after` together are the line.
+fn found_at(path: &str, line: &Line, hit: &Hit) -> Value {
+    let start = match line.is_cut {
+        // Columns count in the whole line, of which only a part is here.
+        true => line.text.find(&hit.text).unwrap_or(0),
+        false => line.text.char_indices().nth(hit.column - 1).map_or(line.text.len(), |(at, _)| at),
+    };
+    let end = (start + hit.text.len()).min(line.text.len());
+    json!({
+        "path": path, "line": line.number, "column": hit.column, "match_text": hit.text,
+        "before": line.text.get(..start).unwrap_or_default(),
+        "after": line.text.get(end..).unwrap_or_default(),
+    })
+}
