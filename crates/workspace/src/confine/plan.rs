@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::toolchains;
 use super::walls::{Backend, Existing, Kept, Network, Resources, Walls};
+use crate::launch::is_placeholder;
 use crate::names::{Protection, protection};
 use crate::sandbox::Sandbox;
 
@@ -131,7 +132,7 @@ struct Scan {
 impl Scan {
     fn root(&mut self, sandbox: &Sandbox, root: &Path) {
         let own = root.join(".journeyman");
-        if own.symlink_metadata().is_err() {
+        if !is_there(&own) {
             self.kept.push(Kept { path: own, now: Existing::MissingDirectory });
         }
         let mut waiting = vec![root.to_owned()];
@@ -179,7 +180,7 @@ impl Scan {
         if name == ".git" {
             self.linked.extend(worktree_of(path));
         }
-        if protected {
+        if protected && is_there(path) {
             self.kept.push(Kept { path: path.to_owned(), now: Existing::Present });
             return Descend::No;
         }
@@ -196,8 +197,7 @@ impl Scan {
         ];
         for (name, missing) in names {
             let path = git.join(name);
-            let is_there = path.symlink_metadata().is_ok();
-            match (is_there, placeholder) {
+            match (is_there(&path), placeholder) {
                 (true, _) => self.kept.push(Kept { path, now: Existing::Present }),
                 // What git makes of itself when it needs it is no way in without the first two.
                 (false, Placeholder::Yes) if matches!(name, "hooks" | "config") => {
@@ -211,6 +211,12 @@ impl Scan {
             self.repository(&module.path(), Placeholder::No);
         }
     }
+}
+
+/// Whether there is something of the person's: what another command put there to be in the way is
+/// nothing.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok() && !is_placeholder(path)
 }
 
 #[derive(Clone, Copy, PartialEq)]

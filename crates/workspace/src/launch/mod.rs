@@ -18,6 +18,7 @@ use std::fs::File;
 use std::io::Result;
 use std::process::ExitCode;
 
+pub(crate) use placeholders::is_placeholder;
 use protocol::{CONTROL, INNER_ORDER, Order, Report, Stage, given, receive, send};
 pub use protocol::{CommandRecord, Ended, LAUNCH};
 use tree::Tree;

@@ -1,48 +1,144 @@
 //! Names that must not come into being while a command runs.
 //!
 //! A mount needs something to be mounted on. Where a kept name is missing, an empty one stands in
-//! its place meanwhile, and is removed by whoever made it.
+//! its place meanwhile. Several commands may need the same one at a time: each holds a shared lock on
+//! it, and whoever is the last removes it.
 
-use std::path::PathBuf;
+use std::fs::{DirBuilder, File, Metadata};
+use std::io::{ErrorKind, Result};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use crate::confine::{Existing, Walls};
 
+/// A mode that nobody gives to a file of theirs: how a placeholder is known.
+const DIRECTORY_MODE: u32 = 0o1500;
+const FILE_MODE: u32 = 0o1400;
+
+/// Whether what is there only stands for what is not.
+pub(crate) fn is_placeholder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| is_marked(&metadata))
+}
+
+fn is_marked(metadata: &Metadata) -> bool {
+    match metadata.mode() & 0o7777 {
+        DIRECTORY_MODE => metadata.is_dir(),
+        FILE_MODE => metadata.is_file() && metadata.len() == 0,
+        _ => false,
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Placeholders {
-    made: Vec<(PathBuf, Existing)>,
+    held: Vec<Placeholder>,
+}
+
+#[derive(Debug)]
+struct Placeholder {
+    path: PathBuf,
+    kind: Existing,
+    /// Locked as long as it is needed.
+    file: File,
 }
 
 impl Placeholders {
-    pub(crate) fn make(walls: &Walls) -> std::io::Result<Self> {
+    pub(crate) fn make(walls: &Walls) -> Result<Self> {
         let mut all = Self::default();
-        for kept in &walls.kept {
-            let made = match kept.now {
-                Existing::Present => continue,
-                Existing::MissingDirectory => std::fs::create_dir(&kept.path),
-                Existing::MissingFile => std::fs::File::create_new(&kept.path).map(drop),
-            };
-            match made {
-                Ok(()) => all.made.push((kept.path.clone(), kept.now)),
-                // Somebody was faster; what is there now is kept as it is.
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
+        for kept in walls.kept.iter().filter(|kept| kept.now != Existing::Present) {
+            all.held.extend(hold(&kept.path, kept.now)?);
         }
         Ok(all)
     }
 }
 
-impl Drop for Placeholders {
-    fn drop(&mut self) {
-        for (path, kind) in &self.made {
-            // One that is no longer empty is somebody's.
-            match kind {
-                Existing::MissingDirectory => std::fs::remove_dir(path).unwrap_or_default(),
-                Existing::MissingFile if std::fs::metadata(path).is_ok_and(|m| m.len() == 0) => {
-                    std::fs::remove_file(path).unwrap_or_default();
-                }
-                Existing::MissingFile | Existing::Present => {}
-            }
+/// Nothing, if meanwhile somebody put something of their own there: it is kept as it is.
+fn hold(path: &Path, kind: Existing) -> Result<Option<Placeholder>> {
+    loop {
+        match make(path, kind) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
         }
+        // Whoever was the last before us may remove it under our hands; then we make it again.
+        let file = match File::open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            file => file?,
+        };
+        if !is_marked(&file.metadata()?) {
+            return Ok(None);
+        }
+        file.lock_shared()?;
+        if path
+            .symlink_metadata()
+            .is_ok_and(|now| file.metadata().is_ok_and(|m| m.ino() == now.ino()))
+        {
+            return Ok(Some(Placeholder { path: path.to_owned(), kind, file }));
+        }
+    }
+}
+
+/// With its mode from the first moment, so that nobody takes it for anything else.
+fn make(path: &Path, kind: Existing) -> Result<()> {
+    match kind {
+        Existing::Present => Ok(()),
+        Existing::MissingDirectory => DirBuilder::new().mode(DIRECTORY_MODE).create(path),
+        Existing::MissingFile => {
+            let made = File::options().write(true).create_new(true).mode(FILE_MODE).open(path);
+            made.map(drop)
+        }
+    }
+}
+
+impl Drop for Placeholder {
+    fn drop(&mut self) {
+        // Others still need it; the last of them removes it.
+        if self.file.try_lock().is_err() || !is_placeholder(&self.path) {
+            return;
+        }
+        match self.kind {
+            Existing::MissingDirectory => std::fs::remove_dir(&self.path).unwrap_or_default(),
+            Existing::MissingFile => std::fs::remove_file(&self.path).unwrap_or_default(),
+            Existing::Present => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_one_removes_it_and_what_is_somebodys_stays() {
+        for kind in [Existing::MissingDirectory, Existing::MissingFile] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("kept");
+            let first = hold(&path, kind).unwrap();
+            let second = hold(&path, kind).unwrap();
+            assert!(is_placeholder(&path));
+            drop(first);
+            assert!(is_placeholder(&path));
+            drop(second);
+            assert!(!path.exists());
+            std::fs::create_dir(&path).unwrap();
+            assert!(hold(&path, kind).unwrap().is_none());
+            assert!(path.exists());
+        }
+    }
+
+    #[test]
+    fn many_at_once_do_not_take_it_from_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let held = hold(&path, Existing::MissingDirectory).unwrap();
+                        assert!(held.is_some() && is_placeholder(&path));
+                    }
+                });
+            }
+        });
+        assert!(!path.exists());
     }
 }
