@@ -98,11 +98,13 @@ fn start(order: &Order, rights: CapabilitySet, scratch: Option<&Scratch>) -> Ste
 
 /// The last things before the command: from here on nothing is allowed that the command is not.
 fn enter(walls: &Walls, directory: &OsStr, rights: CapabilitySet) -> Step<()> {
-    rustix::process::setsid().during("session")?;
     limits::unblock_signals();
     if walls.backend.has_own_tree() {
+        rustix::process::setsid().during("session")?;
         rustix::process::chdir(directory).during("working directory")?;
     } else {
+        // In the launcher's session, which has no terminal: what outlives us both is known by it.
+        rustix::process::setpgid(None, None).during("process group")?;
         rustix::process::fchdir(given(DIRECTORY)).during("working directory")?;
     }
     limits::close_descriptors();
