@@ -24,8 +24,9 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
     let program = order.bwrap.clone().ok_or_else(|| Error::from(std::io::ErrorKind::NotFound));
     let program = program.during("bwrap")?;
     let launcher = std::fs::read_link("/proc/self/exe").during("bwrap")?;
-    let _placeholders = Placeholders::make(&order.walls).during("placeholders")?;
+    // First of all: nothing else may take the number that the inner launcher looks at.
     give_order(&Order { stage: Stage::Inside, ..order.clone() }).during("bwrap")?;
+    let _placeholders = Placeholders::make(&order.walls).during("placeholders")?;
     let mut command = Command::new(program);
     command.args(arguments(&order.walls, &launcher, rights));
     command.args(["--", LAUNCHER, LAUNCH, "inside"]);
@@ -40,8 +41,11 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
 
 /// Puts the order where the inner launcher looks for it.
 fn give_order(order: &Order) -> std::io::Result<()> {
-    let file = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
-    let mut file = std::fs::File::from(file);
+    let made = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
+    // Made a copy onto itself, a descriptor would stay closed to those who are started.
+    let copy = rustix::io::fcntl_dupfd_cloexec(&made, INNER_ORDER + 1)?;
+    drop(made);
+    let mut file = std::fs::File::from(copy);
     send(&mut file, order)?;
     file.flush()?;
     file.rewind()?;
