@@ -44,7 +44,7 @@ impl World {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &self.home)
             .env("JM_STATE_DIR", self.home.join("state"))
-            .env("LC_ALL", "C.UTF-8");
+            .envs([("LC_ALL", "C.UTF-8"), ("JM_TOOLS_SANDBOX_COMMANDS_BACKEND", "none")]);
         command
     }
 
@@ -488,7 +488,7 @@ fn a_crash_is_settled_before_anything_is_undone() {
     let world = World::new();
     let mut exec = world.exec();
     exec.send(&write_file("a", "1\n"));
-    assert_eq!(exec.send(&command("kill -9 $PPID; sleep 1")), Value::Null);
+    assert_eq!(exec.send(&command("kill -9 $(ps -o ppid= -p $PPID); sleep 9")), Value::Null);
     drop(exec);
     world.jm(&["undo"]);
     world.says(0, &["recover", "--on-recovery", "keep"]);
