@@ -163,14 +163,15 @@ impl Agent {
     async fn listen(&mut self, screen: &mut dyn Screen) -> Result<Listened> {
         let cancel = Cancel::new();
         let mut stream = self.voice.stream(self.request(), cancel.clone());
-        let Driver { engine, session, interrupted, .. } = &mut self.driver;
+        let Driver { engine, session, interrupts, .. } = &mut self.driver;
         let conversation = &mut self.conversation;
         let mut listening = Listening::default();
         let mut failure = None;
         let ending = loop {
             let item = tokio::select! {
+                biased;
+                () = interrupts.next() => break Ending::Cancelled,
                 item = stream.next() => item,
-                () = interrupted.notified() => break Ending::Cancelled,
             };
             match item {
                 Some(Ok(event)) => {
@@ -271,8 +272,9 @@ impl Agent {
         let mut assembly = Assembly::new();
         loop {
             let item = tokio::select! {
+                biased;
+                () = self.driver.interrupts.next() => return Ok(Some(TurnEnd::Interrupted)),
                 item = stream.next() => item,
-                () = self.driver.interrupted.notified() => return Ok(Some(TurnEnd::Interrupted)),
             };
             match item {
                 Some(Ok(event)) => assembly.push(event),

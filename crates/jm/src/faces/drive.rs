@@ -1,18 +1,18 @@
 //! The loop that every face shares: run, ask, run again, until all is answered.
 
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use jm_engine::{Canceller, Engine, Pause, Session};
+use jm_engine::{Engine, Pause, Session};
 use jm_types::{ToolCall, ToolEvent};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::answer::Answer;
+use super::interrupts::Interrupts;
 use super::prompt::Approver;
 use super::{print, recover};
 use crate::cli::Common;
@@ -25,7 +25,7 @@ pub(crate) struct Driver {
     approver: Approver,
     debug: bool,
     events: JoinHandle<()>,
-    pub(crate) interrupted: Arc<Notify>,
+    pub(crate) interrupts: Interrupts,
 }
 
 /// What became of a batch.
@@ -54,8 +54,7 @@ impl Driver {
         print::warnings(&wired.warnings);
         recover::before_work(common, &wired.engine, &wired.session.id)?;
         let events = tokio::spawn(show_events(wired.events, common.debug));
-        let interrupted = Arc::new(Notify::new());
-        cancel_on_signals(&wired.engine.canceller(), &interrupted);
+        let interrupts = Interrupts::listen(&wired.engine.canceller());
         let approver = Approver::new(common.yes);
         let debug = common.debug;
         Ok(Self {
@@ -64,7 +63,7 @@ impl Driver {
             approver,
             debug,
             events,
-            interrupted,
+            interrupts,
         })
     }
 
@@ -92,8 +91,9 @@ impl Driver {
                 Pause::Finished | Pause::NeedsResults => break End::Answered,
                 Pause::Cancelled => break End::Interrupted,
                 Pause::NeedsApproval => tokio::select! {
+                    biased;
+                    () = self.interrupts.next() => print::note(""),
                     decided = self.approver.decide(session) => decided?,
-                    () = self.interrupted.notified() => print::note(""),
                 },
             }
         };
@@ -149,25 +149,3 @@ async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool) {
 
 /// How long the last events may take to be shown.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
-
-const SIGXFSZ: i32 = 25;
-
-/// The first signal stops what is under way in an orderly way. It is listened for at once: one that
-/// comes before anybody waits for it is not lost.
-fn cancel_on_signals(canceller: &Canceller, interrupted: &Arc<Notify>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    // With a handler, a write past a file size limit is an error instead of our death.
-    if let Ok(mut too_large) = signal(SignalKind::from_raw(SIGXFSZ)) {
-        tokio::spawn(async move { while too_large.recv().await.is_some() {} });
-    }
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    for mut signals in kinds.into_iter().filter_map(|kind| signal(kind).ok()) {
-        let (canceller, interrupted) = (canceller.clone(), Arc::clone(interrupted));
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                canceller.cancel();
-                interrupted.notify_waiters();
-            }
-        });
-    }
-}

@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod facts;
 pub(crate) mod history;
 pub(crate) mod housekeeping;
+pub(crate) mod interrupts;
 pub(crate) mod output;
 pub(crate) mod print;
 pub(crate) mod programs;

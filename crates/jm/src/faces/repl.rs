@@ -63,11 +63,11 @@ pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
         let reader = Reader::new()?;
         // The thread that reads may be left in the middle of a line.
         let manners = Manners::keep();
-        let told_to_end = Arc::clone(&agent.driver.interrupted);
         loop {
             let line = tokio::select! {
+                biased;
+                () = agent.driver.interrupts.next() => Line::End,
                 line = reader.line() => line?,
-                () = told_to_end.notified() => Line::End,
             };
             let line = match line {
                 Line::Text(line) => line,
@@ -81,6 +81,7 @@ pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
                     if let Err(error) = obey(&mut agent, &mut screen, order).await {
                         print::error(&error);
                     }
+                    agent.driver.interrupts.forget();
                 }
             }
         }
