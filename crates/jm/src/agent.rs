@@ -68,8 +68,8 @@ enum Listened {
 impl Agent {
     /// Must be called inside the runtime.
     pub(crate) async fn open(common: &Common, model: &Model) -> Result<Self> {
-        let voice = voices::open(model).await?;
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
+        let voice = voices::open(&common, model).await?;
         let driver = Driver::new(&common)?;
         let core = driver.engine.core();
         let (system, _) = instructions::system(&core.workspace, core.mode);

@@ -144,6 +144,8 @@ pub(crate) enum Command {
     Tools(Tools),
     /// Show the configuration in force and where each value comes from
     Config(Config),
+    /// Say where the vendors' keys come from, and keep them in the system's keyring
+    Keys(Keys),
     /// Let this project's own configuration loosen the policy, and its own tools run
     Trust(Trust),
     /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
@@ -154,12 +156,29 @@ pub(crate) enum Command {
     Man,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Keys {
+    #[command(subcommand)]
+    pub(crate) command: Option<KeysCommand>,
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Keep a key, read from standard input or typed unseen
+    Set { provider: String },
+    /// Forget a key
+    Remove { provider: String },
+}
+
 /// Who answers.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Model {
     /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex …), fenced:NAME for
     /// one that has no tools of its own, or script:FILE
-    #[arg(long, value_name = "MODEL", env = "JM_MODEL")]
+    /// [default: the configuration's `model`]
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// How hard the model shall think
     #[arg(long, value_name = "LEVEL")]

@@ -66,6 +66,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),
         Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
         Command::Config(config) => faces::housekeeping::config(&cli.common, &config),
+        Command::Keys(keys) => faces::keys::run(&keys),
         Command::Trust(trust) => faces::housekeeping::trust(&cli.common, &trust),
         Command::Completions { shell } => faces::housekeeping::completions(Cli::command(), shell),
         Command::InstallPrograms(args) => faces::programs::install(&args),

@@ -5,40 +5,69 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use jm_providers::{Catalogue, Client, Recorder, Script, Settings, script_file};
-use jm_types::StreamError;
+use jm_types::text::one_line;
+use jm_types::{StreamError, StreamErrorKind};
+use jm_workspace::keyring::Keyring;
 use jm_workspace::state::{read_text, write_new};
 
-use crate::cli::{Model, ToolProtocol};
-use crate::locations;
+use crate::cli::{Common, Model, ToolProtocol};
+use crate::{locations, wire};
 
 /// A table of models or a script that is larger than this is none.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The model that the flags name.
-pub(crate) async fn open(model: &Model) -> Result<Client> {
-    let client = find(model).await?;
+/// The model that the flags or the configuration name.
+pub(crate) async fn open(common: &Common, model: &Model) -> Result<Client> {
+    let client = find(common, model).await?;
     Ok(match model.tool_protocol {
         ToolProtocol::Native => client,
         ToolProtocol::Fenced => client.with_fenced_tools(),
     })
 }
 
-async fn find(model: &Model) -> Result<Client> {
+async fn find(common: &Common, model: &Model) -> Result<Client> {
     let settings = settings(model)?;
-    let Some(name) = &model.model else {
-        bail!(
-            "which model shall answer?\n  hint: --model PROVIDER/NAME or JM_MODEL, for instance \
-             --model anthropic/claude-sonnet-4-5; `jm demo` needs none"
-        )
+    let name = match &model.model {
+        Some(name) => name.trim().to_owned(),
+        None => wire::load(common)?.config.model,
     };
-    match script_file(name) {
+    if name.is_empty() {
+        bail!(
+            "which model shall answer?\n  hint: --model PROVIDER/NAME, JM_MODEL or `model` in the \
+             configuration, for instance --model anthropic/claude-sonnet-4-5; `jm demo` needs none"
+        )
+    }
+    match script_file(&name) {
         Some(file) => {
             let text = read(Path::new(file))?
                 .with_context(|| format!("script {file}: there is no such file"))?;
             let script = Script::parse(&text).map_err(told)?;
             Client::scripted(script, &settings).await.map_err(told)
         }
-        None => Client::open(name, &settings).map_err(told),
+        None => with_key(&name, settings),
+    }
+}
+
+/// Where the environment has no key, the system's keyring is asked.
+fn with_key(name: &str, mut settings: Settings) -> Result<Client> {
+    let without = Client::open(name, &settings);
+    let asks = match &without {
+        Ok(client) => client.lacks_key(),
+        Err(error) => error.kind == StreamErrorKind::Authentication,
+    };
+    if !asks {
+        return without.map_err(told);
+    }
+    match kept_key(name, &settings) {
+        Ok(None) => without.map_err(told),
+        Ok(Some((variable, key))) => {
+            settings.environment.insert(variable, key);
+            Client::open(name, &settings).map_err(told)
+        }
+        Err(silent) => without.map_err(|error| {
+            let why = one_line(&silent.to_string());
+            anyhow::anyhow!("{}\n  the keyring could not be asked: {why}", told(error))
+        }),
     }
 }
 
@@ -52,6 +81,68 @@ fn settings(model: &Model) -> Result<Settings> {
         settings.recorder = Some(Recorder::new(file));
     }
     Ok(settings)
+}
+
+/// Where a provider's key comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeySource {
+    Environment,
+    Keyring,
+    Nowhere,
+}
+
+pub(crate) struct KeyFound {
+    pub(crate) variable: String,
+    pub(crate) from: KeySource,
+}
+
+impl KeySource {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            KeySource::Environment => "environment",
+            KeySource::Keyring => "keyring",
+            KeySource::Nowhere => "not set",
+        }
+    }
+}
+
+/// The variables that may hold a provider's key; each is also a name in the keyring.
+pub(crate) fn key_variables(provider: &str) -> Result<Vec<String>> {
+    let settings = Settings::new(BTreeMap::new()).map_err(told)?;
+    Ok(jm_providers::key_variables(&format!("{provider}/"), &settings.catalogue))
+}
+
+/// Where the key of a provider would come from; the second is why the keyring could not be asked.
+pub(crate) fn key_of(provider: &str) -> Result<(KeyFound, Option<std::io::Error>)> {
+    let settings = Settings::new(environment()).map_err(told)?;
+    let model = format!("{provider}/");
+    let variables = jm_providers::key_variables(&model, &settings.catalogue);
+    let given = variables.iter().find(|variable| is_given(variable, &settings));
+    let first = variables.first().cloned().unwrap_or_default();
+    let found = |variable, from| KeyFound { variable, from };
+    if let Some(variable) = given {
+        return Ok((found(variable.clone(), KeySource::Environment), None));
+    }
+    Ok(match kept_key(&model, &settings) {
+        Ok(Some((variable, _))) => (found(variable, KeySource::Keyring), None),
+        Ok(None) => (found(first, KeySource::Nowhere), None),
+        Err(error) => (found(first, KeySource::Nowhere), Some(error)),
+    })
+}
+
+fn is_given(variable: &str, settings: &Settings) -> bool {
+    settings.environment.get(variable).is_some_and(|value| !value.is_empty())
+}
+
+/// A key of the system's keyring, with the variable that it stands for.
+fn kept_key(model: &str, settings: &Settings) -> std::io::Result<Option<(String, String)>> {
+    let Some(keyring) = Keyring::find() else { return Ok(None) };
+    for variable in jm_providers::key_variables(model, &settings.catalogue) {
+        if let Some(key) = keyring.get(&variable)? {
+            return Ok(Some((variable, key)));
+        }
+    }
+    Ok(None)
 }
 
 /// Keys and addresses; read once, here.

@@ -100,6 +100,11 @@ impl Client {
         Self::to(endpoint, info, calling, settings, Some(Arc::new(server)))
     }
 
+    /// There is no key to show, and a key would usually be wanted.
+    pub fn lacks_key(&self) -> bool {
+        self.endpoint.lacks_key()
+    }
+
     fn to(
         endpoint: Endpoint,
         info: ModelInfo,

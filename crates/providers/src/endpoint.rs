@@ -59,6 +59,11 @@ impl Endpoint {
         }
     }
 
+    /// Vendors want one, and so do most servers elsewhere.
+    pub(crate) fn lacks_key(&self) -> bool {
+        self.key.is_none() && (keys(&self.provider).1 || !self.is_local())
+    }
+
     /// Whether the server runs on this machine.
     pub(crate) fn is_local(&self) -> bool {
         let host = self.url.split_once("://").map_or("", |(_, rest)| rest);
@@ -149,6 +154,13 @@ fn variable(provider: &str, what: &str) -> String {
     format!("{}_{what}", provider.to_uppercase().replace('-', "_"))
 }
 
+/// The variables that may hold the key of a model's provider, or of a provider itself.
+pub fn key_variables(name: &str, catalogue: &Catalogue) -> Vec<String> {
+    let name = name.strip_prefix("fenced:").unwrap_or(name);
+    let provider = name.split_once('/').map(|(provider, _)| provider);
+    keys(provider.or_else(|| catalogue.provider_of(name)).unwrap_or(name)).0
+}
+
 /// The variables that may hold the key, and whether there must be one.
 fn keys(provider: &str) -> (Vec<String>, bool) {
     let own = variable(base(provider), "API_KEY");
@@ -184,7 +196,10 @@ fn no_address(provider: &str) -> StreamError {
 
 fn no_key(provider: &str, variables: &[String]) -> StreamError {
     StreamError::new(StreamErrorKind::Authentication, format!("there is no key for `{provider}`"))
-        .hint(format!("set {} in the environment", variables.join(" or ")))
+        .hint(format!(
+            "set {} in the environment, or `jm keys set {provider}` to keep it in the system's keyring",
+            variables.join(" or ")
+        ))
 }
 
 #[cfg(test)]
@@ -260,7 +275,8 @@ mod tests {
             (
                 "anthropic/x",
                 "there is no key for `anthropic`",
-                "set ANTHROPIC_API_KEY in the environment",
+                "set ANTHROPIC_API_KEY in the environment, or `jm keys set anthropic` to keep it \
+                 in the system's keyring",
             ),
             (
                 "nowhere/x",

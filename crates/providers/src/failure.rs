@@ -1,6 +1,6 @@
 //! What a vendor's refusal means, and what the reader can do about it.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use jm_types::{StreamError, StreamErrorKind};
 use reqwest::header::HeaderMap;
@@ -113,7 +113,14 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         let number: f64 = text(name)?.trim().parse().ok()?;
         Duration::try_from_secs_f64(number * unit).ok()
     };
-    number("retry-after-ms", 1e-3).or_else(|| number("retry-after", 1.0))
+    // Measured by the server's own clock where it says what that shows; a date that has passed
+    // means now.
+    let until_date = || {
+        let date = |name: &str| httpdate::parse_http_date(text(name)?.trim()).ok();
+        let now = date("date").unwrap_or_else(SystemTime::now);
+        Some(date("retry-after")?.duration_since(now).unwrap_or_default())
+    };
+    number("retry-after-ms", 1e-3).or_else(|| number("retry-after", 1.0)).or_else(until_date)
 }
 
 fn by_word(said: &Said, retry_after: Option<Duration>) -> Option<StreamErrorKind> {
@@ -202,6 +209,11 @@ mod tests {
         pairs.iter().map(pair).collect()
     }
 
+    const BY_DATE: &[(&str, &str)] = &[
+        ("date", "Wed, 21 Oct 2065 07:28:00 GMT"),
+        ("retry-after", "Wed, 21 Oct 2065 07:29:30 GMT"),
+    ];
+
     #[test]
     fn statuses_and_words_become_kinds() {
         let waits = |seconds: f64| Some(Duration::from_secs_f64(seconds));
@@ -211,6 +223,9 @@ mod tests {
         let cases: Vec<Case> = vec![
             (429, &[("retry-after", "3")], "slow down", limited(waits(3.0))),
             (429, &[("retry-after-ms", "250"), ("retry-after", "9")], "{}", limited(waits(0.25))),
+            (429, BY_DATE, "{}", limited(waits(90.0))),
+            (429, &[("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT")], "{}", limited(waits(0.0))),
+            (429, &[("retry-after", "soon")], "{}", limited(None)),
             (
                 429,
                 none,

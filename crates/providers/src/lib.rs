@@ -26,6 +26,7 @@ pub mod voice;
 pub mod wire;
 
 pub use client::{Client, Settings, script_file};
+pub use endpoint::key_variables;
 pub use http::{Sizes, Timeouts};
 pub use models::{Catalogue, ModelInfo, Price, ThinkingStyle};
 pub use record::Recorder;

@@ -14,6 +14,7 @@ pub mod identity;
 mod ignored;
 pub mod index;
 pub mod install;
+pub mod keyring;
 pub mod launch;
 pub mod names;
 mod open;

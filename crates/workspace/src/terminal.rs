@@ -7,7 +7,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Result};
 use std::time::Duration;
 
-use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
+};
 
 /// Between the question and the first answer that counts.
 const GUARD: Duration = Duration::from_millis(300);
@@ -52,6 +54,18 @@ impl Terminal {
         let mut line = String::new();
         let count = self.input.read_line(&mut line)?;
         Ok((count > 0).then(|| line.trim().to_owned()))
+    }
+
+    /// The same for what nobody may read over the person's shoulder.
+    pub fn secret(&mut self) -> Result<Option<String>> {
+        let tty = self.input.get_ref();
+        let manners = tcgetattr(tty)?;
+        let mut silent = manners.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(tty, OptionalActions::Flush, &silent)?;
+        let answer = self.answer();
+        tcsetattr(self.input.get_ref(), OptionalActions::Now, &manners)?;
+        answer
     }
 
     fn discard_typed_ahead(&mut self) -> Result<()> {

@@ -43,6 +43,17 @@ pub(super) fn number(
     number
 }
 
+/// Any string on one line.
+pub(super) fn name(setting: &Setting<'_>, report: &mut Report) -> Option<String> {
+    match setting.value.get_ref() {
+        DeValue::String(text) if text.contains(char::is_control) => {
+            unexpected(setting, &setting.value, "a string on one line", report)
+        }
+        DeValue::String(text) => Some(text.trim().to_owned()),
+        _ => unexpected(setting, &setting.value, "a string", report),
+    }
+}
+
 /// One of the words.
 pub(super) fn word(
     setting: &Setting<'_>,

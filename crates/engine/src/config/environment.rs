@@ -18,7 +18,6 @@ const OTHERS: &[&str] = &[
     "JM_IDEMPOTENCY_KEY",
     "JM_LIBEXEC_DIR",
     "JM_LOG",
-    "JM_MODEL",
     "JM_ROOT",
     "JM_SESSION",
     "JM_STATE_DIR",
@@ -56,7 +55,7 @@ fn setting<'a>(
             Ok(value) if value.get_ref().is_integer() => value.into_inner(),
             Ok(_) | Err(_) => DeValue::String(text.into()),
         },
-        Kind::Word { .. } => DeValue::String(text.trim().into()),
+        Kind::Word { .. } | Kind::Name { .. } => DeValue::String(text.trim().into()),
         Kind::List { .. } => DeValue::Array(list(text)),
         Kind::Definitions { .. } => {
             report.error(|| ConfigError {

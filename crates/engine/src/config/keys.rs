@@ -35,6 +35,10 @@ pub(super) enum Kind {
     Quota {
         field: Field<u64>,
     },
+    /// A name that no project may choose; blank is none.
+    Name {
+        field: Field<String>,
+    },
     Word {
         field: fn(&mut Config) -> &mut dyn Choice,
         project: Project,
@@ -117,6 +121,11 @@ pub(super) const DENYLIST: &str = "tools.approval.denylist";
 
 /// Every key, a table's own keys before its sub-tables.
 pub static KEYS: &[Key] = &[
+    Key {
+        path: "model",
+        kind: Kind::Name { field: |config| &mut config.model },
+        help: "who answers where `--model` does not say: `PROVIDER/NAME`",
+    },
     Key {
         path: "toolset",
         kind: Kind::Word { field: |config| &mut config.toolset, project: Project::MayNotSet },
@@ -411,6 +420,7 @@ impl Key {
                 let words = field(&mut Config::default()).words();
                 format!("`{}`", words.join("`, `"))
             }
+            Kind::Name { .. } => "string".to_owned(),
             Kind::List { .. } => "list of strings".to_owned(),
             Kind::Definitions { .. } => "list of tables".to_owned(),
         }
@@ -426,6 +436,7 @@ impl Key {
                 "add entries".to_owned()
             }
             Kind::Word { project: Project::MayNotSet, .. }
+            | Kind::Name { .. }
             | Kind::Quota { .. }
             | Kind::List { joining: Joining::Replaces, .. }
             | Kind::Definitions { .. } => "not set it".to_owned(),

@@ -149,6 +149,10 @@ impl Overlay {
                 let new = check::number(setting, 0, MOST_QUOTA, report)?;
                 Some(put(guard, field(config), new, |_, _| true))
             }
+            Kind::Name { field } => {
+                let new = check::name(setting, report)?;
+                Some(put(guard, field(config), new, |_, _| true))
+            }
             Kind::Word { field, project } => {
                 let slot = field(config);
                 let words = slot.words();

@@ -10,6 +10,7 @@ use super::modes::{ApprovalMode, CommandBackend, CommandNetwork, Profile, ToolsM
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
+    pub model: String,
     pub toolset: Toolset,
     pub profile: Profile,
     pub tools: Tools,
@@ -20,7 +21,7 @@ impl Config {
     /// The built-in values under a profile.
     pub fn of(profile: Profile) -> Self {
         let (tools, journal) = (Tools::of(profile), JournalSettings::default());
-        Self { toolset: Toolset::default(), profile, tools, journal }
+        Self { model: String::new(), toolset: Toolset::default(), profile, tools, journal }
     }
 }
 

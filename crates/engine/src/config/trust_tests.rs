@@ -5,6 +5,7 @@ use super::*;
 
 /// For each key something tighter than the default and something looser, where there is such.
 const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
+    ("model", None, Some("'openai/x'")),
     ("toolset", None, None),
     ("profile", Some("'careful'"), None),
     ("tools.mode", Some("'disabled'"), None),

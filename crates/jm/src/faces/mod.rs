@@ -12,6 +12,7 @@ pub(crate) mod facts;
 pub(crate) mod history;
 pub(crate) mod housekeeping;
 pub(crate) mod interrupts;
+pub(crate) mod keys;
 pub(crate) mod output;
 pub(crate) mod print;
 pub(crate) mod programs;

@@ -131,6 +131,13 @@ impl Desk {
         calls.iter().map(|call| store.content(call.result().unwrap().0).unwrap()).collect()
     }
 
+    /// Every file of the journal.
+    pub(crate) fn journal_bytes(&self) -> Vec<u8> {
+        let files =
+            ["journal.db", "journal.db-wal"].map(|name| self.base.path().join("state").join(name));
+        files.iter().filter_map(|file| fs::read(file).ok()).flatten().collect()
+    }
+
     pub(crate) fn verify(&self) {
         assert!(self.ask(&["verify"]).contains("all as they were written"));
     }

@@ -10,6 +10,7 @@ mod cuts;
 mod desk;
 mod faults;
 mod interrupts;
+mod keys;
 mod kills;
 mod limits;
 mod modes;

@@ -1,0 +1,103 @@
+//! `jm keys`: the vendors' keys in the system's keyring.
+//!
+//! Law: a key is never printed, and never an argument.
+
+use std::io::{IsTerminal, Read};
+
+use anyhow::{Context, Result, bail};
+use jm_types::text::one_line;
+use jm_workspace::keyring::Keyring;
+use jm_workspace::terminal::Terminal;
+use serde_json::json;
+
+use super::{exit, print};
+use crate::cli::{Keys, KeysCommand};
+use crate::voices;
+
+/// Providers that need a key; others are asked for by name.
+const PROVIDERS: &[&str] = &["anthropic", "openai", "gemini", "vertex", "openrouter"];
+const MOST_BYTES: u64 = 16 * 1024;
+
+pub(crate) fn run(keys: &Keys) -> Result<u8> {
+    match &keys.command {
+        None => list(keys.json),
+        Some(KeysCommand::Set { provider }) => set(provider),
+        Some(KeysCommand::Remove { provider }) => remove(provider),
+    }
+}
+
+/// Where each provider's key would come from.
+fn list(as_json: bool) -> Result<u8> {
+    let (mut rows, mut silent) = (Vec::new(), None);
+    for provider in PROVIDERS {
+        let (found, error) = voices::key_of(provider)?;
+        rows.push((provider, found));
+        silent = silent.or(error);
+    }
+    if as_json {
+        let row = |(provider, found): &(&&str, voices::KeyFound)| json!({"provider": provider, "variable": found.variable, "from": found.from.word()});
+        print::json(&rows.iter().map(row).collect::<Vec<_>>())?;
+        return Ok(exit::RAN);
+    }
+    for (provider, found) in &rows {
+        print::line(&format!("{provider:<12} {:<22} {}", found.variable, found.from.word()))?;
+    }
+    match (keyring(), silent) {
+        (Err(error), _) => print::error(&error),
+        (Ok(_), Some(error)) => {
+            print::note(&format!("jm: the keyring could not be asked: {error}"))
+        }
+        (Ok(_), None) => {}
+    }
+    Ok(exit::RAN)
+}
+
+fn set(provider: &str) -> Result<u8> {
+    let variable = variable(provider)?;
+    let keyring = keyring()?;
+    let key = typed(&variable)?;
+    keyring.set(&variable, &key).context("the keyring did not take the key")?;
+    print::line(&format!("{variable} is in the keyring"))?;
+    Ok(exit::RAN)
+}
+
+fn remove(provider: &str) -> Result<u8> {
+    let variable = variable(provider)?;
+    keyring()?.remove(&variable).context("the keyring did not give the key up")?;
+    print::line(&format!("{variable} is not in the keyring"))?;
+    Ok(exit::RAN)
+}
+
+fn keyring() -> Result<Keyring> {
+    Keyring::find().context(
+        "this system has no keyring that jm can use\n  hint: install `secret-tool` (Debian: \
+         libsecret-tools), or set the key in the environment",
+    )
+}
+
+/// A provider's first variable is the name of its key.
+fn variable(provider: &str) -> Result<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if provider.is_empty() || !provider.chars().all(is_name) {
+        bail!("`{}` is no provider's name", one_line(provider));
+    }
+    voices::key_variables(provider)?.into_iter().next().context("this provider has no key")
+}
+
+/// From standard input, or from the terminal without an echo.
+fn typed(variable: &str) -> Result<String> {
+    let mut key = String::new();
+    if std::io::stdin().is_terminal() {
+        print::note(&format!("{variable}: type or paste the key, then Enter; it is not shown"));
+        let mut terminal = Terminal::open().context("there is no terminal to ask at")?;
+        key = terminal.secret()?.unwrap_or_default();
+    } else {
+        let mut input = std::io::stdin().take(MOST_BYTES);
+        input.read_to_string(&mut key).context("standard input is not text")?;
+    }
+    let key = key.trim();
+    if key.is_empty() || key.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        bail!("that is no key: a key is one word on one line\n  hint: jm keys set PROVIDER < FILE");
+    }
+    Ok(key.to_owned())
+}
