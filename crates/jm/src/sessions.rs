@@ -128,6 +128,12 @@ pub(crate) fn open_named(
     Ok((Session::restore(id, freshness, calls, batches), recorder))
 }
 
+/// The space that is kept for a full disk; the next session that has room keeps it again.
+pub(crate) fn give_back_reserve() -> Result<()> {
+    state()?.give_back(RESERVE);
+    Ok(())
+}
+
 fn owner(identity: &Identity) -> Owner {
     Owner { pid: identity.pid, started: identity.started, boot: identity.boot.clone() }
 }

@@ -29,6 +29,8 @@ pub struct BlobStats {
 pub struct Collected {
     pub blobs: u64,
     pub stored: u64,
+    /// The disk is too full to have it back: the space is used for what comes next.
+    pub is_kept: bool,
 }
 
 pub(crate) fn put(
@@ -177,18 +179,24 @@ impl Store {
             [],
             |row| {
                 let number = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
-                Ok(Collected { blobs: number(0)?, stored: number(1)? })
+                Ok(Collected { blobs: number(0)?, stored: number(1)?, is_kept: false })
             },
         )?;
         step.execute(&format!("DELETE FROM chunks WHERE {UNUSED}"), [])?;
         step.execute(&format!("DELETE FROM blobs WHERE {UNUSED}"), [])?;
         step.commit()?;
-        if freed.blobs > 0 {
-            connection.execute_batch("VACUUM")?;
-        }
-        // The log's space too; readers that still need it keep it.
-        journal::fold(&connection)?;
-        Ok(freed)
+        Ok(Collected { is_kept: !give_back(&connection, freed)?, ..freed })
+    }
+}
+
+/// Gives the disk what was freed, and the log's space too; readers that still need it keep it. That
+/// needs room itself: `false` where there is none.
+pub(crate) fn give_back(connection: &Connection, freed: Collected) -> Result<bool, StoreError> {
+    let compact = if freed.blobs > 0 { "VACUUM" } else { "" };
+    let given = connection.execute_batch(compact).and_then(|()| journal::fold(connection));
+    match given.map_err(StoreError::from) {
+        Err(error) if error.is_full() => Ok(false),
+        outcome => outcome.map(|()| true),
     }
 }
 

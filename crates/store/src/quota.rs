@@ -7,7 +7,7 @@
 use rusqlite::{Transaction, TransactionBehavior, params};
 
 use crate::blobs::{self, Collected};
-use crate::{Store, StoreError, journal, output};
+use crate::{Store, StoreError, output};
 
 /// Contents that may be let go, those that no workspace holds now before those that one does.
 const CANDIDATES: &str = "
@@ -44,13 +44,9 @@ impl Store {
         }
         let after = blobs::stats(&step, "")?;
         step.commit()?;
-        let freed =
-            Collected { blobs: before.count - after.count, stored: before.stored - after.stored };
-        if freed.blobs > 0 {
-            connection.execute_batch("VACUUM")?;
-        }
-        journal::fold(&connection)?;
-        Ok(freed)
+        let (blobs, stored) = (before.count - after.count, before.stored - after.stored);
+        let freed = Collected { blobs, stored, is_kept: false };
+        Ok(Collected { is_kept: !blobs::give_back(&connection, freed)?, ..freed })
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) fn point(_name: &str, _nth: usize) -> io::Result<()> {
 #[cfg(feature = "failpoints")]
 pub(crate) fn point(name: &str, nth: usize) -> io::Result<()> {
     crash::here(name);
+    full::answer(name)?;
     plan::answer(name, nth)
 }
 
@@ -57,6 +58,30 @@ mod crash {
         if WANTED.as_ref().is_some_and(|(wanted, nth)| wanted == name && nth == count) {
             kill_process(getpid(), Signal::KILL).unwrap_or_default();
         }
+    }
+}
+
+/// `JM_FULL=name:3` fills the disk when the process comes by `name` for the third time: from then on
+/// nothing more can be written.
+#[cfg(feature = "failpoints")]
+mod full {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rustix::io::{self, Errno};
+
+    /// The places that take space.
+    const WRITING: &[&str] = &["commit.create", "commit.write"];
+
+    static PASSED: AtomicUsize = AtomicUsize::new(0);
+
+    pub(super) fn answer(name: &str) -> io::Result<()> {
+        let Ok(wanted) = std::env::var("JM_FULL") else { return Ok(()) };
+        let (place, nth) = wanted.rsplit_once(':').unwrap_or((&wanted, "1"));
+        if place == name {
+            PASSED.fetch_add(1, Ordering::Relaxed);
+        }
+        let is_full = nth.parse().is_ok_and(|nth: usize| PASSED.load(Ordering::Relaxed) >= nth);
+        if is_full && WRITING.contains(&name) { Err(Errno::NOSPC) } else { Ok(()) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `jm gc`, `jm du`: how much the journal takes, and taking less.
 
 use anyhow::Result;
-use jm_store::Store;
+use jm_store::{Store, StoreError};
 use jm_workspace::file::now_epoch_ms;
 use serde_json::json;
 
@@ -15,7 +15,15 @@ const NEAR: u64 = 80;
 pub(crate) fn collect(common: &Common) -> Result<u8> {
     let most = wire::load(common)?.config.journal.quota_bytes;
     let store = sessions::store()?;
-    let freed = store.collect().map_err(sessions::told)?;
+    let mut freed = store.collect();
+    if freed.as_ref().map_or_else(StoreError::is_full, |freed| freed.is_kept) {
+        // A full disk is a reason to come here: what is kept free for such a day is for this too.
+        sessions::give_back_reserve()?;
+    }
+    if freed.as_ref().is_err_and(StoreError::is_full) {
+        freed = store.collect();
+    }
+    let freed = freed.map_err(sessions::told)?;
     print::line(&format!("{} contents removed, {} bytes", freed.blobs, freed.stored))?;
     let spools = remove_spools(&store)?;
     if spools > 0 {
@@ -27,6 +35,12 @@ pub(crate) fn collect(common: &Common) -> Result<u8> {
             "{} of the oldest let go, {} bytes: what they held cannot be put back",
             shrunk.blobs, shrunk.stored
         ))?;
+    }
+    if shrunk.is_kept {
+        print::note(
+            "jm: the disk is too full to have the journal's free space back; the journal uses it for \
+             what comes next",
+        );
     }
     warn(store.blob_stats().map_err(sessions::told)?.stored, most);
     Ok(exit::RAN)

@@ -1,70 +1,14 @@
-//! A disk with no space left, or that cannot be written: real ones, where we may mount.
+//! A state directory on a disk with no space left, or that cannot be written: real ones, where we
+//! may mount.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::closed;
 use crate::machine::{Machine, text};
-
-const PAGE: usize = 4096;
-
-/// A small file system in memory.
-struct Disk {
-    place: TempDir,
-}
-
-impl Disk {
-    /// Nothing where this user may not mount.
-    fn mount(size: &str) -> Option<Self> {
-        let place = TempDir::new().unwrap();
-        let size = format!("size={size}");
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &size, "jm-test"]).arg(place.path());
-        let mounted = mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
-        if !mounted {
-            println!("not shown: this machine does not let us mount a small file system");
-        }
-        mounted.then_some(Self { place })
-    }
-
-    fn state(&self) -> PathBuf {
-        self.place.path().join("state")
-    }
-
-    /// Leaves so many pages free, and no more.
-    fn fill(&self, pages_free: usize) {
-        let kept = self.place.path().join("kept");
-        fs::write(&kept, vec![1; pages_free * PAGE]).unwrap();
-        let mut filler = File::create(self.filler()).unwrap();
-        while filler.write_all(&[1; PAGE]).is_ok() {}
-        fs::remove_file(kept).unwrap();
-    }
-
-    fn filler(&self) -> PathBuf {
-        self.place.path().join("filler")
-    }
-
-    fn free(&self) {
-        fs::remove_file(self.filler()).unwrap();
-    }
-
-    fn remount(&self, how: &str) {
-        let options = format!("remount,{how}");
-        let status = Command::new("mount").args(["-o", &options]).arg(self.place.path()).status();
-        assert!(status.unwrap().success());
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        Command::new("umount").arg("-l").arg(self.place.path()).status().ok();
-    }
-}
+use crate::small_disk::{Disk, Scarce, on_small_disks};
 
 fn write_call(name: &str) -> [String; 7] {
     let args = format!("{{\"path\":\"{name}\",\"content\":\"{name}\"}}");
@@ -102,8 +46,12 @@ fn remove_reserve(state: &Path) {
 /// space again the session goes on with all it had.
 #[test]
 fn a_full_disk_stops_the_next_call() {
-    let Some(disk) = Disk::mount("4m") else { return };
-    let machine = Machine::new(&[]).with_state(&disk.state());
+    on_small_disks("full_disk::a_full_disk_stops_the_next_call", little_space);
+}
+
+fn little_space() {
+    let disk = Disk::mount().unwrap();
+    let machine = Machine::new(&[]).with_state(&disk.path().join("state"));
     assert_eq!(run(&machine, "first"), (Some(0), "Created first (5 bytes)".to_owned()));
     let mut names = vec!["first".to_owned()];
     let mut wrong = Vec::new();
@@ -113,7 +61,7 @@ fn a_full_disk_stops_the_next_call() {
             if !with_reserve {
                 remove_reserve(machine.state());
             }
-            disk.fill(pages);
+            disk.fill(Scarce::Pages, pages);
             let name = format!("n{pages}-{with_reserve}");
             let what = format!("{pages} pages, reserve {with_reserve}");
             let (code, said) = run(&machine, &name);
@@ -146,8 +94,12 @@ fn a_full_disk_stops_the_next_call() {
 /// The disk fills up while a program is at work: what was answered is what is there.
 #[test]
 fn a_disk_that_fills_up_midway() {
-    let Some(disk) = Disk::mount("4m") else { return };
-    let machine = Machine::new(&[]).with_state(&disk.state());
+    on_small_disks("full_disk::a_disk_that_fills_up_midway", fills_up);
+}
+
+fn fills_up() {
+    let disk = Disk::mount().unwrap();
+    let machine = Machine::new(&[]).with_state(&disk.path().join("state"));
     assert_eq!(run(&machine, "first").0, Some(0));
     let mut wrong = Vec::new();
     let mut all = vec!["first".to_owned()];
@@ -161,7 +113,7 @@ fn a_disk_that_fills_up_midway() {
         };
         let mut talk = machine.talk();
         let mut answers = vec![talk.say(&call(&names[0]))];
-        disk.fill(pages);
+        disk.fill(Scarce::Pages, pages);
         let others: Vec<String> = names[1..].iter().map(call).collect();
         answers.extend(talk.rest(&others));
         disk.free();
@@ -189,8 +141,12 @@ fn a_disk_that_fills_up_midway() {
 /// A state directory that cannot be written: no tool runs, what was recorded stays.
 #[test]
 fn a_read_only_state_directory() {
-    let Some(disk) = Disk::mount("4m") else { return };
-    let machine = Machine::new(&[]).with_state(&disk.state());
+    on_small_disks("full_disk::a_read_only_state_directory", read_only);
+}
+
+fn read_only() {
+    let disk = Disk::mount().unwrap();
+    let machine = Machine::new(&[]).with_state(&disk.path().join("state"));
     assert_eq!(run(&machine, "first").0, Some(0));
     let records = machine.records();
     disk.remount("ro");

@@ -19,6 +19,7 @@ pub(crate) type Tree = BTreeMap<String, Option<(String, u32)>>;
 
 pub(crate) struct Machine {
     base: TempDir,
+    workspace: PathBuf,
     state: PathBuf,
 }
 
@@ -34,17 +35,25 @@ impl Machine {
     pub(crate) fn new(files: &[(String, String)]) -> Self {
         let shared = Path::new("/dev/shm");
         let base = if shared.is_dir() { TempDir::new_in(shared) } else { TempDir::new() }.unwrap();
-        let state = base.path().join("state");
-        let machine = Self { base, state };
-        for folder in [machine.workspace(), machine.base.path().join("home")] {
-            fs::create_dir(folder).unwrap();
-        }
+        let (workspace, state) = (base.path().join("work"), base.path().join("state"));
+        fs::create_dir(base.path().join("home")).unwrap();
+        Self { base, workspace, state }.holding(files)
+    }
+
+    fn holding(self, files: &[(String, String)]) -> Self {
+        fs::create_dir(&self.workspace).unwrap();
         for (name, content) in files {
-            let path = machine.workspace().join(name);
+            let path = self.workspace.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        machine
+        self
+    }
+
+    /// The same, with its workspace elsewhere.
+    pub(crate) fn with_workspace(mut self, workspace: &Path, files: &[(String, String)]) -> Self {
+        self.workspace = workspace.to_owned();
+        self.holding(files)
     }
 
     /// The same, with its state elsewhere.
@@ -62,7 +71,7 @@ impl Machine {
     }
 
     pub(crate) fn workspace(&self) -> PathBuf {
-        self.base.path().join("work")
+        self.workspace.clone()
     }
 
     pub(crate) fn jm(&self, args: &[&str]) -> Command {
