@@ -253,8 +253,10 @@ fn unconfined(core: &Core) -> Vec<String> {
     let mut open = confiner.plan(&core.workspace.sandbox, &environment).gaps;
     let settings = confiner.settings();
     open.extend(settings.writable.iter().map(|path| format!("it may write {}", path.display())));
-    if settings.network == Network::On {
-        open.push("it may use the network".to_owned());
+    match &settings.network {
+        Network::On => open.push("it may use the network".to_owned()),
+        Network::Listed(list) => open.push(format!("it may reach {list}")),
+        Network::Off => {}
     }
     open
 }

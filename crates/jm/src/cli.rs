@@ -69,9 +69,16 @@ pub(crate) struct Common {
     /// Write calls, verdicts and results as JSON lines to standard error
     #[arg(long, global = true)]
     pub(crate) debug: bool,
-    /// Let commands use the network
-    #[arg(long, global = true)]
-    pub(crate) network: bool,
+    /// Let commands use the network, or with =HOST this host only (repeatable)
+    #[arg(
+        long,
+        global = true,
+        value_name = "HOST",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on"
+    )]
+    pub(crate) network: Vec<String>,
     /// Let commands write this directory besides the roots (repeatable)
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) writable: Vec<PathBuf>,

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use jm_engine::config::{CommandBackend, CommandNetwork, Config};
+use jm_engine::config::{CommandBackend, Config};
 use jm_workspace::Confiner;
-use jm_workspace::confine::{Backend, CommandSettings, Launcher, Network, Resources};
+use jm_workspace::confine::{Backend, CommandSettings, Launcher, Resources};
 
 use crate::cli::Common;
 use crate::sessions;
@@ -17,9 +17,15 @@ const RECORDS: &str = "commands";
 /// The flags as settings.
 pub(crate) fn flags(common: &Common) -> Result<Vec<String>> {
     let mut lines = Vec::new();
-    if common.network {
-        lines.push("tools.sandbox.commands.network = \"on\"".to_owned());
-    }
+    let words: Vec<&str> = common.network.iter().map(String::as_str).collect();
+    let network = match words[..] {
+        [] => None,
+        [word @ ("on" | "off")] => Some(serde_json::to_string(word)?),
+        // Everything includes the hosts that are named besides.
+        _ if words.contains(&"on") => Some("\"on\"".to_owned()),
+        _ => Some(serde_json::to_string(&words)?),
+    };
+    lines.extend(network.map(|value| format!("tools.sandbox.commands.network = {value}")));
     if !common.writable.is_empty() {
         let paths = serde_json::to_string(&common.writable)?;
         lines.push(format!("tools.sandbox.commands.writable = {paths}"));
@@ -55,17 +61,13 @@ fn settings(config: &Config) -> Result<CommandSettings> {
         CommandBackend::Landlock => Some(Backend::Landlock),
         CommandBackend::None => Some(Backend::None),
     };
-    let network = match commands.network {
-        CommandNetwork::On => Network::On,
-        CommandNetwork::Off => Network::Off,
-    };
     let real = |path: &String| -> Result<PathBuf> {
         let path = PathBuf::from(path);
         path.canonicalize().with_context(|| format!("writable directory {}", path.display()))
     };
     Ok(CommandSettings {
         backend,
-        network,
+        network: commands.network.clone(),
         writable: commands.writable.iter().map(real).collect::<Result<_>>()?,
         resources: Resources {
             processes: commands.max_processes,

@@ -9,6 +9,7 @@ pub mod env;
 pub mod fault;
 mod feed;
 pub mod file;
+mod gate;
 pub mod git;
 pub mod identity;
 mod ignored;

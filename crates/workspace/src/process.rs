@@ -17,7 +17,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use crate::confine::Confinement;
+use crate::confine::{Confinement, HostRule};
 use crate::feed::Feed;
 pub use crate::feed::Input;
 use crate::pump::{Deaf, Listener, Pump, Stream};
@@ -68,6 +68,8 @@ pub struct Finished {
     pub elapsed: Duration,
     pub stdout: HeadTail,
     pub stderr: HeadTail,
+    /// Hosts that were not listed, as rules that would allow them.
+    pub refused_hosts: Vec<HostRule>,
 }
 
 /// Runs the command to its end, on this thread.
@@ -158,8 +160,9 @@ fn watch(
     // Whoever still holds a pipe is killed here, so the pipes close.
     registered.sweep();
     let ended = running.how_it_ended(stopped, status);
+    let refused_hosts = running.line.as_ref().map(Line::refused).unwrap_or_default();
     let (stdout, stderr) = running.close(listener);
-    Ok(Finished { ending: ended?, elapsed: began.elapsed(), stdout, stderr })
+    Ok(Finished { ending: ended?, elapsed: began.elapsed(), stdout, stderr, refused_hosts })
 }
 
 impl Program {

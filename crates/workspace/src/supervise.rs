@@ -12,9 +12,10 @@ use jm_types::ToolError;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
-use crate::confine::{Launcher, Walls};
+use crate::confine::{Backend, HostRule, Launcher, Network, Walls};
+use crate::gate::Gate;
 use crate::launch::protocol::{
-    CONTROL, COUNTERS, DIRECTORY, INNER_ORDER, LAUNCH, Order, RECORDS, Report, Stage, receive, send,
+    CONTROL, COUNTERS, DIRECTORY, FREE, GATE, LAUNCH, Order, RECORDS, Report, Stage, receive, send,
 };
 use crate::process::Ending;
 use crate::state::StateDir;
@@ -37,6 +38,7 @@ pub(crate) struct Task<'a> {
 pub(crate) struct Line {
     control: UnixStream,
     counters: OwnedFd,
+    gate: Option<Gate>,
 }
 
 pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Child, Line), ToolError> {
@@ -60,12 +62,17 @@ fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child
     if let Some(records) = &records {
         given.push((out_of_the_way(records)?, RECORDS));
     }
+    let pass = pass(task.walls)?;
+    let (gate, door) = open_gate(task.walls, pass.as_deref())?.unzip();
+    if let Some(door) = &door {
+        given.push((out_of_the_way(door)?, GATE));
+    }
     let mut command = Command::new(&launcher.program);
     command.arg(LAUNCH).env_clear().envs(task.environment.iter().map(|(k, v)| (k, v)));
     command.stdin(task.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     hand_over(&mut command, given);
     let child = command.spawn()?;
-    drop(theirs);
+    drop((theirs, door));
     let order = Order {
         words: task.words,
         directory: task.directory_name.as_os_str().to_owned(),
@@ -74,9 +81,30 @@ fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child
         record: task.record.map(str::to_owned),
         stage: Stage::Outside,
         bwrap: launcher.bwrap.as_ref().map(|path| path.as_os_str().to_owned()),
+        pass,
     };
     send(&control, &order)?;
-    Ok((child, Line { control, counters }))
+    Ok((child, Line { control, counters, gate }))
+}
+
+/// Where the command has a network of its own nobody else finds the gate; elsewhere it is named by
+/// a port that everybody on the machine can see.
+fn pass(walls: &Walls) -> std::io::Result<Option<String>> {
+    match (&walls.network, walls.backend) {
+        (Network::Listed(_), Backend::Landlock | Backend::None) => {
+            let mut noise = [0_u8; 16];
+            rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
+            Ok(Some(format!("jm:{:032x}", u128::from_ne_bytes(noise))))
+        }
+        (Network::Listed(_), Backend::Namespaces | Backend::Bwrap) => Ok(None),
+        (Network::Off | Network::On, _) => Ok(None),
+    }
+}
+
+/// The gate, and the descriptor that the launcher hands the door out through.
+fn open_gate(walls: &Walls, pass: Option<&str>) -> std::io::Result<Option<(Gate, OwnedFd)>> {
+    let Network::Listed(list) = &walls.network else { return Ok(None) };
+    Gate::open(list.clone(), pass).map(Some)
 }
 
 fn open_directory(path: &Path) -> std::io::Result<OwnedFd> {
@@ -86,7 +114,7 @@ fn open_directory(path: &Path) -> std::io::Result<OwnedFd> {
 
 /// A copy with a number that is none of the launcher's.
 fn out_of_the_way(fd: &impl AsFd) -> std::io::Result<OwnedFd> {
-    Ok(rustix::io::fcntl_dupfd_cloexec(fd, INNER_ORDER + 1)?)
+    Ok(rustix::io::fcntl_dupfd_cloexec(fd, FREE)?)
 }
 
 /// Own session, and the descriptors under the numbers that a launcher knows.
@@ -113,6 +141,11 @@ impl Line {
     pub(crate) fn stop(&self) {
         // A launcher that is gone has nothing left to stop.
         (&self.control).write_all(b"s").unwrap_or_default();
+    }
+
+    /// What the gate refused, as rules that would allow it.
+    pub(crate) fn refused(&self) -> Vec<HostRule> {
+        self.gate.as_ref().map(Gate::refused).unwrap_or_default()
     }
 
     /// What was read so far, for the record that outlives us.

@@ -7,6 +7,7 @@ use toml::de::{DeArray, DeValue};
 
 use super::keys::{KEYS, Key, Kind};
 use super::nearest::{did_you_mean, nearest};
+use super::network;
 use super::origin::{ConfigError, Origin, Report, Source, shown};
 use super::text::{Place, Setting};
 
@@ -56,7 +57,8 @@ fn setting<'a>(
             Ok(_) | Err(_) => DeValue::String(text.into()),
         },
         Kind::Word { .. } | Kind::Name { .. } => DeValue::String(text.trim().into()),
-        Kind::List { .. } => DeValue::Array(list(text)),
+        Kind::Network { .. } if network::is_word(text) => DeValue::String(text.trim().into()),
+        Kind::List { .. } | Kind::Network { .. } => DeValue::Array(list(text)),
         Kind::Definitions { .. } => {
             report.error(|| ConfigError {
                 origin: Origin::whole(Source::Environment),

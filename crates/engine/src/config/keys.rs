@@ -3,6 +3,8 @@
 //! Law: this table is the only list of keys. Which keys exist, what they accept, what a project may
 //! do with them, their variables in the environment and their documentation are all read from it.
 
+use jm_workspace::confine::Network;
+
 use super::modes::Word;
 use super::origin::Source;
 use super::settings::{Config, Definition};
@@ -47,6 +49,10 @@ pub(super) enum Kind {
         field: Field<Vec<String>>,
         joining: Joining,
         fewest: usize,
+    },
+    /// `on`, `off`, or hosts.
+    Network {
+        field: Field<Network>,
     },
     Definitions {
         field: Field<Vec<Definition>>,
@@ -217,11 +223,10 @@ pub static KEYS: &[Key] = &[
     },
     Key {
         path: "tools.sandbox.commands.network",
-        kind: Kind::Word {
-            field: |config| &mut config.tools.sandbox.commands.network,
-            project: Project::MayTighten,
-        },
-        help: "whether commands reach the network",
+        kind: Kind::Network { field: |config| &mut config.tools.sandbox.commands.network },
+        help: "what commands reach of the network: everything, nothing, or these hosts, each as \
+               `name`, `*.name` for all below it, or an address, with `:port` or `:*` where it is \
+               not 80 or 443; hosts given by flag add to a list",
     },
     Key {
         path: "tools.sandbox.commands.writable",
@@ -422,6 +427,7 @@ impl Key {
             }
             Kind::Name { .. } => "string".to_owned(),
             Kind::List { .. } => "list of strings".to_owned(),
+            Kind::Network { .. } => "`on`, `off` or a list of hosts".to_owned(),
             Kind::Definitions { .. } => "list of tables".to_owned(),
         }
     }
@@ -432,6 +438,7 @@ impl Key {
             Kind::Toggle { loose, .. } => format!("set `{}`", !loose),
             Kind::Number { .. } => "lower it".to_owned(),
             Kind::Word { project: Project::MayTighten, .. } => "choose a later word".to_owned(),
+            Kind::Network { .. } => "leave hosts out".to_owned(),
             Kind::List { joining: Joining::Adds | Joining::ProjectAdds, .. } => {
                 "add entries".to_owned()
             }

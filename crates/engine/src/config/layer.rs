@@ -10,7 +10,7 @@ use super::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, Kind, MOST_QUOTA, PROFILE, 
 use super::origin::{ConfigError, Origin, Report, Source};
 use super::settings::Config;
 use super::text::Setting;
-use super::{check, environment, text};
+use super::{check, environment, network, text};
 
 /// The text of one configuration file, or what the command line says in the same form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,6 +175,12 @@ impl Overlay {
                 };
                 self.note_denials(setting, &laid, new);
                 Some(laid)
+            }
+            Kind::Network { field } => {
+                let new = network::check(setting, report)?;
+                let slot = field(config);
+                let new = network::joined(slot, new, setting.place.source);
+                Some(put(guard, slot, new, network::is_looser))
             }
             Kind::Definitions { field } => {
                 let new = check::definitions(setting, report)?;

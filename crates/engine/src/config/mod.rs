@@ -11,6 +11,7 @@ mod keys;
 mod layer;
 mod modes;
 mod nearest;
+mod network;
 mod origin;
 mod render;
 mod settings;
@@ -19,7 +20,7 @@ mod text;
 pub use consent::AllowedAndDenied;
 pub use keys::{KEYS, Key};
 pub use layer::{Layer, Loaded, Trust, load};
-pub use modes::{ApprovalMode, CommandBackend, CommandNetwork, Profile, ToolsMode, Toolset, Word};
+pub use modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset, Word};
 pub use origin::{ConfigError, Origin, Position, Source};
 pub use render::{reference, render, render_json};
 pub use settings::{

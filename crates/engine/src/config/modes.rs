@@ -86,26 +86,6 @@ impl Word for CommandBackend {
     }
 }
 
-/// Whether commands reach the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CommandNetwork {
-    On,
-    #[default]
-    Off,
-}
-
-impl Word for CommandNetwork {
-    const ALL: &'static [Self] = &[Self::On, Self::Off];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde::Serialize;
@@ -125,6 +105,5 @@ mod tests {
         check::<Profile>();
         check::<Toolset>();
         check::<CommandBackend>();
-        check::<CommandNetwork>();
     }
 }

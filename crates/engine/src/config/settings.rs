@@ -3,10 +3,11 @@
 //! Law: the built-in values stand here and nowhere else. The serialised form has the shape of the
 //! file, so a key's path also finds its value.
 
+use jm_workspace::confine::Network;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::modes::{ApprovalMode, CommandBackend, CommandNetwork, Profile, ToolsMode, Toolset};
+use super::modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
@@ -106,7 +107,7 @@ impl Default for SandboxSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandSettings {
     pub backend: CommandBackend,
-    pub network: CommandNetwork,
+    pub network: Network,
     pub writable: Vec<String>,
     pub max_processes: u64,
     pub max_memory_bytes: u64,
@@ -117,7 +118,7 @@ impl Default for CommandSettings {
     fn default() -> Self {
         Self {
             backend: CommandBackend::default(),
-            network: CommandNetwork::default(),
+            network: Network::default(),
             writable: Vec::new(),
             max_processes: 1024,
             max_memory_bytes: 16 << 30,

@@ -16,7 +16,7 @@ const ENFORCED: &[(&str, &[Backend])] = &[
     ("read denied files of the workspace", OWN_TREE),
     ("change .git/hooks, .git/config, .journeyman and the like", OWN_TREE),
     ("change modes and times outside the workspace", OWN_TREE),
-    ("reach the network", ALL),
+    ("reach the network, or hosts that are not listed", ALL),
     ("reach sockets of other programs", ALL),
     ("see, signal or trace other processes", ALL),
     ("use /tmp in common with others", OWN_TREE),
@@ -46,14 +46,15 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
             "enforced": enforced.collect::<Vec<_>>(), "gaps": plan.gaps,
         }))?;
     } else {
-        print::text(&in_words(&mechanisms, backend, &plan.gaps, &holds))?;
+        let network = plan.walls.network.in_words();
+        print::text(&in_words(&mechanisms, (backend, &network), &plan.gaps, &holds))?;
     }
     Ok(if backend == Backend::None { exit::FAILED } else { exit::RAN })
 }
 
 fn in_words(
     mechanisms: &[Mechanism],
-    backend: Backend,
+    (backend, network): (Backend, &str),
     gaps: &[String],
     holds: &dyn Fn(&[Backend]) -> bool,
 ) -> String {
@@ -62,7 +63,7 @@ fn in_words(
         let word = if one.works { "works" } else { "does not work" };
         text.push_str(&format!("  {:<11} {word}: {}\n", one.backend.name(), one.detail));
     }
-    text.push_str(&format!("in use: {}\n", backend.name()));
+    text.push_str(&format!("in use: {}\nnetwork: {network}\n", backend.name()));
     text.push_str("a command cannot:\n");
     for (what, by) in ENFORCED {
         let mark = if holds(by) { "+" } else { "-" };

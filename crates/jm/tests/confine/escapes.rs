@@ -2,16 +2,32 @@
 
 use crate::world::{CANARY, User, World, users, works};
 
-struct Attempt {
-    title: String,
+pub(crate) struct Attempt {
+    pub(crate) title: String,
     is_python: bool,
     /// Back ends that are known not to hold it.
     gaps: Vec<String>,
     script: String,
 }
 
-fn attempts() -> Vec<Attempt> {
-    let text = include_str!("escapes.md");
+impl Attempt {
+    /// As words of a command line.
+    pub(crate) fn words(&self) -> [String; 3] {
+        let python = format!("from probe import *\n{}", self.script);
+        match self.is_python {
+            true => ["python3", "-c", &python],
+            false => ["sh", "-c", &self.script],
+        }
+        .map(str::to_owned)
+    }
+}
+
+/// Whether it said why it failed.
+pub(crate) fn explains(said: &str) -> bool {
+    REASONS.iter().any(|reason| said.to_lowercase().contains(reason))
+}
+
+pub(crate) fn attempts(text: &str) -> Vec<Attempt> {
     let sections = text.split("\n## ").skip(1);
     let parse = |section: &str| {
         let (title, rest) = section.split_once('\n').unwrap();
@@ -47,23 +63,22 @@ const REASONS: &[&str] = &[
     "cross-device",
     "failed",
     "timed out",
+    "forbidden",
+    "bad request",
+    "reset",
+    "eof",
 ];
 
 fn check(user: User, backend: &'static str) {
     if !works(user, backend) {
         return;
     }
-    let all = attempts();
+    let all = attempts(include_str!("escapes.md"));
     assert!(all.len() >= 80, "{}", all.len());
     let mut world = World::new(user, backend);
     let mut wrong = Vec::new();
     for attempt in &all {
-        let python = format!("from probe import *\n{}", attempt.script);
-        let words = match attempt.is_python {
-            true => ["python3", "-c", &python],
-            false => ["sh", "-c", &attempt.script],
-        };
-        let output = world.confined(&words);
+        let output = world.confined(&attempt.words().each_ref().map(String::as_str));
         let said =
             [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
         let mut harm = world.harm();
@@ -77,8 +92,7 @@ fn check(user: User, backend: &'static str) {
             }
             continue;
         }
-        let explains = REASONS.iter().any(|reason| said.to_lowercase().contains(reason));
-        if !explains {
+        if !explains(&said) {
             harm.push("it does not say why it failed".to_owned());
         }
         if !harm.is_empty() {

@@ -1,8 +1,8 @@
 """What the attempts of escapes.md use."""
-import ctypes, os, platform, signal, socket, struct, sys, time
+import base64, ctypes, os, platform, signal, socket, struct, sys, time, urllib.parse
 
 globals().update({name: os.environ.get(name, "") for name in
-                  "X W VICTIM SOCKET ABSTRACT PORT UDP SHARED QUEUE".split()})
+                  "X W VICTIM SOCKET ABSTRACT PORT UDP SHARED QUEUE LISTED".split()})
 libc = ctypes.CDLL(None, use_errno=True)
 NUMBERS = {
     "x86_64": dict(ioctl=16, ptrace=101, setpriority=141, mount=165, reboot=169, kexec_load=246,
@@ -23,3 +23,27 @@ def call(name, *args):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return answer
+
+
+def gate():
+    """A connection to the proxy, and what proves that it is ours."""
+    at = urllib.parse.urlsplit(os.environ["http_proxy"])
+    proof = ""
+    if at.username:
+        word = base64.b64encode(("%s:%s" % (at.username, at.password)).encode()).decode()
+        proof = "Proxy-Authorization: Basic %s\r\n" % word
+    return socket.create_connection((at.hostname, at.port), 20), proof
+
+
+def ask(line, fields="", body=""):
+    """Sends a request to the proxy; prints and returns the first line of what it answers."""
+    to, proof = gate()
+    to.sendall(("%s\r\n%s%s\r\n%s" % (line, proof, fields, body)).encode())
+    answer = b""
+    while True:
+        piece = to.recv(4096)
+        if not piece: break
+        answer += piece
+    first = answer.split(b"\r\n")[0].decode()
+    print(first)
+    return answer.decode()

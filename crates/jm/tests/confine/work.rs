@@ -108,7 +108,7 @@ const OWN_NETWORK: &[Task] = &[
     },
 ];
 
-fn has(user: User, program: &str) -> bool {
+pub(crate) fn has(user: User, program: &str) -> bool {
     let found =
         crate::world::program(user, "sh").args(["-c", &format!("command -v {program}")]).output();
     found.is_ok_and(|output| output.status.success())

@@ -182,8 +182,14 @@ impl World {
 
     /// Runs words behind the walls.
     pub(crate) fn confined(&self, words: &[&str]) -> Output {
+        self.confined_with(&[], words)
+    }
+
+    /// The same, with more flags.
+    pub(crate) fn confined_with(&self, flags: &[&str], words: &[&str]) -> Output {
         self.command(env!("CARGO_BIN_EXE_jm"))
             .args(["sandbox", "--backend", self.backend, "--timeout", "30"])
+            .args(flags)
             .arg("--root")
             .arg(self.at("w"))
             .arg("--root")

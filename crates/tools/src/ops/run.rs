@@ -173,11 +173,14 @@ impl Invocation {
 
 /// What a failed command ran into that confinement explains, and what a person could do.
 fn refusals(finished: &Finished, walls: &Walls) -> Vec<String> {
-    if finished.ending == Ending::Exited(0) || walls.backend == Backend::None {
+    if finished.ending == Ending::Exited(0) {
         return Vec::new();
     }
-    let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
-    let mut found = bites(&said.concat(), walls);
+    let mut found: Vec<Bite> = finished.refused_hosts.iter().cloned().map(Bite::Host).collect();
+    if walls.backend != Backend::None {
+        let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
+        found.extend(bites(&said.concat(), walls));
+    }
     if finished.ending == Ending::Signalled(SIGSYS) {
         found.push(Bite::Call);
     }

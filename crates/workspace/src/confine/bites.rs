@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::hosts::HostRule;
 use super::walls::{Network, Walls};
 
 /// A refusal, and what would lift it.
@@ -19,6 +20,10 @@ pub enum Bite {
     /// Denied to every tool.
     Denied(PathBuf),
     Network,
+    /// A host that is not listed, as the rule that would allow it.
+    Host(HostRule),
+    /// A program that went around the gate, which is the only way.
+    Around,
     /// A system call that no command gets.
     Call,
 }
@@ -69,8 +74,13 @@ pub fn bites(output: &str, walls: &Walls) -> Vec<Bite> {
 fn bite(line: &str, walls: &Walls) -> Option<Bite> {
     let lower = line.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if walls.network == Network::Off && says(UNREACHABLE) {
-        return Some(Bite::Network);
+    let unreached = match walls.network {
+        Network::Off => Some(Bite::Network),
+        Network::Listed(_) => Some(Bite::Around),
+        Network::On => None,
+    };
+    if unreached.is_some() && says(UNREACHABLE) {
+        return unreached;
     }
     let named: Vec<PathBuf> = paths(line, walls);
     if says(REFUSALS) {
@@ -147,6 +157,10 @@ impl Bite {
             Self::Read(path) => format!("the sandbox hides {} from commands", path.display()),
             Self::Denied(path) => format!("no tool may read {}", path.display()),
             Self::Network => "the sandbox gives commands no network".to_owned(),
+            Self::Host(rule) => format!("host {rule} was refused: it is not among the listed ones"),
+            Self::Around => "the sandbox lets commands reach the listed hosts only, through the \
+                             proxy that HTTP_PROXY and HTTPS_PROXY name"
+                .to_owned(),
             Self::Call => "the sandbox may have refused a system call".to_owned(),
         }
     }
@@ -162,6 +176,11 @@ impl Bite {
                 "a person can grant it: --network, or tools.sandbox.commands.network = \"on\""
                     .into(),
             ),
+            Self::Host(rule) => Some(format!(
+                "a person can grant it: --network={rule}, or an entry in \
+                 tools.sandbox.commands.network"
+            )),
+            Self::Around => Some("use HTTP or HTTPS with a program that knows proxies".to_owned()),
             Self::Kept(_) => Some("change it with a file tool, which asks a person".to_owned()),
             Self::Denied(_) | Self::Call => None,
         }

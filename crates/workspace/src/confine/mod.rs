@@ -5,6 +5,7 @@
 
 mod bites;
 mod confiner;
+mod hosts;
 mod layout;
 mod plan;
 mod probe;
@@ -13,6 +14,8 @@ mod walls;
 
 pub use bites::{Bite, SIGSYS, bites};
 pub use confiner::{Confinement, Confiner, Launcher};
+pub use hosts::{Host, HostList, HostRule, NoHost};
+pub(crate) use hosts::{parse_port, split_port};
 pub(crate) use layout::{Place, SCRATCH, layout};
 pub use plan::{CommandSettings, Plan, plan};
 pub(crate) use probe::LEAST_LANDLOCK;

@@ -65,7 +65,7 @@ pub fn plan(
     readable.append(&mut scan.linked);
     let walls = Walls {
         backend,
-        network: settings.network,
+        network: settings.network.clone(),
         writable,
         readable,
         homes: homes.into_iter().collect(),
@@ -99,6 +99,13 @@ fn gaps(walls: &Walls) -> Vec<String> {
                  files of the workspace from being written"
                     .to_owned(),
             );
+            if let Network::Listed(_) = walls.network {
+                gaps.push(
+                    "landlock knows ports and no hosts: the command can reach other hosts on the \
+                     one port that its proxy has"
+                        .to_owned(),
+                );
+            }
             gaps.push(
                 "landlock does not stop a command from changing modes and times of your files \
                  outside the workspace"

@@ -13,9 +13,9 @@ use rustix::fs::MemfdFlags;
 use rustix::thread::CapabilitySet;
 
 use super::placeholders::Placeholders;
-use super::protocol::{INNER_ORDER, LAUNCH, Order, Stage, send};
+use super::protocol::{FREE, INNER_ORDER, LAUNCH, Order, Stage, send};
 use super::{During, Failure, Step, keeper};
-use crate::confine::{Network, Place, Walls, layout};
+use crate::confine::{Place, Walls, layout};
 
 /// Where this program is inside.
 const LAUNCHER: &str = "/run/journeyman-launcher";
@@ -43,7 +43,7 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
 fn give_order(order: &Order) -> std::io::Result<()> {
     let made = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
     // Made a copy onto itself, a descriptor would stay closed to those who are started.
-    let copy = rustix::io::fcntl_dupfd_cloexec(&made, INNER_ORDER + 1)?;
+    let copy = rustix::io::fcntl_dupfd_cloexec(&made, FREE)?;
     drop(made);
     let mut file = std::fs::File::from(copy);
     send(&mut file, order)?;
@@ -81,7 +81,7 @@ fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsStr
     ]
     .map(OsString::from)
     .to_vec();
-    if walls.network == Network::Off {
+    if walls.network.is_own() {
         words.push("--unshare-net".into());
     }
     for (right, name) in [

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, WaitStatus, set_dumpable_behavior};
 use rustix::thread::CapabilitySet;
 
+use super::door::Door;
 use super::protocol::{
     CONTROL, COUNTERS, CommandRecord, DIRECTORY, Ended, Order, RECORDS, Report, given, running,
     send,
@@ -34,7 +35,8 @@ pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<()>
         Backend::Landlock => Some(Scratch::new("journeyman").during("temporary directory")?),
         Backend::Namespaces | Backend::Bwrap | Backend::None => None,
     };
-    let command = start(order, rights, scratch.as_ref())?;
+    let door = Door::open(order).during("door to listed hosts")?;
+    let command = start(order, rights, scratch.as_ref(), door.as_ref())?;
     be_quiet().during("descriptors")?;
     // Nobody of the same user may look into us; the command did not inherit this.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hardening")?;
@@ -52,7 +54,12 @@ pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<()>
 
 /// Starts the command in its walls. They are built in the child, between fork and exec.
 #[allow(unsafe_code)]
-fn start(order: &Order, rights: CapabilitySet, scratch: Option<&Scratch>) -> Step<Pid> {
+fn start(
+    order: &Order,
+    rights: CapabilitySet,
+    scratch: Option<&Scratch>,
+    door: Option<&Door>,
+) -> Step<Pid> {
     let (told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
     let program = order.words.first().cloned().unwrap_or_default();
     let mut command = Command::new(&program);
@@ -65,11 +72,13 @@ fn start(order: &Order, rights: CapabilitySet, scratch: Option<&Scratch>) -> Ste
             None => &mut command,
         };
     }
+    command.envs(door.into_iter().flat_map(Door::variables).map(|(name, value)| (name, value)));
+    let port = door.map(|door| door.port);
     let mut walls = order.walls.clone();
     walls.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
     let directory = order.directory.clone();
     let prepare = move || {
-        enter(&walls, &directory, rights).map_err(|failure| {
+        enter(&walls, &directory, rights, port).map_err(|failure| {
             // If the reason cannot be told, the error alone is.
             rustix::io::write(&tell, failure.step.as_bytes()).unwrap_or_default();
             failure.error
@@ -97,7 +106,7 @@ fn start(order: &Order, rights: CapabilitySet, scratch: Option<&Scratch>) -> Ste
 }
 
 /// The last things before the command: from here on nothing is allowed that the command is not.
-fn enter(walls: &Walls, directory: &OsStr, rights: CapabilitySet) -> Step<()> {
+fn enter(walls: &Walls, directory: &OsStr, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
     limits::unblock_signals();
     if walls.backend.has_own_tree() {
         rustix::process::setsid().during("session")?;
@@ -114,7 +123,7 @@ fn enter(walls: &Walls, directory: &OsStr, rights: CapabilitySet) -> Step<()> {
     }
     limits::keep_only(rights).during("capabilities")?;
     rustix::thread::set_no_new_privs(true).during("no_new_privs")?;
-    rules::enter(walls)?;
+    rules::enter(walls, port)?;
     seccomp::enter(walls).during("seccomp")
 }
 

@@ -4,6 +4,7 @@
 //! that started it stops, dies or asks. It prints nothing and reads nothing but its order.
 
 mod bwrap;
+pub(crate) mod door;
 mod keeper;
 mod limits;
 mod mounts;
@@ -19,7 +20,7 @@ use std::io::Result;
 use std::process::ExitCode;
 
 pub(crate) use placeholders::is_placeholder;
-use protocol::{CONTROL, INNER_ORDER, Order, Report, Stage, given, receive, send};
+use protocol::{CONTROL, FREE, INNER_ORDER, Order, Report, Stage, given, receive, send};
 pub use protocol::{CommandRecord, Ended, LAUNCH};
 use tree::Tree;
 
@@ -88,7 +89,7 @@ pub(crate) fn control() -> File {
 
 /// A copy for each use, so that closing it closes nothing.
 fn copy_of(number: i32) -> File {
-    let copy = rustix::io::fcntl_dupfd_cloexec(given(number), INNER_ORDER + 1);
+    let copy = rustix::io::fcntl_dupfd_cloexec(given(number), FREE);
     // Without a free descriptor nothing can be said, and the exit code says that.
     File::from(copy.unwrap_or_else(|_| std::process::exit(1)))
 }

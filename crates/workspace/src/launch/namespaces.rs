@@ -12,7 +12,6 @@ use super::placeholders::Placeholders;
 use super::protocol::Order;
 use super::tree::Tree;
 use super::{During, Step, keeper, mounts, tell};
-use crate::confine::Network;
 
 const NEW: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
@@ -24,7 +23,7 @@ const NEW: libc::c_int = libc::CLONE_NEWUSER
 pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
     let placeholders = Placeholders::make(&order.walls).during("placeholders")?;
     let (go, say_go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
-    let network = if order.walls.network == Network::Off { libc::CLONE_NEWNET } else { 0 };
+    let network = if order.walls.network.is_own() { libc::CLONE_NEWNET } else { 0 };
     let Some(first) = clone(NEW | network).during("namespaces")? else {
         drop(say_go);
         std::mem::forget(placeholders);
@@ -50,9 +49,9 @@ fn inside(order: &Order, rights: CapabilitySet) -> i32 {
     let outcome = rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during("parent")
         .and_then(|()| mounts::build(&order.walls))
-        .and_then(|()| match order.walls.network {
-            Network::Off => raise_loopback().during("loopback"),
-            Network::On => Ok(()),
+        .and_then(|()| match order.walls.network.is_own() {
+            true => raise_loopback().during("loopback"),
+            false => Ok(()),
         })
         .and_then(|()| keeper::keep(order, Tree::Namespace, rights));
     match outcome {

@@ -28,6 +28,10 @@ pub(crate) const RECORDS: RawFd = 6;
 
 /// Where the order of an inner launcher is.
 pub(crate) const INNER_ORDER: RawFd = 7;
+/// Where the door to listed hosts is handed out; only with a list.
+pub(crate) const GATE: RawFd = 8;
+/// From here on numbers mean nothing.
+pub(crate) const FREE: RawFd = 9;
 
 const MOST_BYTES: u32 = 64 * 1024 * 1024;
 
@@ -45,6 +49,8 @@ pub(crate) struct Order {
     pub(crate) stage: Stage,
     /// The program of that name, where it builds them.
     pub(crate) bwrap: Option<OsString>,
+    /// What the gate wants to hear, where others than the command can reach it.
+    pub(crate) pass: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope, path_beneath_rules,
 };
 
 use super::{During, Failure, Step};
@@ -30,7 +30,11 @@ const DEVICES: &[&str] = &[
     "/dev/fd",
 ];
 
-pub(crate) fn enter(walls: &Walls) -> Step<()> {
+/// From this version on it knows ports.
+const KNOWS_PORTS: i32 = 4;
+
+/// `port` is the one that may be connected to, where the network is not the command's own.
+pub(crate) fn enter(walls: &Walls, port: Option<u16>) -> Step<()> {
     if landlock_version() < LEAST_LANDLOCK {
         return match walls.backend {
             Backend::Landlock => Err(Failure {
@@ -42,7 +46,12 @@ pub(crate) fn enter(walls: &Walls) -> Step<()> {
     }
     let rules = match walls.backend.has_own_tree() {
         true => own_tree(walls),
-        false => alone(walls),
+        false if port.is_some() && landlock_version() < KNOWS_PORTS => {
+            let why = "this kernel's Landlock knows no ports, so a list of hosts cannot be kept";
+            let error = Error::new(ErrorKind::Unsupported, why);
+            return Err(Failure { step: "landlock".to_owned(), error });
+        }
+        false => alone(walls, port),
     };
     rules.and_then(RulesetCreated::restrict_self).map_err(Error::other).during("landlock")?;
     Ok(())
@@ -50,28 +59,36 @@ pub(crate) fn enter(walls: &Walls) -> Step<()> {
 
 type Rules = Result<RulesetCreated, landlock::RulesetError>;
 
-fn ruleset() -> Rules {
-    Ruleset::default()
+fn ruleset(network: BitFlags<AccessNet>) -> Rules {
+    let rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
-        .scope(Scope::from_all(KNOWN))?
-        .create()
+        .scope(Scope::from_all(KNOWN))?;
+    match network.is_empty() {
+        true => rules.create(),
+        false => rules.handle_access(network)?.create(),
+    }
 }
 
 /// Mounts already say what is there; writing is granted where it is meant.
 fn own_tree(walls: &Walls) -> Rules {
     let scratch = SCRATCH.iter().map(PathBuf::from).chain([PathBuf::from("/dev")]);
     let written = walls.writable.iter().chain(&walls.homes).cloned().chain(scratch);
-    ruleset()?
+    ruleset(BitFlags::empty())?
         .add_rules(path_beneath_rules(["/"], AccessFs::from_read(KNOWN)))?
         .add_rules(path_beneath_rules(written, AccessFs::from_all(KNOWN)))
 }
 
-fn alone(walls: &Walls) -> Rules {
+fn alone(walls: &Walls, port: Option<u16>) -> Rules {
     let seen = walls.readable.iter().flat_map(|path| without(path, &walls.hidden));
     let devices = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
     let devices: BitFlags<AccessFs> = devices & !BitFlags::from(AccessFs::Execute);
-    ruleset()?
+    let network = port.map_or(BitFlags::empty(), |_| AccessNet::from_all(KNOWN));
+    let opened = port
+        .into_iter()
+        .map(|port| Ok::<_, landlock::RulesetError>(NetPort::new(port, AccessNet::ConnectTcp)));
+    ruleset(network)?
+        .add_rules(opened)?
         .add_rules(path_beneath_rules(seen, AccessFs::from_read(KNOWN)))?
         .add_rules(path_beneath_rules(["/proc"], AccessFs::ReadFile | AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(DEVICES, devices))?

@@ -110,6 +110,7 @@ const LOAD: u16 = 0x20;
 const EQUALS: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
 const HAS_ANY: u16 = 0x45;
+const AND: u16 = 0x54;
 const ANSWER: u16 = 0x06;
 
 const fn step(code: u16, k: u32) -> sock_filter {
@@ -123,7 +124,22 @@ const fn when(code: u16, k: u32, past: u8) -> sock_filter {
 
 pub(crate) fn enter(walls: &Walls) -> Result<()> {
     let shared = if walls.backend.has_own_tree() { Shared::Nothing } else { Shared::WithTheUser };
-    install(&filter(&families(walls), shared))
+    install(&filter(&families(walls), shared, streams(walls)))
+}
+
+/// What may be done with sockets of the internet.
+#[derive(Clone, Copy, PartialEq)]
+enum Streams {
+    Everything,
+    /// TCP that goes out and calls `connect`, where Landlock looks at the port.
+    OutgoingOnly,
+}
+
+fn streams(walls: &Walls) -> Streams {
+    match (&walls.network, walls.backend.has_own_tree()) {
+        (Network::Listed(_), false) => Streams::OutgoingOnly,
+        (Network::Listed(_), true) | (Network::On | Network::Off, _) => Streams::Everything,
+    }
 }
 
 /// The kinds of sockets that may be made. Without a network of its own a command could reach ours.
@@ -132,7 +148,7 @@ fn families(walls: &Walls) -> Vec<u32> {
     if walls.backend.has_own_tree() {
         families.push(libc::AF_UNIX as u32);
     }
-    if walls.backend.has_own_tree() || walls.network == Network::On {
+    if walls.backend.has_own_tree() || walls.network != Network::Off {
         families.extend([libc::AF_INET as u32, libc::AF_INET6 as u32]);
     }
     families
@@ -145,7 +161,7 @@ enum Shared {
     WithTheUser,
 }
 
-fn filter(families: &[u32], shared: Shared) -> Vec<sock_filter> {
+fn filter(families: &[u32], shared: Shared, streams: Streams) -> Vec<sock_filter> {
     let mut code = vec![
         step(LOAD, ARCHITECTURE_AT),
         when(EQUALS, ARCHITECTURE, 1),
@@ -179,7 +195,21 @@ fn filter(families: &[u32], shared: Shared) -> Vec<sock_filter> {
     }
     ioctl.push(step(ANSWER, ALLOW));
     on(&mut code, libc::SYS_ioctl, ioctl);
-    on(&mut code, libc::SYS_socket, socket(families));
+    on(&mut code, libc::SYS_socket, socket(families, streams));
+    if streams == Streams::OutgoingOnly {
+        for number in [libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4] {
+            on(&mut code, number, vec![step(ANSWER, REFUSE_ACCESS)]);
+        }
+        // What connects while it sends is not looked at by Landlock.
+        for (number, flags) in
+            [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
+        {
+            let fast = libc::MSG_FASTOPEN as u32;
+            let judge = [step(LOAD, argument(flags)), when(HAS_ANY, fast, 1)];
+            let answers = [step(ANSWER, REFUSE_ACCESS), step(ANSWER, ALLOW)];
+            on(&mut code, number, [&judge[..], &answers[..]].concat());
+        }
+    }
     code.push(step(ANSWER, ALLOW));
     code
 }
@@ -189,10 +219,26 @@ fn only_itself(index: u32) -> Vec<sock_filter> {
     vec![step(LOAD, argument(index)), when(EQUALS, 0, 1), step(ANSWER, ALLOW), step(ANSWER, REFUSE)]
 }
 
-fn socket(families: &[u32]) -> Vec<sock_filter> {
+fn socket(families: &[u32], streams: Streams) -> Vec<sock_filter> {
+    let admitted = match streams {
+        Streams::Everything => vec![step(ANSWER, ALLOW)],
+        // The kind without its flags; the protocol left open, or TCP itself.
+        Streams::OutgoingOnly => vec![
+            step(LOAD, argument(1)),
+            step(AND, 0xf),
+            when(EQUALS, libc::SOCK_STREAM as u32, 5),
+            step(LOAD, argument(2)),
+            when(EQUALS, 0, 1),
+            step(ANSWER, ALLOW),
+            when(EQUALS, libc::IPPROTO_TCP as u32, 1),
+            step(ANSWER, ALLOW),
+            step(ANSWER, REFUSE_ACCESS),
+        ],
+    };
     let mut judge = vec![step(LOAD, argument(0))];
     for family in families {
-        judge.extend([when(EQUALS, *family, 1), step(ANSWER, ALLOW)]);
+        judge.push(when(EQUALS, *family, u8::try_from(admitted.len()).unwrap_or(u8::MAX)));
+        judge.extend(&admitted);
     }
     // Of netlink what tells the interfaces and addresses.
     judge.extend([
@@ -228,11 +274,11 @@ mod tests {
     use super::*;
 
     /// A processor for filters: what the kernel would answer.
-    fn answer(code: &[sock_filter], number: c_long, arguments: [u64; 3]) -> u32 {
+    fn answer(code: &[sock_filter], number: c_long, arguments: [u64; 4]) -> u32 {
         judge(code, ARCHITECTURE, u32::try_from(number).unwrap(), arguments)
     }
 
-    fn judge(code: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 3]) -> u32 {
+    fn judge(code: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 4]) -> u32 {
         let mut loaded = 0;
         let mut at = 0;
         loop {
@@ -247,6 +293,7 @@ mod tests {
                         at => arguments[((at - 16) / 8) as usize] as u32,
                     }
                 }
+                AND => loaded &= step.k,
                 EQUALS => at += jump(loaded == step.k),
                 AT_LEAST => at += jump(loaded >= step.k),
                 HAS_ANY => at += jump(loaded & step.k != 0),
@@ -259,38 +306,58 @@ mod tests {
 
     #[test]
     fn each_call_gets_its_answer() {
-        let off = filter(&[], Shared::WithTheUser);
-        let own = filter(&[libc::AF_UNIX as u32, libc::AF_INET as u32], Shared::Nothing);
-        let cases: &[(&[sock_filter], c_long, [u64; 3], u32)] = &[
-            (&off, libc::SYS_read, [0; 3], ALLOW),
-            (&off, libc::SYS_ptrace, [0; 3], REFUSE),
-            (&off, libc::SYS_keyctl, [0; 3], REFUSE),
-            (&off, libc::SYS_shmat, [0; 3], REFUSE),
-            (&own, libc::SYS_shmat, [0; 3], ALLOW),
-            (&off, libc::SYS_prlimit64, [0; 3], ALLOW),
-            (&off, libc::SYS_prlimit64, [99, 0, 0], REFUSE),
-            (&off, libc::SYS_setpriority, [0, 99, 0], REFUSE),
-            (&off, libc::SYS_clone3, [0; 3], UNKNOWN),
-            (&off, libc::SYS_clone, [libc::SIGCHLD as u64, 0, 0], ALLOW),
-            (&off, libc::SYS_clone, [libc::CLONE_NEWUSER as u64, 0, 0], REFUSE),
-            (&off, libc::SYS_unshare, [libc::CLONE_NEWNS as u64, 0, 0], REFUSE),
-            (&off, libc::SYS_unshare, [libc::CLONE_FILES as u64, 0, 0], ALLOW),
-            (&off, libc::SYS_ioctl, [0, libc::TIOCSTI, 0], REFUSE),
-            (&off, libc::SYS_ioctl, [0, libc::TIOCSTI | 1 << 32, 0], REFUSE),
-            (&off, libc::SYS_ioctl, [0, libc::TIOCGWINSZ, 0], ALLOW),
-            (&off, libc::SYS_socket, [libc::AF_INET as u64, 1, 0], REFUSE_ACCESS),
-            (&off, libc::SYS_socket, [libc::AF_UNIX as u64, 1, 0], REFUSE_ACCESS),
-            (&off, libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 0], ALLOW),
-            (&off, libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 9], REFUSE_ACCESS),
-            (&own, libc::SYS_socket, [libc::AF_INET as u64, 1, 0], ALLOW),
-            (&own, libc::SYS_socket, [libc::AF_UNIX as u64, 1, 0], ALLOW),
-            (&own, libc::SYS_socket, [libc::AF_VSOCK as u64, 1, 0], REFUSE_ACCESS),
-            (&own, libc::SYS_socket, [libc::AF_PACKET as u64, 3, 0], REFUSE_ACCESS),
+        let off = filter(&[], Shared::WithTheUser, Streams::Everything);
+        let unix_and_internet = [libc::AF_UNIX as u32, libc::AF_INET as u32];
+        let own = filter(&unix_and_internet, Shared::Nothing, Streams::Everything);
+        let internet = [libc::AF_INET as u32, libc::AF_INET6 as u32];
+        let listed = filter(&internet, Shared::WithTheUser, Streams::OutgoingOnly);
+        let (four, six) = (libc::AF_INET as u64, libc::AF_INET6 as u64);
+        let stream = libc::SOCK_STREAM as u64;
+        let fast = libc::MSG_FASTOPEN as u64;
+        let cases: &[(&[sock_filter], c_long, [u64; 4], u32)] = &[
+            (&off, libc::SYS_read, [0; 4], ALLOW),
+            (&off, libc::SYS_ptrace, [0; 4], REFUSE),
+            (&off, libc::SYS_keyctl, [0; 4], REFUSE),
+            (&off, libc::SYS_shmat, [0; 4], REFUSE),
+            (&own, libc::SYS_shmat, [0; 4], ALLOW),
+            (&off, libc::SYS_prlimit64, [0; 4], ALLOW),
+            (&off, libc::SYS_prlimit64, [99, 0, 0, 0], REFUSE),
+            (&off, libc::SYS_setpriority, [0, 99, 0, 0], REFUSE),
+            (&off, libc::SYS_clone3, [0; 4], UNKNOWN),
+            (&off, libc::SYS_clone, [libc::SIGCHLD as u64, 0, 0, 0], ALLOW),
+            (&off, libc::SYS_clone, [libc::CLONE_NEWUSER as u64, 0, 0, 0], REFUSE),
+            (&off, libc::SYS_unshare, [libc::CLONE_NEWNS as u64, 0, 0, 0], REFUSE),
+            (&off, libc::SYS_unshare, [libc::CLONE_FILES as u64, 0, 0, 0], ALLOW),
+            (&off, libc::SYS_ioctl, [0, libc::TIOCSTI, 0, 0], REFUSE),
+            (&off, libc::SYS_ioctl, [0, libc::TIOCSTI | 1 << 32, 0, 0], REFUSE),
+            (&off, libc::SYS_ioctl, [0, libc::TIOCGWINSZ, 0, 0], ALLOW),
+            (&off, libc::SYS_socket, [libc::AF_INET as u64, 1, 0, 0], REFUSE_ACCESS),
+            (&off, libc::SYS_socket, [libc::AF_UNIX as u64, 1, 0, 0], REFUSE_ACCESS),
+            (&off, libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 0, 0], ALLOW),
+            (&off, libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 9, 0], REFUSE_ACCESS),
+            (&own, libc::SYS_socket, [libc::AF_INET as u64, 1, 0, 0], ALLOW),
+            (&own, libc::SYS_socket, [libc::AF_UNIX as u64, 1, 0, 0], ALLOW),
+            (&own, libc::SYS_socket, [libc::AF_VSOCK as u64, 1, 0, 0], REFUSE_ACCESS),
+            (&own, libc::SYS_socket, [libc::AF_PACKET as u64, 3, 0, 0], REFUSE_ACCESS),
+            (&own, libc::SYS_listen, [0; 4], ALLOW),
+            (&listed, libc::SYS_socket, [four, stream, 0, 0], ALLOW),
+            (&listed, libc::SYS_socket, [six, stream | 0o2_000_000, 6, 0], ALLOW),
+            (&listed, libc::SYS_socket, [four, stream, 262, 0], REFUSE_ACCESS),
+            (&listed, libc::SYS_socket, [four, stream, 132, 0], REFUSE_ACCESS),
+            (&listed, libc::SYS_socket, [six, libc::SOCK_DGRAM as u64, 0, 0], REFUSE_ACCESS),
+            (&listed, libc::SYS_socket, [four, libc::SOCK_RAW as u64, 6, 0], REFUSE_ACCESS),
+            (&listed, libc::SYS_socket, [libc::AF_UNIX as u64, stream, 0, 0], REFUSE_ACCESS),
+            (&listed, libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 0, 0], ALLOW),
+            (&listed, libc::SYS_listen, [0; 4], REFUSE_ACCESS),
+            (&listed, libc::SYS_sendto, [0, 0, 0, fast], REFUSE_ACCESS),
+            (&listed, libc::SYS_sendto, [0; 4], ALLOW),
+            (&listed, libc::SYS_sendmsg, [0, 0, fast, 0], REFUSE_ACCESS),
+            (&listed, libc::SYS_sendmmsg, [0, 0, 0, fast], REFUSE_ACCESS),
         ];
         for (code, number, arguments, expected) in cases {
             assert_eq!(answer(code, *number, *arguments), *expected, "{number} {arguments:?}");
         }
-        assert_eq!(judge(&off, 0x4000_0003, 26, [0; 3]), KILL);
-        assert_eq!(judge(&off, ARCHITECTURE, 0x4000_0000 + 521, [0; 3]), UNKNOWN);
+        assert_eq!(judge(&off, 0x4000_0003, 26, [0; 4]), KILL);
+        assert_eq!(judge(&off, ARCHITECTURE, 0x4000_0000 + 521, [0; 4]), UNKNOWN);
     }
 }

@@ -1,0 +1,95 @@
+//! The command's side of the gate: a port on its own loopback.
+//!
+//! The launcher opens it where the command is and hands the listening socket out to the program, which
+//! accepts there. So bytes go straight from the command to the gate, and the command's network leads
+//! nowhere else.
+
+use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, TcpListener};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+use super::protocol::{GATE, Order, given};
+use crate::confine::{Host, HostList, Network};
+
+/// An open door, by its port.
+#[derive(Debug, Clone)]
+pub(crate) struct Door {
+    pub(crate) port: u16,
+    variables: Vec<(&'static str, String)>,
+}
+
+/// In capitals and not: programs differ in what they look at.
+const PROXIES: [&str; 6] =
+    ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+const DIRECT: [&str; 2] = ["no_proxy", "NO_PROXY"];
+/// The command's own loopback, where it may have servers of its own.
+const OWN: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+impl Door {
+    /// Opens it, if the command has a list of hosts.
+    pub(crate) fn open(order: &Order) -> Result<Option<Self>> {
+        let Network::Listed(list) = &order.walls.network else { return Ok(None) };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let port = listener.local_addr()?.port();
+        hand_out(given(GATE), &listener)?;
+        let user = order.pass.as_ref().map(|pass| format!("{pass}@")).unwrap_or_default();
+        let proxy = format!("http://{user}127.0.0.1:{port}");
+        let mut variables: Vec<_> = PROXIES.iter().map(|name| (*name, proxy.clone())).collect();
+        variables.extend(DIRECT.iter().map(|name| (*name, direct(list))));
+        Ok(Some(Self { port, variables }))
+    }
+
+    /// What tells programs to use it.
+    pub(crate) fn variables(&self) -> &[(&'static str, String)] {
+        &self.variables
+    }
+}
+
+/// What is reached without the gate: the command's own loopback, unless the list means ours.
+fn direct(list: &HostList) -> String {
+    let means_ours = |name: &&str| {
+        let host = name.parse::<Host>().ok();
+        list.rules()
+            .iter()
+            .any(|rule| rule.names().is_some_and(|named| Some(named) == host.as_ref()))
+    };
+    let own: Vec<&str> = OWN.into_iter().filter(|name| !means_ours(name)).collect();
+    own.join(",")
+}
+
+pub(crate) fn hand_out(to: impl AsFd, listener: &TcpListener) -> Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut message = SendAncillaryBuffer::new(&mut space);
+    let fds = [listener.as_fd()];
+    if !message.push(SendAncillaryMessage::ScmRights(&fds)) {
+        return Err(Error::from(ErrorKind::InvalidInput));
+    }
+    sendmsg(to, &[IoSlice::new(b"d")], &mut message, SendFlags::empty())?;
+    Ok(())
+}
+
+/// The program's side: the listening socket, once the launcher has opened it. `None` if it never
+/// does, or if `woken` says that nobody wants it any more.
+pub(crate) fn receive(from: &OwnedFd, woken: &OwnedFd) -> Option<TcpListener> {
+    let mut fds = [PollFd::new(from, PollFlags::IN), PollFd::new(woken, PollFlags::IN)];
+    while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
+    if fds[0].revents().is_empty() {
+        return None;
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut message = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0_u8; 1];
+    let mut parts = [IoSliceMut::new(&mut byte)];
+    recvmsg(from, &mut parts, &mut message, RecvFlags::CMSG_CLOEXEC).ok()?;
+    message.drain().find_map(|part| match part {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next().map(TcpListener::from),
+        _ => None,
+    })
+}
