@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 use jm_tools::Intent;
 use jm_types::{ApprovalMode, DenialReason, Verdict};
 
+/// Tools that do what another does: whoever denies that one means these too.
+const ALIKE: &[(&str, &str)] = &[("start_process", "run_command")];
+
 #[derive(Debug, Clone)]
 pub struct Policy {
     pub enabled: bool,
@@ -35,7 +38,16 @@ impl Policy {
         if self.denylist.contains(tool) {
             return Err(DenialReason::Denylisted { tool: tool.to_owned() });
         }
-        Ok(())
+        let alike = ALIKE.iter().find(|(one, _)| *one == tool).map(|(_, other)| *other);
+        match alike.filter(|other| self.is_denied_by_somebody(other)) {
+            Some(other) => Err(DenialReason::Denylisted { tool: other.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// By a person's wish, not only ours.
+    fn is_denied_by_somebody(&self, tool: &str) -> bool {
+        self.denylist.contains(tool) && !self.denied_by_default.contains(tool)
     }
 
     /// Mode and lists, then what the call itself needs; the stricter wins.

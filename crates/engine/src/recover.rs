@@ -5,11 +5,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
 use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
+use jm_workspace::jobs::{Keeping, State};
 use jm_workspace::launch::{CommandRecord, Ended};
 use jm_workspace::spool::Spooled;
 use jm_workspace::survivors::Survivor;
@@ -61,15 +63,25 @@ pub struct Examined {
     pub survivors: Vec<Survivor>,
     /// How a command ended, if whoever kept it could still write that down.
     pub command: Option<CommandRecord>,
+    /// What became of the process that it started in the background.
+    pub job: Option<State>,
 }
 
 impl Examined {
     /// What became of the call, in words.
     pub fn words(&self) -> String {
-        match (self.state, &self.command) {
-            (CallState::Unknown, Some(command)) => command_words(command),
-            (state, _) => state.words().to_owned(),
+        match (self.state, &self.command, &self.job) {
+            (CallState::Unknown, Some(command), _) => command_words(command),
+            (CallState::Unknown, None, Some(job)) => job_words(job, &self.view.call.call),
+            (state, _, _) => state.words().to_owned(),
         }
+    }
+}
+
+fn job_words(job: &State, call: &str) -> String {
+    match job {
+        State::Running { .. } => format!("it started a process that still runs: jm ps, {call}"),
+        State::Ended(end) => format!("it started a process: {}", end.how.words()),
     }
 }
 
@@ -238,7 +250,18 @@ fn examine(core: &Core, view: CallView) -> Examined {
     };
     let is_unknown = state == CallState::Unknown;
     let command = is_unknown.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
-    Examined { view, state, files, printed, survivors, command }
+    let job = is_unknown.then(|| job_of(core, &view.call.call)).flatten();
+    Examined { view, state, files, printed, survivors, command, job }
+}
+
+/// What became of the process that a call started. One that is just being ended is waited for.
+fn job_of(core: &Core, call: &str) -> Option<State> {
+    const ORPHAN_PATIENCE: Duration = Duration::from_secs(5);
+    let job = core.workspace.jobs.find(call).ok()??;
+    if job.description.keeping == Keeping::WithTheSession {
+        job.ended_within(ORPHAN_PATIENCE).ok()?;
+    }
+    job.state().ok()
 }
 
 fn side(core: &Core, effect: &Effect) -> Side {
@@ -435,13 +458,14 @@ fn result_of(
             Some("unknown_outcome"),
         ),
     };
-    let mut content = match (state, &call.command) {
-        (CallState::Unknown, Some(command)) => format!(
+    let is_known = call.command.is_some() || call.job.is_some();
+    let mut content = match state == CallState::Unknown && is_known {
+        true => format!(
             "the program ended before its outcome was recorded: {}. \
              It was not run again; check what it may have done",
-            command_words(command)
+            call.words()
         ),
-        (_, _) => content.to_owned(),
+        false => content.to_owned(),
     };
     if output.is_some() {
         content.push_str(&format!(". What it had printed: jm output {}", call.view.call.call));

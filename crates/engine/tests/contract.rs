@@ -37,6 +37,7 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
             confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            jobs: Arc::default(),
             state: Arc::new(ProjectState::new(scratch.path(), scratch.path())),
         },
         policy: Policy {

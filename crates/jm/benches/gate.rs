@@ -93,6 +93,7 @@ fn engine(root: &Path) -> Engine {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
             confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            jobs: Arc::default(),
             state: Arc::new(ProjectState::new(root, root)),
         },
         policy: Policy {

@@ -64,6 +64,7 @@ fn engine(root: &Path, recorder: Recorder) -> Engine {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),
             confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            jobs: Arc::default(),
             state: Arc::new(ProjectState::new(root, root)),
         },
         policy: Policy {

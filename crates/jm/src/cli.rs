@@ -143,6 +143,8 @@ pub(crate) enum Command {
     Gc,
     /// Say how much space the journal takes
     Du(Listing),
+    /// List the processes that sessions have started in the background, or stop or read one
+    Ps(Ps),
     /// Run a command behind the walls that a tool's command would get
     Sandbox(Sandbox),
     /// Say what works on this machine, and what holds commands in
@@ -366,6 +368,27 @@ pub(crate) struct Export {
     /// One self-contained page instead of JSON lines
     #[arg(long)]
     pub(crate) html: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ps {
+    #[arg(long, conflicts_with_all = ["stop", "output", "screen"])]
+    pub(crate) json: bool,
+    /// Also those that have ended
+    #[arg(long, conflicts_with_all = ["stop", "output", "screen"])]
+    pub(crate) all: bool,
+    /// End this one, with all that it started
+    #[arg(long, value_name = "ID", conflicts_with_all = ["output", "screen"])]
+    pub(crate) stop: Option<String>,
+    /// Print what this one has printed
+    #[arg(long, value_name = "ID", conflicts_with = "screen")]
+    pub(crate) output: Option<String>,
+    /// Only bytes A up to but not including B of the output; either may be left out
+    #[arg(long, value_name = "A:B", requires = "output")]
+    pub(crate) range: Option<Span>,
+    /// Print what this one's terminal shows
+    #[arg(long, value_name = "ID")]
+    pub(crate) screen: Option<String>,
 }
 
 #[derive(Debug, Args)]

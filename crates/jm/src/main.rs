@@ -25,6 +25,9 @@ fn main() -> ExitCode {
     if let Some(code) = jm_workspace::launch::launched() {
         return code;
     }
+    if let Some(code) = jm_workspace::jobs::hosted() {
+        return code;
+    }
     // A panic's message may carry what a file holds; where it happened is enough to report it.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
@@ -62,6 +65,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Export(export) => faces::export::run(&cli.common, &export),
         Command::Gc => faces::room::collect(&cli.common),
         Command::Du(listing) => faces::room::disk_use(&cli.common, &listing),
+        Command::Ps(ps) => faces::ps::run(&cli.common, &ps),
         Command::Sandbox(sandbox) => faces::sandbox::run(&cli.common, &sandbox),
         Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),
         Command::Tools(tools) => faces::tools::run(&cli.common, &tools),

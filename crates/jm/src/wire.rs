@@ -12,6 +12,7 @@ use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
+use jm_workspace::jobs::Jobs;
 use jm_workspace::{EnvSanitizer, PathPolicy, ProjectState, Sandbox, SandboxSettings};
 use tokio::sync::mpsc;
 
@@ -163,7 +164,13 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
         environment: Arc::new(environment),
         confiner: Arc::new(confine::recording_confiner(common, config)?),
         state: Arc::new(state),
+        jobs: Arc::new(jobs(config)?),
     })
+}
+
+/// Commands in the background, of all sessions.
+pub(crate) fn jobs(config: &Config) -> Result<Jobs> {
+    Ok(Jobs::new(locations::state_path()?.join("processes"), config.tools.output.keep_bytes))
 }
 
 pub(crate) fn sandbox_settings(common: &Common, config: &Config) -> Result<SandboxSettings> {

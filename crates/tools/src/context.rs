@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jm_types::{Cancel, Limits, ToolError, ToolEvent};
 use jm_workspace::file::now_epoch_ms;
+use jm_workspace::jobs::Jobs;
 use jm_workspace::spool::Spool;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
@@ -22,6 +23,8 @@ pub struct Workspace {
     /// Holds commands in what the sandbox allows.
     pub confiner: Arc<Confiner>,
     pub state: Arc<ProjectState>,
+    /// Commands that go on in the background.
+    pub jobs: Arc<Jobs>,
 }
 
 /// One call's context.

@@ -15,6 +15,7 @@ pub mod identity;
 mod ignored;
 pub mod index;
 pub mod install;
+pub mod jobs;
 pub mod keyring;
 pub mod launch;
 pub mod names;

@@ -23,7 +23,7 @@ pub use crate::feed::Input;
 use crate::pump::{Deaf, Listener, Pump, Stream};
 use crate::reaper;
 use crate::sandbox::{SafePath, plain};
-use crate::supervise::{self, Line, Task};
+use crate::supervise::{self, Line, Output, Task};
 
 /// After the command ended, output may still be in the pipes for this long.
 const DRAIN: Duration = Duration::from_millis(60);
@@ -80,7 +80,7 @@ pub fn run(
 ) -> Result<Finished, ToolError> {
     let input = std::mem::take(&mut spec.input);
     let stdin = input.stdio();
-    let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, input };
+    let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, input, output: None };
     match &spec.confinement {
         Confinement::Unsupervised => {
             watch(|| Ok((spawn(&spec, stdin)?, None)), bounds, cancel, listener)
@@ -94,6 +94,7 @@ pub fn run(
                     directory_name: &path,
                     environment: &spec.environment,
                     stdin,
+                    output: Output::Apart,
                     lifetime: spec.timeout,
                     walls,
                     record: record.as_deref(),
@@ -111,6 +112,8 @@ struct Bounds {
     timeout: Duration,
     keep: usize,
     input: Input,
+    /// What it prints, where that does not come by the child's own pipes.
+    output: Option<OwnedFd>,
 }
 
 /// A launcher that nobody listens to or stops.
@@ -120,8 +123,22 @@ pub(crate) fn finish(
 ) -> Result<Finished, ToolError> {
     const KEEP: usize = 1024;
     let start = || start().map(|(child, line)| (child, Some(line)));
-    let bounds = Bounds { timeout, keep: KEEP, input: Input::Closed };
+    let bounds = Bounds { timeout, keep: KEEP, input: Input::Closed, output: None };
     watch(start, bounds, &Cancel::new(), &mut Deaf)
+}
+
+/// A launcher whose command's streams were made before: all that it prints comes from `output`, and
+/// only the listener keeps it.
+pub(crate) fn attend(
+    start: impl FnOnce() -> Result<(Child, Line), ToolError>,
+    timeout: Duration,
+    output: OwnedFd,
+    cancel: &Cancel,
+    listener: &mut dyn Listener,
+) -> Result<Finished, ToolError> {
+    let start = || start().map(|(child, line)| (child, Some(line)));
+    let bounds = Bounds { timeout, keep: 0, input: Input::Closed, output: Some(output) };
+    watch(start, bounds, cancel, listener)
 }
 
 /// From the start of a process to the death of the last one.
@@ -174,7 +191,7 @@ impl Program {
         }
     }
 
-    fn words(&self) -> Vec<OsString> {
+    pub(crate) fn words(&self) -> Vec<OsString> {
         match self {
             Self::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
             Self::Argv(words) => words.clone(),
@@ -206,7 +223,7 @@ fn wake_on(cancel: &Cancel) -> Result<OwnedFd, ToolError> {
     Ok(read)
 }
 
-fn open_directory(directory: &SafePath) -> Result<OwnedFd, ToolError> {
+pub(crate) fn open_directory(directory: &SafePath) -> Result<OwnedFd, ToolError> {
     directory
         .open(rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY)
         .map_err(|error| ToolError::io(directory.asked(), plain(error)))
@@ -275,7 +292,7 @@ impl Running {
         let fail = |error: Errno| ToolError::failed("command", plain(error));
         let exit = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(fail)?;
         let stdin = child.stdin.take().map(OwnedFd::from);
-        let stdout = child.stdout.take().map(OwnedFd::from);
+        let stdout = bounds.output.or_else(|| child.stdout.take().map(OwnedFd::from));
         let stderr = child.stderr.take().map(OwnedFd::from);
         Ok(Self {
             exit,

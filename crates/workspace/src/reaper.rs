@@ -15,14 +15,19 @@ use rustix::process::{
 };
 
 /// The commands that run now.
-static COMMANDS: Mutex<Commands> =
-    Mutex::new(Commands { waited_for: BTreeSet::new(), strangers: BTreeSet::new() });
+static COMMANDS: Mutex<Commands> = Mutex::new(Commands {
+    waited_for: BTreeSet::new(),
+    strangers: BTreeSet::new(),
+    sheltered: BTreeSet::new(),
+});
 
 struct Commands {
     /// Direct children that somebody waits for.
     waited_for: BTreeSet<i32>,
     /// Children that were there before the first of them, and are none of our business.
     strangers: BTreeSet<i32>,
+    /// Children that outlive the call that started them.
+    sheltered: BTreeSet<i32>,
 }
 
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -52,6 +57,23 @@ pub(crate) fn start(
     Ok((child, Registered(pid)))
 }
 
+/// Starts a child that no sweep touches; `bury` takes it in when it has ended.
+pub(crate) fn shelter(spawn: impl FnOnce() -> std::io::Result<Child>) -> std::io::Result<()> {
+    let mut commands = commands();
+    let child = spawn()?;
+    commands.sheltered.insert(Pid::from_child(&child).as_raw_nonzero().get());
+    Ok(())
+}
+
+/// Takes in the sheltered children that have ended.
+pub(crate) fn bury() {
+    let has_ended = |pid: &i32| {
+        let pid = Pid::from_raw(*pid);
+        pid.is_none_or(|pid| !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)))
+    };
+    commands().sheltered.retain(|pid| !has_ended(pid));
+}
+
 /// Protects a child from being swept away until it is dropped.
 pub(crate) struct Registered(Pid);
 
@@ -64,7 +86,7 @@ impl Registered {
         let mut commands = commands();
         commands.waited_for.remove(&self.0.as_raw_nonzero().get());
         if commands.waited_for.is_empty() {
-            kill_all_but(&commands.strangers);
+            kill_all_but(&commands.strangers.union(&commands.sheltered).copied().collect());
         }
         drop(commands);
     }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Result, Write};
+use std::io::{ErrorKind, Read, Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -71,12 +71,19 @@ pub struct Spooled {
 pub struct Part {
     pub start: u64,
     pub size: u64,
+    /// Bytes of each file but the last.
+    piece: u64,
     files: Vec<PathBuf>,
 }
 
 impl SpoolDir {
     pub fn open(state: &StateDir) -> Result<Self> {
         Ok(Self { path: state.subdirectory("spool")?.path().to_owned() })
+    }
+
+    /// Spools of their own, in a folder that is there.
+    pub(crate) fn below(folder: &Path) -> Self {
+        Self { path: folder.to_owned() }
     }
 
     /// Nothing is made before there is something to write. `most` bytes of each stream are kept.
@@ -183,11 +190,30 @@ fn pieces(folder: &Path) -> Result<Vec<(String, Stream, u64)>> {
     Ok(found)
 }
 
-fn spooled(folder: &Path, name: &str, stream: Stream) -> Result<Option<Spooled>> {
-    let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, _, number) in pieces(folder)?.into_iter().filter(|p| p.0 == name && p.1 == stream) {
-        sizes.insert(number, std::fs::metadata(path(folder, name, stream, number))?.len());
+/// The pieces that are there. Its writer may take some away while we look; if the last one is gone,
+/// what we saw is too old.
+fn sizes(folder: &Path, name: &str, stream: Stream) -> Result<BTreeMap<u64, u64>> {
+    const TRIES: usize = 100;
+    let mut sizes = BTreeMap::new();
+    for _ in 0..TRIES {
+        sizes.clear();
+        let mut last = None;
+        for (_, _, number) in pieces(folder)?.into_iter().filter(|p| p.0 == name && p.1 == stream) {
+            last = Some(number);
+            match std::fs::metadata(path(folder, name, stream, number)) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                found => sizes.insert(number, found?.len()),
+            };
+        }
+        if sizes.last_key_value().map(|(number, _)| *number) == last {
+            break;
+        }
     }
+    Ok(sizes)
+}
+
+fn spooled(folder: &Path, name: &str, stream: Stream) -> Result<Option<Spooled>> {
+    let sizes = sizes(folder, name, stream)?;
     let (Some((_, piece)), Some((last, rest))) = (sizes.first_key_value(), sizes.last_key_value())
     else {
         return Ok(None);
@@ -200,7 +226,7 @@ fn spooled(folder: &Path, name: &str, stream: Stream) -> Result<Option<Spooled>>
                 part.size += size;
                 part.files.push(file);
             }
-            _ => parts.push(Part { start, size: *size, files: vec![file] }),
+            _ => parts.push(Part { start, size: *size, piece: *piece, files: vec![file] }),
         }
     }
     let total = last * piece + rest;
@@ -208,6 +234,31 @@ fn spooled(folder: &Path, name: &str, stream: Stream) -> Result<Option<Spooled>>
 }
 
 impl Part {
+    /// The bytes from `start` to `end`, which lie within this part, each run with its place. A piece
+    /// that was taken away since is left out.
+    pub(crate) fn read(&self, start: u64, end: u64) -> Result<Vec<(u64, Vec<u8>)>> {
+        use std::os::unix::fs::FileExt;
+        let mut runs: Vec<(u64, Vec<u8>)> = Vec::new();
+        for (number, path) in (0..).zip(&self.files) {
+            let at = self.start + number * self.piece;
+            let after = (at + self.piece).min(self.start + self.size);
+            let (from, to) = (start.max(at), end.min(after));
+            if from >= to {
+                continue;
+            }
+            let mut bytes = vec![0; usize::try_from(to - from).unwrap_or(usize::MAX)];
+            match File::open(path).and_then(|file| file.read_exact_at(&mut bytes, from - at)) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                read => read?,
+            }
+            match runs.last_mut() {
+                Some((place, run)) if *place + run.len() as u64 == from => run.append(&mut bytes),
+                _ => runs.push((from, bytes)),
+            }
+        }
+        Ok(runs)
+    }
+
     pub fn open(&self) -> Result<impl Read + use<>> {
         let none: Box<dyn Read + Send> = Box::new(std::io::empty());
         self.files.iter().try_fold(none, |before, path| {
@@ -338,6 +389,10 @@ mod tests {
             for part in &found.parts {
                 let range = part.start as usize..(part.start + part.size) as usize;
                 assert_eq!(content(part), &printed[range], "{length}");
+                let (from, to) = (part.start + part.size / 3, part.start + part.size / 3 * 2);
+                let middle = part.read(from, to).unwrap().into_iter().flat_map(|run| run.1);
+                let middle: Vec<u8> = middle.collect();
+                assert_eq!(middle, &printed[from as usize..to as usize], "{length}");
             }
             assert_eq!(found.parts[0].start, 0);
             let last = found.parts.last().unwrap();

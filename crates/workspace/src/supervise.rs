@@ -28,9 +28,29 @@ pub(crate) struct Task<'a> {
     pub(crate) directory_name: &'a Path,
     pub(crate) environment: &'a [(OsString, OsString)],
     pub(crate) stdin: Stdio,
+    pub(crate) output: Output,
     pub(crate) lifetime: Duration,
     pub(crate) walls: &'a Walls,
     pub(crate) record: Option<&'a str>,
+}
+
+/// Where a command's output and errors go.
+pub(crate) enum Output {
+    /// Two pipes, which the child brings along.
+    Apart,
+    /// One, made before.
+    Joined(OwnedFd),
+    /// A terminal, which becomes the command's own. Its input has to be the same one.
+    Terminal(OwnedFd),
+}
+
+impl Output {
+    fn stdio(self) -> std::io::Result<(Stdio, Stdio)> {
+        match self {
+            Self::Apart => Ok((Stdio::piped(), Stdio::piped())),
+            Self::Joined(fd) | Self::Terminal(fd) => Ok((fd.try_clone()?.into(), fd.into())),
+        }
+    }
 }
 
 /// The line to a launcher. When it is dropped, the launcher ends the command.
@@ -69,16 +89,20 @@ fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child
     }
     let mut command = Command::new(&launcher.program);
     command.arg(LAUNCH).env_clear().envs(task.environment.iter().map(|(k, v)| (k, v)));
-    command.stdin(task.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let has_terminal = matches!(task.output, Output::Terminal(_));
+    let (stdout, stderr) = task.output.stdio()?;
+    command.stdin(task.stdin).stdout(stdout).stderr(stderr);
     hand_over(&mut command, given);
     let child = command.spawn()?;
-    drop((theirs, door));
+    // Whoever holds an end of the command's streams keeps them open.
+    drop((command, theirs, door));
     let order = Order {
         words: task.words,
         directory: task.directory_name.as_os_str().to_owned(),
         lifetime_ms: u64::try_from(task.lifetime.as_millis()).unwrap_or(u64::MAX),
         walls: task.walls.clone(),
         record: task.record.map(str::to_owned),
+        has_terminal,
         stage: Stage::Outside,
         bwrap: launcher.bwrap.as_ref().map(|path| path.as_os_str().to_owned()),
         pass,
@@ -107,19 +131,19 @@ fn open_gate(walls: &Walls, pass: Option<&str>) -> std::io::Result<Option<(Gate,
     Gate::open(list.clone(), pass).map(Some)
 }
 
-fn open_directory(path: &Path) -> std::io::Result<OwnedFd> {
+pub(crate) fn open_directory(path: &Path) -> std::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 /// A copy with a number that is none of the launcher's.
-fn out_of_the_way(fd: &impl AsFd) -> std::io::Result<OwnedFd> {
+pub(crate) fn out_of_the_way(fd: &impl AsFd) -> std::io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, FREE)?)
 }
 
-/// Own session, and the descriptors under the numbers that a launcher knows.
+/// Own session, and descriptors under numbers that the started program knows.
 #[allow(unsafe_code)]
-fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
+pub(crate) fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
     let prepare = move || {
         rustix::process::setsid()?;
         for (fd, number) in &given {

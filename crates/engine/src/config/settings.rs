@@ -213,7 +213,7 @@ impl Default for ApprovalSettings {
             mode: ApprovalMode::default(),
             allowlist: Vec::new(),
             // A shell, by whatever name, stays denied until the person opts in (NFR-SEC-06).
-            denylist: owned(&["run_command", "bash"]),
+            denylist: owned(&["run_command", "bash", "start_process"]),
             prompt_side_effects: true,
         }
     }

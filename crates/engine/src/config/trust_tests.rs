@@ -148,15 +148,25 @@ fn allowing_and_denying() {
     type Tools = &'static [&'static str];
     type Case<'a> = (&'a [Layer], Tools, Tools, Result<(Tools, Tools), &'static str>);
     let cases: &[Case<'_>] = &[
-        (&[], &[], &["run_command"], Ok((&["run_command"], &["bash"]))),
-        (&[], &[], &["run_command", "run_command"], Ok((&["run_command"], &["bash"]))),
+        (&[], &[], &["run_command"], Ok((&["run_command"], &["bash", "start_process"]))),
+        (
+            &[],
+            &[],
+            &["run_command", "run_command"],
+            Ok((&["run_command"], &["bash", "start_process"])),
+        ),
         (
             &[],
             &["write_file"],
             &["read_file"],
-            Ok((&["read_file"], &["run_command", "bash", "write_file"])),
+            Ok((&["read_file"], &["run_command", "bash", "start_process", "write_file"])),
         ),
-        (&[], &["run_command", "run_command"], &[], Ok((&[], &["run_command", "bash"]))),
+        (
+            &[],
+            &["run_command", "run_command"],
+            &[],
+            Ok((&[], &["run_command", "bash", "start_process"])),
+        ),
         (
             &[],
             &["run_command"],

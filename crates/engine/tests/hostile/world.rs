@@ -137,6 +137,7 @@ impl World {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
             confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            jobs: Arc::default(),
             state: Arc::new(ProjectState::new(&outside, &root)),
         };
         let (sender, events) = mpsc::channel(setting.events);

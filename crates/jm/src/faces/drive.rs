@@ -121,6 +121,8 @@ impl Driver {
 
     /// Gives the session back, and lets the last events be shown.
     pub(crate) async fn close(self, delivered: Option<u64>) -> Result<()> {
+        // What goes on in the background ends with the session, unless it shall be kept.
+        self.engine.core().workspace.jobs.end_session();
         self.engine.close(delivered).map_err(sessions::told)?;
         // An abandoned call may still hold its end of the channel; nobody waits for that.
         tokio::time::timeout(LAST_EVENTS, self.events).await.ok();

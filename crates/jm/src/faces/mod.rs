@@ -17,6 +17,7 @@ pub(crate) mod output;
 pub(crate) mod print;
 pub(crate) mod programs;
 pub(crate) mod prompt;
+pub(crate) mod ps;
 pub(crate) mod recover;
 pub(crate) mod repl;
 pub(crate) mod room;

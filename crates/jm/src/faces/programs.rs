@@ -58,6 +58,7 @@ fn scope(directory: &Path) -> Result<Scope> {
             // Only asked for by a set that is not theirs; making it touches no disk.
             state: Arc::new(ProjectState::new(directory, directory)),
             confiner: Arc::new(Confiner::unsupervised()),
+            jobs: Arc::default(),
         },
         freshness: Arc::default(),
         seen: Seen::default(),

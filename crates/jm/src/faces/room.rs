@@ -29,6 +29,10 @@ pub(crate) fn collect(common: &Common) -> Result<u8> {
     if spools > 0 {
         print::line(&format!("{spools} unfinished outputs removed"))?;
     }
+    let jobs = wire::jobs(&wire::load(common)?.config)?.forget_old()?;
+    if jobs > 0 {
+        print::line(&format!("{jobs} processes that ended long ago forgotten"))?;
+    }
     let shrunk = store.shrink(most, now_epoch_ms()).map_err(sessions::told)?;
     if shrunk.blobs > 0 {
         print::line(&format!(

@@ -54,7 +54,7 @@ const COMMANDS: &[&str] = &[
     "mkfifo p; cat p; sleep TAG",
 ];
 
-fn alive(tag: &str) -> Vec<String> {
+pub(crate) fn alive(tag: &str) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let line = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).ok();
     let lines = processes.filter_map(line);
@@ -62,7 +62,7 @@ fn alive(tag: &str) -> Vec<String> {
     lines.filter(|line| line.contains(tag) && !line.contains("sandbox --backend")).collect()
 }
 
-fn gone_within(tag: &str, most: Duration) -> Vec<String> {
+pub(crate) fn gone_within(tag: &str, most: Duration) -> Vec<String> {
     let until = Instant::now() + most;
     while !alive(tag).is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
@@ -71,7 +71,7 @@ fn gone_within(tag: &str, most: Duration) -> Vec<String> {
 }
 
 /// A number for the arguments of a sleep, long and nobody else's.
-fn tag(index: usize) -> String {
+pub(crate) fn tag(index: usize) -> String {
     format!("7{:05}{index:03}", std::process::id() % 100_000)
 }
 

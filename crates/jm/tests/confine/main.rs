@@ -5,5 +5,6 @@
 mod escapes;
 mod gate;
 mod hangs;
+mod jobs;
 mod work;
 mod world;

@@ -8,6 +8,7 @@ pub mod calc;
 pub mod change;
 pub mod danger;
 pub mod find;
+pub mod job;
 pub mod listing;
 pub mod page;
 pub mod posix;

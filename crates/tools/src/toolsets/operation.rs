@@ -7,6 +7,7 @@ use crate::context::Scope;
 use crate::ops::calc::Calc;
 use crate::ops::change::{Change, ChangedFile};
 use crate::ops::find::{Find, FindOutcome};
+use crate::ops::job::{JobCall, JobOutcome};
 use crate::ops::listing::Listing;
 use crate::ops::page::{Page, PageOutcome};
 use crate::ops::posix::{GrepOutcome, PosixGlob, PosixGrep};
@@ -25,6 +26,7 @@ pub enum Operation {
     Walk(Walk),
     Change(Change),
     Run(Run),
+    Job(JobCall),
     PosixGlob(PosixGlob),
     PosixGrep(PosixGrep),
     Search(Search),
@@ -43,6 +45,7 @@ pub enum Outcome {
     Walked(Walk, WalkOutcome),
     Changed(Vec<ChangedFile>),
     Ran(RunOutcome),
+    Job(JobOutcome),
     Globbed(Vec<String>),
     Grepped(GrepOutcome),
     Searched(SearchOutcome),
@@ -69,6 +72,9 @@ impl Operation {
             Operation::Find(find) => vec![PathUse::new(&find.path, Use::List)],
             Operation::Listing(listing) => vec![PathUse::new(&listing.path, Use::List)],
             Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
+            Operation::Job(call) => {
+                call.directory().map(|path| PathUse::new(path, Use::List)).into_iter().collect()
+            }
             Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
             Operation::Tasks(tasks) => {
                 let places = tasks.action.places().into_iter();
@@ -86,6 +92,7 @@ impl Operation {
             | Operation::Page(_)
             | Operation::Walk(_)
             | Operation::Run(_)
+            | Operation::Job(_)
             | Operation::PosixGlob(_)
             | Operation::PosixGrep(_)
             | Operation::Search(_)
@@ -112,6 +119,7 @@ impl Operation {
             }
             Operation::Change(change) => change.run(scope, effects).map(Outcome::Changed),
             Operation::Run(run) => run.run(scope, events).map(Outcome::Ran),
+            Operation::Job(call) => call.run(scope).map(Outcome::Job),
             Operation::PosixGlob(glob) => glob.run(scope).map(Outcome::Globbed),
             Operation::PosixGrep(grep) => grep.run(scope).map(Outcome::Grepped),
             Operation::Search(search) => search.run(scope).map(Outcome::Searched),

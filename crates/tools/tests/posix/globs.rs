@@ -108,6 +108,7 @@ fn scope(root: &Path) -> Scope {
         environment: Arc::new(EnvSanitizer::new(&[])),
         state: Arc::new(ProjectState::new(Path::new("/nonexistent"), root)),
         confiner: Arc::new(Confiner::unsupervised()),
+        jobs: Arc::default(),
     };
     Scope {
         workspace,

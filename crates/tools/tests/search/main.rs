@@ -26,6 +26,7 @@ pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
         environment: Arc::new(EnvSanitizer::new(&[])),
         state: Arc::new(ProjectState::new(Path::new("/nonexistent"), Path::new("/"))),
         confiner: Arc::new(Confiner::unsupervised()),
+        jobs: Arc::default(),
     };
     Scope {
         workspace,

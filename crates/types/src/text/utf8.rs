@@ -38,7 +38,7 @@ impl Utf8Stream {
 }
 
 /// How many bytes at the end begin a character that more bytes could complete.
-pub(super) fn unfinished_length(bytes: &[u8]) -> usize {
+pub fn unfinished_length(bytes: &[u8]) -> usize {
     let longest = bytes.len().min(3);
     (1..=longest)
         .find(|&length| {

@@ -28,6 +28,13 @@ fn await_end(running: &Path) {
     }
 }
 
+/// How a command ended, as its launcher wrote it down. A launcher that is still at it is waited for.
+pub(crate) fn read_record(folder: &Path, name: &str) -> Option<CommandRecord> {
+    await_end(&folder.join(running(name)));
+    let text = crate::state::read_text(&folder.join(name), MOST_RECORD_BYTES).ok()??;
+    serde_json::from_str(&text).ok()
+}
+
 /// A record is a line.
 const MOST_RECORD_BYTES: u64 = 4096;
 
@@ -134,9 +141,8 @@ impl Confiner {
     /// How a command ended that nobody was there to hear about. One that is just being ended is
     /// waited for.
     pub fn record(&self, name: &str) -> Option<CommandRecord> {
-        await_end(&self.record_path(&running(name))?);
-        let text = crate::state::read_text(&self.record_path(name)?, MOST_RECORD_BYTES).ok()??;
-        serde_json::from_str(&text).ok()
+        let path = self.record_path(name)?;
+        read_record(path.parent()?, name)
     }
 
     /// What was recorded elsewhere by now.

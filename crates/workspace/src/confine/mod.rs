@@ -13,6 +13,7 @@ mod toolchains;
 mod walls;
 
 pub use bites::{Bite, SIGSYS, bites};
+pub(crate) use confiner::read_record;
 pub use confiner::{Confinement, Confiner, Launcher};
 pub use hosts::{Host, HostList, HostRule, NoHost};
 pub(crate) use hosts::{parse_port, split_port};

@@ -12,7 +12,7 @@ use super::plan::CommandSettings;
 use super::toolchains;
 use super::walls::{Backend, Network, Walls};
 use crate::process::{Ending, finish};
-use crate::supervise::{Task, start};
+use crate::supervise::{Output, Task, start};
 
 /// Below this a truncated file is not seen as a changed one.
 pub(crate) const LEAST_LANDLOCK: i32 = 3;
@@ -83,6 +83,7 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
         directory_name: Path::new("/"),
         environment: &environment,
         stdin: Stdio::null(),
+        output: Output::Apart,
         lifetime: PATIENCE,
         walls: &walls,
         record: None,

@@ -4,7 +4,6 @@
 //! program is gone. Then everything it started is ended, what happened is written down, and only
 //! then it is reported.
 
-use std::ffi::OsStr;
 use std::io::{Error, Read, Result};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -24,7 +23,7 @@ use super::protocol::{
 };
 use super::tree::{self, Tree};
 use super::{During, Failure, Step, control, limits, rules, seccomp};
-use crate::confine::{Backend, Walls};
+use crate::confine::Backend;
 use crate::own::Scratch;
 
 pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<()> {
@@ -74,11 +73,10 @@ fn start(
     }
     command.envs(door.into_iter().flat_map(Door::variables).map(|(name, value)| (name, value)));
     let port = door.map(|door| door.port);
-    let mut walls = order.walls.clone();
-    walls.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
-    let directory = order.directory.clone();
+    let mut order = order.clone();
+    order.walls.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
     let prepare = move || {
-        enter(&walls, &directory, rights, port).map_err(|failure| {
+        enter(&order, rights, port).map_err(|failure| {
             // If the reason cannot be told, the error alone is.
             rustix::io::write(&tell, failure.step.as_bytes()).unwrap_or_default();
             failure.error
@@ -106,15 +104,13 @@ fn start(
 }
 
 /// The last things before the command: from here on nothing is allowed that the command is not.
-fn enter(walls: &Walls, directory: &OsStr, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
+fn enter(order: &Order, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
+    let walls = &order.walls;
     limits::unblock_signals();
-    if walls.backend.has_own_tree() {
-        rustix::process::setsid().during("session")?;
-        rustix::process::chdir(directory).during("working directory")?;
-    } else {
-        // In the launcher's session, which has no terminal: what outlives us both is known by it.
-        rustix::process::setpgid(None, None).during("process group")?;
-        rustix::process::fchdir(given(DIRECTORY)).during("working directory")?;
+    stand_apart(order)?;
+    match walls.backend.has_own_tree() {
+        true => rustix::process::chdir(&*order.directory).during("working directory")?,
+        false => rustix::process::fchdir(given(DIRECTORY)).during("working directory")?,
     }
     limits::close_descriptors();
     limits::limit(&walls.resources).during("resource limits")?;
@@ -125,6 +121,19 @@ fn enter(walls: &Walls, directory: &OsStr, rights: CapabilitySet, port: Option<u
     rustix::thread::set_no_new_privs(true).during("no_new_privs")?;
     rules::enter(walls, port)?;
     seccomp::enter(walls).during("seccomp")
+}
+
+/// A session or a group of its own, and its terminal where it shall have one.
+fn stand_apart(order: &Order) -> Step<()> {
+    if !order.has_terminal && !order.walls.backend.has_own_tree() {
+        // In the launcher's session, which has no terminal: what outlives us both is known by it.
+        return rustix::process::setpgid(None, None).during("process group");
+    }
+    rustix::process::setsid().during("session")?;
+    match order.has_terminal {
+        true => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin()).during("terminal"),
+        false => Ok(()),
+    }
 }
 
 /// The command alone holds its output: otherwise its pipes would not close with it.

@@ -45,6 +45,8 @@ pub(crate) struct Order {
     pub(crate) walls: Walls,
     /// The name of the file that says how it ended.
     pub(crate) record: Option<String>,
+    /// Its streams are a terminal, which shall be its own.
+    pub(crate) has_terminal: bool,
     /// How far the walls are built.
     pub(crate) stage: Stage,
     /// The program of that name, where it builds them.

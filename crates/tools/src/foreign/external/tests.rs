@@ -30,6 +30,7 @@ fn workspace(root: &Path) -> Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(EnvSanitizer::new(&[])),
         confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+        jobs: Arc::default(),
         state: Arc::new(state),
     }
 }

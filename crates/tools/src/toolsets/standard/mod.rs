@@ -2,6 +2,7 @@
 //! and the tests of a project.
 
 mod finding;
+mod processes;
 
 use jm_types::{Limits, ToolError};
 use jm_workspace::PathPolicy;
@@ -45,6 +46,7 @@ const ROWS: &[Row] = &[
         lower: finding::lower_glob,
         raise: finding::raise_glob,
     },
+    processes::PROCESS,
     Row {
         name: "search",
         description: "Search the contents of files, every match with its line and column. Plain \
@@ -55,6 +57,7 @@ const ROWS: &[Row] = &[
         lower: finding::lower_search,
         raise: finding::raise_search,
     },
+    processes::START_PROCESS,
     Row {
         name: "write_file",
         description: "Write a whole file, with the directories it needs. An existing file is only \

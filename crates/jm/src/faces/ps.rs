@@ -1,0 +1,128 @@
+//! `jm ps`: what sessions have started in the background.
+//!
+//! Law: it looks and stops by the job's own lock and socket. A number of a process is shown to
+//! people, and nothing is signalled by it.
+
+use anyhow::{Context, Result};
+use jm_types::text::one_line;
+use jm_workspace::file::now_epoch_ms;
+use jm_workspace::jobs::{Description, How, Job, Jobs, Keeping, State};
+use serde_json::{Value, json};
+
+use super::{exit, print};
+use crate::cli::{Common, Ps};
+use crate::wire;
+
+/// Read at once.
+const PIECE: u64 = 1024 * 1024;
+
+pub(crate) fn run(common: &Common, ps: &Ps) -> Result<u8> {
+    let jobs = wire::jobs(&wire::load(common)?.config)?;
+    match (&ps.stop, &ps.output, &ps.screen) {
+        (Some(name), _, _) => stop(&find(&jobs, name)?),
+        (_, Some(name), _) => output(&find(&jobs, name)?, ps),
+        (_, _, Some(name)) => screen(&find(&jobs, name)?),
+        (None, None, None) => list(&jobs, ps),
+    }
+}
+
+fn find(jobs: &Jobs, name: &str) -> Result<Job> {
+    let found = jobs.find(name)?;
+    found.with_context(|| {
+        format!("there is no process {}\n  hint: `jm ps --all` lists them", one_line(name))
+    })
+}
+
+fn list(jobs: &Jobs, ps: &Ps) -> Result<u8> {
+    for job in jobs.all()? {
+        let state = job.state()?;
+        if matches!(state, State::Ended(_)) && !ps.all {
+            continue;
+        }
+        match ps.json {
+            true => print::json(&as_json(&job, &state))?,
+            false => print::line(&in_words(&job, &state))?,
+        }
+    }
+    Ok(exit::RAN)
+}
+
+fn in_words(job: &Job, state: &State) -> String {
+    let Description { command, keeping, .. } = &job.description;
+    let kept = if *keeping == Keeping::Kept { ", kept" } else { "" };
+    let state = match state {
+        State::Running { pid } => {
+            let (elapsed, left) = times(&job.description);
+            format!("pid {pid}, running for {} s, {} s left{kept}", elapsed / 1000, left / 1000)
+        }
+        State::Ended(end) => end.how.words(),
+    };
+    one_line(&format!("{}  {state}  {command}", job.name()))
+}
+
+/// How long it has run, and how long it still may.
+fn times(description: &Description) -> (u64, u64) {
+    let elapsed = now_epoch_ms().saturating_sub(description.started_at_ms);
+    (elapsed, description.lifetime_ms.saturating_sub(elapsed))
+}
+
+fn as_json(job: &Job, state: &State) -> Value {
+    let description = &job.description;
+    let (pid, ended) = match state {
+        State::Running { pid } => (Some(pid), None),
+        State::Ended(end) => {
+            (None, Some(json!({"how": end.how, "elapsed_ms": end.elapsed_ms, "at_ms": end.at_ms})))
+        }
+    };
+    let left_ms = pid.map(|_| times(description).1);
+    json!({
+        "id": job.name(), "session": description.session, "command": description.command,
+        "directory": description.directory, "running": pid.is_some(), "pid": pid,
+        "started_at_ms": description.started_at_ms, "lifetime_ms": description.lifetime_ms,
+        "left_ms": left_ms, "kept": description.keeping == Keeping::Kept,
+        "terminal": description.terminal, "ended": ended,
+    })
+}
+
+fn stop(job: &Job) -> Result<u8> {
+    let was_running = job.is_running()?;
+    let end = job.stop().with_context(|| format!("process {}", job.name()))?;
+    let how = match (was_running, end.how) {
+        (true, How::Stopped) => "stopped".to_owned(),
+        (true, how) => how.words(),
+        (false, how) => format!("was not running: {}", how.words()),
+    };
+    print::line(&format!("{} {how}", job.name()))?;
+    Ok(exit::RAN)
+}
+
+fn output(job: &Job, ps: &Ps) -> Result<u8> {
+    let total = job.read(0, None, 0)?.total;
+    let first = ps.range.and_then(|span| span.first).unwrap_or(0).min(total);
+    let last = ps.range.and_then(|span| span.last).unwrap_or(total).clamp(first, total);
+    let mut at = first;
+    let mut dropped = 0;
+    while at < last {
+        let end = last.min(at + PIECE);
+        let excerpt = job.read(at, Some(end), usize::MAX)?;
+        excerpt.pieces.iter().try_for_each(|(_, bytes)| print::bytes(bytes))?;
+        dropped += excerpt.dropped;
+        at = end;
+    }
+    if dropped > 0 {
+        print::note(&format!("jm: {dropped} bytes of {total} were not kept"));
+    }
+    Ok(if dropped == 0 { exit::RAN } else { exit::FAILED })
+}
+
+fn screen(job: &Job) -> Result<u8> {
+    let screen = job.screen()?.with_context(|| {
+        format!(
+            "{0} has no terminal\n  hint: `jm ps --output {0}` shows what it printed",
+            job.name()
+        )
+    })?;
+    let text = format!("{}\n", screen.text);
+    print::result(&text, &jm_types::text::sanitize(&text))?;
+    Ok(exit::RAN)
+}

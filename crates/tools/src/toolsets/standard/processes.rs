@@ -1,0 +1,359 @@
+//! `start_process` and `process`: commands that go on in the background.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use jm_types::{Limits, ToolError};
+use jm_workspace::jobs::{KEY_NAMES, Keeping, Key, Size, Taken, Typed};
+use jm_workspace::process::Program;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
+use crate::ops::job::{
+    Ask, JobCall, JobId, JobOutcome, Listed, Look, LookedAt, Start, Status, View,
+};
+
+const LONGEST_LIFETIME: u64 = 12 * 60 * 60;
+const USUAL_WAIT: u64 = 10;
+const LONGEST_WAIT: u64 = 600;
+/// A program that measures its terminal gets one in which it can draw.
+const SMALLEST: Size = Size { rows: 5, columns: 20 };
+const LARGEST: Size = Size { rows: 200, columns: 500 };
+
+pub(super) const START_PROCESS: Row = Row {
+    name: "start_process",
+    description: "Start a command that goes on in the background, such as a development server, a \
+        watcher or an interactive program, and return at once with its id. lifetime_seconds is the \
+        longest that it may run; it is also ended with the session. Give it a terminal with pty for \
+        programs that draw on the screen or ask for input there. Look at it, type into it, wait for \
+        it and stop it with process. In its walls it has a loopback network of its own, which other \
+        commands do not reach: talk to a server from the same command, as in `server & curl ...`. \
+        For a command that ends by itself soon use run_command.",
+    schema: include_str!("../schemas/standard/start_process.json"),
+    stakes: Stakes::RUNS,
+    lower: lower_start,
+    raise: raise_look,
+};
+
+pub(super) const PROCESS: Row = Row {
+    name: "process",
+    description: "Work with a process that start_process started in this session. read: what it \
+        printed since the last look (or bytes from..to), or its screen if it has a terminal. write: \
+        type text, then keys, and see what came of it. wait: until it ends, or prints the text in \
+        until, or seconds have passed. stop: end it with all it started. list: all processes of the \
+        session.",
+    schema: include_str!("../schemas/standard/process.json"),
+    stakes: Stakes::RUNS,
+    lower: lower_process,
+    raise: raise_process,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartProcess {
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+    cwd: Option<String>,
+    lifetime_seconds: u64,
+    pty: Option<bool>,
+    rows: Option<u16>,
+    columns: Option<u16>,
+    keep_after_session: Option<bool>,
+}
+
+fn lower_start(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: StartProcess = parse(args)?;
+    let (program, command) = program(args.command, args.argv)?;
+    if !(1..=LONGEST_LIFETIME).contains(&args.lifetime_seconds) {
+        return Err(ToolError::bad_args(format!(
+            "lifetime_seconds is {}; it may be 1 to {LONGEST_LIFETIME}",
+            args.lifetime_seconds
+        ))
+        .hint("choose the longest time for which the process is needed"));
+    }
+    let terminal = terminal(args.pty.unwrap_or(false), args.rows, args.columns)?;
+    let (keeping, how) = match args.keep_after_session.unwrap_or(false) {
+        true => (Keeping::Kept, ", to be kept after the session"),
+        false => (Keeping::WithTheSession, ""),
+    };
+    let place = args.cwd.as_deref().map(|cwd| format!(" in {cwd}")).unwrap_or_default();
+    let lifetime = args.lifetime_seconds;
+    let summary =
+        format!("Start in the background{how}, for {lifetime} s at most{place}: {command}");
+    let start = Start {
+        program,
+        command,
+        directory: args.cwd.unwrap_or_else(|| ".".to_owned()),
+        lifetime: Duration::from_secs(lifetime),
+        terminal,
+        keeping,
+    };
+    Ok(Lowered::new(Operation::Job(JobCall::Start(start)), summary))
+}
+
+fn program(
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+) -> Result<(Program, String), ToolError> {
+    let has_nul = |text: &String| text.contains('\0');
+    match (command, argv) {
+        (Some(command), None) if command.trim().is_empty() => {
+            Err(ToolError::bad_args("command must not be blank"))
+        }
+        (Some(command), None) if has_nul(&command) => {
+            Err(ToolError::bad_args("command contains a NUL character"))
+        }
+        (Some(command), None) => Ok((Program::Shell(command.clone()), command)),
+        (None, Some(argv)) if argv.first().is_none_or(String::is_empty) => {
+            Err(ToolError::bad_args("argv has to begin with the name of a program"))
+        }
+        (None, Some(argv)) if argv.iter().any(has_nul) => {
+            Err(ToolError::bad_args("argv contains a NUL character"))
+        }
+        (None, Some(argv)) => {
+            let shown = serde_json::to_string(&argv).unwrap_or_default();
+            Ok((Program::Argv(argv.into_iter().map(Into::into).collect()), shown))
+        }
+        (Some(_), Some(_)) => Err(ToolError::bad_args("give either command or argv, not both")),
+        (None, None) => Err(ToolError::bad_args("command is missing")
+            .hint("give command, a line for the shell, or argv, a program with its arguments")),
+    }
+}
+
+fn terminal(
+    is_wanted: bool,
+    rows: Option<u16>,
+    columns: Option<u16>,
+) -> Result<Option<Size>, ToolError> {
+    if !is_wanted {
+        return match rows.or(columns) {
+            Some(_) => Err(ToolError::bad_args("rows and columns are of a terminal")
+                .hint("give pty: true, or leave them out")),
+            None => Ok(None),
+        };
+    }
+    let rows = rows.unwrap_or(Size::USUAL.rows);
+    let columns = columns.unwrap_or(Size::USUAL.columns);
+    let fits = (SMALLEST.rows..=LARGEST.rows).contains(&rows)
+        && (SMALLEST.columns..=LARGEST.columns).contains(&columns);
+    match fits {
+        true => Ok(Some(Size { rows, columns })),
+        false => Err(ToolError::bad_args(format!(
+            "a terminal has {} to {} rows and {} to {} columns",
+            SMALLEST.rows, LARGEST.rows, SMALLEST.columns, LARGEST.columns
+        ))),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Process {
+    action: Action,
+    id: Option<String>,
+    from: Option<u64>,
+    to: Option<u64>,
+    view: Option<Viewed>,
+    text: Option<String>,
+    keys: Option<Vec<String>>,
+    seconds: Option<u64>,
+    until: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Read,
+    Write,
+    Wait,
+    Stop,
+    List,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Viewed {
+    Stream,
+    Screen,
+}
+
+fn lower_process(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: Process = parse(args)?;
+    check_arguments(&args)?;
+    if args.action == Action::List {
+        let list = Operation::Job(JobCall::List);
+        return Ok(Lowered::new(list, "List background processes").at_stake(Stakes::READS));
+    }
+    let id = args.id.ok_or_else(|| {
+        ToolError::bad_args("id is missing").hint("action list shows the processes of this session")
+    })?;
+    let id: JobId = id.parse()?;
+    let (what, summary, stakes) = match args.action {
+        Action::Write => {
+            let typed = typed(args.text, args.keys)?;
+            let summary = format!("Type into background process {id}: {}", shown(&typed));
+            // Whoever reads it may be a shell.
+            (Ask::Write(typed), summary, Stakes::RUNS)
+        }
+        Action::Wait => {
+            let most = args.seconds.unwrap_or(USUAL_WAIT);
+            let wait = Ask::Wait { most: Duration::from_secs(most), until: args.until };
+            (wait, format!("Wait for background process {id}"), Stakes::READS)
+        }
+        // A session may always end what it started: it would end by itself.
+        Action::Stop => (Ask::Stop, format!("Stop background process {id}"), Stakes::READS),
+        Action::Read | Action::List => {
+            let read = match (args.from, args.to) {
+                (None, None) => Ask::ReadNew,
+                (start, end) => Ask::ReadRange { start: start.unwrap_or(0), end },
+            };
+            (read, format!("Read background process {id}"), Stakes::READS)
+        }
+    };
+    let view = args.view.map(|view| match view {
+        Viewed::Stream => View::Stream,
+        Viewed::Screen => View::Screen,
+    });
+    let call = Operation::Job(JobCall::Ask { id, what, view });
+    Ok(Lowered::new(call, summary).at_stake(stakes))
+}
+
+/// An argument of another action would be overlooked, which nobody means.
+fn check_arguments(args: &Process) -> Result<(), ToolError> {
+    let given = [
+        ("from", args.from.is_some(), &[Action::Read][..]),
+        ("to", args.to.is_some(), &[Action::Read]),
+        ("text", args.text.is_some(), &[Action::Write]),
+        ("keys", args.keys.is_some(), &[Action::Write]),
+        ("seconds", args.seconds.is_some(), &[Action::Wait]),
+        ("until", args.until.is_some(), &[Action::Wait]),
+    ];
+    let stray = given.iter().find(|(_, is_given, of)| *is_given && !of.contains(&args.action));
+    if let Some((name, _, of)) = stray {
+        let of = format!("{:?}", of[0]).to_lowercase();
+        return Err(ToolError::bad_args(format!("{name} belongs to the action {of}")));
+    }
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from > to
+    {
+        return Err(ToolError::bad_args(format!("from {from} is after to {to}")));
+    }
+    if args.until.as_deref() == Some("") {
+        return Err(ToolError::bad_args("until is empty"));
+    }
+    match args.seconds {
+        Some(seconds) if !(1..=LONGEST_WAIT).contains(&seconds) => {
+            Err(ToolError::bad_args(format!("seconds is {seconds}; it may be 1 to {LONGEST_WAIT}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The text, then the keys.
+fn typed(text: Option<String>, keys: Option<Vec<String>>) -> Result<Vec<Typed>, ToolError> {
+    let mut typed: Vec<Typed> =
+        text.filter(|text| !text.is_empty()).map(Typed::Text).into_iter().collect();
+    for name in keys.unwrap_or_default() {
+        let key: Key = name.parse().map_err(|error: jm_workspace::jobs::NoSuchKey| {
+            ToolError::bad_args(error.to_string())
+                .hint(format!("keys are {KEY_NAMES}; anything else is text"))
+        })?;
+        typed.push(Typed::Key(key));
+    }
+    match typed.is_empty() {
+        true => Err(ToolError::bad_args("there is nothing to type")
+            .hint("give text, keys such as [\"enter\"], or both")),
+        false => Ok(typed),
+    }
+}
+
+fn shown(typed: &[Typed]) -> String {
+    let one = |typed: &Typed| match typed {
+        Typed::Text(text) => serde_json::to_string(text).unwrap_or_default(),
+        Typed::Key(key) => format!("<{key}>"),
+    };
+    typed.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn raise_look(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    match outcome {
+        Outcome::Job(JobOutcome::Looked(look)) => {
+            let Listed { id, command, keeping, .. } = &look.listed;
+            let end = match keeping {
+                Keeping::WithTheSession => "it ends with this session",
+                Keeping::Kept => "it is kept after this session",
+            };
+            Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{}", text_of(&look))))
+        }
+        other => Err(mismatch("start_process", &other)),
+    }
+}
+
+fn raise_process(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    match outcome {
+        Outcome::Job(JobOutcome::Looked(look)) => Ok(Output::Text(text_of(&look))),
+        Outcome::Job(JobOutcome::Listed(all)) if all.is_empty() => {
+            Ok(Output::Text("No processes were started in this session.".to_owned()))
+        }
+        Outcome::Job(JobOutcome::Listed(all)) => {
+            let lines: Vec<String> = all.iter().map(line_of).collect();
+            Ok(Output::Text(lines.join("\n")))
+        }
+        other => Err(mismatch("process", &other)),
+    }
+}
+
+fn line_of(listed: &Listed) -> String {
+    let kept = if listed.keeping == Keeping::Kept { ", kept" } else { "" };
+    let terminal = if listed.terminal.is_some() { ", terminal" } else { "" };
+    format!("{}: {}{kept}{terminal}: {}", listed.id, words(&listed.status), listed.command)
+}
+
+fn words(status: &Status) -> String {
+    match status {
+        Status::Running { elapsed, left } => {
+            format!("running for {} s, {} s left", elapsed.as_secs(), left.as_secs())
+        }
+        Status::Ended { how, elapsed } => {
+            format!("{}, after {:.1} s", how.words(), elapsed.as_secs_f64())
+        }
+    }
+}
+
+/// How it fares, what became of the call, and what it printed.
+fn text_of(look: &Look) -> String {
+    let mut head = format!("[{}: {}", look.listed.id, words(&look.listed.status));
+    let body = match &look.output {
+        LookedAt::Stream(shown) => {
+            // Writing to a string cannot fail.
+            write!(head, "; bytes {} to {} of {}", shown.start, shown.end, shown.total)
+                .unwrap_or_default();
+            if shown.text.is_empty() { "(nothing new)" } else { &shown.text }
+        }
+        LookedAt::Screen(screen) => {
+            write!(head, "; screen, cursor in row {} column {}", screen.row, screen.column)
+                .unwrap_or_default();
+            if screen.text.is_empty() { "(the screen is empty)" } else { &screen.text }
+        }
+    };
+    let notes = [
+        look.taken.and_then(note_of_taken),
+        look.found.filter(|found| !found).map(|_| "the text did not come".to_owned()),
+    ];
+    for note in notes.into_iter().flatten() {
+        write!(head, "; {note}").unwrap_or_default();
+    }
+    format!("{head}]\n{body}")
+}
+
+fn note_of_taken(taken: Taken) -> Option<String> {
+    let Taken { bytes, offered, is_closed } = taken;
+    match (bytes == offered, is_closed) {
+        (true, false) => None,
+        (true, true) => Some("its input is closed now".to_owned()),
+        (false, true) => Some(format!("its input is closed: it took {bytes} of {offered} bytes")),
+        (false, false) => Some(format!(
+            "it does not read: it took {bytes} of {offered} bytes, the rest was not typed"
+        )),
+    }
+}

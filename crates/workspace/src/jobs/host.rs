@@ -1,0 +1,268 @@
+//! The host of a job: this program once more, for one command that goes on in the background.
+//!
+//! Law: it lives as long as the command, and ends it when its session does, unless the command shall
+//! be kept. All that is printed goes to the job's folder, and how it ended is written there before
+//! the folder's lock is given up. If the host itself is killed, the launcher sees that and ends
+//! everything.
+
+use std::fs::File;
+use std::io::{Result, Write};
+use std::os::unix::net::UnixListener;
+use std::process::{ExitCode, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jm_types::{Cancel, ToolError};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::FdFlags;
+
+use super::folder::{COMMAND, END, How, JobEnd, OUTPUT, SOCKET};
+use super::protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, Keeping, LINE, LOCK, Typed};
+use super::pty;
+use super::screen::Screen;
+use super::server::serve;
+use super::typing::Typing;
+use crate::confine::Launcher;
+use crate::file::now_epoch_ms;
+use crate::identity::Identity;
+use crate::launch::protocol::{given, receive, send};
+use crate::process::{Ending, Finished, attend};
+use crate::pump::{Listener, Offer, Stream};
+use crate::spool::{Spool, SpoolDir};
+use crate::supervise::{self, Output, Task};
+
+/// Runs as the host of a job, if the first word of the command line says so.
+pub fn hosted() -> Option<ExitCode> {
+    let word = std::env::args_os().nth(1)?;
+    (word == HOST).then(|| match host() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    })
+}
+
+/// What the threads of a host share.
+pub(super) struct Shared {
+    pub(super) typing: Mutex<Typing>,
+    pub(super) screen: Option<Mutex<Screen>>,
+    cancel: Cancel,
+    /// Why it was stopped; who asked first has said it.
+    reason: Mutex<Option<How>>,
+}
+
+impl Shared {
+    pub(super) fn stop(&self, reason: How) {
+        lock(&self.reason).get_or_insert(reason);
+        self.cancel.cancel();
+    }
+
+    pub(super) fn write(&self, typed: &[Typed]) -> super::protocol::Answer {
+        let screen = self.screen.as_ref().map(lock);
+        let bytes = Typing::encode(typed, screen.as_deref());
+        drop(screen);
+        lock(&self.typing).take(bytes)
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn host() -> Result<()> {
+    for number in [LINE, LOCK, DIRECTORY, FOLDER] {
+        rustix::io::fcntl_setfd(given(number), FdFlags::CLOEXEC)?;
+    }
+    let order: HostOrder = receive(line()?)?;
+    let own = Identity::own();
+    let note = format!("{} {} {}\n", own.pid, own.started, own.boot);
+    rustix::io::pwrite(given(LOCK), note.as_bytes(), 0)?;
+    let began = Instant::now();
+    let outcome = keep(&order);
+    let (how, screen) = match outcome {
+        Ok((how, screen)) => (how, screen),
+        Err(error) => {
+            // Whoever started us may not have heard anything yet; later nobody listens.
+            let why = error.to_string();
+            send(line()?, &HostReport::NotStarted(why.clone())).unwrap_or_default();
+            (How::NotStarted(why), None)
+        }
+    };
+    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    write_end(&JobEnd { how, elapsed_ms, at_ms: now_epoch_ms(), screen })
+}
+
+fn line() -> Result<File> {
+    Ok(File::from(given(LINE).try_clone_to_owned()?))
+}
+
+/// Runs the command to its end.
+fn keep(
+    order: &HostOrder,
+) -> std::result::Result<(How, Option<super::screen::ScreenText>), ToolError> {
+    let fail = |error: std::io::Error| ToolError::failed("process", error.to_string());
+    let streams = Streams::open(order).map_err(fail)?;
+    let shared = Arc::new(Shared {
+        typing: Mutex::new(streams.typing),
+        screen: order.terminal.map(|size| Mutex::new(Screen::new(size))),
+        cancel: Cancel::new(),
+        reason: Mutex::new(None),
+    });
+    listen(&shared).map_err(fail)?;
+    if order.keeping == Keeping::WithTheSession {
+        let (shared, line) = (Arc::clone(&shared), line().map_err(fail)?);
+        std::thread::spawn(move || watch_owner(&shared, line));
+    }
+    let spools = SpoolDir::below(&order.folder);
+    let mut keeper = Keeper {
+        spool: spools.begin(OUTPUT, order.keep_bytes),
+        shared: Arc::clone(&shared),
+        answers: streams.answers,
+    };
+    let lifetime = Duration::from_millis(order.lifetime_ms);
+    let (stdin, output) = (streams.stdin, streams.output);
+    let start = || {
+        let environment: Vec<_> = std::env::vars_os().collect();
+        let directory = given(DIRECTORY).try_clone_to_owned().map_err(fail)?;
+        let task = Task {
+            words: order.words.clone(),
+            directory,
+            directory_name: order.directory.as_ref(),
+            environment: &environment,
+            stdin,
+            output,
+            lifetime,
+            walls: &order.walls,
+            record: Some(COMMAND),
+        };
+        let launcher = Launcher {
+            program: order.launcher.clone(),
+            records: Some(order.folder.clone()),
+            bwrap: order.bwrap.clone(),
+        };
+        supervise::start(&launcher, task)
+    };
+    let finished = attend(start, lifetime, streams.printed, &shared.cancel, &mut keeper);
+    let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
+    Ok((how_it_ended(finished, &shared), screen))
+}
+
+fn how_it_ended(finished: std::result::Result<Finished, ToolError>, shared: &Shared) -> How {
+    match finished {
+        Err(error) => How::NotStarted(error.to_string()),
+        Ok(finished) => match finished.ending {
+            Ending::Exited(code) => How::Exited(code),
+            Ending::Signalled(signal) => How::Signalled(signal),
+            Ending::TimedOut => How::TimedOut,
+            Ending::Cancelled => lock(&shared.reason).take().unwrap_or(How::Stopped),
+        },
+    }
+}
+
+/// The command's streams, and our ends of them.
+struct Streams {
+    stdin: Stdio,
+    output: Output,
+    printed: OwnedFd,
+    typing: Typing,
+    /// Where the terminal's own answers go.
+    answers: Option<OwnedFd>,
+}
+
+impl Streams {
+    fn open(order: &HostOrder) -> Result<Self> {
+        match order.terminal {
+            Some(size) => {
+                let (ours, theirs) = pty::open(size)?;
+                rustix::io::ioctl_fionbio(&ours, true)?;
+                Ok(Self {
+                    stdin: theirs.try_clone()?.into(),
+                    output: Output::Terminal(theirs),
+                    printed: ours.try_clone()?,
+                    answers: Some(ours.try_clone()?),
+                    typing: Typing::terminal(ours),
+                })
+            }
+            None => {
+                let flags = rustix::pipe::PipeFlags::CLOEXEC;
+                let (stdin, typing) = rustix::pipe::pipe_with(flags)?;
+                let (printed, output) = rustix::pipe::pipe_with(flags)?;
+                rustix::io::ioctl_fionbio(&typing, true)?;
+                Ok(Self {
+                    stdin: stdin.into(),
+                    output: Output::Joined(output),
+                    printed,
+                    answers: None,
+                    typing: Typing::pipe(typing),
+                })
+            }
+        }
+    }
+}
+
+/// The path may be longer than a socket's may be, so it is reached through the folder.
+fn listen(shared: &Arc<Shared>) -> Result<()> {
+    let listener = UnixListener::bind(format!("/proc/self/fd/{FOLDER}/{SOCKET}"))?;
+    let shared = Arc::clone(shared);
+    std::thread::Builder::new().spawn(move || serve(&listener, &shared))?;
+    Ok(())
+}
+
+/// A byte says that the session ends, the end of the stream that the program is gone.
+fn watch_owner(shared: &Shared, line: File) {
+    let mut byte = [0_u8; 1];
+    loop {
+        match rustix::io::read(&line, &mut byte[..]) {
+            Ok(0) => return shared.stop(How::Orphaned),
+            Ok(_) => return shared.stop(How::Stopped),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return shared.stop(How::Orphaned),
+        }
+    }
+}
+
+/// Takes what the command prints to the folder and to the screen.
+struct Keeper {
+    spool: Spool,
+    shared: Arc<Shared>,
+    answers: Option<OwnedFd>,
+}
+
+impl Listener for Keeper {
+    fn started(&mut self, _: u32) {
+        if let Ok(line) = line() {
+            // A program that is gone by now is noticed by others.
+            send(line, &HostReport::Started).unwrap_or_default();
+        }
+    }
+
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+        self.spool.write(stream, bytes);
+        let Some(screen) = &self.shared.screen else { return };
+        let said = lock(screen).feed(bytes);
+        if let (Some(terminal), false) = (&self.answers, said.is_empty()) {
+            // A program that does not read what it asked for does not get it.
+            rustix::io::write(terminal, &said).unwrap_or_default();
+        }
+    }
+
+    fn hear(&mut self, _: Stream, _: &str) -> Offer {
+        Offer::Gone
+    }
+
+    fn hear_last(&mut self, _: Stream, _: &str) {}
+}
+
+/// Whole or not at all. Not synced: after a power cut nothing runs any more anyway.
+fn write_end(end: &JobEnd) -> Result<()> {
+    let folder = given(FOLDER);
+    let temporary = format!(".{END}.tmp");
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, &temporary, flags, Mode::RUSR | Mode::WUSR)?;
+    let mut file = File::from(file);
+    file.write_all(&serde_json::to_vec(end)?)?;
+    rustix::fs::renameat(folder.as_fd(), &temporary, folder, END)?;
+    // Nobody answers there any more.
+    rustix::fs::unlinkat(folder, SOCKET, rustix::fs::AtFlags::empty()).unwrap_or_default();
+    Ok(())
+}
