@@ -20,8 +20,9 @@ const STUBBORN: &[&str] = &[
      flush=True), time.sleep(TAG))'; sleep TAG",
     "sleep TAG & kill -STOP $!; echo begun; kill -STOP $$; sleep TAG",
     "i=0; while [ $i -lt 50 ]; do sleep TAG & i=$((i+1)); done; echo begun; wait",
-    "echo begun; yes TAG",
     "exec 3>&1; exec > /dev/null 2>&1 < /dev/null; echo begun >&3; exec 3>&-; sleep TAG; sleep TAG",
+    // The last, because it leaves little time for others.
+    "echo begun; yes TAG",
 ];
 
 /// They are started in one session, each seen to be at work.
