@@ -20,7 +20,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use crate::confine::{Confinement, HostRule};
 use crate::feed::Feed;
 pub use crate::feed::Input;
-use crate::pump::{Deaf, Listener, Pump, Stream};
+use crate::pump::{Deaf, Listener, Pump, Stream, View};
 use crate::reaper;
 use crate::sandbox::{SafePath, plain};
 use crate::supervise::{self, Line, Output, Task};
@@ -68,6 +68,8 @@ pub struct Finished {
     pub elapsed: Duration,
     pub stdout: HeadTail,
     pub stderr: HeadTail,
+    /// Whether something that was printed is not in the streams, because it was drawn over.
+    pub is_redrawn: bool,
     /// Hosts that were not listed, as rules that would allow them.
     pub refused_hosts: Vec<HostRule>,
 }
@@ -80,7 +82,9 @@ pub fn run(
 ) -> Result<Finished, ToolError> {
     let input = std::mem::take(&mut spec.input);
     let stdin = input.stdio();
-    let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, input, output: None };
+    let view = listener.view();
+    let (timeout, keep) = (spec.timeout, spec.keep_bytes);
+    let bounds = Bounds { timeout, keep, view, input, output: None };
     match &spec.confinement {
         Confinement::Unsupervised => {
             watch(|| Ok((spawn(&spec, stdin)?, None)), bounds, cancel, listener)
@@ -111,6 +115,7 @@ pub fn run(
 struct Bounds {
     timeout: Duration,
     keep: usize,
+    view: View,
     input: Input,
     /// What it prints, where that does not come by the child's own pipes.
     output: Option<OwnedFd>,
@@ -123,7 +128,8 @@ pub(crate) fn finish(
 ) -> Result<Finished, ToolError> {
     const KEEP: usize = 1024;
     let start = || start().map(|(child, line)| (child, Some(line)));
-    let bounds = Bounds { timeout, keep: KEEP, input: Input::Closed, output: None };
+    let (view, input) = (View::Exact, Input::Closed);
+    let bounds = Bounds { timeout, keep: KEEP, view, input, output: None };
     watch(start, bounds, &Cancel::new(), &mut Deaf)
 }
 
@@ -137,7 +143,8 @@ pub(crate) fn attend(
     listener: &mut dyn Listener,
 ) -> Result<Finished, ToolError> {
     let start = || start().map(|(child, line)| (child, Some(line)));
-    let bounds = Bounds { timeout, keep: 0, input: Input::Closed, output: Some(output) };
+    let (view, input) = (View::Exact, Input::Closed);
+    let bounds = Bounds { timeout, keep: 0, view, input, output: Some(output) };
     watch(start, bounds, cancel, listener)
 }
 
@@ -178,8 +185,9 @@ fn watch(
     registered.sweep();
     let ended = running.how_it_ended(stopped, status);
     let refused_hosts = running.line.as_ref().map(Line::refused).unwrap_or_default();
-    let (stdout, stderr) = running.close(listener);
-    Ok(Finished { ending: ended?, elapsed: began.elapsed(), stdout, stderr, refused_hosts })
+    let (stdout, stderr, is_redrawn) = running.close(listener);
+    let (ending, elapsed) = (ended?, began.elapsed());
+    Ok(Finished { ending, elapsed, stdout, stderr, is_redrawn, refused_hosts })
 }
 
 impl Program {
@@ -299,8 +307,8 @@ impl Running {
             wake,
             deadline,
             stdin: Feed::new(stdin, bounds.input).map_err(fail)?,
-            stdout: Pump::new(Stream::Stdout, stdout, bounds.keep).map_err(fail)?,
-            stderr: Pump::new(Stream::Stderr, stderr, bounds.keep).map_err(fail)?,
+            stdout: Pump::new(Stream::Stdout, stdout, bounds.keep, bounds.view).map_err(fail)?,
+            stderr: Pump::new(Stream::Stderr, stderr, bounds.keep, bounds.view).map_err(fail)?,
             line,
         })
     }
@@ -432,8 +440,10 @@ impl Running {
         child.try_wait().map_err(|error| ToolError::failed("command", error.to_string()))
     }
 
-    fn close(mut self, listener: &mut dyn Listener) -> (HeadTail, HeadTail) {
+    /// Both streams, and whether anything was drawn over in them.
+    fn close(mut self, listener: &mut dyn Listener) -> (HeadTail, HeadTail, bool) {
         self.drain(DRAIN_AFTER_KILL, listener);
-        (self.stdout.close(listener), self.stderr.close(listener))
+        let is_redrawn = [&mut self.stdout, &mut self.stderr].map(Pump::settle).contains(&true);
+        (self.stdout.close(listener), self.stderr.close(listener), is_redrawn)
     }
 }

@@ -4,6 +4,7 @@
 //! full too, the pipe is not read, so the command waits. No byte that was read is dropped before
 //! the listener has it.
 
+use jm_types::text::Settler;
 use jm_types::text::truncate::HeadTail;
 use jm_types::text::utf8::Utf8Stream;
 use rustix::fd::OwnedFd;
@@ -29,12 +30,27 @@ pub enum Offer {
     Gone,
 }
 
+/// What of a stream is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum View {
+    /// Every byte as it came.
+    #[default]
+    Exact,
+    /// What a terminal would show at the end of each line, unless it is no text of bytes.
+    Settled,
+}
+
 /// Hears output as it comes. `hear` must not block; `hear_last` may wait for room.
 pub trait Listener {
     fn hear(&mut self, stream: Stream, chunk: &str) -> Offer;
     fn hear_last(&mut self, stream: Stream, chunk: &str);
     /// The command's first process, which leads a session of its own.
     fn started(&mut self, _: u32) {}
+    /// What of each stream the result shall hold.
+    fn view(&self) -> View {
+        View::Exact
+    }
+
     /// Every byte, exactly as it came.
     fn keep(&mut self, _: Stream, _: &[u8]) {}
 }
@@ -55,6 +71,10 @@ pub(crate) struct Pump {
     stream: Stream,
     pipe: Option<OwnedFd>,
     kept: HeadTail,
+    /// Where lines are drawn over.
+    settler: Option<Settler>,
+    /// Bytes read so far.
+    read: u64,
     decoder: Utf8Stream,
     held: String,
     /// Nobody decodes for nobody.
@@ -63,7 +83,12 @@ pub(crate) struct Pump {
 }
 
 impl Pump {
-    pub(crate) fn new(stream: Stream, pipe: Option<OwnedFd>, keep: usize) -> io::Result<Self> {
+    pub(crate) fn new(
+        stream: Stream,
+        pipe: Option<OwnedFd>,
+        keep: usize,
+        view: View,
+    ) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
             #[cfg(target_os = "linux")]
@@ -74,6 +99,8 @@ impl Pump {
             stream,
             pipe,
             kept: HeadTail::new(keep),
+            settler: (view == View::Settled).then(Settler::default),
+            read: 0,
             decoder: Utf8Stream::default(),
             held: String::new(),
             is_heard: true,
@@ -88,7 +115,26 @@ impl Pump {
 
     /// Bytes read so far.
     pub(crate) fn total(&self) -> u64 {
-        self.kept.total()
+        self.read
+    }
+
+    fn take(&mut self, count: usize) {
+        let bytes = &self.buffer[..count];
+        if self.read == 0 && !is_text_of_bytes(bytes) {
+            self.settler = None;
+        }
+        self.read += count as u64;
+        match &mut self.settler {
+            Some(settler) => settler.push(bytes, |bytes| self.kept.push(bytes)),
+            None => self.kept.push(bytes),
+        }
+    }
+
+    /// Nothing is drawn over any more. Whether something that was printed is not in what is kept.
+    pub(crate) fn settle(&mut self) -> bool {
+        let Some(settler) = &mut self.settler else { return false };
+        settler.finish(|bytes| self.kept.push(bytes));
+        settler.is_redrawn()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -114,7 +160,7 @@ impl Pump {
                     self.held.push_str(&rest);
                 }
                 Ok(count) => {
-                    self.kept.push(&self.buffer[..count]);
+                    self.take(count);
                     listener.keep(self.stream, &self.buffer[..count]);
                     if self.is_heard {
                         let text = self.decoder.push(&self.buffer[..count]);
@@ -151,4 +197,11 @@ impl Pump {
         }
         self.kept
     }
+}
+
+/// Whether a return is one byte there: neither binary nor UTF-16, as far as the first bytes tell.
+fn is_text_of_bytes(first: &[u8]) -> bool {
+    const SNIFF: usize = 8 * 1024;
+    let has_wide_mark = first.starts_with(b"\xff\xfe") || first.starts_with(b"\xfe\xff");
+    !has_wide_mark && memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_none()
 }

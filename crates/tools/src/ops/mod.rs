@@ -6,6 +6,7 @@
 pub(crate) mod binary;
 pub mod calc;
 pub mod change;
+mod charset;
 pub mod danger;
 pub mod find;
 pub mod job;

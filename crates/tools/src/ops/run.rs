@@ -4,18 +4,20 @@ use std::ffi::OsString;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use encoding_rs::Encoding;
 use jm_types::text::sanitize::Sanitizer;
-use jm_types::text::truncate::HeadTail;
+use jm_types::text::truncate::{HeadTail, head_and_tail, head_and_tail_naming};
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::SafePath;
 use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
-use jm_workspace::pump::{Listener, Offer, Stream};
+use jm_workspace::pump::{Listener, Offer, Stream, View};
 use jm_workspace::spool::Spool;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::context::{Scope, ToolCtx, Whole, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
+use crate::ops::charset::{decode, encoding_of};
 use crate::ops::not_found;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +36,9 @@ pub struct Run {
 /// How output that holds NUL bytes is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
-    /// As base64 (FR-EXE-06).
+    /// As base64 (FR-EXE-06); text as a terminal would show it in the end, and from its encoding.
     Encoded,
-    /// As text like any other, for envelopes that can say every byte.
+    /// As text like any other, byte for byte, for envelopes that can say every byte.
     AsText,
 }
 
@@ -94,6 +96,10 @@ impl Run {
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: room.max(1024),
             record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
+        };
+        events.view = match self.binary {
+            Binary::Encoded => View::Settled,
+            Binary::AsText => View::Exact,
         };
         let (finished, walls) =
             invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
@@ -207,7 +213,8 @@ fn outcome(
     let whole = events.whole_output();
     let (stdout, stderr) =
         share(&finished.stdout, &finished.stderr, room, Manner { whole: whole.as_deref(), binary });
-    if is_all_of(&stdout, &finished.stdout) && is_all_of(&stderr, &finished.stderr) {
+    let is_whole = is_all_of(&stdout, &finished.stdout) && is_all_of(&stderr, &finished.stderr);
+    if is_whole && !finished.is_redrawn {
         events.is_shown_whole();
     }
     let (ending, elapsed) = (finished.ending, finished.elapsed);
@@ -267,13 +274,41 @@ fn render(stream: &HeadTail, room: usize, manner: Manner<'_>) -> String {
         Some(whole) => stream.render_naming(room, whole),
         None => stream.render(room),
     };
+    if manner.binary == Binary::AsText {
+        return text();
+    }
+    let (head, tail, omitted) = stream.ends();
+    if let Some(encoding) = encoding_of(&head, &tail) {
+        return foreign(encoding, (&head, &tail, omitted), room, manner);
+    }
     let first = stream.first();
     let has_nul = memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_some();
-    if !has_nul || manner.binary == Binary::AsText {
+    if !has_nul {
         return text();
     }
     base64_within(first, stream.total() > first.len() as u64, room)
         .map_or_else(text, |(encoded, _)| encoded)
+}
+
+/// Text in another encoding, which is said as binary output is.
+fn foreign(
+    encoding: &'static Encoding,
+    (head, tail, omitted): (&[u8], &[u8], u64),
+    room: usize,
+    manner: Manner<'_>,
+) -> String {
+    let header = format!("[text:{}]\n", encoding.name());
+    let room = room.saturating_sub(header.len());
+    let [head, tail] = [head, tail].map(|bytes| decode(encoding, bytes));
+    let text = match (manner.whole, omitted, tail.is_empty()) {
+        (_, 0, true) => {
+            let (head, tail) = head.split_at(head.floor_char_boundary(head.len() / 2));
+            head_and_tail(head, tail, 0, room)
+        }
+        (None, ..) => head_and_tail(&head, &tail, omitted, room),
+        (Some(whole), ..) => head_and_tail_naming(&head, &tail, omitted, room, whole),
+    };
+    [header, text].concat()
 }
 
 const JOINT: &str = "\n\n[stderr]\n";
@@ -298,6 +333,7 @@ pub struct Events {
     stdout: Sanitizer,
     stderr: Sanitizer,
     whole: Option<Whole>,
+    view: View,
 }
 
 impl Events {
@@ -308,6 +344,7 @@ impl Events {
             stdout: Sanitizer::default(),
             stderr: Sanitizer::default(),
             whole: ctx.whole.clone(),
+            view: View::Exact,
         }
     }
 
@@ -331,7 +368,7 @@ impl Events {
     pub fn unheard() -> Self {
         let (sender, _) = mpsc::channel(1);
         let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
-        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None }
+        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None, view: View::Exact }
     }
 
     fn clean(&mut self, stream: Stream, chunk: &str) -> String {
@@ -351,6 +388,10 @@ impl Events {
 }
 
 impl Listener for Events {
+    fn view(&self) -> View {
+        self.view
+    }
+
     fn started(&mut self, pid: u32) {
         if let Some(spool) = self.spool() {
             spool.note_leader(pid);

@@ -5,6 +5,7 @@
 pub mod one_line;
 pub mod redact;
 pub mod sanitize;
+pub mod settle;
 pub mod suggest;
 pub mod truncate;
 pub mod utf8;
@@ -12,6 +13,7 @@ pub mod utf8;
 pub use one_line::{Summary, one_line, summarize};
 pub use redact::{Redactor, looks_like_secret, redact};
 pub use sanitize::{Sanitizer, is_terminal_safe, sanitize};
+pub use settle::Settler;
 pub use suggest::suggest;
 pub use truncate::{HeadTail, head_and_tail, truncate};
 pub use utf8::Utf8Stream;

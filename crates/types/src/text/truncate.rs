@@ -28,7 +28,22 @@ pub fn head_and_tail(head: &str, tail: &str, omitted_bytes: u64, max: usize) -> 
     joined(head, tail, omitted_bytes, max, middle_marker)
 }
 
-/// The same, saying in the gap where all of it is.
+/// The same, and the mark says where all of it is.
+pub fn head_and_tail_naming(
+    head: &str,
+    tail: &str,
+    omitted_bytes: u64,
+    max: usize,
+    whole: &str,
+) -> String {
+    joined(head, tail, omitted_bytes, max, |omitted| naming_marker(omitted, whole))
+}
+
+fn naming_marker(omitted_bytes: u64, whole: &str) -> String {
+    format!("\n... [{omitted_bytes} bytes omitted. Full output: {whole}] ...\n")
+}
+
+/// The same, with a mark of its own.
 fn joined(
     head: &str,
     tail: &str,
@@ -121,6 +136,18 @@ impl HeadTail {
         (self.omitted() == 0).then(|| [self.head.as_slice(), older, newer].concat())
     }
 
+    /// The first and the last bytes, and how many are missing between them. Where none are, the
+    /// first are all there are.
+    pub fn ends(&self) -> (Vec<u8>, Vec<u8>, u64) {
+        match self.whole() {
+            Some(whole) => (whole, Vec::new(), 0),
+            None => {
+                let (newer, older) = self.tail.split_at(self.oldest);
+                (self.head.clone(), [older, newer].concat(), self.omitted())
+            }
+        }
+    }
+
     /// The output within `max` bytes, its missing middle marked.
     pub fn render(&self, max: usize) -> String {
         self.render_with(max, middle_marker)
@@ -128,9 +155,7 @@ impl HeadTail {
 
     /// The same, and the mark says where all of it is.
     pub fn render_naming(&self, max: usize, whole: &str) -> String {
-        self.render_with(max, |omitted| {
-            format!("\n... [{omitted} bytes omitted. Full output: {whole}] ...\n")
-        })
+        self.render_with(max, |omitted| naming_marker(omitted, whole))
     }
 
     fn render_with(&self, max: usize, marker: impl Fn(u64) -> String) -> String {
