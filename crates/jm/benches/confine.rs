@@ -10,11 +10,28 @@ use std::time::{Duration, Instant};
 use jm_types::Cancel;
 use jm_workspace::confine::{Backend, CommandSettings, Confinement, Confiner, Launcher, probe};
 use jm_workspace::process::{CommandSpec, Finished, Input, Program, run};
-use jm_workspace::pump::Deaf;
+use jm_workspace::pump::{Deaf, Listener, Offer, Stream, View};
 use jm_workspace::{Sandbox, SandboxSettings};
 
 const ROUNDS: usize = 200;
 const GIGABYTE: &str = "head -c 1000000000 /dev/zero";
+const LINES: &str = "yes 'a line of output, neither short nor long' | head -c 1000000000";
+
+/// Somebody who reads along, and wants lines as a terminal shows them.
+struct Attentive;
+
+impl Listener for Attentive {
+    fn hear(&mut self, _: Stream, chunk: &str) -> Offer {
+        std::hint::black_box(chunk);
+        Offer::Taken
+    }
+
+    fn hear_last(&mut self, _: Stream, _: &str) {}
+
+    fn view(&self) -> View {
+        View::Settled
+    }
+}
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
@@ -38,6 +55,10 @@ fn measure(sandbox: &Sandbox, jm: &Path) {
     speed("kept as head and tail", || once(sandbox, GIGABYTE, Confinement::Unsupervised));
     let behind = || confined(sandbox, &launcher, Backend::Namespaces);
     speed("the same, in namespaces", || once(sandbox, GIGABYTE, behind()));
+    let lines = format!("{LINES} | cat > /dev/null");
+    speed("lines, cat > /dev/null", || once(sandbox, &lines, Confinement::Unsupervised));
+    speed("lines, kept", || once(sandbox, LINES, behind()));
+    speed("lines, heard and settled", || heard(sandbox, LINES, behind(), &mut Attentive));
 }
 
 fn environment() -> Vec<(OsString, OsString)> {
@@ -52,6 +73,15 @@ fn confined(sandbox: &Sandbox, launcher: &Launcher, backend: Backend) -> Confine
 }
 
 fn once(sandbox: &Sandbox, command: &str, confinement: Confinement) -> Finished {
+    heard(sandbox, command, confinement, &mut Deaf)
+}
+
+fn heard(
+    sandbox: &Sandbox,
+    command: &str,
+    confinement: Confinement,
+    listener: &mut dyn Listener,
+) -> Finished {
     let spec = CommandSpec {
         program: Program::Shell(command.to_owned()),
         directory: sandbox.resolve(".").unwrap(),
@@ -61,7 +91,7 @@ fn once(sandbox: &Sandbox, command: &str, confinement: Confinement) -> Finished 
         keep_bytes: 100 * 1024,
         confinement,
     };
-    run(spec, &Cancel::new(), &mut Deaf).unwrap()
+    run(spec, &Cancel::new(), listener).unwrap()
 }
 
 fn times(mut work: impl FnMut() -> Finished) -> Vec<Duration> {

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::world::{User, World, works};
+use crate::world::{User, World, is_root, works};
 
 /// A hang detector, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -167,6 +167,100 @@ fn a_fork_bomb_is_defused() {
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     assert!(!status.success());
     assert_eq!(gone_within(&tag, Duration::from_secs(5)), Vec::<String>::new());
+}
+
+/// The same where processes are counted for each user: as somebody who has no others, and with a
+/// second limit around it all that holds if ours does not.
+#[test]
+fn a_fork_bomb_without_namespaces_is_defused() {
+    for backend in ["landlock", "none"] {
+        if !is_root() || (backend != "none" && !works(User::Ordinary, backend)) {
+            println!("{backend}: only the superuser can become somebody without processes");
+            continue;
+        }
+        let world = World::new(User::Ordinary, backend);
+        let tag = tag(920);
+        let bomb = format!("b() {{ b | b & }}; b; sleep {tag}");
+        let began = Instant::now();
+        let mut jm = world.command("prlimit");
+        jm.args(["--nproc=400", env!("CARGO_BIN_EXE_jm"), "sandbox", "--backend", backend]);
+        jm.args(["--timeout", "1", "--", "sh", "-c", &bomb]);
+        jm.env("JM_TOOLS_SANDBOX_COMMANDS_MAX_PROCESSES", "100");
+        let status = jm.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert!(began.elapsed() < PATIENCE, "{backend}: {:?}", began.elapsed());
+        assert!(!status.success(), "{backend}");
+        let left = gone_within(&tag, Duration::from_secs(5));
+        assert_eq!(left, Vec::<String>::new(), "{backend}");
+    }
+}
+
+/// Other processes than the one that is ended are not touched by what a command uses up: a hog of
+/// memory dies alone, and one that fills a file is stopped.
+#[test]
+fn a_hog_dies_alone() {
+    let cases = [
+        (
+            "JM_TOOLS_SANDBOX_COMMANDS_MAX_MEMORY_BYTES",
+            "200000000",
+            "python3 -c 'x = bytearray(2000000000)'; echo $?",
+            "1",
+        ),
+        (
+            "JM_TOOLS_SANDBOX_COMMANDS_MAX_FILE_BYTES",
+            "1000000",
+            "head -c 5000000 /dev/zero > big; wc -c < big",
+            "1000000",
+        ),
+    ];
+    for backend in ["namespaces", "bwrap", "landlock", "none"] {
+        if backend != "none" && !works(User::Own, backend) {
+            continue;
+        }
+        for (variable, most, script, expected) in cases {
+            let world = World::new(User::Own, backend);
+            let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+            jm.args(["sandbox", "--backend", backend, "--", "sh", "-c", script])
+                .env(variable, most);
+            let output = jm.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(said.trim(), expected, "{backend}: {script}: {output:?}");
+        }
+    }
+}
+
+/// Quick commands one after another in one program: nothing adds up.
+#[test]
+fn many_commands_leave_no_trace() {
+    use std::io::{BufRead, BufReader, Write};
+    let world = World::new(User::Own, "auto");
+    let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+    jm.args(["exec", "--jsonl", "--no-journal", "--allow", "run_command", "--yes"]);
+    jm.env("JM_TOOLS_APPROVAL_DENYLIST", "");
+    let mut child = jm.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut calls = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut run = |count: usize| {
+        for number in 0..count {
+            let call = serde_json::json!({"id": format!("c{number}"), "name": "run_command",
+                                          "args": {"command": "sleep 0 & echo out"}});
+            writeln!(calls, "{call}").unwrap();
+            let answer = answers.next().unwrap().unwrap();
+            assert!(answer.contains("out"), "{answer}");
+        }
+    };
+    let process = format!("/proc/{}", child.id());
+    let count = |what: &str| std::fs::read_dir(format!("{process}/{what}")).unwrap().count();
+    let children = || {
+        let text = std::fs::read_to_string(format!("{process}/task/{}/children", child.id()));
+        text.unwrap_or_default().split_whitespace().count()
+    };
+    run(5);
+    let before = (count("fd"), children());
+    run(60);
+    assert_eq!((count("fd"), children()), before, "descriptors and children");
+    assert!(count("task") <= 16, "{} threads", count("task"));
+    drop(calls);
+    assert!(child.wait().unwrap().success());
 }
 
 /// A killed program takes its command along, with everything that it started.
