@@ -1,6 +1,7 @@
 //! JSON lines: a call `{"id","name","args"}` or a batch `{"calls":[…]}` on each, one answer for each.
 
 use anyhow::Result;
+use jm_types::text::one_line;
 use jm_types::{ToolCall, json};
 use serde_json::{Value, json};
 
@@ -57,6 +58,10 @@ fn call(value: &Value) -> Result<ToolCall, String> {
     let name = value.get("name").and_then(Value::as_str);
     let name =
         name.ok_or("a call needs a `name`, for example {\"name\":\"read_file\",\"args\":{…}}")?;
+    let mut keys = value.as_object().into_iter().flat_map(|fields| fields.keys());
+    if let Some(other) = keys.find(|key| !["id", "name", "args"].contains(&key.as_str())) {
+        return Err(format!("a call has `id`, `name` and `args`, and no `{}`", one_line(other)));
+    }
     let id = match value.get("id") {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(id)) => id.clone(),
