@@ -2,7 +2,9 @@
 //!
 //! Law: entries stay in call order, and each ends with exactly one result (NFR-REL-01).
 
+use jm_store::StoredOutput;
 use jm_types::{RiskLevel, ToolCall, ToolError, ToolResult};
+use jm_workspace::confine::Grant;
 use serde::{Deserialize, Serialize};
 
 use crate::reply::{self, Form};
@@ -27,6 +29,9 @@ pub struct Entry {
     pub summary: String,
     pub risk: Option<RiskLevel>,
     pub duration_ms: u64,
+    /// It ran, and the walls refused it something that a person may give it.
+    #[serde(default)]
+    pub bitten: Option<Bitten>,
     /// The journal holds the call itself.
     #[serde(default)]
     pub is_received: bool,
@@ -34,6 +39,18 @@ pub struct Entry {
     pub is_announced: bool,
     /// The journal holds its result.
     pub is_recorded: bool,
+}
+
+/// A command that confinement has refused something.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Bitten {
+    /// What came of it; stands unless a person gives it more.
+    pub result: ToolResult,
+    pub output: Option<StoredOutput>,
+    /// What it would need, besides what it was given before.
+    pub grants: Vec<Grant>,
+    /// The person's word: run it again, with that.
+    pub is_granted: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -122,7 +139,7 @@ impl Batch {
     /// What cannot be recorded does not run.
     pub(crate) fn refuse_rest(&mut self, error: &ToolError, form: Form) {
         for entry in self.entries.iter_mut().filter(|entry| entry.result().is_none()) {
-            entry.status = Status::Done(reply::refused(form, &entry.call, error));
+            entry.refuse(form, error);
         }
     }
 
@@ -141,10 +158,18 @@ impl Entry {
             summary: String::new(),
             risk: None,
             duration_ms: 0,
+            bitten: None,
             is_received: false,
             is_announced: false,
             is_recorded: false,
         }
+    }
+
+    /// It does not run; if it ran before, what came of that stands.
+    pub(crate) fn refuse(&mut self, form: Form, error: &ToolError) {
+        let happened = self.bitten.take().map(|bitten| bitten.result);
+        let result = happened.unwrap_or_else(|| reply::refused(form, &self.call, error));
+        self.status = Status::Done(result);
     }
 
     pub fn result(&self) -> Option<&ToolResult> {

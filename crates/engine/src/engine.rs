@@ -170,6 +170,9 @@ impl Engine {
                 return Pause::NeedsApproval;
             }
             execute::execute(&self.core, session, index, &self.canceller).await;
+            if session.batch().awaits_a_person() && !self.canceller.is_requested() {
+                return Pause::NeedsApproval;
+            }
             let result = session.batch().entries[index].result();
             self.core.take_capacity(result.map_or(0, |result| result.content.len()));
             if self.canceller.is_requested() {

@@ -5,16 +5,20 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use jm_store::StoredOutput;
 use jm_tools::{Effect, Output, Scope, Seen, ToolCtx};
-use jm_types::{Cancel, ErrorKind, ToolCall, ToolError, ToolEvent};
-use jm_workspace::{CommitLog, Freshness, NoLog};
+use jm_types::{Cancel, ErrorKind, ToolCall, ToolError, ToolEvent, ToolResult};
+use jm_workspace::confine::Grant;
+use jm_workspace::{CommitLog, Freshness, NoLog, ReadRecord};
 
-use crate::batch::Status;
+use crate::batch::{Bitten, Status};
 use crate::engine::{Canceller, Core};
+use crate::grants;
 use crate::output;
 use crate::plan;
 use crate::record::EffectLog;
@@ -37,19 +41,23 @@ pub(crate) async fn execute(
     let entry = &mut session.batch_mut().entries[index];
     // Planned anew since its approval, and answered there.
     let Status::Approved { fingerprint } = entry.status.clone() else { return };
-    if !entry.is_announced
-        && let Err(error) = core.recorder.started(entry, fingerprint)
-    {
-        let form = session.form();
-        session.batch_mut().refuse_rest(&error, form);
+    let again = entry.bitten.take();
+    if let Some(Bitten { result, output, is_granted: false, .. }) = again {
+        return finish(core, session, index, Outcome { result, output, seen: Vec::new() });
+    }
+    let grants = again.map(|bitten| bitten.grants).unwrap_or_default();
+    if !begin(core, session, index, fingerprint, &grants) {
         return;
     }
-    entry.status = Status::Running;
+    let entry = &session.batch().entries[index];
     let (call, key) = (entry.call.clone(), entry.key.clone());
     let began = Instant::now();
     let cancel = Cancel::new();
     canceller.activate(&cancel);
     let mut ctx = context(core, session, &call, &key, cancel);
+    if !grants.is_empty() {
+        ctx.workspace.confiner = Arc::new(core.workspace.confiner.granting(&grants));
+    }
     let started = (call.id.clone(), call.name.clone());
     announce(core, ToolEvent::Started { tool_call_id: started.0, tool_name: started.1 }).await;
     let outcome = track::around(core, &call, &key, run(core, &call, &mut ctx)).await;
@@ -68,9 +76,53 @@ pub(crate) async fn execute(
     };
     let output = output::keep(core, &key, ctx.whole.take(), uncut).await;
     let entry = &mut session.batch_mut().entries[index];
-    entry.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    entry.status = Status::Done(result);
+    entry.duration_ms += u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let refused = ctx.workspace.confiner.take_refused(&key);
+    let wanted = grants::wanted(grants, refused);
+    match wanted.filter(|_| session.offers_grants() && result.is_error()) {
+        Some(grants) => {
+            grants::ask(session, index, Bitten { result, output, grants, is_granted: false });
+            core.recorder.forget_spool(&key);
+        }
+        None => finish(core, session, index, Outcome { result, output, seen }),
+    }
+}
+
+/// That it starts is on record before it does; what cannot be recorded does not run.
+fn begin(
+    core: &Core,
+    session: &mut Session,
+    index: usize,
+    fingerprint: Option<String>,
+    grants: &[Grant],
+) -> bool {
+    let entry = &mut session.batch_mut().entries[index];
+    let recorded = match grants {
+        [] if entry.is_announced => Ok(()),
+        [] => core.recorder.started(entry, fingerprint),
+        grants => core.recorder.started(entry, Some(grants::told(grants))),
+    };
+    entry.status = Status::Running;
+    let form = session.form();
+    if let Err(error) = &recorded {
+        session.batch_mut().refuse_rest(error, form);
+    }
+    recorded.is_ok()
+}
+
+/// What came of a call.
+struct Outcome {
+    result: ToolResult,
+    output: Option<StoredOutput>,
+    seen: Vec<(PathBuf, ReadRecord)>,
+}
+
+/// The call has its result, which is recorded before anything else runs.
+fn finish(core: &Arc<Core>, session: &mut Session, index: usize, outcome: Outcome) {
+    let Outcome { result, output, seen } = outcome;
+    session.batch_mut().entries[index].status = Status::Done(result);
     let batch = session.batch();
+    let key = batch.entries[index].key.clone();
     match core.recorder.finished(batch, &batch.entries[index], seen, output) {
         Ok(()) => {
             core.recorder.forget_spool(&key);

@@ -9,6 +9,7 @@ pub mod config;
 pub mod conversation;
 pub mod engine;
 mod execute;
+mod grants;
 pub mod output;
 mod plan;
 pub mod policy;

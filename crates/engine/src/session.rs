@@ -38,6 +38,9 @@ pub struct Session {
     batches: u64,
     /// How results look, as the engine last said.
     form: Form,
+    /// Somebody is there who can give a command more than it has.
+    #[serde(default)]
+    offers_grants: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -58,11 +61,22 @@ impl Session {
             calls: 0,
             batches: 0,
             form: Form { toolset: Toolset::default(), limit: Limits::default().capacity_bytes },
+            offers_grants: false,
         }
     }
 
     pub(crate) fn set_form(&mut self, form: Form) {
         self.form = form;
+    }
+
+    /// A person is at the terminal: what the walls refuse a command is asked about, and with their
+    /// word it runs again.
+    pub fn offer_grants(&mut self) {
+        self.offers_grants = true;
+    }
+
+    pub(crate) fn offers_grants(&self) -> bool {
+        self.offers_grants
     }
 
     pub(crate) fn form(&self) -> Form {
@@ -159,13 +173,21 @@ impl Session {
                 ApprovalDecision::ApproveSelected(ids) => ids.contains(&request.tool_call_id),
                 ApprovalDecision::DenyAll => false,
             };
-            entry.status = match approved {
-                true => Status::Approved { fingerprint: Some(request.fingerprint.clone()) },
-                false => {
-                    let denied = DenialReason::DeniedByPerson { reason: None };
-                    Status::Done(reply::refused(form, &entry.call, &ToolError::from(denied)))
+            match (&mut entry.bitten, approved) {
+                // Asked about once more: whatever the answer, it goes on to its end.
+                (Some(bitten), _) => {
+                    bitten.is_granted = approved;
+                    entry.status = Status::Approved { fingerprint: None };
                 }
-            };
+                (None, true) => {
+                    let fingerprint = Some(request.fingerprint.clone());
+                    entry.status = Status::Approved { fingerprint };
+                }
+                (None, false) => {
+                    let denied = DenialReason::DeniedByPerson { reason: None };
+                    entry.refuse(form, &ToolError::from(denied));
+                }
+            }
         }
         Ok(())
     }
@@ -175,8 +197,8 @@ impl Session {
         let form = self.form;
         for entry in &mut self.batch.entries {
             if let Status::Pending(request) = &entry.status {
-                let result = reply::refused(form, &entry.call, &error(request));
-                entry.status = Status::Done(result);
+                let error = error(request);
+                entry.refuse(form, &error);
             }
         }
     }

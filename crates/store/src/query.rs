@@ -1,5 +1,6 @@
 //! Looking things up: sessions, calls, effects.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -30,6 +31,19 @@ pub struct CallView {
     pub at: u64,
     /// The records about it, in order, with their times.
     pub records: Vec<(u64, Record)>,
+}
+
+/// A command that ran again changed what it had changed: from what was there before both, to what
+/// is there after both.
+fn follow(files: &mut Vec<Effect>, later: &[Effect]) {
+    let known = files.iter().enumerate().map(|(at, effect)| (effect.path.clone(), at));
+    let places: HashMap<PathBuf, usize> = known.collect();
+    for next in later {
+        match places.get(&next.path) {
+            Some(at) => files[*at].after = next.after,
+            None => files.push(next.clone()),
+        }
+    }
 }
 
 /// The changes of one call that are in force.
@@ -63,8 +77,8 @@ impl CallView {
             match record {
                 Record::Prepared { files: prepared, .. } => files.extend(prepared.iter().cloned()),
                 Record::Tracked { tracking, .. } => {
-                    files.extend(tracking.files.iter().cloned());
-                    gap.clone_from(&tracking.gap);
+                    follow(&mut files, &tracking.files);
+                    gap = tracking.gap.clone().or(gap);
                 }
                 _ => {}
             }

@@ -56,15 +56,12 @@ impl Driver {
         let events = tokio::spawn(show_events(wired.events, common.debug));
         let interrupts = Interrupts::listen(&wired.engine.canceller());
         let approver = Approver::new(common.yes);
+        let mut session = wired.session;
+        if approver.is_a_person() {
+            session.offer_grants();
+        }
         let debug = common.debug;
-        Ok(Self {
-            engine: wired.engine,
-            session: wired.session,
-            approver,
-            debug,
-            events,
-            interrupts,
-        })
+        Ok(Self { engine: wired.engine, session, approver, debug, events, interrupts })
     }
 
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {

@@ -30,6 +30,11 @@ impl Approver {
         }
     }
 
+    /// Whether somebody can be asked for more than a call was allowed.
+    pub(crate) fn is_a_person(&self) -> bool {
+        matches!(self, Approver::Person(_))
+    }
+
     /// Settles what is pending. The person is waited for on a thread of its own, so that a signal
     /// is heard meanwhile; dropping this future leaves the question unanswered.
     pub(crate) async fn decide(&self, session: &mut Session) -> Result<()> {

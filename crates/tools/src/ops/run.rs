@@ -103,7 +103,9 @@ impl Run {
         };
         let (finished, walls) =
             invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
-        let refusals = walls.map(|walls| refusals(&finished, &walls)).unwrap_or_default();
+        let found = walls.map(|walls| refused(&finished, &walls)).unwrap_or_default();
+        scope.workspace.confiner.note_refused(&scope.call_key, &found);
+        let refusals = found.iter().map(in_words).collect();
         outcome(finished, scope, (room, self.binary), &events)
             .map(|whole| RunOutcome { refusals, ..whole })
     }
@@ -177,8 +179,8 @@ impl Invocation {
     }
 }
 
-/// What a failed command ran into that confinement explains, and what a person could do.
-fn refusals(finished: &Finished, walls: &Walls) -> Vec<String> {
+/// What a failed command ran into that confinement explains.
+fn refused(finished: &Finished, walls: &Walls) -> Vec<Bite> {
     if finished.ending == Ending::Exited(0) {
         return Vec::new();
     }
@@ -190,11 +192,15 @@ fn refusals(finished: &Finished, walls: &Walls) -> Vec<String> {
     if finished.ending == Ending::Signalled(SIGSYS) {
         found.push(Bite::Call);
     }
-    let words = |bite: Bite| match bite.remedy() {
+    found
+}
+
+/// What it was, and what a person could do.
+fn in_words(bite: &Bite) -> String {
+    match bite.remedy() {
         Some(remedy) => format!("{}; {remedy}", bite.what()),
         None => bite.what(),
-    };
-    found.into_iter().map(words).collect()
+    }
 }
 
 /// So much of each stream is searched for refusals.

@@ -1,10 +1,12 @@
 //! Who confines the commands of a workspace, and how.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::grants::Grant;
 use super::plan::{CommandSettings, Plan, plan};
 use super::probe::{find_bwrap, works};
 use super::walls::{Backend, Walls};
@@ -82,17 +84,34 @@ pub struct Confiner {
     launcher: Option<Launcher>,
     settings: CommandSettings,
     chosen: OnceLock<Backend>,
+    /// What commands were refused and could be given, by their calls.
+    refused: Mutex<BTreeMap<String, Vec<Grant>>>,
 }
 
 impl Confiner {
     pub fn new(launcher: Launcher, settings: CommandSettings) -> Self {
-        Self { launcher: Some(launcher), settings, chosen: OnceLock::new() }
+        Self {
+            launcher: Some(launcher),
+            settings,
+            chosen: OnceLock::new(),
+            refused: Mutex::default(),
+        }
     }
 
     /// No launcher: commands have all the rights of this process.
     pub fn unsupervised() -> Self {
         let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
-        Self { launcher: None, settings, chosen: OnceLock::new() }
+        let (chosen, refused) = (OnceLock::new(), Mutex::default());
+        Self { launcher: None, settings, chosen, refused }
+    }
+
+    pub(super) fn with_settings(&self, settings: CommandSettings) -> Self {
+        let (launcher, chosen) = (self.launcher.clone(), self.chosen.clone());
+        Self { launcher, settings, chosen, refused: Mutex::default() }
+    }
+
+    pub(super) fn refused(&self) -> &Mutex<BTreeMap<String, Vec<Grant>>> {
+        &self.refused
     }
 
     pub fn settings(&self) -> &CommandSettings {

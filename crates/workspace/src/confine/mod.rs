@@ -5,6 +5,7 @@
 
 mod bites;
 mod confiner;
+mod grants;
 mod hosts;
 mod layout;
 mod plan;
@@ -15,6 +16,7 @@ mod walls;
 pub use bites::{Bite, SIGSYS, bites};
 pub(crate) use confiner::read_record;
 pub use confiner::{Confinement, Confiner, Launcher};
+pub use grants::Grant;
 pub use hosts::{Host, HostList, HostRule, NoHost};
 pub(crate) use hosts::{parse_port, split_port};
 pub(crate) use layout::{Place, SCRATCH, layout};

@@ -1,0 +1,136 @@
+//! What a person may give one command, after the walls have refused it.
+//!
+//! Law: a grant is as narrow as the refusal: this directory, this host, and the network only where
+//! nothing narrower is known. What no flag could open is never offered.
+
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+use serde::{Deserialize, Serialize};
+
+use super::bites::Bite;
+use super::confiner::Confiner;
+use super::hosts::{HostList, HostRule};
+use super::plan::CommandSettings;
+use super::walls::Network;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    Write(PathBuf),
+    Host(HostRule),
+    Network,
+}
+
+impl Grant {
+    /// As a prompt says it.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Write(path) => format!("it may write {}", path.display()),
+            Self::Host(rule) => format!("it may reach {rule}"),
+            Self::Network => "it may use the network".to_owned(),
+        }
+    }
+}
+
+impl Bite {
+    /// What would let the command have it.
+    pub fn grant(&self) -> Option<Grant> {
+        match self {
+            Self::Write(path) | Self::Read(path) => directory_of(path).map(Grant::Write),
+            Self::Host(rule) => Some(Grant::Host(rule.clone())),
+            Self::Network => Some(Grant::Network),
+            Self::Kept(_) | Self::Denied(_) | Self::Around | Self::Call => None,
+        }
+    }
+}
+
+/// The directory that has to be opened for a path: one that is there, and not the root of all.
+fn directory_of(path: &Path) -> Option<PathBuf> {
+    let found = path.parent()?.canonicalize().ok()?;
+    let is_narrow = found.is_dir() && found.parent().is_some();
+    is_narrow.then_some(found)
+}
+
+impl CommandSettings {
+    fn with(&self, grants: &[Grant]) -> Self {
+        let mut settings = self.clone();
+        for grant in grants {
+            match (grant, &settings.network) {
+                (Grant::Write(path), _) => settings.writable.push(path.clone()),
+                (Grant::Network, _) => settings.network = Network::On,
+                (Grant::Host(_), Network::On) => {}
+                (Grant::Host(rule), Network::Listed(list)) => {
+                    let more = HostList::new(vec![rule.clone()]);
+                    let both = more.map_or_else(|| list.clone(), |more| list.with(&more));
+                    settings.network = Network::Listed(both);
+                }
+                (Grant::Host(rule), Network::Off) => {
+                    let list = HostList::new(vec![rule.clone()]);
+                    settings.network = list.map_or(Network::Off, Network::Listed);
+                }
+            }
+        }
+        settings
+    }
+}
+
+impl Confiner {
+    /// The same for one command that was given more.
+    pub fn granting(&self, grants: &[Grant]) -> Self {
+        self.with_settings(self.settings().with(grants))
+    }
+
+    /// Remembers what a call's command was refused and could be given.
+    pub fn note_refused(&self, call: &str, bites: &[Bite]) {
+        let mut grants: Vec<Grant> = Vec::new();
+        for grant in bites.iter().filter_map(Bite::grant) {
+            if !grants.contains(&grant) {
+                grants.push(grant);
+            }
+        }
+        if !grants.is_empty() {
+            let mut refused = self.refused().lock().unwrap_or_else(PoisonError::into_inner);
+            refused.insert(call.to_owned(), grants);
+        }
+    }
+
+    /// What that was, once.
+    pub fn take_refused(&self, call: &str) -> Vec<Grant> {
+        let mut refused = self.refused().lock().unwrap_or_else(PoisonError::into_inner);
+        refused.remove(call).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_opens_what_was_refused_and_no_more() {
+        let host = |rule: &str| Grant::Host(rule.parse().unwrap());
+        let mut settings = CommandSettings::default();
+        let network =
+            |settings: &CommandSettings, grants: &[Grant]| settings.with(grants).network.in_words();
+        assert_eq!(network(&settings, &[host("a.org")]), "only a.org");
+        assert_eq!(
+            network(&settings, &[host("a.org"), host("b.org:8080")]),
+            "only a.org, b.org:8080"
+        );
+        assert_eq!(network(&settings, &[Grant::Network, host("a.org")]), "on");
+        settings.network = Network::On;
+        assert_eq!(network(&settings, &[host("a.org")]), "on");
+        let writable = settings.with(&[Grant::Write("/usr/x".into())]).writable;
+        assert_eq!(writable, [PathBuf::from("/usr/x")]);
+    }
+
+    #[test]
+    fn what_no_flag_could_open_is_not_offered() {
+        assert_eq!(Bite::Write("/usr/lib/x".into()).grant(), Some(Grant::Write("/usr/lib".into())));
+        assert_eq!(Bite::Write("/x".into()).grant(), None);
+        assert_eq!(Bite::Write("/no/such/folder/x".into()).grant(), None);
+        assert_eq!(Bite::Kept("/w/.git/hooks/x".into()).grant(), None);
+        assert_eq!(Bite::Denied("/w/.env".into()).grant(), None);
+        assert_eq!(Bite::Call.grant(), None);
+    }
+}
