@@ -104,7 +104,9 @@ fn run(backend: &'static str, index: usize, command: &str) -> Vec<String> {
     let began = Instant::now();
     let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
     jm.args(["sandbox", "--backend", backend, "--timeout", "1", "--", "sh", "-c"]);
-    jm.arg(command.replace("TAG", &tag)).stdout(Stdio::null()).stderr(Stdio::null());
+    jm.arg(format!("touch begun; {}", command.replace("TAG", &tag)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = jm.process_group(0).spawn().unwrap();
     let memory = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -119,10 +121,14 @@ fn run(backend: &'static str, index: usize, command: &str) -> Vec<String> {
         child.kill().unwrap();
         child.wait().unwrap();
     }
+    // A command that was never started leaves nothing either.
+    if !world.at("w/begun").exists() {
+        wrong.push(format!("{command}: it never began"));
+    }
     if peak > MOST_MEMORY_KB {
         wrong.push(format!("{command}: took {peak} KB"));
     }
-    let left = gone_within(&tag, Duration::from_millis(500));
+    let left = gone_within(&tag, Duration::from_secs(5));
     if !left.is_empty() {
         wrong.push(format!("{command}: left {left:?}"));
     }
@@ -158,7 +164,7 @@ fn a_fork_bomb_is_defused() {
         return;
     }
     let tag = tag(900);
-    let bomb = format!("b() {{ b | b & }}; b; sleep {tag}");
+    let bomb = format!("touch begun; b() {{ b | b & }}; b; sleep {tag}");
     let began = Instant::now();
     let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
     jm.env("JM_TOOLS_SANDBOX_COMMANDS_MAX_PROCESSES", "200");
@@ -166,6 +172,7 @@ fn a_fork_bomb_is_defused() {
     let status = jm.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     assert!(!status.success());
+    assert!(world.at("w/begun").exists(), "it never began");
     assert_eq!(gone_within(&tag, Duration::from_secs(5)), Vec::<String>::new());
 }
 
