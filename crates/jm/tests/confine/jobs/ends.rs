@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, PATIENCE, await_true, listed, ps};
-use super::everywhere;
+use super::{everywhere, everywhere_for_everybody};
 use crate::hangs::{alive, gone_within, tag};
 use crate::world::{User, World, works};
 
@@ -146,7 +146,7 @@ fn nothing_outlives_a_program_and_its_host_together() {
 /// when somebody says so.
 #[test]
 fn what_is_kept_outlives_its_program_and_is_found_again() {
-    everywhere(|world| {
+    everywhere_for_everybody(|world| {
         let tag = tag(965);
         let mut desk = Desk::open(&world, "s");
         let command = format!(

@@ -5,16 +5,25 @@ mod desk;
 mod ends;
 mod terminals;
 
-use crate::world::{User, World, works};
+use crate::world::{User, World, users, works};
 
 /// Every back end that works here.
 fn everywhere(check: impl Fn(World)) {
+    behind_each(User::Own, check);
+}
+
+/// For everybody that the tests can be.
+fn everywhere_for_everybody(check: impl Fn(World)) {
+    users().into_iter().for_each(|user| behind_each(user, &check));
+}
+
+fn behind_each(user: User, check: impl Fn(World)) {
     let mut checked = Vec::new();
     for backend in ["namespaces", "bwrap", "landlock", "none"] {
-        if backend == "none" || works(User::Own, backend) {
-            check(World::new(User::Own, backend));
+        if backend == "none" || works(user, backend) {
+            check(World::new(user, backend));
             checked.push(backend);
         }
     }
-    println!("checked behind {checked:?}");
+    println!("{user:?}: checked behind {checked:?}");
 }

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::desk::{Desk, listed};
-use super::everywhere;
+use super::{everywhere, everywhere_for_everybody};
 
 #[test]
 fn a_program_has_a_terminal_of_its_own_and_nobody_elses() {
-    everywhere(|world| {
+    everywhere_for_everybody(|world| {
         let mut desk = Desk::open(&world, "s");
         let script = "test -t 0 && test -t 1 && test -t 2 && echo is-one; stty size; \
                       (echo through-tty > /dev/tty); echo $TERM; python3 -c 'import fcntl, termios\n\
