@@ -3,6 +3,7 @@
 //! Law: before a call runs, the journal says so; before the next one runs, the journal has its
 //! result (FR-RES-04b). What cannot be recorded does not run.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +11,10 @@ use jm_store::{
     CallRecord, Effect, Entry as Append, FileState, IndexChange, Journal, Message, Owner, Record,
     StoreError, StoredOutput, StoredResult, Tracking,
 };
-use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
+use jm_types::{Digest, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
 use jm_workspace::index::{Difference, IndexedFile};
-use jm_workspace::{CommitLog, Manifest, ManifestEntry};
+use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 
 use crate::batch::{Batch, Entry, Status};
 use crate::output::Outputs;
@@ -368,10 +369,17 @@ impl CommitLog for EffectLog {
         crash_point("effect.before_prepared");
         let mut files: Vec<Effect> = manifest.directories.iter().map(made_directory).collect();
         files.extend(manifest.entries.iter().map(effect));
+        files.extend(manifest.trades.iter().flat_map(trade_effects));
         let mut records = std::mem::take(&mut self.also);
         records.push(Record::Prepared { call: self.call.clone(), files });
         let blobs = manifest.entries.iter().filter_map(|e| Some(e.before.as_ref()?.as_slice()));
-        let entry = Append { records, blobs: blobs.collect(), ..Append::default() };
+        let traded = manifest.trades.iter().flat_map(|trade| trade.before.walk(&trade.path));
+        let traded: Vec<&Node> = traded.map(|(_, node)| node).collect();
+        let traded = traded.into_iter().filter_map(|node| match node {
+            Node::File { bytes, .. } => Some(bytes.as_slice()),
+            Node::Directory { .. } => None,
+        });
+        let entry = Append { records, blobs: blobs.chain(traded).collect(), ..Append::default() };
         self.recorder.recorder.append(&entry).map_err(|error| match error.kind {
             ErrorKind::Unrecorded { message } => message,
             other => other.to_string(),
@@ -384,6 +392,28 @@ impl CommitLog for EffectLog {
         crash_point("effect.committed");
         Ok(())
     }
+}
+
+/// The path itself, and all that goes or comes with the directory.
+fn trade_effects(trade: &ManifestTrade) -> Vec<Effect> {
+    let state = |node: &Node| match node {
+        Node::File { bytes, mode } => FileState::File { sha256: Digest::of(bytes), mode: *mode },
+        Node::Directory { mode, .. } => FileState::Directory { mode: *mode },
+    };
+    let mut effects: BTreeMap<PathBuf, Effect> = BTreeMap::new();
+    let mut at = |path: PathBuf, set: &dyn Fn(&mut Effect)| {
+        let missing = FileState::Missing;
+        let none = Effect { path: path.clone(), before: missing, after: missing, temporary: None };
+        set(effects.entry(path).or_insert(none));
+    };
+    trade.before.walk(&trade.path).into_iter().for_each(|(path, node)| {
+        at(path, &|effect| effect.before = state(node));
+    });
+    trade.after.walk(&trade.path).into_iter().for_each(|(path, node)| {
+        at(path, &|effect| effect.after = state(node));
+    });
+    at(trade.path.clone(), &|effect| effect.temporary = Some(trade.temporary.clone()));
+    effects.into_values().collect()
 }
 
 fn made_directory((path, mode): &(PathBuf, u32)) -> Effect {

@@ -55,9 +55,9 @@ impl CallView {
         })
     }
 
-    /// What it changed, or was about to change.
+    /// What it changed, or was about to change: one effect for each path.
     pub fn effects(&self) -> EffectView {
-        let mut files = Vec::new();
+        let mut files: Vec<Effect> = Vec::new();
         let mut gap = None;
         for (_, record) in &self.records {
             match record {
@@ -69,8 +69,26 @@ impl CallView {
                 _ => {}
             }
         }
-        EffectView { call: self.call.call.clone(), files, gap }
+        EffectView { call: self.call.call.clone(), files: composed(files), gap }
     }
+}
+
+fn composed(effects: Vec<Effect>) -> Vec<Effect> {
+    let mut all: Vec<Effect> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for effect in effects {
+        match places.get(&effect.path) {
+            Some(place) => {
+                let earlier: &mut Effect = &mut all[*place];
+                earlier.join(effect);
+            }
+            None => {
+                places.insert(effect.path.clone(), all.len());
+                all.push(effect);
+            }
+        }
+    }
+    all
 }
 
 impl Store {

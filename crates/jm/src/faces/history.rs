@@ -142,7 +142,10 @@ fn headline(call: &CallView) -> String {
 pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {
     match (before, after) {
         (FileState::Missing, FileState::Directory { .. }) => "made directory",
-        (FileState::Directory { .. }, _) => "removed directory",
+        (FileState::Directory { .. }, FileState::Directory { .. }) => "changed directory",
+        (FileState::Directory { .. }, FileState::File { .. }) => "became a file",
+        (FileState::File { .. }, FileState::Directory { .. }) => "became a directory",
+        (FileState::Directory { .. }, FileState::Missing) => "removed directory",
         (FileState::Missing, _) => "created",
         (_, FileState::Missing) => "deleted",
         _ => "changed",
