@@ -9,6 +9,7 @@ pub mod config;
 pub mod conversation;
 pub mod engine;
 mod execute;
+pub mod force;
 mod heal;
 pub mod output;
 mod plan;

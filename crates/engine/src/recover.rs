@@ -13,9 +13,9 @@ use jm_workspace::survivors::Survivor;
 use jm_workspace::{Found, OpenFile, SafePath, directory};
 
 use crate::engine::{Core, Engine};
+use crate::force::is_undo;
 use crate::heal::{heal, remove_made};
 use crate::restore::{current, is_beneath_a_file, safe};
-use crate::undo::is_undo;
 
 /// What became of a call, as far as it can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

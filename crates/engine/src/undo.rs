@@ -3,7 +3,7 @@
 //! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
 //! journaled, atomic, and itself undoable. It never touches `.git`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use jm_workspace::fault::crash_point;
 use jm_workspace::{FileChange, Sandbox, Trade, commit_with_trades, directory};
 
 use crate::engine::{Core, Engine};
+use crate::force;
 use crate::record::EffectLog;
 use crate::restore::{self, Blocked, Restore, safe};
 use crate::session::Session;
@@ -59,9 +60,7 @@ impl Engine {
     ) -> Result<UndoReport, ToolError> {
         let core = self.core_arc();
         let store = core.recorder.journal().ok_or_else(no_journal)?.store();
-        let calls =
-            store.calls(&session.id).map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
-        let chosen = choose(&calls, which)?;
+        let chosen = choose(store, &session.id, which)?;
         let mut report = UndoReport {
             calls: chosen.iter().map(|call| call.call.call.clone()).collect(),
             gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
@@ -128,93 +127,10 @@ impl Engine {
     }
 }
 
-fn no_journal() -> ToolError {
-    ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
-}
-
-/// Which calls are in force: an undo takes its calls out, undoing it puts them back.
-fn in_force(calls: &[CallView]) -> HashMap<String, bool> {
-    let mut state: HashMap<String, bool> = HashMap::new();
-    let mut targets: HashMap<String, Vec<String>> = HashMap::new();
-    for call in calls {
-        let key = &call.call.call;
-        let undid = call.records.iter().find_map(|(_, record)| match record {
-            Record::Undid { of, .. } if !is_taken_back(call) => Some(of.clone()),
-            _ => None,
-        });
-        state.insert(key.clone(), true);
-        for target in undid.iter().flatten() {
-            set(&mut state, &targets, target, false);
-        }
-        targets.insert(key.clone(), undid.unwrap_or_default());
-    }
-    state
-}
-
-fn set(
-    state: &mut HashMap<String, bool>,
-    targets: &HashMap<String, Vec<String>>,
-    key: &str,
-    value: bool,
-) {
-    state.insert(key.to_owned(), value);
-    for target in targets.get(key).into_iter().flatten() {
-        set(state, targets, target, !value);
-    }
-}
-
-/// Recovery took its effects back already, or they never were.
-fn is_taken_back(call: &CallView) -> bool {
-    let result = call.result().and_then(|(result, _)| result.error.as_deref());
-    matches!(result, Some("interrupted" | "discarded"))
-}
-
-fn has_effects(call: &&CallView) -> bool {
-    let effects = call.effects();
-    !is_taken_back(call) && (!effects.files.is_empty() || effects.gap.is_some())
-}
-
-/// Calls whose effects are in force, newest first.
-fn applied(calls: &[CallView]) -> Vec<&CallView> {
-    let state = in_force(calls);
-    let applied = calls.iter().rev().filter(|call| state.get(&call.call.call) == Some(&true));
-    applied.filter(has_effects).collect()
-}
-
-pub(crate) fn is_undo(call: &CallView) -> bool {
-    call.call.name == UNDO
-}
-
-/// When the newest change happened that could be taken back.
-pub fn last_in_force(calls: &[CallView]) -> Option<u64> {
-    applied(calls).into_iter().find(|call| !is_undo(call)).map(|call| call.at)
-}
-
-/// When the newest undo happened that could be taken back.
-pub fn last_undo(calls: &[CallView]) -> Option<u64> {
-    let mut undone = applied(calls).into_iter().filter(|call| is_undo(call));
-    undone.find(|call| !is_redo(calls, call)).map(|call| call.at)
-}
-
 /// The calls to take back, newest first.
-fn choose<'a>(calls: &'a [CallView], which: &Which) -> Result<Vec<&'a CallView>, ToolError> {
-    let applied = applied(calls);
-    let ordinary = applied.iter().copied().filter(|call| !is_undo(call));
-    let chosen: Vec<&CallView> = match which {
-        Which::Last(count) => ordinary.take(*count).collect(),
-        Which::Call(key) => ordinary.filter(|call| call.call.call == *key).collect(),
-        Which::To(key) => {
-            let mut found = false;
-            let from =
-                ordinary.take_while(|call| !std::mem::replace(&mut found, call.call.call == *key));
-            let from: Vec<_> = from.collect();
-            if from.last().is_some_and(|call| call.call.call == *key) { from } else { Vec::new() }
-        }
-        Which::Undo => {
-            let undone = applied.iter().copied().filter(|call| is_undo(call));
-            undone.filter(|call| !is_redo(calls, call)).take(1).collect()
-        }
-    };
+fn choose(store: &Store, session: &str, which: &Which) -> Result<Vec<CallView>, ToolError> {
+    let found = force::find(store, session, which);
+    let chosen = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
     if chosen.is_empty() {
         return Err(ToolError::failed(UNDO, "there is nothing to take back")
             .hint("`jm log` shows what was changed, and by which call"));
@@ -222,14 +138,8 @@ fn choose<'a>(calls: &'a [CallView], which: &Which) -> Result<Vec<&'a CallView>,
     Ok(chosen)
 }
 
-/// An undo of an undo is a redo; redoing that again would be an ordinary undo.
-fn is_redo(calls: &[CallView], call: &CallView) -> bool {
-    let of = call.records.iter().find_map(|(_, record)| match record {
-        Record::Undid { of, .. } => of.first(),
-        _ => None,
-    });
-    let target = of.and_then(|key| calls.iter().find(|call| call.call.call == *key));
-    target.is_some_and(|target| target.call.name == UNDO)
+fn no_journal() -> ToolError {
+    ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
 }
 
 /// What is to be done for an undo, as far as it can be.
@@ -245,7 +155,7 @@ struct Plan {
 impl Plan {
     fn new(
         ground: (&Sandbox, &Store),
-        chosen: &[&CallView],
+        chosen: &[CallView],
         guard: Guard,
         report: &mut UndoReport,
     ) -> Self {
@@ -272,7 +182,7 @@ impl Plan {
 }
 
 /// For each path: what the newest call left, and what the oldest found.
-fn merge(chosen: &[&CallView]) -> Vec<Restore> {
+fn merge(chosen: &[CallView]) -> Vec<Restore> {
     let mut paths: BTreeMap<PathBuf, Restore> = BTreeMap::new();
     for Effect { path, before, after, .. } in
         chosen.iter().rev().flat_map(|call| call.effects().files)
