@@ -11,6 +11,7 @@ pub mod engine;
 mod execute;
 pub mod force;
 mod heal;
+mod keep;
 pub mod output;
 mod plan;
 pub mod policy;

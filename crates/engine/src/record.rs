@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jm_store::{
-    CallRecord, Effect, Entry as Append, FileState, IndexChange, Journal, Message, Owner, Record,
-    StoreError, StoredOutput, StoredResult, Tracking,
+    CallRecord, Effect, Entry as Append, FileState, Journal, Message, Owner, Record, StoreError,
+    StoredOutput, StoredResult, Tracking,
 };
 use jm_types::{Digest, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
@@ -18,9 +18,6 @@ use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 
 use crate::batch::{Batch, Entry, Status};
 use crate::output::Outputs;
-
-/// Contents are handed to the journal in pieces of about this size.
-const PIECE: usize = 8 * 1024 * 1024;
 
 /// The journal of a running session, or none at all (`--no-journal`).
 pub struct Recorder {
@@ -233,11 +230,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Keeps contents, some at a time, so that memory stays bounded.
-    pub(crate) fn keeper(&self) -> Keeper<'_> {
-        Keeper { recorder: self, waiting: Vec::new(), size: 0, failed: None }
-    }
-
     pub(crate) fn tracked(&self, call: &str, difference: &Difference) -> Result<(), ToolError> {
         crash_point("track.before");
         let tracking = Tracking { files: effects_of(difference), gap: difference.gap.clone() };
@@ -313,46 +305,6 @@ fn finished(entry: &Entry, result: &ToolResult) -> Record {
         call: entry.key.clone(),
         result: StoredResult::new(result, Vec::new()),
         duration_ms: entry.duration_ms,
-    }
-}
-
-/// Collects contents and hands them on in pieces.
-pub(crate) struct Keeper<'a> {
-    recorder: &'a Recorder,
-    waiting: Vec<Vec<u8>>,
-    size: usize,
-    failed: Option<ToolError>,
-}
-
-impl Keeper<'_> {
-    pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
-        if self.recorder.journal.is_none() || self.failed.is_some() {
-            return;
-        }
-        self.size += bytes.len();
-        self.waiting.push(bytes);
-        if self.size >= PIECE {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        self.write(None);
-    }
-
-    fn write(&mut self, index: Option<IndexChange>) {
-        let blobs = self.waiting.iter().map(Vec::as_slice).collect();
-        self.failed = self.recorder.append(&Append { blobs, index, ..Append::default() }).err();
-        self.waiting.clear();
-        self.size = 0;
-    }
-
-    /// The last contents, and with them what the index says of them.
-    pub(crate) fn finish(mut self, index: Option<IndexChange>) -> Result<(), ToolError> {
-        if self.failed.is_none() {
-            self.write(index);
-        }
-        self.failed.map_or(Ok(()), Err)
     }
 }
 
