@@ -3,23 +3,21 @@
 //! Law: before a call runs, the journal says so; before the next one runs, the journal has its
 //! result (FR-RES-04b). What cannot be recorded does not run.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jm_store::{
-    CallRecord, Effect, Entry as Append, FileState, IndexChange, Journal, Message, Owner, Record,
-    StoreError, StoredOutput, StoredResult, Tracking,
+    CallRecord, Effect, Entry as Append, FileState, Journal, Message, Owner, Record, StoreError,
+    StoredOutput, StoredResult, Tracking,
 };
-use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
+use jm_types::{Digest, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
 use jm_workspace::index::{Difference, IndexedFile};
-use jm_workspace::{CommitLog, Manifest, ManifestEntry};
+use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 
 use crate::batch::{Batch, Entry, Status};
 use crate::output::Outputs;
-
-/// Contents are handed to the journal in pieces of about this size.
-const PIECE: usize = 8 * 1024 * 1024;
 
 /// The journal of a running session, or none at all (`--no-journal`).
 pub struct Recorder {
@@ -232,11 +230,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Keeps contents, some at a time, so that memory stays bounded.
-    pub(crate) fn keeper(&self) -> Keeper<'_> {
-        Keeper { recorder: self, waiting: Vec::new(), size: 0, failed: None }
-    }
-
     pub(crate) fn tracked(&self, call: &str, difference: &Difference) -> Result<(), ToolError> {
         crash_point("track.before");
         let tracking = Tracking { files: effects_of(difference), gap: difference.gap.clone() };
@@ -315,46 +308,6 @@ fn finished(entry: &Entry, result: &ToolResult) -> Record {
     }
 }
 
-/// Collects contents and hands them on in pieces.
-pub(crate) struct Keeper<'a> {
-    recorder: &'a Recorder,
-    waiting: Vec<Vec<u8>>,
-    size: usize,
-    failed: Option<ToolError>,
-}
-
-impl Keeper<'_> {
-    pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
-        if self.recorder.journal.is_none() || self.failed.is_some() {
-            return;
-        }
-        self.size += bytes.len();
-        self.waiting.push(bytes);
-        if self.size >= PIECE {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        self.write(None);
-    }
-
-    fn write(&mut self, index: Option<IndexChange>) {
-        let blobs = self.waiting.iter().map(Vec::as_slice).collect();
-        self.failed = self.recorder.append(&Append { blobs, index, ..Append::default() }).err();
-        self.waiting.clear();
-        self.size = 0;
-    }
-
-    /// The last contents, and with them what the index says of them.
-    pub(crate) fn finish(mut self, index: Option<IndexChange>) -> Result<(), ToolError> {
-        if self.failed.is_none() {
-            self.write(index);
-        }
-        self.failed.map_or(Ok(()), Err)
-    }
-}
-
 /// The commit log of one call: its manifest and before-images, durable before the first rename.
 pub(crate) struct EffectLog {
     pub(crate) recorder: std::sync::Arc<crate::engine::Core>,
@@ -368,10 +321,17 @@ impl CommitLog for EffectLog {
         crash_point("effect.before_prepared");
         let mut files: Vec<Effect> = manifest.directories.iter().map(made_directory).collect();
         files.extend(manifest.entries.iter().map(effect));
+        files.extend(manifest.trades.iter().flat_map(trade_effects));
         let mut records = std::mem::take(&mut self.also);
         records.push(Record::Prepared { call: self.call.clone(), files });
         let blobs = manifest.entries.iter().filter_map(|e| Some(e.before.as_ref()?.as_slice()));
-        let entry = Append { records, blobs: blobs.collect(), ..Append::default() };
+        let traded = manifest.trades.iter().flat_map(|trade| trade.before.walk(&trade.path));
+        let traded: Vec<&Node> = traded.map(|(_, node)| node).collect();
+        let traded = traded.into_iter().filter_map(|node| match node {
+            Node::File { bytes, .. } => Some(bytes.as_slice()),
+            Node::Directory { .. } => None,
+        });
+        let entry = Append { records, blobs: blobs.chain(traded).collect(), ..Append::default() };
         self.recorder.recorder.append(&entry).map_err(|error| match error.kind {
             ErrorKind::Unrecorded { message } => message,
             other => other.to_string(),
@@ -384,6 +344,28 @@ impl CommitLog for EffectLog {
         crash_point("effect.committed");
         Ok(())
     }
+}
+
+/// The path itself, and all that goes or comes with the directory.
+fn trade_effects(trade: &ManifestTrade) -> Vec<Effect> {
+    let state = |node: &Node| match node {
+        Node::File { bytes, mode } => FileState::File { sha256: Digest::of(bytes), mode: *mode },
+        Node::Directory { mode, .. } => FileState::Directory { mode: *mode },
+    };
+    let mut effects: BTreeMap<PathBuf, Effect> = BTreeMap::new();
+    let mut at = |path: PathBuf, set: &dyn Fn(&mut Effect)| {
+        let missing = FileState::Missing;
+        let none = Effect { path: path.clone(), before: missing, after: missing, temporary: None };
+        set(effects.entry(path).or_insert(none));
+    };
+    trade.before.walk(&trade.path).into_iter().for_each(|(path, node)| {
+        at(path, &|effect| effect.before = state(node));
+    });
+    trade.after.walk(&trade.path).into_iter().for_each(|(path, node)| {
+        at(path, &|effect| effect.after = state(node));
+    });
+    at(trade.path.clone(), &|effect| effect.temporary = Some(trade.temporary.clone()));
+    effects.into_values().collect()
 }
 
 fn made_directory((path, mode): &(PathBuf, u32)) -> Effect {

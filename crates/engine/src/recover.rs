@@ -3,22 +3,22 @@
 //! Law: a call that may have run is never run again (FR-RES-04c). For files the hashes on disk say
 //! what happened; for everything else we can only say that we do not know.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
-use jm_types::{Cancel, Digest, ToolError};
+use jm_types::{Digest, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::jobs::{Keeping, State};
 use jm_workspace::launch::{CommandRecord, Ended};
 use jm_workspace::spool::Spooled;
 use jm_workspace::survivors::Survivor;
-use jm_workspace::{After, FileChange, NoLog, OpenFile, SafePath, commit, directory};
+use jm_workspace::{Found, OpenFile, SafePath, directory};
 
 use crate::engine::{Core, Engine};
-use crate::undo::{current, is_undo, safe};
+use crate::force::is_undo;
+use crate::heal::{heal, remove_made};
+use crate::restore::{current, is_beneath_a_file, safe};
 
 /// What became of a call, as far as it can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,8 +216,8 @@ fn examine(core: &Core, view: CallView) -> Examined {
         .effects()
         .files
         .into_iter()
-        .filter(|effect| !matches!(effect.after, FileState::Directory { .. }))
-        .filter(|effect| !matches!(effect.before, FileState::Directory { .. }))
+        // Directories are settled with the files in them, but for one that a file stands for.
+        .filter(|effect| is_file(effect.before) || is_file(effect.after))
         .map(|effect| FileFact { now: side(core, &effect), effect })
         .collect();
     let tool = core.registry.lookup(&view.call.name);
@@ -266,13 +266,23 @@ fn job_of(core: &Core, call: &str) -> Option<State> {
 
 fn side(core: &Core, effect: &Effect) -> Side {
     let sandbox = &core.workspace.sandbox;
-    let Ok(path) = safe(sandbox, &effect.path) else { return Side::Other };
-    let Ok(now) = current(&path) else { return Side::Other };
-    let now = now.map(|bytes| Digest::of(&bytes));
+    let Ok(path) = safe(sandbox, &effect.path) else {
+        return match is_beneath_a_file(sandbox, &effect.path) {
+            true if effect.after == FileState::Missing => Side::After,
+            true if effect.before == FileState::Missing => Side::Before,
+            _ => Side::Other,
+        };
+    };
+    let is_directory = path.found() == Found::Directory;
+    let now = match current(&path) {
+        Ok(now) => now.map(|bytes| Digest::of(&bytes)),
+        Err(_) if is_directory => None,
+        Err(_) => return Side::Other,
+    };
     let is = |state: &FileState| match state {
         FileState::File { sha256, .. } => now == Some(*sha256),
-        FileState::Missing => now.is_none(),
-        FileState::Directory { .. } => false,
+        FileState::Missing => now.is_none() && !is_directory,
+        FileState::Directory { .. } => is_directory,
     };
     match (is(&effect.after), is(&effect.before)) {
         // Only the permissions differ.
@@ -283,6 +293,10 @@ fn side(core: &Core, effect: &Effect) -> Side {
     }
 }
 
+fn is_file(state: FileState) -> bool {
+    matches!(state, FileState::File { .. })
+}
+
 fn mode_of(path: &SafePath) -> Option<u32> {
     OpenFile::open(path).ok()?.mode()
 }
@@ -291,134 +305,6 @@ fn mode(state: &FileState) -> Option<u32> {
     match state {
         FileState::File { mode, .. } | FileState::Directory { mode } => Some(*mode),
         FileState::Missing => None,
-    }
-}
-
-/// Makes a half-done change whole, one way or the other, and removes what it left lying about.
-fn heal(core: &Arc<Core>, call: &Examined, choice: Choice) -> Result<CallState, ToolError> {
-    let goal = match (call.state, choice) {
-        (CallState::Foreign | CallState::Unknown | CallState::NeverStarted, _) => {
-            return Ok(call.state);
-        }
-        (CallState::Finished, Choice::Keep | Choice::Discard) => return Ok(call.state),
-        (CallState::SomeEffects | CallState::AllEffects, Choice::Keep) => Side::After,
-        (CallState::AllEffects, Choice::Discard) => Side::After,
-        (CallState::NoEffect | CallState::SomeEffects, _) => Side::Before,
-        (CallState::AllEffects | CallState::Finished, Choice::Undo) => Side::Before,
-    };
-    // Without the new content of every file the way back is the only one.
-    let forward = (goal == Side::After).then(|| changes(core, call, Side::After)).transpose();
-    let (goal, changes) = match forward {
-        Ok(Some(changes)) => (Side::After, changes),
-        Ok(None) | Err(_) => (Side::Before, changes(core, call, Side::Before)?),
-    };
-    if !changes.is_empty() {
-        crash_point("recover.before_heal");
-        // No record of its own: the call's manifest says all, also if this is interrupted.
-        commit(&core.workspace.sandbox, &changes, &Cancel::new(), &mut NoLog)?;
-        crash_point("recover.after_heal");
-    }
-    remove_leftovers(core, call);
-    settle_directories(core, call, goal);
-    Ok(match (call.state, goal) {
-        (CallState::Finished, _) => CallState::Finished,
-        (_, Side::After) => CallState::AllEffects,
-        (_, Side::Before | Side::Other) => CallState::NoEffect,
-    })
-}
-
-/// The changes that bring every file of the call to one side.
-fn changes(core: &Core, call: &Examined, goal: Side) -> Result<Vec<FileChange>, ToolError> {
-    let mut changes = Vec::new();
-    for file in call.files.iter().filter(|file| file.now != goal && file.now != Side::Other) {
-        let state = if goal == Side::After { file.effect.after } else { file.effect.before };
-        let fail = |why: String| ToolError::io(&file.effect.path, why);
-        let path = safe(&core.workspace.sandbox, &file.effect.path).map_err(fail)?;
-        let before = current(&path).map_err(fail)?.map(Arc::new);
-        let after = match state {
-            FileState::File { sha256, mode } => {
-                let bytes = content(core, &file.effect, sha256).map_err(fail)?;
-                After::Content { bytes, mode: Some(mode) }
-            }
-            FileState::Missing | FileState::Directory { .. } => After::Absent,
-        };
-        changes.push(FileChange { path, before, after });
-    }
-    Ok(changes)
-}
-
-/// From the store, or from the temporary file that the crash left beside its target.
-fn content(core: &Core, effect: &Effect, sha256: Digest) -> Result<Vec<u8>, String> {
-    let stored = core.recorder.journal().and_then(|journal| journal.store().blob(sha256).ok());
-    if let Some(bytes) = stored {
-        return Ok(bytes);
-    }
-    let temporary = effect.temporary.as_ref().ok_or("its content is not kept")?;
-    let path = safe(&core.workspace.sandbox, temporary)?;
-    let bytes = current(&path)?.ok_or("its content is gone")?;
-    if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err("its content is damaged".to_owned()) }
-}
-
-/// The directories that the call itself makes or removes, on the side where its files are.
-fn settle_directories(core: &Core, call: &Examined, goal: Side) {
-    let sandbox = &core.workspace.sandbox;
-    let is_directory = |state: &FileState| matches!(state, FileState::Directory { .. });
-    let effects: Vec<&Effect> = prepared(call)
-        .filter(|effect| is_directory(&effect.before) || is_directory(&effect.after))
-        .collect();
-    let wanted = |effect: &Effect| if goal == Side::After { effect.after } else { effect.before };
-    for effect in &effects {
-        let FileState::Directory { mode } = wanted(effect) else { continue };
-        // One that cannot be made is missed by nobody but its files, and those are there.
-        if let Ok(path) = safe(sandbox, &effect.path) {
-            directory::make(&path, mode).unwrap_or_default();
-        }
-        if let Ok(path) = safe(sandbox, &effect.path) {
-            directory::set_mode(&path, mode).unwrap_or_default();
-        }
-    }
-    for effect in effects.iter().rev().filter(|effect| wanted(effect) == FileState::Missing) {
-        if let Ok(path) = safe(sandbox, &effect.path) {
-            // One that holds something stays.
-            directory::remove_if_empty(&path).unwrap_or_default();
-        }
-    }
-}
-
-/// The files and directories that the call itself was about to change: what a command did is its own
-/// affair.
-fn prepared(call: &Examined) -> impl Iterator<Item = &Effect> {
-    call.view.records.iter().flat_map(|(_, record)| match record {
-        Record::Prepared { files, .. } => files.as_slice(),
-        _ => &[],
-    })
-}
-
-/// Directories that the call made go, where nothing is in them: its files are not there.
-fn remove_made(core: &Core, call: &Examined) {
-    let sandbox = &core.workspace.sandbox;
-    let made: Vec<&Effect> = prepared(call)
-        .filter(|effect| effect.before == FileState::Missing)
-        .filter(|effect| matches!(effect.after, FileState::Directory { .. }))
-        .collect();
-    for path in made.iter().rev().filter_map(|effect| safe(sandbox, &effect.path).ok()) {
-        // One that holds something stays.
-        directory::remove_if_empty(&path).unwrap_or_default();
-    }
-}
-
-fn remove_leftovers(core: &Core, call: &Examined) {
-    let sandbox = &core.workspace.sandbox;
-    for temporary in call.files.iter().filter_map(|file| file.effect.temporary.as_ref()) {
-        let kept = PathBuf::from(format!("{}.old", temporary.display()));
-        for path in [temporary, &kept] {
-            if let Ok(path) = safe(sandbox, path)
-                && !path.is_missing()
-            {
-                // One that cannot be removed does no harm but to tidiness.
-                directory::remove_leftover(&path).unwrap_or_default();
-            }
-        }
     }
 }
 

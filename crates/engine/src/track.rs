@@ -3,18 +3,21 @@
 //! Law: nothing is guessed. What was not looked at is said to be untracked, so that undo never
 //! promises what it cannot do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use jm_store::{FileRow, IndexChange};
+use jm_store::FileRow;
 use jm_tools::{Effect, Output};
 use jm_types::{ToolCall, ToolError};
+use jm_workspace::Sandbox;
 use jm_workspace::index::{Budget, Index, IndexedFile};
 use jm_workspace::worker::off_thread;
 
 use crate::engine::Core;
+use crate::keep::{Keeper, row};
+use crate::record::Recorder;
 
 /// Runs the call, and records what changed around it if it is a command.
 pub(crate) async fn around(
@@ -36,35 +39,45 @@ pub(crate) async fn around(
     outcome
 }
 
-/// Every file that is new to us is kept, so that it can be put back.
 async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
     let core = Arc::clone(core);
     let looked = off_thread(move || {
         let mut known = core.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut keeper = core.recorder.keeper();
         let sandbox = &core.workspace.sandbox;
         if known.files.is_empty() {
-            known.files = remembered(&core);
+            known.files = remembered(sandbox, &core.recorder);
         }
-        let mut keep = |_, bytes| keeper.keep(bytes);
-        let index = Index::look(sandbox, &known, Budget::default(), &mut keep);
-        keeper.finish(Some(change(sandbox.working_root().path(), &known, &index)))?;
-        match index.cut {
-            // What was not reached this time is what it was.
-            Some(_) => known.files.extend(index.files.clone()),
-            None => known.clone_from(&index),
-        }
-        Ok(index)
+        look_within(sandbox, &core.recorder, &mut known, Budget::default())
     });
     looked.await.unwrap_or_else(|_| {
         Err(ToolError::failed("tracking", "the workspace could not be looked at"))
     })
 }
 
+/// Every file that is new to us is kept, so that it can be put back.
+fn look_within(
+    sandbox: &Sandbox,
+    recorder: &Recorder,
+    known: &mut Index,
+    budget: Budget,
+) -> Result<Index, ToolError> {
+    let mut keeper = Keeper::new(recorder, sandbox.working_root().path());
+    let mut keep = |path: &Path, file: &IndexedFile, bytes| keeper.keep(path, file, bytes);
+    let index = Index::look(sandbox, known, budget, &mut keep);
+    let (rows, gone) = change(known, &index, &keeper.written);
+    keeper.finish(rows, gone)?;
+    match index.cut {
+        // What was not reached this time is what it was.
+        Some(_) => known.files.extend(index.files.clone()),
+        None => known.clone_from(&index),
+    }
+    Ok(index)
+}
+
 /// What an earlier process saw. What cannot be read is looked at again.
-fn remembered(core: &Core) -> BTreeMap<PathBuf, IndexedFile> {
-    let root = core.workspace.sandbox.working_root().path();
-    let rows = core.recorder.journal().and_then(|journal| journal.store().files(root).ok());
+fn remembered(sandbox: &Sandbox, recorder: &Recorder) -> BTreeMap<PathBuf, IndexedFile> {
+    let root = sandbox.working_root().path();
+    let rows = recorder.journal().and_then(|journal| journal.store().files(root).ok());
     let file = |row: FileRow| {
         let stat = serde_json::from_str(&row.stat).ok()?;
         Some((row.path, IndexedFile { stat, sha256: row.sha256, is_settled: true }))
@@ -72,20 +85,119 @@ fn remembered(core: &Core) -> BTreeMap<PathBuf, IndexedFile> {
     rows.unwrap_or_default().into_iter().filter_map(file).collect()
 }
 
-/// Only what is sure is remembered: a file that changed in the moment it was read is not.
-fn change(root: &Path, known: &Index, index: &Index) -> IndexChange {
-    let row = |(path, file): (&PathBuf, &IndexedFile)| {
-        let is_new = file.is_settled && known.files.get(path) != Some(file);
-        let stat = is_new.then(|| serde_json::to_string(&file.stat).ok()).flatten()?;
-        Some(FileRow { path: path.clone(), stat, sha256: file.sha256 })
+/// What becomes of the index beside what was written with its contents: rows that moved, and paths
+/// that are gone.
+fn change(
+    known: &Index,
+    index: &Index,
+    written: &BTreeSet<PathBuf>,
+) -> (Vec<FileRow>, Vec<PathBuf>) {
+    let moved = |(path, file): &(&PathBuf, &IndexedFile)| {
+        !written.contains(*path) && known.files.get(*path) != Some(*file)
     };
     let is_gone = |path: &&PathBuf| match index.files.get(*path) {
         Some(file) => !file.is_settled,
         None => index.could_see(path),
     };
-    IndexChange {
-        root: root.to_owned(),
-        seen: index.files.iter().filter_map(row).collect(),
-        gone: known.files.keys().filter(is_gone).cloned().collect(),
+    let rows = index.files.iter().filter(moved).filter_map(|(path, file)| row(path, file));
+    (rows.collect(), known.files.keys().filter(is_gone).cloned().collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use std::time::Duration;
+
+    use jm_store::{Journal, Owner};
+    use jm_workspace::SandboxSettings;
+    use jm_workspace::file::now_epoch_ms;
+
+    use super::*;
+
+    struct Ground {
+        _scratch: tempfile::TempDir,
+        sandbox: Sandbox,
+        recorder: Recorder,
+        known: Index,
+    }
+
+    const MOST: Budget = Budget { time: Duration::MAX, bytes: u64::MAX, files: usize::MAX };
+
+    impl Ground {
+        /// A workspace with so many files of a hundred bytes each, written a while ago.
+        fn new(count: usize) -> Self {
+            let scratch = tempfile::tempdir().unwrap();
+            let root = scratch.path().join("w");
+            std::fs::create_dir(&root).unwrap();
+            for number in 0..count {
+                std::fs::write(root.join(format!("f{number:05}")), format!("{number:0100}"))
+                    .unwrap();
+            }
+            // A file that was written in this very moment is not remembered.
+            std::thread::sleep(Duration::from_millis(40));
+            let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
+            let owner = Owner { pid: 1, started: 1, boot: String::new() };
+            let path = scratch.path().join("journal.db");
+            let journal =
+                Journal::open(&path, "s", &root, &owner, &|_| false, now_epoch_ms).unwrap();
+            let recorder = Recorder::new(journal, owner, "nobody", None);
+            Self { _scratch: scratch, sandbox, recorder, known: Index::default() }
+        }
+
+        fn look(&mut self, budget: Budget) -> Index {
+            look_within(&self.sandbox, &self.recorder, &mut self.known, budget).unwrap()
+        }
+
+        /// Rows of the index, and contents: what is kept by now.
+        fn kept(&self) -> (usize, u64) {
+            let store = self.recorder.journal().unwrap().store();
+            let rows = store.files(self.sandbox.working_root().path()).unwrap();
+            (rows.len(), store.blob_stats().unwrap().count)
+        }
+    }
+
+    /// What is kept is kept during the look, so that it counts against the look's time.
+    #[test]
+    fn contents_do_not_wait_for_the_end_of_a_look() {
+        let ground = Ground::new(1_200);
+        let mut keeper = Keeper::new(&ground.recorder, ground.sandbox.working_root().path());
+        let mut most_left = 0;
+        let mut count = 0;
+        Index::look(&ground.sandbox, &Index::default(), MOST, &mut |path, file, bytes| {
+            keeper.keep(path, file, bytes);
+            count += 1;
+            if count % 100 == 0 {
+                most_left = most_left.max(count - ground.kept().0);
+            }
+        });
+        assert_eq!(count, 1_200);
+        assert!(most_left <= 512, "{most_left} files waited");
+        keeper.finish(Vec::new(), Vec::new()).unwrap();
+        assert_eq!(ground.kept(), (1_200, 1_200));
+    }
+
+    /// Each look keeps what it read, says what it left out, and the next one goes on from there.
+    #[test]
+    fn a_look_that_was_cut_short_is_gone_on_with() {
+        let mut ground = Ground::new(10);
+        for (look, kept) in [(1, 3), (2, 6), (3, 9), (4, 10)] {
+            let index = ground.look(Budget { bytes: 350, ..MOST });
+            assert_eq!(index.files.len(), kept, "look {look}");
+            assert_eq!(ground.kept(), (kept, kept as u64), "look {look}");
+            let gap = index.difference(&ground.look(Budget { bytes: 0, ..MOST })).gap;
+            assert_eq!(gap, None, "look {look}: nothing moved");
+        }
+    }
+
+    /// No time at all: nothing is read, nothing is guessed, and that is said.
+    #[test]
+    fn without_time_nothing_is_tracked() {
+        let mut ground = Ground::new(10);
+        let index = ground.look(Budget { time: Duration::ZERO, ..MOST });
+        assert!(index.files.is_empty() && index.cut.is_some());
+        assert_eq!(ground.kept(), (0, 0));
+        let whole = ground.look(MOST);
+        let difference = index.difference(&whole);
+        assert!(difference.files.is_empty() && difference.gap.is_some(), "{difference:?}");
     }
 }

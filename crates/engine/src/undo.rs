@@ -3,18 +3,20 @@
 //! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
 //! journaled, atomic, and itself undoable. It never touches `.git`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoreError, StoredResult};
+use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoredResult};
 use jm_types::text::sanitize;
-use jm_types::{Cancel, Digest, ToolError, ToolResult};
+use jm_types::{Cancel, ToolError, ToolResult};
 use jm_workspace::fault::crash_point;
-use jm_workspace::{After, FileChange, Found, OpenFile, SafePath, Sandbox, commit, directory};
+use jm_workspace::{FileChange, Sandbox, Trade, commit_with_trades, directory};
 
 use crate::engine::{Core, Engine};
+use crate::force;
 use crate::record::EffectLog;
+use crate::restore::{self, Blocked, Restore, safe};
 use crate::session::Session;
 
 /// The name under which undo and redo stand in the journal.
@@ -49,15 +51,6 @@ pub struct UndoReport {
     pub gaps: Vec<String>,
 }
 
-/// What a path must be now, and what it shall be.
-struct Restore {
-    path: PathBuf,
-    expected: FileState,
-    wanted: FileState,
-    /// A file and a directory have had this name by turns.
-    is_mixed: bool,
-}
-
 impl Engine {
     pub fn undo(
         &self,
@@ -67,33 +60,19 @@ impl Engine {
     ) -> Result<UndoReport, ToolError> {
         let core = self.core_arc();
         let store = core.recorder.journal().ok_or_else(no_journal)?.store();
-        let calls =
-            store.calls(&session.id).map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
-        let chosen = choose(&calls, which)?;
+        let chosen = choose(store, &session.id, which)?;
         let mut report = UndoReport {
             calls: chosen.iter().map(|call| call.call.call.clone()).collect(),
             gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
             ..UndoReport::default()
         };
-        let restores = merge(&chosen);
-        let mut changes = Vec::new();
-        let mut is_complete = true;
-        for restore in &restores {
-            match prepare(&core, store, restore, guard) {
-                Ok(Some(change)) => changes.push(change),
-                Ok(None) => {}
-                Err(Blocked { why, for_good }) => {
-                    report.skipped.push((restore.path.clone(), why));
-                    is_complete &= for_good;
-                }
-            }
-        }
+        let plan = Plan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
         // What was left alone can be tried again, so the calls stay in force.
-        let of = if is_complete { report.calls.clone() } else { Vec::new() };
-        if !is_complete && changes.is_empty() {
+        let of = if plan.is_complete { report.calls.clone() } else { Vec::new() };
+        if !plan.is_complete && plan.changes.is_empty() && plan.trades.is_empty() {
             return Ok(report);
         }
-        self.apply(&core, session, &mut report, of, &restores, &changes)?;
+        self.apply(&core, session, &mut report, of, &plan)?;
         Ok(report)
     }
 
@@ -103,8 +82,7 @@ impl Engine {
         session: &mut Session,
         report: &mut UndoReport,
         of: Vec<String>,
-        restores: &[Restore],
-        changes: &[FileChange],
+        plan: &Plan,
     ) -> Result<(), ToolError> {
         let (batch, call) = session.begin_own();
         let opened = CallRecord {
@@ -117,20 +95,21 @@ impl Engine {
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
         let mut also = vec![Record::Undid { call: call.clone(), of }];
-        let files = directory_effects(sandbox, restores);
+        let files = directory_effects(sandbox, &plan.rest);
         if !files.is_empty() {
             also.push(Record::Prepared { call: call.clone(), files });
         }
-        if changes.is_empty() {
+        if plan.changes.is_empty() && plan.trades.is_empty() {
             core.recorder.records(also)?;
         } else {
             let recorder = Arc::clone(core);
             let mut log = EffectLog { recorder, call: call.clone(), also };
-            let done = commit(sandbox, changes, &Cancel::new(), &mut log)?;
+            let (changes, trades) = (&plan.changes, &plan.trades);
+            let done = commit_with_trades(sandbox, changes, trades, &Cancel::new(), &mut log)?;
             report.restored = done.into_iter().map(|done| done.path).collect();
         }
         crash_point("undo.before_directories");
-        directories(sandbox, restores, report);
+        directories(sandbox, &plan.rest, report);
         crash_point("undo.after_directories");
         let text = format!("restored {} file(s)", report.restored.len());
         let result = ToolResult {
@@ -148,93 +127,10 @@ impl Engine {
     }
 }
 
-fn no_journal() -> ToolError {
-    ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
-}
-
-/// Which calls are in force: an undo takes its calls out, undoing it puts them back.
-fn in_force(calls: &[CallView]) -> HashMap<String, bool> {
-    let mut state: HashMap<String, bool> = HashMap::new();
-    let mut targets: HashMap<String, Vec<String>> = HashMap::new();
-    for call in calls {
-        let key = &call.call.call;
-        let undid = call.records.iter().find_map(|(_, record)| match record {
-            Record::Undid { of, .. } if !is_taken_back(call) => Some(of.clone()),
-            _ => None,
-        });
-        state.insert(key.clone(), true);
-        for target in undid.iter().flatten() {
-            set(&mut state, &targets, target, false);
-        }
-        targets.insert(key.clone(), undid.unwrap_or_default());
-    }
-    state
-}
-
-fn set(
-    state: &mut HashMap<String, bool>,
-    targets: &HashMap<String, Vec<String>>,
-    key: &str,
-    value: bool,
-) {
-    state.insert(key.to_owned(), value);
-    for target in targets.get(key).into_iter().flatten() {
-        set(state, targets, target, !value);
-    }
-}
-
-/// Recovery took its effects back already, or they never were.
-fn is_taken_back(call: &CallView) -> bool {
-    let result = call.result().and_then(|(result, _)| result.error.as_deref());
-    matches!(result, Some("interrupted" | "discarded"))
-}
-
-fn has_effects(call: &&CallView) -> bool {
-    let effects = call.effects();
-    !is_taken_back(call) && (!effects.files.is_empty() || effects.gap.is_some())
-}
-
-/// Calls whose effects are in force, newest first.
-fn applied(calls: &[CallView]) -> Vec<&CallView> {
-    let state = in_force(calls);
-    let applied = calls.iter().rev().filter(|call| state.get(&call.call.call) == Some(&true));
-    applied.filter(has_effects).collect()
-}
-
-pub(crate) fn is_undo(call: &CallView) -> bool {
-    call.call.name == UNDO
-}
-
-/// When the newest change happened that could be taken back.
-pub fn last_in_force(calls: &[CallView]) -> Option<u64> {
-    applied(calls).into_iter().find(|call| !is_undo(call)).map(|call| call.at)
-}
-
-/// When the newest undo happened that could be taken back.
-pub fn last_undo(calls: &[CallView]) -> Option<u64> {
-    let mut undone = applied(calls).into_iter().filter(|call| is_undo(call));
-    undone.find(|call| !is_redo(calls, call)).map(|call| call.at)
-}
-
 /// The calls to take back, newest first.
-fn choose<'a>(calls: &'a [CallView], which: &Which) -> Result<Vec<&'a CallView>, ToolError> {
-    let applied = applied(calls);
-    let ordinary = applied.iter().copied().filter(|call| !is_undo(call));
-    let chosen: Vec<&CallView> = match which {
-        Which::Last(count) => ordinary.take(*count).collect(),
-        Which::Call(key) => ordinary.filter(|call| call.call.call == *key).collect(),
-        Which::To(key) => {
-            let mut found = false;
-            let from =
-                ordinary.take_while(|call| !std::mem::replace(&mut found, call.call.call == *key));
-            let from: Vec<_> = from.collect();
-            if from.last().is_some_and(|call| call.call.call == *key) { from } else { Vec::new() }
-        }
-        Which::Undo => {
-            let undone = applied.iter().copied().filter(|call| is_undo(call));
-            undone.filter(|call| !is_redo(calls, call)).take(1).collect()
-        }
-    };
+fn choose(store: &Store, session: &str, which: &Which) -> Result<Vec<CallView>, ToolError> {
+    let found = force::find(store, session, which);
+    let chosen = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
     if chosen.is_empty() {
         return Err(ToolError::failed(UNDO, "there is nothing to take back")
             .hint("`jm log` shows what was changed, and by which call"));
@@ -242,122 +138,68 @@ fn choose<'a>(calls: &'a [CallView], which: &Which) -> Result<Vec<&'a CallView>,
     Ok(chosen)
 }
 
-/// An undo of an undo is a redo; redoing that again would be an ordinary undo.
-fn is_redo(calls: &[CallView], call: &CallView) -> bool {
-    let of = call.records.iter().find_map(|(_, record)| match record {
-        Record::Undid { of, .. } => of.first(),
-        _ => None,
-    });
-    let target = of.and_then(|key| calls.iter().find(|call| call.call.call == *key));
-    target.is_some_and(|target| target.call.name == UNDO)
+fn no_journal() -> ToolError {
+    ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
+}
+
+/// What is to be done for an undo, as far as it can be.
+struct Plan {
+    /// All paths but those of trades.
+    rest: Vec<Restore>,
+    changes: Vec<FileChange>,
+    trades: Vec<Trade>,
+    /// Nothing is left that could be tried again.
+    is_complete: bool,
+}
+
+impl Plan {
+    fn new(
+        ground: (&Sandbox, &Store),
+        chosen: &[CallView],
+        guard: Guard,
+        report: &mut UndoReport,
+    ) -> Self {
+        let (rest, traded) = restore::take_trades(merge(chosen));
+        let mut plan = Self { rest, changes: Vec::new(), trades: Vec::new(), is_complete: true };
+        let mut skip = |path: &Path, Blocked { why, for_good }: Blocked| {
+            report.skipped.push((path.to_owned(), why));
+            for_good
+        };
+        for restore in &plan.rest {
+            match restore::plain(ground, restore, guard) {
+                Ok(change) => plan.changes.extend(change),
+                Err(blocked) => plan.is_complete &= skip(&restore.path, blocked),
+            }
+        }
+        for traded in &traded {
+            match traded.prepare(ground, guard) {
+                Ok(trade) => plan.trades.extend(trade),
+                Err(blocked) => plan.is_complete &= skip(&traded.at.path, blocked),
+            }
+        }
+        plan
+    }
 }
 
 /// For each path: what the newest call left, and what the oldest found.
-fn merge(chosen: &[&CallView]) -> Vec<Restore> {
-    let mut paths: BTreeMap<PathBuf, Vec<Effect>> = BTreeMap::new();
-    for effect in chosen.iter().rev().flat_map(|call| call.effects().files) {
-        paths.entry(effect.path.clone()).or_default().push(effect);
+fn merge(chosen: &[CallView]) -> Vec<Restore> {
+    let mut paths: BTreeMap<PathBuf, Restore> = BTreeMap::new();
+    for Effect { path, before, after, .. } in
+        chosen.iter().rev().flat_map(|call| call.effects().files)
+    {
+        let restore = Restore { path: path.clone(), expected: after, wanted: before };
+        paths.entry(path).or_insert(restore).expected = after;
     }
-    let restore = |(path, effects): (PathBuf, Vec<Effect>)| {
-        let (first, last) = (effects.first()?, effects.last()?);
-        let states = || effects.iter().flat_map(|effect| [effect.before, effect.after]);
-        let is_mixed = states().any(|state| matches!(state, FileState::Directory { .. }))
-            && states().any(|state| matches!(state, FileState::File { .. }));
-        Some(Restore { expected: last.after, wanted: first.before, path, is_mixed })
-    };
-    paths.into_iter().filter_map(restore).collect()
-}
-
-/// A path of the journal, through the sandbox like any other.
-pub(crate) fn safe(sandbox: &Sandbox, path: &Path) -> Result<SafePath, String> {
-    if path.iter().any(|name| name == ".git") {
-        return Err("it belongs to git".to_owned());
-    }
-    let root = sandbox.working_root().path();
-    let relative = path.strip_prefix(root).map_err(|_| "it is not in this workspace".to_owned())?;
-    let text = relative.to_str().ok_or("its name is not UTF-8")?;
-    let safe = sandbox.resolve(if text.is_empty() { "." } else { text });
-    let safe = safe.map_err(|error| error.to_string())?;
-    match safe.absolute() == path {
-        true => Ok(safe),
-        false => Err("a symbolic link stands there now".to_owned()),
-    }
-}
-
-/// Why a file is left alone.
-struct Blocked {
-    why: String,
-    /// It can never be put back, so nothing waits for it.
-    for_good: bool,
-}
-
-/// What a file is now.
-pub(crate) fn current(path: &SafePath) -> Result<Option<Vec<u8>>, String> {
-    match path.found() {
-        Found::Missing { .. } => Ok(None),
-        Found::Directory => Err("it is a directory now".to_owned()),
-        Found::File | Found::Special(_) => {
-            let read = OpenFile::open(path).and_then(|mut file| file.read_up_to(u64::MAX / 2));
-            read.map(|(bytes, _)| Some(bytes)).map_err(|error| error.to_string())
-        }
-    }
-}
-
-fn prepare(
-    core: &Core,
-    store: &Store,
-    restore: &Restore,
-    guard: Guard,
-) -> Result<Option<FileChange>, Blocked> {
-    let for_now = |why: String| Blocked { why, for_good: false };
-    if restore.is_mixed {
-        let why = "a file and a directory changed places; put it back by hand".to_owned();
-        return Err(Blocked { why, for_good: true });
-    }
-    if restore.is_about_a_directory() {
-        return Ok(None);
-    }
-    let path = safe(&core.workspace.sandbox, &restore.path)
-        .map_err(|why| Blocked { for_good: restore.path.iter().any(|name| name == ".git"), why })?;
-    let now = current(&path).map_err(for_now)?;
-    let digest = now.as_ref().map(|bytes| Digest::of(bytes));
-    let is = |state: &FileState| match state {
-        FileState::File { sha256, .. } => digest == Some(*sha256),
-        FileState::Missing => digest.is_none(),
-        FileState::Directory { .. } => false,
-    };
-    if !is(&restore.expected) && !is(&restore.wanted) && guard == Guard::Hash {
-        return Err(for_now("it changed since; use --force to overwrite it".to_owned()));
-    }
-    let after = match restore.wanted {
-        FileState::File { sha256, mode } => {
-            let bytes = store.blob(sha256).map_err(|error| Blocked {
-                // What was let go does not come back, so nothing waits for it.
-                for_good: matches!(error, StoreError::Released(_)),
-                why: error.to_string(),
-            })?;
-            After::Content { bytes, mode: Some(mode) }
-        }
-        FileState::Missing | FileState::Directory { .. } => After::Absent,
-    };
-    if now.is_none() && after == After::Absent {
-        return Ok(None);
-    }
-    Ok(Some(FileChange { path, before: now.map(Arc::new), after }))
-}
-
-impl Restore {
-    fn is_about_a_directory(&self) -> bool {
-        !self.is_mixed
-            && [self.wanted, self.expected].iter().any(|s| matches!(s, FileState::Directory { .. }))
-    }
+    paths.into_values().collect()
 }
 
 /// What will become of directories, so that taking the undo back knows of them.
 fn directory_effects(sandbox: &Sandbox, restores: &[Restore]) -> Vec<Effect> {
     let changes = |restore: &&Restore| {
         let missing = safe(sandbox, &restore.path).is_ok_and(|path| path.is_missing());
-        restore.is_about_a_directory() && missing == (restore.expected == FileState::Missing)
+        restore.is_about_a_directory()
+            && restore.expected != restore.wanted
+            && missing == (restore.expected == FileState::Missing)
     };
     let effect = |restore: &Restore| Effect {
         path: restore.path.clone(),
@@ -372,9 +214,6 @@ fn directory_effects(sandbox: &Sandbox, restores: &[Restore]) -> Vec<Effect> {
 fn directories(sandbox: &Sandbox, restores: &[Restore], report: &mut UndoReport) {
     for restore in restores {
         let FileState::Directory { mode } = restore.wanted else { continue };
-        if restore.is_mixed {
-            continue;
-        }
         let made = safe(sandbox, &restore.path).and_then(|path| {
             directory::make(&path, mode).map_err(|error| error.to_string())?;
             let path = safe(sandbox, &restore.path)?;

@@ -137,9 +137,9 @@ fn long_history(root: &Path) {
         began.elapsed()
     );
     let jm = PathBuf::from(env!("CARGO_BIN_EXE_jm"));
-    let run = || {
+    let run = |args: &[&str]| {
         let status = Command::new(&jm)
-            .args(["--session", "long", "call", "list_directory", r#"{"path":"."}"#])
+            .args(args)
             .current_dir(root)
             .env("JM_STATE_DIR", &state)
             .env("HOME", root)
@@ -148,8 +148,19 @@ fn long_history(root: &Path) {
             .unwrap();
         assert!(status.success());
     };
-    report("going on with it: one call, whole process", &sample(30, run));
+    let call = ["--session", "long", "call"];
+    let list = [&call[..], &["list_directory", r#"{"path":"."}"#]].concat();
+    report("going on with it: one call, whole process", &sample(30, || run(&list)));
     println!("{:<50} {:>9} MB", "peak memory of that", peak_memory_of_children() / 1024);
+    let change = ["write_file", r#"{"path":"new","content":"new"}"#, "--approve", "auto"];
+    run(&[&call[..], &change].concat());
+    let back = || run(&["undo"]);
+    let forth = || run(&["redo"]);
+    let both = sample(10, || {
+        back();
+        forth();
+    });
+    report("undo and redo of the last change, two processes", &both);
 }
 
 fn fill(path: &Path, root: &Path, calls: u64) {

@@ -32,8 +32,7 @@ pub(crate) fn store() -> Result<Store> {
 }
 
 pub(crate) fn exists(id: &str) -> Result<bool> {
-    let views = store()?.sessions().map_err(told)?;
-    Ok(views.iter().any(|view| view.session == id))
+    Ok(store()?.session(id).map_err(told)?.is_some())
 }
 
 fn journal_file(state: &StateDir) -> Result<PathBuf> {

@@ -4,6 +4,7 @@
 
 mod blobs;
 mod files;
+mod history;
 mod journal;
 mod lease;
 mod message;
@@ -20,6 +21,7 @@ use thiserror::Error;
 
 pub use blobs::{BlobStats, Collected};
 pub use files::{FileRow, IndexChange};
+pub use history::{Calls, Changed, Place};
 pub use journal::{Entry, Journal, Store};
 pub use lease::Owner;
 pub use message::{Message, MessageView, Role, as_records};

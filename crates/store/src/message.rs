@@ -96,7 +96,8 @@ impl Store {
     pub fn has_messages(&self, session: &str) -> Result<bool, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
-            "SELECT 1 FROM records WHERE session = ?1 AND kind = 'message' LIMIT 1",
+            "SELECT 1 FROM records INDEXED BY said WHERE session = ?1
+             AND kind IN ('session_opened', 'message') AND kind = 'message' LIMIT 1",
         )?;
         select.exists([session]).map_err(Into::into)
     }
@@ -129,7 +130,7 @@ impl Store {
     pub fn said(&self, session: &str) -> Result<Vec<(i64, u64, Record)>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
-            "SELECT seq, at, body FROM records WHERE session = ?1
+            "SELECT seq, at, body FROM records INDEXED BY said WHERE session = ?1
              AND kind IN ('session_opened', 'message') ORDER BY seq",
         )?;
         let mut rows = select.query([session])?;

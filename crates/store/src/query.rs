@@ -69,9 +69,9 @@ impl CallView {
         })
     }
 
-    /// What it changed, or was about to change.
+    /// What it changed, or was about to change: one effect for each path.
     pub fn effects(&self) -> EffectView {
-        let mut files = Vec::new();
+        let mut files: Vec<Effect> = Vec::new();
         let mut gap = None;
         for (_, record) in &self.records {
             match record {
@@ -83,8 +83,26 @@ impl CallView {
                 _ => {}
             }
         }
-        EffectView { call: self.call.call.clone(), files, gap }
+        EffectView { call: self.call.call.clone(), files: composed(files), gap }
     }
+}
+
+fn composed(effects: Vec<Effect>) -> Vec<Effect> {
+    let mut all: Vec<Effect> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for effect in effects {
+        match places.get(&effect.path) {
+            Some(place) => {
+                let earlier: &mut Effect = &mut all[*place];
+                earlier.join(effect);
+            }
+            None => {
+                places.insert(effect.path.clone(), all.len());
+                all.push(effect);
+            }
+        }
+    }
+    all
 }
 
 impl Store {
@@ -95,18 +113,7 @@ impl Store {
             "SELECT session, opened, root, owner, seq, last FROM sessions
              ORDER BY coalesce(last, opened) DESC, session",
         )?;
-        let view = |row: &Row<'_>| {
-            let owner: Option<String> = row.get(3)?;
-            Ok(SessionView {
-                session: row.get(0)?,
-                opened: row.get::<_, i64>(1)?.unsigned_abs(),
-                root: PathBuf::from(row.get::<_, String>(2)?),
-                owner: owner.and_then(|text| serde_json::from_str(&text).ok()),
-                records: row.get::<_, i64>(4)?.unsigned_abs(),
-                last: row.get::<_, Option<i64>>(5)?.map(i64::unsigned_abs),
-            })
-        };
-        let views = select.query_map([], view)?;
+        let views = select.query_map([], session_view)?;
         views.collect::<Result<_, _>>().map_err(Into::into)
     }
 
@@ -116,11 +123,23 @@ impl Store {
         session: &str,
         after: i64,
     ) -> Result<Vec<(i64, u64, Record)>, StoreError> {
+        self.records_page(session, after, usize::MAX)
+    }
+
+    /// The same, but not more than `most`.
+    pub(crate) fn records_page(
+        &self,
+        session: &str,
+        after: i64,
+        most: usize,
+    ) -> Result<Vec<(i64, u64, Record)>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
-            "SELECT seq, at, body FROM records WHERE session = ?1 AND seq > ?2 ORDER BY seq",
+            "SELECT seq, at, body FROM records WHERE session = ?1 AND seq > ?2 ORDER BY seq
+             LIMIT ?3",
         )?;
-        let mut rows = select.query(params![session, after])?;
+        let most = i64::try_from(most).unwrap_or(-1);
+        let mut rows = select.query(params![session, after, most])?;
         let mut records = Vec::new();
         while let Some(row) = rows.next()? {
             let body: String = row.get(2)?;
@@ -196,20 +215,52 @@ pub(crate) fn path_from(bytes: Vec<u8>) -> PathBuf {
 }
 
 fn fold_calls(records: Vec<(i64, u64, Record)>) -> Vec<CallView> {
-    let mut calls: Vec<CallView> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for (seq, at, record) in records {
+    let mut folded = Folded::default();
+    records.into_iter().for_each(|(seq, at, record)| folded.add(seq, at, record));
+    folded.take()
+}
+
+/// Records that become calls.
+#[derive(Debug, Default)]
+pub(crate) struct Folded {
+    calls: Vec<CallView>,
+    places: std::collections::HashMap<String, usize>,
+}
+
+impl Folded {
+    pub(crate) fn add(&mut self, seq: i64, at: u64, record: Record) {
         if let Record::BatchOpened { batch, calls: opened } = &record {
             for call in opened {
-                places.insert(call.call.clone(), calls.len());
+                self.places.insert(call.call.clone(), self.calls.len());
                 let (batch, call) = (*batch, call.clone());
-                calls.push(CallView { batch, call, seq, at, records: Vec::new() });
+                self.calls.push(CallView { batch, call, seq, at, records: Vec::new() });
             }
         }
-        let place = record.call().and_then(|call| places.get(call));
-        if let Some(call) = place.and_then(|place| calls.get_mut(*place)) {
+        let place = record.call().and_then(|call| self.places.get(call));
+        if let Some(call) = place.and_then(|place| self.calls.get_mut(*place)) {
             call.records.push((at, record));
         }
     }
-    calls
+
+    /// The batch of the last call.
+    pub(crate) fn batch(&self) -> Option<u64> {
+        self.calls.last().map(|call| call.batch)
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<CallView> {
+        self.places.clear();
+        std::mem::take(&mut self.calls)
+    }
+}
+
+pub(crate) fn session_view(row: &Row<'_>) -> rusqlite::Result<SessionView> {
+    let owner: Option<String> = row.get(3)?;
+    Ok(SessionView {
+        session: row.get(0)?,
+        opened: row.get::<_, i64>(1)?.unsigned_abs(),
+        root: PathBuf::from(row.get::<_, String>(2)?),
+        owner: owner.and_then(|text| serde_json::from_str(&text).ok()),
+        records: row.get::<_, i64>(4)?.unsigned_abs(),
+        last: row.get::<_, Option<i64>>(5)?.map(i64::unsigned_abs),
+    })
 }

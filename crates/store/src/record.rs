@@ -114,6 +114,21 @@ pub struct Effect {
     pub temporary: Option<PathBuf>,
 }
 
+impl Effect {
+    /// Another effect of the same call on the same path: the next step, or the other half of a file
+    /// and a directory that traded places.
+    pub(crate) fn join(&mut self, other: Effect) {
+        if self.after == other.before {
+            self.after = other.after;
+        } else {
+            let known = |one, other| if one == FileState::Missing { other } else { one };
+            self.before = known(self.before, other.before);
+            self.after = known(self.after, other.after);
+        }
+        self.temporary = other.temporary.or(self.temporary.take());
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {

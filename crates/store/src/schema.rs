@@ -92,6 +92,13 @@ CREATE TABLE released (
     at       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+-- the calls that changed something, in a session and in all of them, the newest at the end
+CREATE INDEX changes ON records (session, seq)
+    WHERE kind IN ('prepared', 'tracked', 'undid');
+CREATE INDEX changes_by_time ON records (at, session, seq)
+    WHERE kind IN ('prepared', 'tracked', 'undid');
+",
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

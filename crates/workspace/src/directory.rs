@@ -1,8 +1,12 @@
 //! Making and removing single directories.
 
+use std::ffi::OsStr;
+
 use jm_types::ToolError;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 
+use crate::commit::remove_all;
 use crate::file::OpenDirectory;
 use crate::identity::Identity;
 use crate::resolve::Found;
@@ -34,19 +38,22 @@ pub fn set_mode(path: &SafePath, mode: u32) -> Result<(), ToolError> {
 
 /// Removes the directory, if nothing is in it.
 pub fn remove_if_empty(path: &SafePath) -> Result<(), ToolError> {
-    unlink(path, AtFlags::REMOVEDIR)
+    in_parent(path, |parent, name| fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
 }
 
-/// Removes a temporary file of ours that a crash left behind.
+/// Removes a temporary file of ours that a crash left behind, or a directory that it had put aside.
 pub fn remove_leftover(path: &SafePath) -> Result<(), ToolError> {
     let name = path.relative().file_name().unwrap_or_default();
     match name.as_encoded_bytes().starts_with(b".jm-") {
-        true => unlink(path, AtFlags::empty()),
+        true => in_parent(path, |parent, name| remove_all(parent.as_fd(), name)),
         false => Ok(()),
     }
 }
 
-fn unlink(path: &SafePath, flags: AtFlags) -> Result<(), ToolError> {
+fn in_parent(
+    path: &SafePath,
+    work: impl FnOnce(&OwnedFd, &OsStr) -> rustix::io::Result<()>,
+) -> Result<(), ToolError> {
     let fail = |error| io_error(path.asked(), error);
     let relative = path.relative();
     let parent = relative.parent().unwrap_or(std::path::Path::new(""));
@@ -54,7 +61,7 @@ fn unlink(path: &SafePath, flags: AtFlags) -> Result<(), ToolError> {
     let open = OFlags::RDONLY | OFlags::DIRECTORY;
     let root = path.root();
     let parent = path.opening().open(&**root, parent, open, Mode::empty()).map_err(fail)?;
-    fs::unlinkat(&parent, name, flags).map_err(fail)
+    work(&parent, name).map_err(fail)
 }
 
 /// How many directories are searched for leftovers.
@@ -71,7 +78,7 @@ pub fn sweep_leftovers(sandbox: &Sandbox, may_remove: &dyn Fn(u32) -> bool) {
             if let Some(pid) = maker(&name) {
                 if may_remove(pid) && !Identity::is_any_alive(pid) {
                     // One that cannot be removed does no harm but to tidiness.
-                    fs::unlinkat(&directory, &*name, AtFlags::empty()).unwrap_or_default();
+                    remove_all(directory.as_fd(), &name).unwrap_or_default();
                 }
             } else if name != ".git" {
                 waiting.extend(directory.enter(&name));

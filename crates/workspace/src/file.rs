@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jm_types::{ErrorKind, ToolError};
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 
@@ -130,7 +130,7 @@ pub struct DirectoryEntry {
 /// An open directory that can be listed and entered without following links.
 #[derive(Debug)]
 pub struct OpenDirectory {
-    fd: rustix::fd::OwnedFd,
+    fd: OwnedFd,
     absolute: PathBuf,
 }
 
@@ -238,14 +238,16 @@ impl OpenDirectory {
 
     /// All names, ascending by bytes.
     pub fn names(&self) -> Result<Vec<OsString>, ListError> {
-        let fail = |error: Errno| (code(error, "read_dir_failed"), plain(error));
+        Self::names_in(&self.fd).map_err(|error| (code(error, "read_dir_failed"), plain(error)))
+    }
+
+    pub(crate) fn names_in(directory: &OwnedFd) -> rustix::io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         // On the descriptor itself: opening `.` anew would need the right to search.
-        let own = rustix::io::dup(&self.fd).map_err(fail)?;
-        let mut entries = Dir::new(own).map_err(fail)?;
+        let mut entries = Dir::new(rustix::io::dup(directory)?)?;
         entries.rewind();
         for entry in entries {
-            let entry = entry.map_err(fail)?;
+            let entry = entry?;
             let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
             if name != "." && name != ".." {
                 names.push(name.to_owned());

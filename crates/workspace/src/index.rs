@@ -74,8 +74,8 @@ pub struct Index {
     pub cut: Option<String>,
 }
 
-/// Takes the content of each file that was read.
-pub type Keep<'a> = &'a mut dyn FnMut(Digest, Vec<u8>);
+/// Takes the content of each file that was read. The time that it takes is time of the look.
+pub type Keep<'a> = &'a mut dyn FnMut(&Path, &IndexedFile, Vec<u8>);
 
 struct Looking<'a> {
     sandbox: &'a Sandbox,
@@ -239,10 +239,10 @@ impl Looking<'_> {
             return self.unread(absolute, stat);
         };
         self.bytes += bytes.len() as u64;
-        let sha256 = Digest::of(&bytes);
-        (self.keep)(sha256, bytes);
-        let is_settled = !self.is_recent(&stat);
-        self.index.files.insert(absolute.to_owned(), IndexedFile { stat, sha256, is_settled });
+        let (sha256, is_settled) = (Digest::of(&bytes), !self.is_recent(&stat));
+        let file = IndexedFile { stat, sha256, is_settled };
+        (self.keep)(absolute, &file, bytes);
+        self.index.files.insert(absolute.to_owned(), file);
         true
     }
 
@@ -381,7 +381,7 @@ mod tests {
         for number in 100..400 {
             let content = number.to_string();
             std::fs::write(&path, &content).unwrap();
-            let index = Index::look(&sandbox, &known, Budget::default(), &mut |_, _| {});
+            let index = Index::look(&sandbox, &known, Budget::default(), &mut |_, _, _| {});
             let file = &index.files[&path];
             assert_eq!(file.sha256, Digest::of(content.as_bytes()), "{number}");
             known = index;

@@ -38,7 +38,10 @@ pub mod text;
 pub mod tree;
 pub mod worker;
 
-pub use commit::{After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, NoLog, commit};
+pub use commit::{
+    After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, ManifestTrade, NoLog, Node,
+    Trade, commit, commit_with_trades,
+};
 pub use confine::Confiner;
 pub use env::EnvSanitizer;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};

@@ -21,18 +21,15 @@ pub(crate) fn root(common: &Common) -> Result<PathBuf> {
 
 /// The session that was named, or the newest of this workspace.
 pub(crate) fn choose(store: &Store, common: &Common, id: Option<&str>) -> Result<SessionView> {
-    let all = store.sessions().map_err(sessions::told)?;
     match id.or(common.session.as_deref()) {
-        Some(id) => all
-            .into_iter()
-            .find(|view| view.session == id)
+        Some(id) => store
+            .session(id)
+            .map_err(sessions::told)?
             .with_context(|| format!("no session {id}; `jm sessions` lists them")),
-        None => {
-            let root = root(common)?;
-            all.into_iter()
-                .find(|view| view.root == root)
-                .context("the journal has no session of this workspace yet")
-        }
+        None => store
+            .newest_session(&root(common)?)
+            .map_err(sessions::told)?
+            .context("the journal has no session of this workspace yet"),
     }
 }
 
@@ -60,7 +57,8 @@ pub(crate) fn log(common: &Common, log: &Log) -> Result<u8> {
     let said = conversation::said(&store, &view.session)?;
     let wanted = |said: &&Said| log.all || !said.is_opening();
     let mut said = said.iter().filter(wanted).peekable();
-    for call in store.calls(&view.session).map_err(sessions::told)? {
+    for call in store.walk_calls(&view.session) {
+        let call = call.map_err(sessions::told)?;
         while let Some(earlier) = said.next_if(|said| said.seq < call.seq) {
             conversation::show(log, earlier)?;
         }
@@ -142,7 +140,10 @@ fn headline(call: &CallView) -> String {
 pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {
     match (before, after) {
         (FileState::Missing, FileState::Directory { .. }) => "made directory",
-        (FileState::Directory { .. }, _) => "removed directory",
+        (FileState::Directory { .. }, FileState::Directory { .. }) => "changed directory",
+        (FileState::Directory { .. }, FileState::File { .. }) => "became a file",
+        (FileState::File { .. }, FileState::Directory { .. }) => "became a directory",
+        (FileState::Directory { .. }, FileState::Missing) => "removed directory",
         (FileState::Missing, _) => "created",
         (_, FileState::Missing) => "deleted",
         _ => "changed",

@@ -32,7 +32,7 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Re
 pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     let store = sessions::store()?;
     let root = history::root(common)?;
-    let views = store.sessions().map_err(sessions::told)?;
+    let views = store.unsettled().map_err(sessions::told)?;
     let ours = views.into_iter().filter(|view| match &common.session {
         Some(id) => view.session == *id,
         None => view.root == root,
@@ -40,9 +40,6 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     let mut settled = 0;
     let mut open = 0;
     for view in ours {
-        if store.unfinished(&view.session).map_err(sessions::told)?.is_empty() {
-            continue;
-        }
         let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
         if alive {
             print::line(&format!("session {}: still at work", view.session))?;
@@ -81,14 +78,9 @@ fn settle(common: &Common, listing: &Listing, store: &Store, session: &str) -> R
 
 /// The owners of other sessions whose recovery is still to come: their files are not ours to remove.
 fn others(session: &str) -> Result<Vec<u32>> {
-    let store = sessions::store()?;
-    let mut pids = Vec::new();
-    for view in store.sessions().map_err(sessions::told)? {
-        let waits = view.session != session
-            && !store.unfinished(&view.session).map_err(sessions::told)?.is_empty();
-        pids.extend(view.owner.filter(|_| waits).map(|owner| owner.pid));
-    }
-    Ok(pids)
+    let views = sessions::store()?.unsettled().map_err(sessions::told)?;
+    let others = views.into_iter().filter(|view| view.session != session);
+    Ok(others.filter_map(|view| view.owner).map(|owner| owner.pid).collect())
 }
 
 /// By flag, by the person, or not at all.

@@ -1,6 +1,7 @@
 //! `jm undo` and `jm redo`.
 
 use anyhow::{Context, Result, bail};
+use jm_engine::force::{self, Kind};
 use jm_engine::{Guard, UndoReport, Which};
 use jm_types::text::one_line;
 
@@ -23,7 +24,7 @@ pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
     }
     let mut reports = Vec::new();
     for number in 0..undo.count {
-        match newest(common, Kind::Ordinary)? {
+        match newest(common, Kind::Change)? {
             Some(session) => reports.push(take_back(common, &session, &Which::Last(1), guard)?),
             None if number == 0 => {
                 bail!("there is nothing to take back; `jm log` shows what was changed")
@@ -43,37 +44,15 @@ fn guard(force: bool) -> Guard {
     if force { Guard::Force } else { Guard::Hash }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Ordinary,
-    Undo,
-}
-
-/// The session of this workspace whose last such change is the newest of all.
+/// The session that is named, or that of this workspace whose last such change is the newest of all.
 fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
     let store = sessions::store()?;
-    let views = match &common.session {
-        Some(_) => vec![history::choose(&store, common, None)?],
-        None => {
-            let root = history::root(common)?;
-            let all = store.sessions().map_err(sessions::told)?;
-            all.into_iter().filter(|view| view.root == root).collect()
-        }
-    };
-    let mut newest: Option<(u64, String)> = None;
-    for view in views {
-        let calls = store.calls(&view.session).map_err(sessions::told)?;
-        let last = match kind {
-            Kind::Ordinary => jm_engine::undo::last_in_force(&calls),
-            Kind::Undo => jm_engine::undo::last_undo(&calls),
-        };
-        if let Some(at) = last
-            && newest.as_ref().is_none_or(|(known, _)| at >= *known)
-        {
-            newest = Some((at, view.session));
-        }
+    if common.session.is_some() {
+        let session = history::choose(&store, common, None)?.session;
+        let has_any = force::has_any(&store, &session, kind).map_err(sessions::told)?;
+        return Ok(has_any.then_some(session));
     }
-    Ok(newest.map(|(_, session)| session))
+    force::newest_session(&store, &history::root(common)?, kind).map_err(sessions::told)
 }
 
 fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Result<UndoReport> {

@@ -23,6 +23,12 @@ pub(crate) struct Machine {
     state: PathBuf,
 }
 
+/// All that a machine holds at one moment, to go back to again and again.
+pub(crate) struct Image {
+    work: PathBuf,
+    state: PathBuf,
+}
+
 /// `jm exec` with its input still open.
 pub(crate) struct Talk {
     pub(crate) child: Child,
@@ -129,6 +135,23 @@ impl Machine {
         lines.into_iter().map(|line| line["record"].clone()).collect()
     }
 
+    /// Kept under a name of its own.
+    pub(crate) fn image(&self, name: &str) -> Image {
+        let kept = self.base.path().join(name);
+        let image = Image { work: kept.join("work"), state: kept.join("state") };
+        fs::create_dir(&kept).unwrap();
+        copy(&self.workspace, &image.work);
+        copy(&self.state, &image.state);
+        image
+    }
+
+    pub(crate) fn rewind(&self, image: &Image) {
+        for (kept, place) in [(&image.work, &self.workspace), (&image.state, &self.state)] {
+            fs::remove_dir_all(place).unwrap_or_default();
+            copy(kept, place);
+        }
+    }
+
     pub(crate) fn tree(&self) -> Tree {
         let mut tree = Tree::new();
         collect(&self.workspace(), "", &mut tree);
@@ -170,6 +193,21 @@ impl Talk {
         drop((input, output));
         child.wait().unwrap().code()
     }
+}
+
+/// A directory with all its files and their permission bits; nothing where there is none.
+fn copy(from: &Path, to: &Path) {
+    let Ok(metadata) = fs::metadata(from) else { return };
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+    fs::set_permissions(to, metadata.permissions()).unwrap();
 }
 
 fn parse_lines(bytes: &[u8]) -> Vec<Value> {

@@ -1,5 +1,7 @@
 //! Killed, and killed again while recovering: the end is the same as with one recovery.
 
+use serde_json::Value;
+
 use crate::check;
 use crate::machine::Machine;
 use crate::matrix::{Point, assert_nothing, in_parallel, killed_at, passed, passed_by, points};
@@ -36,32 +38,30 @@ struct Case {
 /// Every point that this recovery passes, as a second kill.
 fn check_case(workload: &Workload, case: &Case) -> Vec<String> {
     let machine = killed_first(workload, &case.first);
+    let image = machine.image("killed");
     let seconds = points(passed(&machine, recovery(&machine, case.choice)), 1);
     let expected = without_commands(machine.tree());
-    let results = |machine: &Machine| -> Vec<_> {
-        machine
-            .log()
-            .iter()
-            .map(|entry| (entry["id"].clone(), entry["result"]["error"].clone()))
-            .collect()
+    let results = |log: &[Value]| -> Vec<_> {
+        log.iter().map(|entry| (entry["id"].clone(), entry["result"]["error"].clone())).collect()
     };
-    let told = results(&machine);
+    let told = results(&machine.log());
     let mut wrong = Vec::new();
     for second in &seconds {
-        let machine = killed_first(workload, &case.first);
+        machine.rewind(&image);
         killed_at(recovery(&machine, case.choice), second);
         let ended = machine.recover(case.choice).status;
         let mut found = Vec::new();
         if ended.code() != Some(0) {
             found.push(format!("recover ended with {ended}"));
         }
-        found.extend(check::no_temporary_files(&machine.tree()));
-        let files = check::without_temporaries(without_commands(machine.tree()));
+        let (log, tree) = (machine.log(), machine.tree());
+        found.extend(check::no_temporary_files(&tree));
+        let files = check::without_temporaries(without_commands(tree));
         found.extend(check::difference(&check::without_temporaries(expected.clone()), &files));
-        if results(&machine) != told {
+        if results(&log) != told {
             found.push("the results are other ones".to_owned());
         }
-        found.extend(check::one_result_each(&machine.log(), case.choice));
+        found.extend(check::one_result_each(&log, case.choice));
         found.extend(check::verified(&machine));
         found.extend(check::settled(&machine, "a"));
         wrong.extend(found.into_iter().map(|what| name(case, second, &what)));

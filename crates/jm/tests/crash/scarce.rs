@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use crate::check;
 use crate::closed::ended;
-use crate::machine::{Machine, Tree, text};
+use crate::machine::{Image, Machine, Tree, text};
 use crate::matrix::{assert_nothing, in_parallel, killed_at};
 use crate::small_disk::{Disk, Scarce, on_small_disks};
 
@@ -115,6 +115,7 @@ pub(crate) enum Where {
 pub(crate) struct Scene {
     pub(crate) machine: Machine,
     disk: Option<Disk>,
+    image: Image,
     before: Tree,
     after: Tree,
 }
@@ -133,36 +134,18 @@ impl Scene {
         };
         (operation.prepare)(&machine);
         let before = machine.tree();
-        copy(&machine.workspace(), &machine.base().join("image-work"));
-        if machine.state().exists() {
-            copy(machine.state(), &machine.base().join("image-state"));
-        }
+        let image = machine.image("image");
         succeed((operation.run)(&machine));
         let after = machine.tree();
-        Self { machine, disk, before, after }
+        Self { machine, disk, image, before, after }
     }
 
     pub(crate) fn rewind(&self, place: Where) {
-        let machine = &self.machine;
-        let work = machine.workspace();
-        for (kept, path) in [("image-work", work.as_path()), ("image-state", machine.state())] {
-            let kept = machine.base().join(kept);
-            if path.exists() {
-                fs::remove_dir_all(path).unwrap();
-            }
-            if kept.exists() {
-                copy(&kept, path);
-            }
-        }
+        self.machine.rewind(&self.image);
         if place == (Where::State { has_reserve: false }) {
-            fs::remove_file(machine.state().join("reserve")).unwrap_or_default();
+            fs::remove_file(self.machine.state().join("reserve")).unwrap_or_default();
         }
     }
-}
-
-fn copy(from: &Path, to: &Path) {
-    let copied = Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
-    assert!(copied.success());
 }
 
 #[derive(Debug, Default)]

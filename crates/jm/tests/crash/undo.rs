@@ -7,8 +7,10 @@ use crate::check;
 use crate::machine::{Machine, Tree, text};
 use crate::matrix::{Point, assert_nothing, in_parallel, killed_at, passed, points};
 
-/// Files that change, come, go and keep their permissions; directories that come and go.
-const SCRIPT: &str = "echo 2 > a; rm b; chmod 600 c; mkdir -p n/empty; echo n > n/f; rm -r d";
+/// Files that change, come, go and keep their permissions; directories that come and go; a file and
+/// a directory that change places, and another pair.
+const SCRIPT: &str = "echo 2 > a; rm b; chmod 600 c; mkdir -p n/empty; echo n > n/f; rm -r d; \
+                      rm s; mkdir -p s/t; echo s > s/t/u; rm -r p; echo p > p; chmod 640 p";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -37,8 +39,8 @@ struct Sides {
 
 /// A machine just before the way is gone.
 fn prepared(way: Way) -> (Machine, Sides) {
-    let files =
-        ["a", "b", "c", "d/e/f", "d/g"].map(|name| (name.to_owned(), format!("{name} 1\n")));
+    let files = ["a", "b", "c", "d/e/f", "d/g", "s", "p/q/r", "p/v"]
+        .map(|name| (name.to_owned(), format!("{name} 1\n")));
     let machine = Machine::new(&files);
     let before = machine.tree();
     let args = serde_json::json!({"command": SCRIPT}).to_string();

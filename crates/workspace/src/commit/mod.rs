@@ -7,6 +7,7 @@
 mod made;
 mod stage;
 mod swap;
+mod trade;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +19,9 @@ use crate::fault;
 use crate::sandbox::{SafePath, Sandbox, io_error};
 use made::Made;
 use stage::{Place, Staged};
+use trade::Waiting;
+pub(crate) use trade::remove_all;
+pub use trade::{Node, Trade};
 
 /// One file's change.
 #[derive(Debug, Clone)]
@@ -51,6 +55,17 @@ pub struct Manifest {
     pub entries: Vec<ManifestEntry>,
     /// Directories that were made for it, outermost first, with their permission bits.
     pub directories: Vec<(PathBuf, u32)>,
+    /// Where a file and a directory are to trade places.
+    pub trades: Vec<ManifestTrade>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ManifestTrade {
+    pub path: PathBuf,
+    pub before: Node,
+    pub after: Node,
+    /// As in an entry.
+    pub temporary: PathBuf,
 }
 
 #[derive(Debug, Clone)]
@@ -111,13 +126,25 @@ pub fn commit(
     cancel: &Cancel,
     log: &mut dyn CommitLog,
 ) -> Result<Vec<Committed>, ToolError> {
-    for change in changes {
-        sandbox.refuse_own(&change.path)?;
+    commit_with_trades(sandbox, changes, &[], cancel, log)
+}
+
+/// The same, and in the same step files and directories trade places.
+pub fn commit_with_trades(
+    sandbox: &Sandbox,
+    changes: &[FileChange],
+    trades: &[Trade],
+    cancel: &Cancel,
+    log: &mut dyn CommitLog,
+) -> Result<Vec<Committed>, ToolError> {
+    let paths = changes.iter().map(|change| &change.path);
+    for path in paths.chain(trades.iter().map(|trade| &trade.path)) {
+        sandbox.refuse_own(path)?;
     }
     let mut work = Work::default();
-    let outcome = work.run(changes, cancel, log);
+    let outcome = work.run(changes, trades, cancel, log);
     match outcome {
-        Ok(()) => Ok(work.finish(changes)),
+        Ok(()) => Ok(work.finish(changes, trades)),
         Err(error) => Err(work.undo(error)),
     }
 }
@@ -128,6 +155,8 @@ struct Work {
     places: Vec<Place>,
     staged: Vec<Staged>,
     swapped: usize,
+    waiting: Vec<Waiting>,
+    traded: usize,
     made: Made,
     /// The new directory that each file goes to, where there is one.
     targets: Vec<Option<OwnedFd>>,
@@ -139,19 +168,14 @@ impl Work {
     fn run(
         &mut self,
         changes: &[FileChange],
+        trades: &[Trade],
         cancel: &Cancel,
         log: &mut dyn CommitLog,
     ) -> Result<(), ToolError> {
-        for (index, change) in changes.iter().enumerate() {
-            cancel.checkpoint()?;
-            let place = stage::place(&mut self.places, change, index + 1)?;
-            let staged = stage::stage(&self.places[place.0], place, change, index + 1)?;
-            self.staged.push(staged);
-            self.staged[index].fill(change, index + 1)?;
-        }
+        self.stage(changes, trades, cancel)?;
         let _committing = cancel.begin_commit()?;
         self.locks = swap::lock_all(&self.places)?;
-        log.prepared(&self.manifest(changes)).map_err(|why| unrecorded(&why))?;
+        log.prepared(&self.manifest(changes, trades)).map_err(|why| unrecorded(&why))?;
         for (index, change) in changes.iter().enumerate() {
             let staged = &self.staged[index];
             let place = &self.places[staged.place];
@@ -161,6 +185,10 @@ impl Work {
             swap::swap_in(place, &self.targets[index], staged, change, index + 1)?;
             self.swapped += 1;
         }
+        for (index, (waiting, trade)) in self.waiting.iter().zip(trades).enumerate() {
+            waiting.swap_in(&self.places[waiting.place], trade, index + 1)?;
+            self.traded += 1;
+        }
         self.made.sync().map_err(|error| failed(&changes[0], error))?;
         for (index, place) in self.places.iter().enumerate() {
             place.sync(index + 1)?;
@@ -168,7 +196,28 @@ impl Work {
         log.committed().map_err(|why| unrecorded(&why))
     }
 
-    fn manifest(&self, changes: &[FileChange]) -> Manifest {
+    fn stage(
+        &mut self,
+        changes: &[FileChange],
+        trades: &[Trade],
+        cancel: &Cancel,
+    ) -> Result<(), ToolError> {
+        for (index, change) in changes.iter().enumerate() {
+            cancel.checkpoint()?;
+            let place = stage::place(&mut self.places, &change.path, index + 1)?;
+            let staged = stage::stage(&self.places[place.0], place, change, index + 1)?;
+            self.staged.push(staged);
+            self.staged[index].fill(change, index + 1)?;
+        }
+        for (index, trade) in trades.iter().enumerate() {
+            cancel.checkpoint()?;
+            let (place, _) = stage::place(&mut self.places, &trade.path, index + 1)?;
+            self.waiting.push(Waiting::stage((&self.places[place], place), trade, index + 1)?);
+        }
+        Ok(())
+    }
+
+    fn manifest(&self, changes: &[FileChange], trades: &[Trade]) -> Manifest {
         let entry = |(change, staged): (&FileChange, &Staged)| ManifestEntry {
             path: change.path.absolute(),
             before: change.before.clone(),
@@ -179,10 +228,20 @@ impl Work {
         let mode = stage::new_directory_mode();
         let planned = made::planned(&self.places, &self.staged).into_iter();
         let directories = planned.map(|path| (path, mode)).collect();
-        Manifest { entries: changes.iter().zip(&self.staged).map(entry).collect(), directories }
+        let trade = |(trade, waiting): (&Trade, &Waiting)| ManifestTrade {
+            path: trade.path.absolute(),
+            before: trade.before.clone(),
+            after: trade.after.clone(),
+            temporary: self.places[waiting.place].path.join(&waiting.temporary),
+        };
+        Manifest {
+            entries: changes.iter().zip(&self.staged).map(entry).collect(),
+            directories,
+            trades: trades.iter().zip(&self.waiting).map(trade).collect(),
+        }
     }
 
-    fn finish(self, changes: &[FileChange]) -> Vec<Committed> {
+    fn finish(self, changes: &[FileChange], trades: &[Trade]) -> Vec<Committed> {
         let mut done = Vec::new();
         for (staged, change) in self.staged.iter().zip(changes) {
             let mut notes = staged.notes.clone();
@@ -191,12 +250,29 @@ impl Work {
             }
             done.push(Committed { path: change.path.absolute(), after: staged.after, notes });
         }
+        for (waiting, trade) in self.waiting.iter().zip(trades) {
+            let mut notes = Vec::new();
+            if let Err(error) = waiting.discard(&self.places[waiting.place]) {
+                notes.push(format!("what stood there remains as {}: {error}", waiting.temporary));
+            }
+            let (path, after) = (trade.path.absolute(), trade::digest(&trade.after));
+            done.push(Committed { path, after, notes });
+        }
         done
     }
 
     /// Every file is as it was, and nothing of ours remains. What cannot be undone is said.
     fn undo(self, error: ToolError) -> ToolError {
         let mut error = error;
+        for (index, waiting) in self.waiting.iter().enumerate().rev() {
+            let place = &self.places[waiting.place];
+            let back = if index < self.traded { waiting.swap_back(place) } else { Ok(()) };
+            let undone = back.and_then(|()| waiting.discard(place));
+            if let Err(failed) = undone {
+                let left = &waiting.temporary;
+                error = error.hint(format!("not all could be put back ({failed}); see {left}"));
+            }
+        }
         for (index, staged) in self.staged.iter().enumerate().rev() {
             let place = &self.places[staged.place];
             if index < self.swapped

@@ -15,7 +15,7 @@ use super::{After, FileChange, failed};
 use crate::fault;
 use crate::open::Opening;
 use crate::resolve::Found;
-use crate::sandbox::system_error;
+use crate::sandbox::{SafePath, io_error, system_error};
 
 /// A directory that is there already, in which new contents are staged; held open throughout.
 pub(super) struct Place {
@@ -48,20 +48,20 @@ pub(super) struct Staged {
 /// `places`, and the directories that are missing.
 pub(super) fn place(
     places: &mut Vec<Place>,
-    change: &FileChange,
+    path: &SafePath,
     nth: usize,
 ) -> Result<(usize, Vec<OsString>), ToolError> {
-    let fail = |error| failed(change, error);
+    let fail = |error| io_error(path.asked(), error);
     fault::point("commit.directory", nth).map_err(fail)?;
-    let parent = change.path.relative().parent().unwrap_or(Path::new(""));
-    let existing = match change.path.found() {
+    let parent = path.relative().parent().unwrap_or(Path::new(""));
+    let existing = match path.found() {
         Found::Missing { existing } => existing,
         Found::File | Found::Directory | Found::Special(_) => parent.iter().count(),
     };
     let there: PathBuf = parent.iter().take(existing).collect();
     let missing = parent.iter().skip(existing).map(OsString::from).collect();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    let (opening, root) = (change.path.opening(), change.path.root());
+    let (opening, root) = (path.opening(), path.root());
     let directory = opening.open(&**root, &there, flags, Mode::empty()).map_err(fail)?;
     let identity = identity(&fs::fstat(&directory).map_err(fail)?);
     if let Some(known) = places.iter().position(|place| place.identity == identity) {
@@ -214,7 +214,7 @@ fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> rustix::io::Resu
 }
 
 /// Short whatever the target's name is, and not to be guessed.
-fn temporary_name() -> rustix::io::Result<String> {
+pub(super) fn temporary_name() -> rustix::io::Result<String> {
     let mut noise = [0_u8; 8];
     getrandom(&mut noise[..], GetRandomFlags::empty())?;
     let number = u64::from_ne_bytes(noise);

@@ -62,7 +62,7 @@ pub(super) fn swap_in(
         (None, After::Absent) => Ok(()),
         (None, After::Content { .. }) => {
             create(place, inner, staged).map_err(|error| match error {
-                Errno::EXIST => stale(change),
+                Errno::EXIST => stale(change.path.asked()),
                 error => failed(change, error),
             })
         }
@@ -86,7 +86,7 @@ fn remove(
         return Ok(());
     }
     put_back(place, staged).map_err(fail)?;
-    Err(stale(change))
+    Err(stale(change.path.asked()))
 }
 
 /// A removed file gets its name back, unless somebody else has taken it.
@@ -137,7 +137,7 @@ fn replace(
     }
     swap_back(place, &None, staged).map_err(fail)?;
     checked.map_err(fail)?;
-    Err(stale(change))
+    Err(stale(change.path.asked()))
 }
 
 /// For file systems without exchange: keep a second name of the old file, then rename over it.
@@ -155,7 +155,7 @@ fn replace_by_link(
     fs::linkat(place.fd(), &*staged.name, place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
     let same = digest_of(place, &kept).is_ok_and(|digest| digest == expected);
     let outcome = match same {
-        false => Err(stale(change)),
+        false => Err(stale(change.path.asked())),
         true => fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
             .and_then(|()| fs::renameat(place.fd(), &*kept, place.fd(), &*staged.temporary))
             .map_err(fail),
@@ -201,10 +201,13 @@ pub(super) fn discard(place: &Place, staged: &Staged) -> io::Result<()> {
 
 /// `false` when this file system, or the portable way of opening, has no exchange.
 fn exchange(place: &Place, staged: &Staged) -> io::Result<bool> {
+    exchange_names(place, &staged.temporary, &staged.name)
+}
+
+pub(super) fn exchange_names(place: &Place, from: &str, to: &OsStr) -> io::Result<bool> {
     if !exchanges(place) {
         return Ok(false);
     }
-    let (from, to) = (&*staged.temporary, &*staged.name);
     match fs::renameat_with(place.fd(), from, place.fd(), to, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(true),
         Err(error) if unsupported(error) => Ok(false),
@@ -228,7 +231,7 @@ fn kept_name(staged: &Staged) -> String {
     format!("{}.old", staged.temporary)
 }
 
-fn inode(place: &Place, name: &OsStr) -> io::Result<u64> {
+pub(super) fn inode(place: &Place, name: &OsStr) -> io::Result<u64> {
     fs::statat(place.fd(), name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino)
 }
 
@@ -248,8 +251,8 @@ fn digest_of(place: &Place, name: &str) -> std::io::Result<Digest> {
     }
 }
 
-fn stale(change: &FileChange) -> ToolError {
-    let file = PathBuf::from(change.path.asked());
+pub(super) fn stale(asked: &str) -> ToolError {
+    let file = PathBuf::from(asked);
     ToolError::new(ErrorKind::StaleFile { file, reason: CHANGED.to_owned() })
         .hint("somebody else wrote the file meanwhile; read it again")
 }
