@@ -9,11 +9,13 @@ use std::sync::Arc;
 use jm_store::{Effect, FileState, Journal, Record};
 use jm_types::{Cancel, Digest, ToolError};
 use jm_workspace::fault::crash_point;
-use jm_workspace::{After, FileChange, NoLog, Trade, commit_with_trades, directory};
+use jm_workspace::{
+    After, FileChange, NoLog, Node, SafePath, Trade, commit_with_trades, directory,
+};
 
 use crate::engine::Core;
 use crate::recover::{CallState, Choice, Examined, FileFact, Side};
-use crate::restore::{self, Restore, current, safe};
+use crate::restore::{self, Restore, Traded, current, safe};
 use crate::undo::Guard;
 
 /// Makes a half-done change whole, one way or the other, and removes what it left lying about.
@@ -54,6 +56,61 @@ pub(crate) fn heal(
     })
 }
 
+/// What somebody wrote into a file in the moment of its exchange is under the temporary name, and
+/// ours in its place. Theirs goes back, and then the call is theirs too; `false` where there is none.
+pub(crate) fn rescue(core: &Core, call: &Examined) -> Result<bool, ToolError> {
+    let sandbox = &core.workspace.sandbox;
+    let (_, traded) = restore::take_trades(restores(call, Side::Before));
+    let (mut changes, mut trades) = (Vec::new(), Vec::new());
+    for file in call.files.iter().filter(|file| file.now == Side::After) {
+        let Some(temporary) = &file.effect.temporary else { continue };
+        let Ok(aside) = safe(sandbox, temporary).and_then(|path| read(&path)) else { continue };
+        let of_trade = traded.iter().find(|traded| traded.at.path == file.effect.path);
+        let is_known = of_trade.map_or_else(
+            || is(&aside, file.effect.before) || is(&aside, file.effect.after),
+            |traded| traded.is_wanted(&aside),
+        );
+        if is_known {
+            continue;
+        }
+        let fail = |why: String| ToolError::io(&file.effect.path, why);
+        let path = safe(sandbox, &file.effect.path).map_err(fail)?;
+        match (read(&path).map_err(fail)?, aside) {
+            (Node::File { bytes: ours, .. }, Node::File { bytes, mode }) => {
+                let after = After::Content { bytes: bytes.to_vec(), mode: Some(mode) };
+                changes.push(FileChange { path, before: Some(ours), after });
+            }
+            (before, after) => trades.push(Trade { path, before, after }),
+        }
+    }
+    let is_any = !changes.is_empty() || !trades.is_empty();
+    if is_any {
+        commit_with_trades(sandbox, &changes, &trades, &Cancel::new(), &mut NoLog)?;
+        crash_point("recover.after_rescue");
+    }
+    Ok(is_any)
+}
+
+fn read(path: &SafePath) -> Result<Node, String> {
+    Node::read(path).map_err(|error| error.to_string())
+}
+
+fn is(node: &Node, state: FileState) -> bool {
+    match (node, state) {
+        (Node::File { bytes, .. }, FileState::File { sha256, .. }) => Digest::of(bytes) == sha256,
+        (Node::File { .. } | Node::Directory { .. }, _) => false,
+    }
+}
+
+/// The rest of a change goes back where somebody else's stands in the way of one of its files.
+pub(crate) fn take_back(core: &Core, call: &Examined) -> Result<(), ToolError> {
+    let (changes, trades) = changes(core, call, Side::Before)?;
+    commit_with_trades(&core.workspace.sandbox, &changes, &trades, &Cancel::new(), &mut NoLog)?;
+    remove_leftovers(core, call);
+    settle_directories(core, call, Side::Before);
+    Ok(())
+}
+
 /// The changes that bring every file of the call to one side.
 fn changes(
     core: &Core,
@@ -62,16 +119,20 @@ fn changes(
 ) -> Result<(Vec<FileChange>, Vec<Trade>), ToolError> {
     let sandbox = &core.workspace.sandbox;
     let (rest, traded) = restore::take_trades(restores(call, goal));
+    let to_change = |file: &&FileFact| file.now != goal && file.now != Side::Other;
     let mut trades = Vec::new();
     if let Some(store) = core.recorder.journal().map(Journal::store) {
-        for traded in &traded {
+        let to_trade = |traded: &&Traded| {
+            let mut facts = call.files.iter();
+            facts.any(|file| file.effect.path == traded.at.path && to_change(&file))
+        };
+        for traded in traded.iter().filter(to_trade) {
             let trade = traded.prepare((sandbox, store), Guard::Hash);
             trades.extend(trade.map_err(|block| ToolError::io(&traded.at.path, block.why))?);
         }
     }
     let mut changes = Vec::new();
     let is_of_a_trade = |file: &&FileFact| !rest.iter().any(|one| one.path == file.effect.path);
-    let to_change = |file: &&FileFact| file.now != goal && file.now != Side::Other;
     for file in call.files.iter().filter(to_change).filter(|file| !is_of_a_trade(file)) {
         let state = if goal == Side::After { file.effect.after } else { file.effect.before };
         let fail = |why: String| ToolError::io(&file.effect.path, why);

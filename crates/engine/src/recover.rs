@@ -17,7 +17,7 @@ use jm_workspace::{Found, OpenFile, SafePath, directory};
 
 use crate::engine::{Core, Engine};
 use crate::force::is_undo;
-use crate::heal::{heal, remove_made};
+use crate::heal::{heal, remove_made, rescue, take_back};
 use crate::restore::{current, is_beneath_a_file, safe};
 
 /// What became of a call, as far as it can be known.
@@ -166,7 +166,11 @@ impl Engine {
         for call in found.into_iter().rev() {
             crash_point("recover.before_call");
             // Healing a later call may have changed what this one finds.
-            let call = examine(&core, call.view);
+            let mut call = examine(&core, call.view);
+            if !call.is_settled() && rescue(&core, &call)? {
+                call = examine(&core, call.view);
+                take_back(&core, &call)?;
+            }
             let mut is_done = call.view.result().is_some_and(|result| !is_interrupted(result));
             if !call.is_settled() {
                 let state = heal(&core, &call, choice)?;

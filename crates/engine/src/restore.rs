@@ -179,7 +179,7 @@ impl Traded {
         }
         let before = Node::read(&path)
             .map_err(|error| Blocked::for_now(format!("it cannot be put back later: {error}")))?;
-        if self.is(&before, |restore| restore.wanted) {
+        if self.is_wanted(&before) {
             return Ok(None);
         }
         if guard == Guard::Hash && !self.is(&before, |restore| restore.expected) {
@@ -198,6 +198,11 @@ impl Traded {
             true => Err(Blocked::for_now("it changed since; put it back by hand")),
             false => Ok(Some(Trade { path, before, after })),
         }
+    }
+
+    /// It is, with all that is in it, what shall stand there.
+    pub(crate) fn is_wanted(&self, node: &Node) -> bool {
+        self.is(node, |restore| restore.wanted)
     }
 
     /// What stands there is, with all that is in it, what the records say of that side.

@@ -104,7 +104,6 @@ fn change(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 mod tests {
     use std::time::Duration;
 

@@ -171,6 +171,12 @@ impl StateDir {
         Ok(())
     }
 
+    /// Bytes that its disk has left for us.
+    pub fn disk_free(&self) -> Result<u64> {
+        let disk = rustix::fs::statvfs(&self.path)?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// Bytes of all files here.
     pub fn disk_use(&self) -> Result<u64> {
         let sizes = std::fs::read_dir(&self.path)?.filter_map(|entry| entry.ok()?.metadata().ok());

@@ -1,10 +1,12 @@
-//! `jm doctor`: what works on this machine, and what that means for commands.
+//! `jm doctor`: what works on this machine, what that means for commands, and how much room the state
+//! directory has.
 
 use anyhow::{Context, Result};
 use jm_workspace::confine::{Backend, Mechanism, probe};
 use jm_workspace::{EnvSanitizer, Sandbox};
 use serde_json::json;
 
+use super::room::Room;
 use super::{exit, print};
 use crate::cli::{Common, Listing};
 use crate::{confine, wire};
@@ -38,18 +40,33 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     let plan = confiner.plan(&sandbox, &environment);
     let backend = confiner.backend();
     let holds = |by: &[Backend]| by.contains(&backend);
+    let room = Room::now(config.journal.quota_bytes)?;
     if listing.json {
         let enforced =
             ENFORCED.iter().map(|(what, by)| json!({"cannot": what, "holds": holds(by)}));
         print::json(&json!({
             "mechanisms": mechanisms, "backend": backend, "configured": config.tools.sandbox.commands,
             "enforced": enforced.collect::<Vec<_>>(), "gaps": plan.gaps,
+            "state": {"path": room.path, "free": room.free, "stored": room.stored, "most": room.most},
+            "warnings": room.warnings(),
         }))?;
     } else {
         let network = plan.walls.network.in_words();
         print::text(&in_words(&mechanisms, (backend, &network), &plan.gaps, &holds))?;
+        print::text(&room_in_words(&room))?;
     }
     Ok(if backend == Backend::None { exit::FAILED } else { exit::RAN })
+}
+
+fn room_in_words(room: &Room) -> String {
+    let Room { path, free, stored, most } = room;
+    let path = path.display();
+    let mut text = format!(
+        "state directory: {path}\n  {stored} of at most {most} bytes are stored; its disk has {free} \
+         left\n"
+    );
+    room.warnings().iter().for_each(|warning| text.push_str(&format!("  warning: {warning}\n")));
+    jm_types::text::sanitize(&text)
 }
 
 fn in_words(

@@ -2,8 +2,10 @@
 //!
 //! Law: everything that came from outside is escaped, and the page loads nothing and runs nothing.
 
+use std::path::Path;
+
 use anyhow::Result;
-use jm_store::{CallView, Record, Store, StoredResult, StoredStream};
+use jm_store::{CallView, Record, SessionView, Store, StoredResult, StoredStream};
 use jm_types::text::sanitize;
 
 use super::conversation::{self, Said};
@@ -17,7 +19,7 @@ pub(crate) fn run(common: &Common, export: &Export) -> Result<u8> {
     let calls = store.calls(&view.session).map_err(sessions::told)?;
     if export.html {
         let said = conversation::said(&store, &view.session)?;
-        print::text(&page(&store, &view.session, &said, &calls))?;
+        print::text(&page(&store, &view, &said, &calls))?;
         return Ok(exit::RAN);
     }
     for (seq, at, record) in store.records(&view.session, 0).map_err(sessions::told)? {
@@ -58,19 +60,19 @@ padding:0 1rem;color:#222;background:#fff}pre{background:#f5f5f5;padding:.7rem;o
 white-space:pre-wrap}article{border-top:1px solid #ccc;margin-top:1rem}.failed{color:#a00}\
 time,.key{color:#666}";
 
-fn page(store: &Store, session: &str, said: &[Said], calls: &[CallView]) -> String {
+fn page(store: &Store, view: &SessionView, said: &[Said], calls: &[CallView]) -> String {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <title>Session {0}</title><style>{STYLE}</style></head><body><h1>Session {0}</h1>\n",
-        escape(session)
+        escape(&view.session)
     );
     let mut said = said.iter().peekable();
     for call in calls {
         while let Some(earlier) = said.next_if(|said| said.seq < call.seq) {
             html.push_str(&speech(earlier));
         }
-        html.push_str(&article(store, call));
+        html.push_str(&article(store, &view.root, call));
     }
     html.extend(said.map(speech));
     html.push_str("</body></html>\n");
@@ -86,7 +88,7 @@ fn speech(said: &Said) -> String {
     )
 }
 
-fn article(store: &Store, call: &CallView) -> String {
+fn article(store: &Store, root: &Path, call: &CallView) -> String {
     let mut html = format!(
         "<article><h2>{}</h2><p><time>{}</time> <span class=\"key\">{}</span></p>\n<pre>{}</pre>\n",
         escape(&call.call.name),
@@ -94,7 +96,7 @@ fn article(store: &Store, call: &CallView) -> String {
         escape(&call.call.call),
         escape(&call.call.arguments)
     );
-    let diff = history::diffs(store, call);
+    let diff = history::diffs(store, root, call);
     if !diff.is_empty() {
         html.push_str(&format!("<h3>Changes</h3><pre>{}</pre>\n", escape(&diff)));
     }

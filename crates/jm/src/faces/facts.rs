@@ -10,6 +10,8 @@ use jm_workspace::pump::Stream;
 use jm_workspace::spool::Spooled;
 use serde_json::{Value, json};
 
+use super::history;
+
 /// Lines of the changes of one call.
 const MOST_LINES: usize = 200;
 const MOST_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -23,7 +25,7 @@ pub(crate) fn in_words(store: &Store, session: &str, found: &[Examined]) -> Stri
             let path = one_line(&file.effect.path.to_string_lossy());
             text.push_str(&format!("    {path}: {}\n", side(file.now)));
         }
-        for line in diff(store, call).lines() {
+        for line in diff(store, session, call).lines() {
             text.push_str(&format!("      {line}\n"));
         }
         for printed in &call.printed {
@@ -45,7 +47,7 @@ pub(crate) fn as_json(store: &Store, session: &str, found: &[Examined]) -> Value
         let running = call.survivors.iter().map(|s| json!({"pid": s.pid, "name": s.name}));
         json!({
             "call": call.view.call.call, "name": call.view.call.name, "state": call.words(),
-            "files": call.files.iter().map(file).collect::<Vec<_>>(), "diff": diff(store, call),
+            "files": call.files.iter().map(file).collect::<Vec<_>>(), "diff": diff(store, session, call),
             "printed": call.printed.iter().map(printed).collect::<Vec<_>>(),
             "running": running.collect::<Vec<_>>(),
         })
@@ -69,8 +71,9 @@ fn word(printed: &Spooled) -> &'static str {
 }
 
 /// How the files of a call differ now from what they were before it.
-fn diff(store: &Store, call: &Examined) -> String {
+fn diff(store: &Store, session: &str, call: &Examined) -> String {
     let mut text = String::new();
+    let root = store.session(session).ok().flatten().map(|view| view.root).unwrap_or_default();
     for file in call.files.iter().filter(|file| file.now != Side::Before) {
         let before = match file.effect.before {
             FileState::File { sha256, .. } => store.blob(sha256).ok(),
@@ -79,7 +82,7 @@ fn diff(store: &Store, call: &Examined) -> String {
         // What is no text, or too long, is named above and not shown.
         let now = jm_workspace::state::read_text(&file.effect.path, MOST_FILE_BYTES);
         if let Ok(now) = now.map(|now| now.map(String::into_bytes)) {
-            let name = file.effect.path.to_string_lossy();
+            let name = history::from_root(&root, &file.effect.path);
             text.push_str(&unified(&name, before.as_deref(), now.as_deref()));
         }
     }

@@ -62,19 +62,19 @@ pub(crate) fn log(common: &Common, log: &Log) -> Result<u8> {
         while let Some(earlier) = said.next_if(|said| said.seq < call.seq) {
             conversation::show(log, earlier)?;
         }
-        show(&store, log, &call)?;
+        show(&store, &view.root, log, &call)?;
     }
     said.try_for_each(|later| conversation::show(log, later))?;
     Ok(exit::RAN)
 }
 
-fn show(store: &Store, log: &Log, call: &CallView) -> Result<()> {
+fn show(store: &Store, root: &Path, log: &Log, call: &CallView) -> Result<()> {
     if log.json {
         return print::json(&as_json(call));
     }
     print::text(&in_words(call))?;
     match log.diff {
-        true => print::text(&sanitize(&diffs(store, call))),
+        true => print::text(&sanitize(&diffs(store, root, call))),
         false => Ok(()),
     }
 }
@@ -150,15 +150,20 @@ pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {
     }
 }
 
+/// A path as a diff names it: from the root where it is beneath it.
+pub(crate) fn from_root<'a>(root: &Path, path: &'a Path) -> std::borrow::Cow<'a, str> {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy()
+}
+
 /// The changes of a call as far as their contents are kept.
-pub(crate) fn diffs(store: &Store, call: &CallView) -> String {
+pub(crate) fn diffs(store: &Store, root: &Path, call: &CallView) -> String {
     let content = |state: &FileState| match state {
         FileState::File { sha256, .. } => store.blob(*sha256).ok(),
         FileState::Missing | FileState::Directory { .. } => None,
     };
     let mut text = String::new();
     for effect in call.effects().files {
-        let name = effect.path.to_string_lossy();
+        let name = from_root(root, &effect.path);
         let (before, after) = (content(&effect.before), content(&effect.after));
         // What a later call did not overwrite is still on disk, and nowhere else.
         let after = after.or_else(|| still_there(&effect.path, &effect.after));

@@ -1,5 +1,7 @@
 //! `jm gc`, `jm du`: how much the journal takes, and taking less.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use jm_store::{Store, StoreError};
 use jm_workspace::file::now_epoch_ms;
@@ -97,14 +99,50 @@ pub(crate) fn disk_use(common: &Common, listing: &Listing) -> Result<u8> {
 }
 
 fn warn(stored: u64, most: u64) {
+    if let Some(warning) = quota_warning(stored, most) {
+        print::note(&format!("jm: warning: {warning}"));
+    }
+}
+
+fn quota_warning(stored: u64, most: u64) -> Option<String> {
     if stored > most {
-        print::note(&format!(
-            "jm: warning: {stored} bytes are stored, more than journal.quota_bytes = {most}; \
-             `jm gc` lets the oldest go"
+        return Some(format!(
+            "{stored} bytes are stored, more than journal.quota_bytes = {most}; `jm gc` lets the \
+             oldest go"
         ));
-    } else if stored > most / 100 * NEAR {
-        print::note(&format!(
-            "jm: warning: {stored} bytes are stored, near journal.quota_bytes = {most}"
-        ));
+    }
+    (stored > most / 100 * NEAR)
+        .then(|| format!("{stored} bytes are stored, near journal.quota_bytes = {most}"))
+}
+
+/// With less than this nothing may be recorded soon.
+const LITTLE_SPACE: u64 = 64 * 1024 * 1024;
+
+/// The state directory and the room it has.
+pub(super) struct Room {
+    pub(super) path: PathBuf,
+    pub(super) free: u64,
+    pub(super) stored: u64,
+    pub(super) most: u64,
+}
+
+impl Room {
+    /// `most` is the quota.
+    pub(super) fn now(most: u64) -> Result<Self> {
+        let state = sessions::state()?;
+        let free = state.disk_free()?;
+        let stored = sessions::store()?.blob_stats().map_err(sessions::told)?.stored;
+        Ok(Self { path: state.path().to_owned(), free, stored, most })
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let free = self.free;
+        let full = (free < LITTLE_SPACE).then(|| {
+            format!(
+                "the disk of the state directory has {free} bytes left; without room nothing is \
+                 recorded, and nothing runs"
+            )
+        });
+        quota_warning(self.stored, self.most).into_iter().chain(full).collect()
     }
 }

@@ -53,6 +53,8 @@ fn little_space() {
     let disk = Disk::mount().unwrap();
     let machine = Machine::new(&[]).with_state(&disk.path().join("state"));
     assert_eq!(run(&machine, "first"), (Some(0), "Created first (5 bytes)".to_owned()));
+    let doctor = text(&machine.run(&["doctor"]).stdout);
+    assert!(doctor.contains("bytes left; without room nothing is recorded"), "{doctor}");
     let mut names = vec!["first".to_owned()];
     let mut wrong = Vec::new();
     let (mut ran, mut refused) = (0, 0);

@@ -20,5 +20,6 @@ mod random;
 mod recovery;
 mod scarce;
 mod small_disk;
+mod theirs;
 mod undo;
 mod workload;

@@ -14,7 +14,7 @@ pub fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Strin
     // A name must not be able to look like lines of the diff.
     let path = one_line(path);
     let name = |side: &str, bytes: Option<&[u8]>| match bytes {
-        Some(_) => format!("{side}/{path}"),
+        Some(_) => format!("{side}/{}", path.trim_start_matches('/')),
         None => "/dev/null".to_owned(),
     };
     let (old_name, new_name) = (name("a", before), name("b", after));
@@ -44,6 +44,7 @@ mod tests {
         let change = unified("f", Some(b"a\nb\n"), Some(b"a\nc\n"));
         assert_eq!(change, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
         assert!(unified("f", None, Some(b"x\n")).starts_with("--- /dev/null\n+++ b/f\n"));
+        assert!(unified("/abs/f", None, Some(b"x\n")).contains("+++ b/abs/f\n"));
         assert!(unified("f", Some(b"\0"), Some(b"\0\0")).contains("1 bytes become 2 bytes"));
     }
 }
