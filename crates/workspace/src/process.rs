@@ -34,6 +34,9 @@ const SLICE: Duration = Duration::from_millis(5);
 /// A launcher that has not ended the command so long after its time has failed.
 const OVERTIME: Duration = Duration::from_secs(2);
 
+/// What is said of a launcher that was killed: the command had begun, and nobody saw how it ended.
+pub(crate) const WORDLESS: &str = "its launcher ended without a word";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
     /// Interpreted by the platform's shell.
@@ -83,11 +86,14 @@ pub fn run(
     let input = std::mem::take(&mut spec.input);
     let stdin = input.stdio();
     let view = listener.view();
-    let (timeout, keep) = (spec.timeout, spec.keep_bytes);
-    let bounds = Bounds { timeout, keep, view, input, output: None };
+    let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, view, input };
     match &spec.confinement {
         Confinement::Unsupervised => {
-            watch(|| Ok((spawn(&spec, stdin)?, None)), bounds, cancel, listener)
+            let start = || {
+                let child = spawn(&spec, stdin)?;
+                Ok(Started { child, line: None, output: None })
+            };
+            watch(start, bounds, cancel, listener)
         }
         Confinement::Supervised { launcher, walls, record } => {
             let start = || {
@@ -104,7 +110,7 @@ pub fn run(
                     record: record.as_deref(),
                 };
                 let (child, line) = supervise::start(launcher, task)?;
-                Ok((child, Some(line)))
+                Ok(Started { child, line: Some(line), output: None })
             };
             watch(start, bounds, cancel, listener)
         }
@@ -117,6 +123,12 @@ struct Bounds {
     keep: usize,
     view: View,
     input: Input,
+}
+
+/// A command that runs.
+struct Started {
+    child: Child,
+    line: Option<Line>,
     /// What it prints, where that does not come by the child's own pipes.
     output: Option<OwnedFd>,
 }
@@ -127,30 +139,32 @@ pub(crate) fn finish(
     timeout: Duration,
 ) -> Result<Finished, ToolError> {
     const KEEP: usize = 1024;
-    let start = || start().map(|(child, line)| (child, Some(line)));
+    let start = || start().map(|(child, line)| Started { child, line: Some(line), output: None });
     let (view, input) = (View::Exact, Input::Closed);
-    let bounds = Bounds { timeout, keep: KEEP, view, input, output: None };
+    let bounds = Bounds { timeout, keep: KEEP, view, input };
     watch(start, bounds, &Cancel::new(), &mut Deaf)
 }
 
-/// A launcher whose command's streams were made before: all that it prints comes from `output`, and
-/// only the listener keeps it.
+/// A launcher whose command has streams of another kind: all that it prints comes from the descriptor
+/// that its start gives, and only the listener keeps it.
 pub(crate) fn attend(
-    start: impl FnOnce() -> Result<(Child, Line), ToolError>,
+    start: impl FnOnce() -> Result<(Child, Line, OwnedFd), ToolError>,
     timeout: Duration,
-    output: OwnedFd,
     cancel: &Cancel,
     listener: &mut dyn Listener,
 ) -> Result<Finished, ToolError> {
-    let start = || start().map(|(child, line)| (child, Some(line)));
+    let start = || {
+        let (child, line, output) = start()?;
+        Ok(Started { child, line: Some(line), output: Some(output) })
+    };
     let (view, input) = (View::Exact, Input::Closed);
-    let bounds = Bounds { timeout, keep: 0, view, input, output: Some(output) };
+    let bounds = Bounds { timeout, keep: 0, view, input };
     watch(start, bounds, cancel, listener)
 }
 
 /// From the start of a process to the death of the last one.
 fn watch(
-    start: impl FnOnce() -> Result<(Child, Option<Line>), ToolError>,
+    start: impl FnOnce() -> Result<Started, ToolError>,
     bounds: Bounds,
     cancel: &Cancel,
     listener: &mut dyn Listener,
@@ -158,17 +172,17 @@ fn watch(
     let began = Instant::now();
     let wake = wake_on(cancel)?;
     reaper::adopt_orphans();
-    let mut line = None;
+    let (mut line, mut output) = (None, None);
     let (mut child, registered) = reaper::start(|| {
-        let (child, own) = start()?;
-        line = own;
-        Ok(child)
+        let started = start()?;
+        (line, output) = (started.line, started.output);
+        Ok(started.child)
     })?;
     let pid = Pid::from_child(&child);
     listener.started(child.id());
     // A launcher keeps the time itself; we only notice if it does not.
     let deadline = began + bounds.timeout + if line.is_some() { OVERTIME } else { Duration::ZERO };
-    let mut running = match Running::new(&mut child, bounds, deadline, wake, line) {
+    let mut running = match Running::new(&mut child, output, bounds, deadline, wake, line) {
         Ok(running) => running,
         Err(error) => {
             kill_group(pid);
@@ -292,6 +306,7 @@ struct Running {
 impl Running {
     fn new(
         child: &mut Child,
+        output: Option<OwnedFd>,
         bounds: Bounds,
         deadline: Instant,
         wake: OwnedFd,
@@ -300,7 +315,7 @@ impl Running {
         let fail = |error: Errno| ToolError::failed("command", plain(error));
         let exit = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(fail)?;
         let stdin = child.stdin.take().map(OwnedFd::from);
-        let stdout = bounds.output.or_else(|| child.stdout.take().map(OwnedFd::from));
+        let stdout = output.or_else(|| child.stdout.take().map(OwnedFd::from));
         let stderr = child.stderr.take().map(OwnedFd::from);
         Ok(Self {
             exit,
@@ -403,8 +418,7 @@ impl Running {
             (Some(ending), _) | (None, Some(ending)) => Ok(ending),
             (None, None) => {
                 let status = status.map(|status| status.to_string()).unwrap_or_default();
-                let why = format!("its launcher ended without a word: {status}");
-                Err(ToolError::failed("command", why))
+                Err(ToolError::failed("command", format!("{WORDLESS}: {status}")))
             }
         }
     }

@@ -14,8 +14,10 @@ use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 use crate::confine::{Backend, HostRule, Launcher, Network, Walls};
 use crate::gate::Gate;
+use crate::jobs::Size;
 use crate::launch::protocol::{
-    CONTROL, COUNTERS, DIRECTORY, FREE, GATE, LAUNCH, Order, RECORDS, Report, Stage, receive, send,
+    CONTROL, COUNTERS, DIRECTORY, FREE, GATE, LAUNCH, Order, RECORDS, Report, Stage, TERMINAL,
+    receive, send,
 };
 use crate::process::Ending;
 use crate::state::StateDir;
@@ -40,15 +42,16 @@ pub(crate) enum Output {
     Apart,
     /// One, made before.
     Joined(OwnedFd),
-    /// A terminal, which becomes the command's own. Its input has to be the same one.
-    Terminal(OwnedFd),
+    /// A terminal of the command's own, and its input too; our end of it comes out here.
+    Terminal(Size, OwnedFd),
 }
 
 impl Output {
     fn stdio(self) -> std::io::Result<(Stdio, Stdio)> {
         match self {
             Self::Apart => Ok((Stdio::piped(), Stdio::piped())),
-            Self::Joined(fd) | Self::Terminal(fd) => Ok((fd.try_clone()?.into(), fd.into())),
+            Self::Joined(fd) => Ok((fd.try_clone()?.into(), fd.into())),
+            Self::Terminal(..) => Ok((Stdio::null(), Stdio::null())),
         }
     }
 }
@@ -89,7 +92,13 @@ fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child
     }
     let mut command = Command::new(&launcher.program);
     command.arg(LAUNCH).env_clear().envs(task.environment.iter().map(|(k, v)| (k, v)));
-    let has_terminal = matches!(task.output, Output::Terminal(_));
+    let terminal = match &task.output {
+        Output::Apart | Output::Joined(_) => None,
+        Output::Terminal(size, door) => {
+            given.push((out_of_the_way(door)?, TERMINAL));
+            Some(*size)
+        }
+    };
     let (stdout, stderr) = task.output.stdio()?;
     command.stdin(task.stdin).stdout(stdout).stderr(stderr);
     hand_over(&mut command, given);
@@ -102,7 +111,7 @@ fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child
         lifetime_ms: u64::try_from(task.lifetime.as_millis()).unwrap_or(u64::MAX),
         walls: task.walls.clone(),
         record: task.record.map(str::to_owned),
-        has_terminal,
+        terminal,
         stage: Stage::Outside,
         bwrap: launcher.bwrap.as_ref().map(|path| path.as_os_str().to_owned()),
         pass,

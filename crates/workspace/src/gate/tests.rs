@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::hello::tests::greeting;
 use super::*;
-use crate::launch::door::hand_out;
+use crate::launch::passing::give;
 
 /// A hang detector.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ impl World {
         let (gate, door) = Gate::with(list, pass, resolve, patience).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = listener.local_addr().unwrap();
-        hand_out(&door, &listener).unwrap();
+        give(&door, &listener).unwrap();
         Self { gate, at, server }
     }
 

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{Result, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{ExitCode, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,16 +18,18 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 
 use super::folder::{COMMAND, END, How, JobEnd, OUTPUT, SOCKET};
-use super::protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, Keeping, LINE, LOCK, Typed};
-use super::pty;
-use super::screen::Screen;
+use super::protocol::{
+    Answer, DIRECTORY, FOLDER, HOST, HostOrder, HostReport, Keeping, LINE, LOCK, Typed,
+};
+use super::screen::{Screen, ScreenText};
 use super::server::serve;
 use super::typing::Typing;
 use crate::confine::Launcher;
 use crate::file::now_epoch_ms;
 use crate::identity::Identity;
+use crate::launch::passing;
 use crate::launch::protocol::{given, receive, send};
-use crate::process::{Ending, Finished, attend};
+use crate::process::{Ending, WORDLESS, attend};
 use crate::pump::{Listener, Offer, Stream};
 use crate::spool::{Spool, SpoolDir};
 use crate::supervise::{self, Output, Task};
@@ -43,8 +45,11 @@ pub fn hosted() -> Option<ExitCode> {
 
 /// What the threads of a host share.
 pub(super) struct Shared {
-    pub(super) typing: Mutex<Typing>,
+    /// Nothing before the command has its streams.
+    typing: Mutex<Option<Typing>>,
     pub(super) screen: Option<Mutex<Screen>>,
+    /// Where the terminal's own answers go.
+    answers: Mutex<Option<OwnedFd>>,
     cancel: Cancel,
     /// Why it was stopped; who asked first has said it.
     reason: Mutex<Option<How>>,
@@ -56,11 +61,14 @@ impl Shared {
         self.cancel.cancel();
     }
 
-    pub(super) fn write(&self, typed: &[Typed]) -> super::protocol::Answer {
+    pub(super) fn write(&self, typed: &[Typed]) -> Answer {
         let screen = self.screen.as_ref().map(lock);
         let bytes = Typing::encode(typed, screen.as_deref());
         drop(screen);
-        lock(&self.typing).take(bytes)
+        match &mut *lock(&self.typing) {
+            Some(typing) => typing.take(bytes),
+            None => Answer::Refused("it has not begun yet".to_owned()),
+        }
     }
 }
 
@@ -77,9 +85,9 @@ fn host() -> Result<()> {
     let note = format!("{} {} {}\n", own.pid, own.started, own.boot);
     rustix::io::pwrite(given(LOCK), note.as_bytes(), 0)?;
     let began = Instant::now();
-    let outcome = keep(&order);
-    let (how, screen) = match outcome {
-        Ok((how, screen)) => (how, screen),
+    let (how, screen) = match keep(&order) {
+        Ok(kept) => kept,
+        Err(error) if error.to_string().contains(WORDLESS) => (How::Unknown, None),
         Err(error) => {
             // Whoever started us may not have heard anything yet; later nobody listens.
             let why = error.to_string();
@@ -95,14 +103,13 @@ fn line() -> Result<File> {
     Ok(File::from(given(LINE).try_clone_to_owned()?))
 }
 
-/// Runs the command to its end.
-fn keep(
-    order: &HostOrder,
-) -> std::result::Result<(How, Option<super::screen::ScreenText>), ToolError> {
+/// Runs the command to its end: how that was, and what its terminal showed last.
+fn keep(order: &HostOrder) -> std::result::Result<(How, Option<ScreenText>), ToolError> {
     let fail = |error: std::io::Error| ToolError::failed("process", error.to_string());
     let streams = Streams::open(order).map_err(fail)?;
     let shared = Arc::new(Shared {
-        typing: Mutex::new(streams.typing),
+        typing: Mutex::new(None),
+        answers: Mutex::new(None),
         screen: order.terminal.map(|size| Mutex::new(Screen::new(size))),
         cancel: Cancel::new(),
         reason: Mutex::new(None),
@@ -110,16 +117,14 @@ fn keep(
     listen(&shared).map_err(fail)?;
     if order.keeping == Keeping::WithTheSession {
         let (shared, line) = (Arc::clone(&shared), line().map_err(fail)?);
-        std::thread::spawn(move || watch_owner(&shared, line));
+        let watch = std::thread::Builder::new().spawn(move || watch_owner(&shared, line));
+        watch.map_err(fail)?;
     }
     let spools = SpoolDir::below(&order.folder);
-    let mut keeper = Keeper {
-        spool: spools.begin(OUTPUT, order.keep_bytes),
-        shared: Arc::clone(&shared),
-        answers: streams.answers,
-    };
+    let mut keeper =
+        Keeper { spool: spools.begin(OUTPUT, order.keep_bytes), shared: Arc::clone(&shared) };
     let lifetime = Duration::from_millis(order.lifetime_ms);
-    let (stdin, output) = (streams.stdin, streams.output);
+    let Streams { stdin, output, ours } = streams;
     let start = || {
         let environment: Vec<_> = std::env::vars_os().collect();
         let directory = given(DIRECTORY).try_clone_to_owned().map_err(fail)?;
@@ -139,63 +144,67 @@ fn keep(
             records: Some(order.folder.clone()),
             bwrap: order.bwrap.clone(),
         };
-        supervise::start(&launcher, task)
+        let (child, line) = supervise::start(&launcher, task)?;
+        Ok((child, line, ours.connect(&shared).map_err(fail)?))
     };
-    let finished = attend(start, lifetime, streams.printed, &shared.cancel, &mut keeper);
-    let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
-    Ok((how_it_ended(finished, &shared), screen))
+    let finished = attend(start, lifetime, &shared.cancel, &mut keeper)?;
+    let how = match finished.ending {
+        Ending::Exited(code) => How::Exited(code),
+        Ending::Signalled(signal) => How::Signalled(signal),
+        Ending::TimedOut => How::TimedOut,
+        Ending::Cancelled => lock(&shared.reason).take().unwrap_or(How::Stopped),
+    };
+    Ok((how, shared.screen.as_ref().map(|screen| lock(screen).text())))
 }
 
-fn how_it_ended(finished: std::result::Result<Finished, ToolError>, shared: &Shared) -> How {
-    match finished {
-        Err(error) => How::NotStarted(error.to_string()),
-        Ok(finished) => match finished.ending {
-            Ending::Exited(code) => How::Exited(code),
-            Ending::Signalled(signal) => How::Signalled(signal),
-            Ending::TimedOut => How::TimedOut,
-            Ending::Cancelled => lock(&shared.reason).take().unwrap_or(How::Stopped),
-        },
-    }
-}
-
-/// The command's streams, and our ends of them.
+/// The command's streams, and where our ends of them come from.
 struct Streams {
     stdin: Stdio,
     output: Output,
-    printed: OwnedFd,
-    typing: Typing,
-    /// Where the terminal's own answers go.
-    answers: Option<OwnedFd>,
+    ours: Ours,
+}
+
+enum Ours {
+    Pipes {
+        printed: OwnedFd,
+        typing: OwnedFd,
+    },
+    /// The launcher opens the terminal where the command is, and hands our end out here.
+    Terminal(UnixStream),
 }
 
 impl Streams {
     fn open(order: &HostOrder) -> Result<Self> {
-        match order.terminal {
-            Some(size) => {
-                let (ours, theirs) = pty::open(size)?;
-                rustix::io::ioctl_fionbio(&ours, true)?;
-                Ok(Self {
-                    stdin: theirs.try_clone()?.into(),
-                    output: Output::Terminal(theirs),
-                    printed: ours.try_clone()?,
-                    answers: Some(ours.try_clone()?),
-                    typing: Typing::terminal(ours),
-                })
-            }
-            None => {
-                let flags = rustix::pipe::PipeFlags::CLOEXEC;
-                let (stdin, typing) = rustix::pipe::pipe_with(flags)?;
-                let (printed, output) = rustix::pipe::pipe_with(flags)?;
-                rustix::io::ioctl_fionbio(&typing, true)?;
-                Ok(Self {
-                    stdin: stdin.into(),
-                    output: Output::Joined(output),
-                    printed,
-                    answers: None,
-                    typing: Typing::pipe(typing),
-                })
-            }
+        if let Some(size) = order.terminal {
+            let (ours, theirs) = UnixStream::pair()?;
+            let output = Output::Terminal(size, theirs.into());
+            return Ok(Self { stdin: Stdio::null(), output, ours: Ours::Terminal(ours) });
         }
+        let flags = rustix::pipe::PipeFlags::CLOEXEC;
+        let (stdin, typing) = rustix::pipe::pipe_with(flags)?;
+        let (printed, output) = rustix::pipe::pipe_with(flags)?;
+        let (stdin, output) = (stdin.into(), Output::Joined(output));
+        Ok(Self { stdin, output, ours: Ours::Pipes { printed, typing } })
+    }
+}
+
+impl Ours {
+    /// The launcher was started: from here on can be typed. Where the command's output comes from.
+    fn connect(self, shared: &Shared) -> Result<OwnedFd> {
+        let (printed, typing) = match self {
+            Self::Pipes { printed, typing } => (printed, Typing::pipe(typing)),
+            Self::Terminal(door) => match passing::take(&door) {
+                Some(terminal) => {
+                    *lock(&shared.answers) = Some(terminal.try_clone()?);
+                    (terminal.try_clone()?, Typing::terminal(terminal))
+                }
+                // It could not be opened, and the launcher is about to say why.
+                None => return Ok(File::open("/dev/null")?.into()),
+            },
+        };
+        typing.never_block()?;
+        *lock(&shared.typing) = Some(typing);
+        Ok(printed)
     }
 }
 
@@ -224,7 +233,6 @@ fn watch_owner(shared: &Shared, line: File) {
 struct Keeper {
     spool: Spool,
     shared: Arc<Shared>,
-    answers: Option<OwnedFd>,
 }
 
 impl Listener for Keeper {
@@ -239,7 +247,7 @@ impl Listener for Keeper {
         self.spool.write(stream, bytes);
         let Some(screen) = &self.shared.screen else { return };
         let said = lock(screen).feed(bytes);
-        if let (Some(terminal), false) = (&self.answers, said.is_empty()) {
+        if let (Some(terminal), false) = (&*lock(&self.shared.answers), said.is_empty()) {
             // A program that does not read what it asked for does not get it.
             rustix::io::write(terminal, &said).unwrap_or_default();
         }

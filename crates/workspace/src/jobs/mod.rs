@@ -8,7 +8,6 @@ mod folder;
 mod host;
 mod keys;
 mod protocol;
-mod pty;
 mod reading;
 mod screen;
 mod server;

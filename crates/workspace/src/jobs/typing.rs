@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
-use rustix::io::Errno;
+use rustix::io::{self, Errno};
 
 use super::keys::{Arrows, Key, Named};
 use super::protocol::{Answer, Taken, Typed};
@@ -38,6 +38,10 @@ impl Typing {
 
     pub(super) fn pipe(fd: OwnedFd) -> Self {
         Self { fd: Some(fd), is_terminal: false }
+    }
+
+    pub(super) fn never_block(&self) -> io::Result<()> {
+        self.fd.as_ref().map_or(Ok(()), |fd| rustix::io::ioctl_fionbio(fd, true))
     }
 
     /// For the terminal of this screen, or for a pipe.

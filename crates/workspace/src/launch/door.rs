@@ -4,17 +4,13 @@
 //! accepts there. So bytes go straight from the command to the gate, and the command's network leads
 //! nowhere else.
 
-use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
-use std::mem::MaybeUninit;
+use std::io::Result;
 use std::net::{Ipv4Addr, TcpListener};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
+use rustix::fd::OwnedFd;
 
+use super::passing;
 use super::protocol::{GATE, Order, given};
 use crate::confine::{Host, HostList, Network};
 
@@ -38,7 +34,7 @@ impl Door {
         let Network::Listed(list) = &order.walls.network else { return Ok(None) };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        hand_out(given(GATE), &listener)?;
+        passing::give(given(GATE), &listener)?;
         let user = order.pass.as_ref().map(|pass| format!("{pass}@")).unwrap_or_default();
         let proxy = format!("http://{user}127.0.0.1:{port}");
         let mut variables: Vec<_> = PROXIES.iter().map(|name| (*name, proxy.clone())).collect();
@@ -64,17 +60,6 @@ fn direct(list: &HostList) -> String {
     own.join(",")
 }
 
-pub(crate) fn hand_out(to: impl AsFd, listener: &TcpListener) -> Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut message = SendAncillaryBuffer::new(&mut space);
-    let fds = [listener.as_fd()];
-    if !message.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(Error::from(ErrorKind::InvalidInput));
-    }
-    sendmsg(to, &[IoSlice::new(b"d")], &mut message, SendFlags::empty())?;
-    Ok(())
-}
-
 /// The program's side: the listening socket, once the launcher has opened it. `None` if it never
 /// does, or if `woken` says that nobody wants it any more.
 pub(crate) fn receive(from: &OwnedFd, woken: &OwnedFd) -> Option<TcpListener> {
@@ -83,13 +68,5 @@ pub(crate) fn receive(from: &OwnedFd, woken: &OwnedFd) -> Option<TcpListener> {
     if fds[0].revents().is_empty() {
         return None;
     }
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut message = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0_u8; 1];
-    let mut parts = [IoSliceMut::new(&mut byte)];
-    recvmsg(from, &mut parts, &mut message, RecvFlags::CMSG_CLOEXEC).ok()?;
-    message.drain().find_map(|part| match part {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next().map(TcpListener::from),
-        _ => None,
-    })
+    passing::take(from).map(TcpListener::from)
 }

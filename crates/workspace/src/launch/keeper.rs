@@ -18,11 +18,11 @@ use rustix::thread::CapabilitySet;
 
 use super::door::Door;
 use super::protocol::{
-    CONTROL, COUNTERS, CommandRecord, DIRECTORY, Ended, Order, RECORDS, Report, given, running,
-    send,
+    CONTROL, COUNTERS, CommandRecord, DIRECTORY, Ended, Order, RECORDS, Report, TERMINAL, given,
+    running, send,
 };
 use super::tree::{self, Tree};
-use super::{During, Failure, Step, control, limits, rules, seccomp};
+use super::{During, Failure, Step, control, limits, passing, pty, rules, seccomp};
 use crate::confine::Backend;
 use crate::own::Scratch;
 
@@ -73,6 +73,7 @@ fn start(
     }
     command.envs(door.into_iter().flat_map(Door::variables).map(|(name, value)| (name, value)));
     let port = door.map(|door| door.port);
+    open_terminal(order, &mut command).during("terminal")?;
     let mut order = order.clone();
     order.walls.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
     let prepare = move || {
@@ -125,15 +126,24 @@ fn enter(order: &Order, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
 
 /// A session or a group of its own, and its terminal where it shall have one.
 fn stand_apart(order: &Order) -> Step<()> {
-    if !order.has_terminal && !order.walls.backend.has_own_tree() {
+    if order.terminal.is_none() && !order.walls.backend.has_own_tree() {
         // In the launcher's session, which has no terminal: what outlives us both is known by it.
         return rustix::process::setpgid(None, None).during("process group");
     }
     rustix::process::setsid().during("session")?;
-    match order.has_terminal {
-        true => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin()).during("terminal"),
-        false => Ok(()),
+    match order.terminal {
+        Some(_) => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin()).during("terminal"),
+        None => Ok(()),
     }
+}
+
+/// Where the command is, so that it finds the terminal by its name. Our end goes to the program.
+fn open_terminal(order: &Order, command: &mut Command) -> Result<()> {
+    let Some(size) = order.terminal else { return Ok(()) };
+    let (ours, theirs) = pty::open(size)?;
+    passing::give(given(TERMINAL), ours)?;
+    command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
+    Ok(())
 }
 
 /// The command alone holds its output: otherwise its pipes would not close with it.

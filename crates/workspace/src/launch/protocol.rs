@@ -11,6 +11,7 @@ use rustix::fd::{BorrowedFd, RawFd};
 use serde::{Deserialize, Serialize};
 
 use crate::confine::Walls;
+use crate::jobs::Size;
 use crate::process::Ending;
 
 /// The hidden word that makes the program its own launcher.
@@ -30,8 +31,10 @@ pub(crate) const RECORDS: RawFd = 6;
 pub(crate) const INNER_ORDER: RawFd = 7;
 /// Where the door to listed hosts is handed out; only with a list.
 pub(crate) const GATE: RawFd = 8;
+/// Where our end of the command's terminal is handed out; only with a terminal.
+pub(crate) const TERMINAL: RawFd = 9;
 /// From here on numbers mean nothing.
-pub(crate) const FREE: RawFd = 9;
+pub(crate) const FREE: RawFd = 10;
 
 const MOST_BYTES: u32 = 64 * 1024 * 1024;
 
@@ -45,8 +48,8 @@ pub(crate) struct Order {
     pub(crate) walls: Walls,
     /// The name of the file that says how it ended.
     pub(crate) record: Option<String>,
-    /// Its streams are a terminal, which shall be its own.
-    pub(crate) has_terminal: bool,
+    /// Its streams are a terminal of this size, which is its own.
+    pub(crate) terminal: Option<Size>,
     /// How far the walls are built.
     pub(crate) stage: Stage,
     /// The program of that name, where it builds them.

@@ -126,6 +126,27 @@ fn a_killed_host_takes_its_process_along() {
     });
 }
 
+/// Nobody saw how the process ended, and nobody says that they did.
+#[test]
+fn a_killed_launcher_takes_its_process_along() {
+    everywhere(|world| {
+        let tag = tag(967);
+        let mut desk = Desk::open(&world, "s");
+        let command =
+            format!("trap '' TERM; setsid sleep {tag} & echo begun; sleep {tag}; sleep {tag}");
+        let id = desk.start(&json!({"command": command, "lifetime_seconds": 600}));
+        desk.until(&id, "begun");
+        let mut children = Command::new("ps");
+        children.args(["-o", "pid=", "--ppid"]).arg(host(&world).to_string());
+        let children = String::from_utf8(children.output().unwrap().stdout).unwrap();
+        children.split_whitespace().for_each(|pid| kill(pid.parse().unwrap()));
+        assert_gone(&world, &tag);
+        let told = desk.process("wait", &id, &json!({"seconds": 20}));
+        assert!(told.starts_with(&format!("[{id}: gone; nobody was left")), "{told}");
+        desk.close();
+    });
+}
+
 #[test]
 fn nothing_outlives_a_program_and_its_host_together() {
     everywhere(|world| {

@@ -9,7 +9,7 @@ use super::{everywhere, everywhere_for_everybody};
 fn a_program_has_a_terminal_of_its_own_and_nobody_elses() {
     everywhere_for_everybody(|world| {
         let mut desk = Desk::open(&world, "s");
-        let script = "test -t 0 && test -t 1 && test -t 2 && echo is-one; stty size; \
+        let script = "test -t 0 && test -t 1 && test -t 2 && echo is-one; tty; stty size; \
                       (echo through-tty > /dev/tty); echo $TERM; python3 -c 'import fcntl, termios\n\
 try:\n    fcntl.ioctl(0, termios.TIOCSTI, b\"x\"); print(\"typed\")\nexcept OSError as e:\n    \
                       print(\"refused\", e.errno)'; echo over; sleep 600";
@@ -17,7 +17,7 @@ try:\n    fcntl.ioctl(0, termios.TIOCSTI, b\"x\"); print(\"typed\")\nexcept OSEr
                           "columns": 100});
         let id = desk.start(&args);
         let told = desk.until(&id, "over");
-        for expected in ["is-one", "30 100", "through-tty", "xterm-256color"] {
+        for expected in ["is-one\n/dev/pts/", "30 100", "through-tty", "xterm-256color"] {
             assert!(told.contains(expected), "{}: {expected}: {told}", world.backend);
         }
         // Nothing is refused where nothing confines.

@@ -6,7 +6,7 @@ use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::screen::Size;
+use crate::jobs::Size;
 
 /// Our end, and the program's. Neither becomes our own terminal.
 pub(crate) fn open(size: Size) -> Result<(OwnedFd, OwnedFd)> {
