@@ -21,11 +21,14 @@ use jm_types::{
 use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::{Value, json};
 
-fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
+fn tools_of(toolset: Toolset) -> Vec<Box<dyn ToolExecutor>> {
     let seconds = Duration::from_secs;
-    Toolset::Forge
-        .tools(&Timeouts { file_operations: seconds(30), shell_commands: seconds(300) })
-        .unwrap()
+    let timeouts = Timeouts { file_operations: seconds(30), shell_commands: seconds(300) };
+    toolset.tools(&timeouts).unwrap()
+}
+
+fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
+    tools_of(Toolset::Forge)
 }
 
 fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
@@ -104,37 +107,82 @@ fn summaries_need_no_disk() {
     }
 }
 
-/// A value that a schema's property accepts.
+/// A value that a schema's property accepts, and what parses it means.
 fn sample(name: &str, property: &Value) -> Value {
-    match (name, property["type"].as_str().unwrap()) {
+    let kind = match &property["type"] {
+        Value::Array(kinds) => kinds[0].clone(),
+        kind => kind.clone(),
+    };
+    if let Some(first) = property["enum"].as_array().and_then(|values| values.first()) {
+        return first.clone();
+    }
+    match (name, kind.as_str().unwrap()) {
         ("patch", _) => json!("LP1\nEND\n"),
-        (_, "string") => json!("x"),
-        (_, "integer") => json!(1),
+        ("expression", _) => json!("1 + 1"),
+        ("status", _) => json!("open"),
+        // Of its two forms an edit has one.
+        ("edits", _) if property["items"]["properties"].get("old_string").is_some() => {
+            json!([{"path": "x", "old_string": "x", "new_string": "y"}])
+        }
+        (_, "string") => json!(format!("{name} x")),
+        (_, "integer" | "number") => json!(1),
         (_, "boolean") => json!(true),
+        (_, "array") => json!([sample("item", &property["items"])]),
+        (_, "object") => match property.get("properties") {
+            Some(_) => Value::Object(all_arguments(property)),
+            None => json!({"A": "x"}),
+        },
         (name, other) => panic!("{name}: {other}"),
     }
 }
 
-/// NFR-MAIN-01, NFR-MAIN-02: a schema and the struct that parses it know the same arguments.
+fn all_arguments(schema: &Value) -> serde_json::Map<String, Value> {
+    let properties = schema["properties"].as_object().unwrap();
+    properties.iter().map(|(name, kind)| (name.clone(), sample(name, kind))).collect()
+}
+
+/// The way of every call: the schema, then the parser.
+fn is_accepted(registry: &ToolRegistry, tool: &dyn ToolExecutor, args: Value) -> bool {
+    registry.validate(tool.name(), &args).is_ok() && tool.prepare(args, &Limits::default()).is_ok()
+}
+
+/// NFR-MAIN-01, NFR-MAIN-02, FL-STRICT: of every tool of every toolset, the schema and what parses
+/// it know the same arguments and need the same ones. Only Forj ignores what it does not know.
 #[test]
 fn schemas_and_parsers_agree() {
-    let registry = ToolRegistry::new(forge_tools()).unwrap();
-    for tool in forge_tools() {
-        let properties = tool.schema()["properties"].as_object().unwrap();
-        let all: serde_json::Map<String, Value> =
-            properties.iter().map(|(name, kind)| (name.clone(), sample(name, kind))).collect();
-        let args = Value::Object(all.clone());
-        registry.validate(tool.name(), &args).unwrap();
-        tool.prepare(args, &Limits::default()).unwrap();
-        let mut more = all.clone();
-        more.insert("stranger".to_owned(), json!(1));
-        assert!(registry.validate(tool.name(), &Value::Object(more.clone())).is_err());
-        assert!(tool.prepare(Value::Object(more), &Limits::default()).is_err());
-        for required in tool.schema()["required"].as_array().unwrap() {
-            let mut less = all.clone();
-            less.remove(required.as_str().unwrap());
-            assert!(registry.validate(tool.name(), &Value::Object(less.clone())).is_err());
-            assert!(tool.prepare(Value::Object(less), &Limits::default()).is_err());
+    for toolset in Toolset::ALL {
+        let registry = ToolRegistry::speaking(*toolset, tools_of(*toolset)).unwrap();
+        for tool in tools_of(*toolset) {
+            let told = format!("{} {}", toolset.name(), tool.name());
+            let mut all = all_arguments(tool.schema());
+            if tool.name() == "run_tests" {
+                // Either this or `selector`.
+                all.remove("command");
+            }
+            assert!(is_accepted(&registry, &*tool, Value::Object(all.clone())), "{told}: {all:?}");
+            let mut more = all.clone();
+            more.insert("stranger".to_owned(), json!(1));
+            let ignores = matches!(toolset, Toolset::Forj | Toolset::Ikigai);
+            assert_eq!(is_accepted(&registry, &*tool, Value::Object(more)), ignores, "{told}");
+            let required = tool.schema()["required"].as_array().unwrap().iter();
+            let required: Vec<&str> = required.map(|name| name.as_str().unwrap()).collect();
+            // What is needed for one action only is not needed by the schema.
+            let optional = |name: &&String| !required.contains(&name.as_str()) && *name != "title";
+            for name in all.keys().filter(optional) {
+                let mut less = all.clone();
+                less.remove(name);
+                assert!(is_accepted(&registry, &*tool, Value::Object(less)), "{told}: no {name}");
+            }
+            for name in required {
+                let mut less = all.clone();
+                less.remove(name);
+                let less = Value::Object(less);
+                assert!(registry.validate(tool.name(), &less).is_err(), "{told}: no {name}");
+                // A strict schema asks for all, and `null` where there is nothing.
+                let is_nullable = tool.schema()["properties"][name]["type"].is_array();
+                let is_missed = tool.prepare(less, &Limits::default()).is_err();
+                assert!(is_missed || is_nullable, "{told}: no {name}");
+            }
         }
     }
 }

@@ -4,55 +4,26 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
+mod shared;
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use jm_engine::engine::Core;
-use jm_engine::{Engine, Pause, Policy, Session};
+use jm_engine::Recorder;
 use jm_tools::ops::change::lp1;
-use jm_tools::toolsets::{Timeouts, Toolset};
-use jm_tools::{ToolRegistry, Workspace};
-use jm_types::{ApprovalMode, Limits, ToolCall, ToolsMode};
-use jm_workspace::{EnvSanitizer, OpenFile, Opening, ProjectState, Sandbox, SandboxSettings};
+use jm_workspace::{OpenFile, Opening, Sandbox, SandboxSettings};
 use serde_json::json;
+use shared::{Desk, difference, heading, ratio, report, sample};
 
 fn main() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let root = scratch.path().canonicalize().expect("its canonical path");
-    println!("{:<46} {:>12} {:>12}", "", "p50", "p99");
+    heading();
     open_a_path(&root);
     read_a_file(&root);
     patch_ten_megabytes();
     start_the_program(&root);
-}
-
-/// Sorted durations of many runs.
-fn sample(runs: usize, mut work: impl FnMut()) -> Vec<Duration> {
-    for _ in 0..runs / 10 {
-        work();
-    }
-    let mut times: Vec<Duration> = (0..runs)
-        .map(|_| {
-            let began = Instant::now();
-            work();
-            began.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times
-}
-
-fn report(name: &str, times: &[Duration]) -> Duration {
-    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
-    println!("{name:<46} {p50:>12.2?} {p99:>12.2?}");
-    p50
-}
-
-fn ratio(what: &str, ours: Duration, theirs: Duration) {
-    println!("{what:<46} {:>11.2}x\n", ours.as_secs_f64() / theirs.as_secs_f64());
 }
 
 /// NFR-PERF-02: the requirement is a millisecond.
@@ -81,51 +52,11 @@ fn open_a_path(root: &Path) {
     ratio("ours to theirs", ours, theirs);
 }
 
-fn engine(root: &Path) -> Engine {
-    let second = Duration::from_secs(1);
-    let timeouts = Timeouts { file_operations: 30 * second, shell_commands: 300 * second };
-    let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root)).expect("a sandbox");
-    let (events, _) = tokio::sync::mpsc::channel(16);
-    Engine::new(Core {
-        registry: ToolRegistry::new(Toolset::Forge.tools(&timeouts).expect("tools"))
-            .expect("registry"),
-        workspace: Workspace {
-            sandbox: Arc::new(sandbox),
-            environment: Arc::new(EnvSanitizer::new(&[])),
-            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
-            jobs: Arc::default(),
-            state: Arc::new(ProjectState::new(root, root)),
-        },
-        policy: Policy {
-            enabled: true,
-            mode: ApprovalMode::Auto,
-            allowlist: Default::default(),
-            denylist: Default::default(),
-            denied_by_default: Default::default(),
-            prompt_side_effects: true,
-        },
-        limits: Limits { iterations_per_turn: usize::MAX, ..Limits::default() },
-        mode: ToolsMode::Enabled,
-        default_timeout: 30 * second,
-        manual: Vec::new(),
-        estimate: Default::default(),
-        events,
-        recorder: jm_engine::Recorder::none(),
-        index: Default::default(),
-    })
-}
-
 fn read_a_file(root: &Path) {
     std::fs::write(root.join("four_kilobytes"), "a line of text\n".repeat(273)).expect("a file");
-    let engine = engine(root);
-    let mut session = Session::new("bench");
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
-    let ours = sample(5_000, || {
-        let call = ToolCall::new("1", "read_file", &json!({"path": "four_kilobytes"}));
-        session.submit(vec![call]).expect("submitted");
-        assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
-    });
+    let mut desk = Desk::new(root, Recorder::none());
+    let args = json!({"path": "four_kilobytes"});
+    let ours = sample(5_000, || drop(black_box(desk.call("read_file", &args))));
     let ours = report("plan + execute + reply, 4 KB read", &ours);
     let theirs = sample(5_000, || {
         black_box(std::fs::read_to_string(root.join("four_kilobytes")).expect("reads"));
@@ -165,8 +96,8 @@ fn start_the_program(root: &Path) {
     let ours = report("jm call read_file, whole process", &sample(200, || run(&jm, &call)));
     let cat = sample(200, || run(Path::new("/bin/cat"), &["four_kilobytes"]));
     let cat = report("cat, whole process", &cat);
-    println!("{:<46} {:>12.2?}\n", "more than cat", ours.saturating_sub(cat));
+    difference("more than cat", ours, cat);
     let version = report("jm --version", &sample(200, || run(&jm, &["--version"])));
     let nothing = report("true", &sample(200, || run(Path::new("/bin/true"), &[])));
-    println!("{:<46} {:>12.2?}", "more than true", version.saturating_sub(nothing));
+    difference("more than true", version, nothing);
 }

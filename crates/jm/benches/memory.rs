@@ -4,47 +4,25 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
 
+mod shared;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use jm_engine::engine::Core;
-use jm_engine::{Engine, Pause, Policy, Recorder, Session};
+use jm_engine::Recorder;
 use jm_store::{CallRecord, Entry, Journal, Owner, Record, StoredResult};
-use jm_tools::toolsets::{Timeouts, Toolset};
-use jm_tools::{ToolRegistry, Workspace};
-use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode, Verdict};
+use jm_types::{ToolResult, Verdict};
 use jm_workspace::file::now_epoch_ms;
-use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::json;
+use shared::{Desk, heading, report, sample};
 
 fn main() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().canonicalize().unwrap();
-    println!("{:<50} {:>12} {:>12}", "", "p50", "p99");
+    heading();
     one_call(&root);
     long_history(&root);
-}
-
-fn sample(runs: usize, mut work: impl FnMut()) -> Vec<Duration> {
-    for _ in 0..runs / 10 {
-        work();
-    }
-    let once = |_| {
-        let began = Instant::now();
-        work();
-        began.elapsed()
-    };
-    let mut times: Vec<Duration> = (0..runs).map(once).collect();
-    times.sort_unstable();
-    times
-}
-
-fn report(name: &str, times: &[Duration]) -> Duration {
-    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
-    println!("{name:<50} {p50:>12.2?} {p99:>12.2?}");
-    p50
 }
 
 fn owner() -> Owner {
@@ -53,37 +31,6 @@ fn owner() -> Owner {
 
 fn journal(path: &Path, session: &str, root: &Path) -> Journal {
     Journal::open(path, session, root, &owner(), &|_| false, now_epoch_ms).unwrap()
-}
-
-fn engine(root: &Path, recorder: Recorder) -> Engine {
-    let second = Duration::from_secs(1);
-    let timeouts = Timeouts { file_operations: 30 * second, shell_commands: 300 * second };
-    Engine::new(Core {
-        registry: ToolRegistry::new(Toolset::Forge.tools(&timeouts).unwrap()).unwrap(),
-        workspace: Workspace {
-            sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
-            environment: Arc::new(EnvSanitizer::new(&[])),
-            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
-            jobs: Arc::default(),
-            state: Arc::new(ProjectState::new(root, root)),
-        },
-        policy: Policy {
-            enabled: true,
-            mode: ApprovalMode::Auto,
-            allowlist: Default::default(),
-            denylist: Default::default(),
-            denied_by_default: Default::default(),
-            prompt_side_effects: true,
-        },
-        limits: Limits { iterations_per_turn: usize::MAX, ..Limits::default() },
-        mode: ToolsMode::Enabled,
-        default_timeout: 30 * second,
-        manual: Vec::new(),
-        estimate: Default::default(),
-        events: tokio::sync::mpsc::channel(16).0,
-        recorder,
-        index: Mutex::default(),
-    })
 }
 
 fn one_call(root: &Path) {
@@ -99,16 +46,10 @@ fn one_call(root: &Path) {
     });
     let commit = report("one bare commit, WAL, synchronous FULL", &commit);
     std::fs::write(root.join("file"), "a line of text\n".repeat(273)).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let read = |name: &str, recorder: Recorder| {
-        let engine = engine(root, recorder);
-        let mut session = Session::new("bench");
-        let times = sample(1_000, || {
-            let call = ToolCall::new("1", "read_file", &json!({"path": "file"}));
-            session.submit(vec![call]).unwrap();
-            assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
-        });
-        report(name, &times)
+        let mut desk = Desk::new(root, recorder);
+        let args = json!({"path": "file"});
+        report(name, &sample(1_000, || drop(desk.call("read_file", &args))))
     };
     let plain = read("a 4 KB read, no journal", Recorder::none());
     let path = root.join("one.db");

@@ -79,9 +79,8 @@ impl Agent {
             }
             None => Conversation::default(),
         };
-        let tools = driver.engine.advertised();
         let parameters = parameters(model);
-        let head_tokens = tokens_of(system.len() + serde_json::to_string(&tools)?.len());
+        let (tools, head_tokens) = (Vec::new(), 0);
         Ok(Self { driver, conversation, voice, system, tools, parameters, head_tokens })
     }
 
@@ -106,8 +105,17 @@ impl Agent {
         self.go_on(screen).await
     }
 
+    /// Tools may come and go while the program runs; within a turn they stay.
+    fn look_at_tools(&mut self) -> Result<()> {
+        self.tools = self.driver.engine.advertised();
+        let head = self.system.len() + serde_json::to_string(&self.tools)?.len();
+        self.head_tokens = tokens_of(head);
+        Ok(())
+    }
+
     /// From where the conversation stands, for instance after results were supplied.
     pub(crate) async fn go_on(&mut self, screen: &mut dyn Screen) -> Result<TurnEnd> {
+        self.look_at_tools()?;
         let mut was_too_long = false;
         loop {
             if let Some(end) = self.make_room(screen).await? {

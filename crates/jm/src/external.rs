@@ -15,6 +15,11 @@ use crate::project::Project;
 
 /// What is there; nothing is run.
 pub(crate) fn discovered(project: Option<&Project>) -> Discovered {
+    discover(&directories(project))
+}
+
+/// Where tools lie, in rising priority.
+fn directories(project: Option<&Project>) -> Vec<Directory> {
     let owned = |place, path| Directory { place, path, consent: Consent::Owner };
     let system = locations::system_tools().map(|path| owned(Place::System, path));
     let user = locations::user_tools().map(|path| owned(Place::User, path));
@@ -23,7 +28,7 @@ pub(crate) fn discovered(project: Option<&Project>) -> Discovered {
         path: project.tools.clone(),
         consent: project.trusted.clone().map_or(Consent::Missing, Consent::Bytes),
     });
-    discover(&[system, user, project].into_iter().flatten().collect::<Vec<_>>())
+    [system, user, project].into_iter().flatten().collect()
 }
 
 /// The names of the tools that a project brings.
@@ -33,26 +38,21 @@ pub(crate) fn of_project(project: &Project) -> Vec<String> {
     all.filter(|(_, candidates)| candidates.iter().any(is_own)).map(|(name, _)| name).collect()
 }
 
-/// The tools of all directories, if there are any.
+/// The tools of all directories, also of those that come while the program runs.
 pub(crate) fn source(
     config: &Config,
     workspace: &Workspace,
     project: Option<&Project>,
-) -> Option<ExternalTools> {
-    let discovered = discovered(project);
-    if discovered.candidates.is_empty() {
-        return None;
-    }
+) -> ExternalTools {
     let settings = &config.tools.external;
-    // Without a place to remember them, schemas are asked for each time.
-    let memory = locations::state().ok().and_then(|state| state.subdirectory("schemas").ok());
-    Some(ExternalTools::new(
-        discovered,
+    ExternalTools::new(
+        directories(project),
         Ground {
             workspace: workspace.clone(),
             patience: Duration::from_secs(settings.schema_seconds),
-            memory,
+            // Without a place to remember them, schemas are asked for each time.
+            memory: || locations::state().ok()?.subdirectory("schemas").ok(),
             read_only: settings.read_only.iter().cloned().collect(),
         },
-    ))
+    )
 }

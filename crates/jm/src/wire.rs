@@ -123,9 +123,7 @@ pub(crate) fn wire_with(
     let config = &loaded.config;
     let workspace = workspace(common, config)?;
     let mut registry = registry(config)?;
-    if let Some(tools) = external::source(config, &workspace, project.as_ref()) {
-        registry.add_source(Box::new(tools));
-    }
+    registry.add_source(Box::new(external::source(config, &workspace, project.as_ref())));
     let (session, recorder) = open(&Opening {
         root: workspace.sandbox.working_root().path().to_owned(),
         toolset: config.toolset.name().to_owned(),
@@ -235,9 +233,9 @@ fn check_names(common: &Common, config: &Config, project: Option<&Project>) -> R
     }
     let known = registry(config)?;
     let (manual, external) = (manual(config), external::discovered(project));
-    let manual = manual.iter().map(|tool| tool.name.as_str());
-    let names: Vec<&str> =
-        known.names().into_iter().chain(manual).chain(external.names()).collect();
+    let (known, manual) = (known.names(), manual.iter().map(|tool| tool.name.as_str()));
+    let known = known.iter().map(String::as_str);
+    let names: Vec<&str> = known.chain(manual).chain(external.names()).collect();
     for name in common.allow.iter().chain(&common.deny) {
         if names.contains(&name.as_str()) {
             continue;

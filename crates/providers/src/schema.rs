@@ -177,7 +177,7 @@ fn allows_null(schema: &Value) -> bool {
 }
 
 /// Words that Gemini's schemas know.
-const GEMINI_WORDS: &[&str] = &[
+pub(crate) const GEMINI_WORDS: &[&str] = &[
     "type",
     "format",
     "title",

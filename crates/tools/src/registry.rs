@@ -4,7 +4,7 @@
 //! (FR-VAL-01a); a schema that refers to another document is an error, never a fetch.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jm_types::text::suggest::suggest;
 use jm_types::{ErrorKind, ToolDefinition, ToolError};
@@ -34,13 +34,17 @@ impl std::fmt::Debug for Registered {
     }
 }
 
+impl std::ops::Deref for Registered {
+    type Target = dyn ToolExecutor;
+
+    fn deref(&self) -> &Self::Target {
+        self.executor.as_ref()
+    }
+}
+
 impl Registered {
     pub fn new(executor: Box<dyn ToolExecutor>) -> Self {
         Self { executor, validator: OnceLock::new() }
-    }
-
-    pub fn executor(&self) -> &dyn ToolExecutor {
-        self.executor.as_ref()
     }
 
     /// The validator of its schema, or why there is none.
@@ -56,7 +60,7 @@ impl Registered {
 #[derive(Default)]
 pub struct ToolRegistry {
     toolset: Toolset,
-    tools: HashMap<String, Registered>,
+    tools: HashMap<String, Arc<Registered>>,
     sources: Vec<Box<dyn ToolSource>>,
 }
 
@@ -87,7 +91,7 @@ impl ToolRegistry {
         if self.tools.contains_key(&name) {
             return Err(ToolError::new(ErrorKind::DuplicateTool { name }));
         }
-        self.tools.insert(name, Registered::new(executor));
+        self.tools.insert(name, Arc::new(Registered::new(executor)));
         Ok(())
     }
 
@@ -101,8 +105,12 @@ impl ToolRegistry {
     }
 
     /// A tool that comes from a source may have to be waited for, the first time.
-    pub fn lookup(&self, name: &str) -> Result<&dyn ToolExecutor, ToolError> {
-        self.find(name).map(Registered::executor)
+    pub fn lookup(&self, name: &str) -> Result<Arc<Registered>, ToolError> {
+        if let Some(tool) = self.tools.get(name) {
+            return Ok(Arc::clone(tool));
+        }
+        let found = self.sources.iter().find_map(|source| source.find(name));
+        found.unwrap_or_else(|| Err(self.unknown(name)))
     }
 
     /// What is ready, sorted by name (NFR-MAIN-03). Waits for the sources as they see fit.
@@ -111,15 +119,15 @@ impl ToolRegistry {
     }
 
     /// Every tool with its origin, also those that cannot be used, sorted by name.
-    pub fn listing(&self) -> Vec<Listed<'_>> {
+    pub fn listing(&self) -> Vec<Listed> {
         let built_in = self.tools.iter().map(|(name, tool)| Listed {
             name: name.clone(),
             origin: Origin::BuiltIn,
-            tool: Ok(tool),
+            tool: Ok(Arc::clone(tool)),
         });
         let foreign = self.sources.iter().flat_map(|source| source.listing());
         let mut all: Vec<_> = built_in.chain(foreign).collect();
-        // Stable, so of two with one name the one that `find` would give comes first.
+        // Stable, so of two with one name the one that `lookup` would give comes first.
         all.sort_by(|one, other| one.name.cmp(&other.name));
         for at in 1..all.len() {
             let (before, this) = (&all[at - 1], &all[at]);
@@ -130,10 +138,15 @@ impl ToolRegistry {
         all
     }
 
+    /// Every tool that others brought is asked again what it is, when it is next needed.
+    pub fn forget(&self) -> Result<(), ToolError> {
+        self.sources.iter().try_for_each(|source| source.forget())
+    }
+
     /// The names that are known without waiting, sorted.
-    pub fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<String> {
         let foreign = self.sources.iter().flat_map(|source| source.names());
-        let mut names: Vec<&str> = self.tools.keys().map(String::as_str).chain(foreign).collect();
+        let mut names: Vec<String> = self.tools.keys().cloned().chain(foreign).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -141,7 +154,7 @@ impl ToolRegistry {
 
     /// Checks arguments against the tool's schema; every violation is named with its place.
     pub fn validate(&self, name: &str, args: &Value) -> Result<(), ToolError> {
-        let tool = self.find(name)?;
+        let tool = self.lookup(name)?;
         let validator = tool.validator().map_err(|error| ToolError::bad_args(error.to_string()))?;
         let violations: Vec<String> = validator.iter_errors(args).take(5).map(describe).collect();
         if violations.is_empty() {
@@ -155,18 +168,10 @@ impl ToolRegistry {
         Err(tool.executor.in_own_words(error))
     }
 
-    fn find(&self, name: &str) -> Result<&Registered, ToolError> {
-        if let Some(tool) = self.tools.get(name) {
-            return Ok(tool);
-        }
-        let found = self.sources.iter().find_map(|source| source.find(name));
-        found.unwrap_or_else(|| Err(self.unknown(name)))
-    }
-
     fn unknown(&self, name: &str) -> ToolError {
         let names = self.names();
         let error = ToolError::new(ErrorKind::UnknownTool { name: name.to_owned() });
-        match suggest(name, names.iter().copied(), 1).first() {
+        match suggest(name, names.iter().map(String::as_str), 1).first() {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error.hint(format!("available tools: {}", names.join(", "))),
         }

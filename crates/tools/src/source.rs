@@ -5,6 +5,7 @@
 //! holds up no other.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jm_types::{ErrorKind, ToolDefinition, ToolError};
 
@@ -13,21 +14,25 @@ use crate::registry::Registered;
 /// Something that yields tools, perhaps not at once.
 pub trait ToolSource: Send + Sync + std::fmt::Debug {
     /// The names that are known without waiting.
-    fn names(&self) -> Vec<&str>;
+    fn names(&self) -> Vec<String>;
 
     /// The tool of that name, once it is ready or its time is up; nothing when it is not from here.
-    fn find(&self, name: &str) -> Option<Result<&Registered, ToolError>>;
+    fn find(&self, name: &str) -> Option<Result<Arc<Registered>, ToolError>>;
 
-    /// All of them; those that are not ready in time with the reason. They are waited for together.
-    fn listing(&self) -> Vec<Listed<'_>>;
+    /// All that are there now; those that are not ready in time with the reason. They are waited
+    /// for together.
+    fn listing(&self) -> Vec<Listed>;
+
+    /// Forgets what its tools said of themselves, so that each is asked again.
+    fn forget(&self) -> Result<(), ToolError>;
 }
 
 /// A tool as a person sees it in a list.
 #[derive(Debug)]
-pub struct Listed<'a> {
+pub struct Listed {
     pub name: String,
     pub origin: Origin,
-    pub tool: Result<&'a Registered, ToolError>,
+    pub tool: Result<Arc<Registered>, ToolError>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +54,7 @@ impl Origin {
     }
 }
 
-impl Listed<'_> {
+impl Listed {
     /// Two tools have one name, and the other one counts.
     pub(crate) fn hidden_by(&self, other: &Origin) -> ToolError {
         let (own, other) = (self.origin.phrase(), other.phrase());
@@ -60,7 +65,7 @@ impl Listed<'_> {
 
     /// What a model is told, if the tool can be used.
     pub fn definition(&self) -> Option<ToolDefinition> {
-        let tool = self.tool.as_ref().ok()?.executor();
+        let tool = self.tool.as_ref().ok()?;
         Some(ToolDefinition {
             name: self.name.clone(),
             description: tool.description().to_owned(),

@@ -27,6 +27,22 @@ pub struct ProgramFile {
     pub is_link: bool,
     /// Why others than the person and the system could have written it.
     pub foreign: Option<&'static str>,
+    pub stamp: Stamp,
+}
+
+/// What is another one after a file was written or replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stamp {
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Self { inode: metadata.ino(), size: metadata.size(), changed }
+    }
 }
 
 /// The files of a directory, sorted by name; directories, devices and hidden files are none. A
@@ -51,6 +67,7 @@ pub fn list(directory: &Path) -> Result<Vec<ProgramFile>> {
             is_executable: access(&path, Access::EXEC_OK).is_ok(),
             is_link: entry.file_type()?.is_symlink(),
             foreign: foreign(&metadata).or(by_directory),
+            stamp: Stamp::of(&metadata),
             path,
             name,
         });

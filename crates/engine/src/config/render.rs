@@ -139,7 +139,7 @@ mod tests {
         let found = loaded(&layers, &[], Trust::Trusted);
         let text = render(&found);
         for line in [
-            "toolset = \"forge\" # default\n",
+            "toolset = \"standard\" # default\n",
             "profile = \"careful\" # config.toml:1:1\n",
             "\n[tools]\nmode = \"enabled\" # default\n",
             "max_tool_calls_per_batch = 8 # config.toml:1:1\n",

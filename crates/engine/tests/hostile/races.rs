@@ -201,7 +201,7 @@ fn read(world: &World, path: &str) -> bool {
 
 fn write(world: &World, path: &str) -> bool {
     let edit = match path.contains(|c: char| c.is_ascii_digit()) {
-        true => Edit::Whole { content: b"ours\n".to_vec(), existing: Existing::Refuse },
+        true => Edit::Whole { content: b"ours\n".to_vec(), existing: Existing::Refuse("") },
         false => Edit::Whole { content: b"inside, ours\n".to_vec(), existing: Existing::Replace },
     };
     let files = vec![FileEdit { path: path.to_owned(), edit }];

@@ -2,11 +2,11 @@
 //!
 //! Law: everything that came from outside is escaped, and the page loads nothing and runs nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use jm_store::{CallView, Record, SessionView, Store, StoredResult, StoredStream};
-use jm_types::text::sanitize;
+use jm_types::text::{one_line, sanitize};
 
 use super::conversation::{self, Said};
 use super::{exit, history, print};
@@ -58,7 +58,7 @@ fn beginnings<'a>(
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
 padding:0 1rem;color:#222;background:#fff}pre{background:#f5f5f5;padding:.7rem;overflow:auto;\
 white-space:pre-wrap}article{border-top:1px solid #ccc;margin-top:1rem}.failed{color:#a00}\
-time,.key{color:#666}";
+time,.key{color:#666}summary{cursor:pointer}";
 
 fn page(store: &Store, view: &SessionView, said: &[Said], calls: &[CallView]) -> String {
     let mut html = format!(
@@ -88,29 +88,29 @@ fn speech(said: &Said) -> String {
     )
 }
 
+/// A heading of one line that opens and closes the rest (FJ-UI).
 fn article(store: &Store, root: &Path, call: &CallView) -> String {
+    let has_failed = call.result().is_some_and(|(result, _)| result.error.is_some());
+    let class = if has_failed { " class=\"failed\"" } else { "" };
     let mut html = format!(
-        "<article><h2>{}</h2><p><time>{}</time> <span class=\"key\">{}</span></p>\n<pre>{}</pre>\n",
+        "<article><details><summary{class}><b>{}</b> {} <time>{}</time> \
+         <span class=\"key\">{}</span></summary>\n<pre>{}</pre>\n",
         escape(&call.call.name),
+        escape(&history::headline(call)),
         history::moment(call.at),
         escape(&call.call.call),
         escape(&call.call.arguments)
     );
     let diff = history::diffs(store, root, call);
     if !diff.is_empty() {
-        html.push_str(&format!("<h3>Changes</h3><pre>{}</pre>\n", escape(&diff)));
+        let links: Vec<String> = history::places(store, call).iter().map(link).collect();
+        html.push_str(&format!("<p>{}</p><pre>{}</pre>\n", links.join(", "), escape(&diff)));
     }
-    if let Some((result, duration)) = call.result() {
+    if let Some((result, _)) = call.result() {
         let stored = result.content_blob.and_then(|sha256| store.blob(sha256).ok());
         let stored = stored.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let content = result.content.clone().or(stored).unwrap_or_default();
-        let class = if result.error.is_some() { " class=\"failed\"" } else { "" };
-        let kind = result.error.as_deref().unwrap_or("ran");
-        html.push_str(&format!(
-            "<h3{class}>{} in {duration} ms</h3><pre>{}</pre>\n",
-            escape(kind),
-            escape(&content)
-        ));
+        html.push_str(&format!("<pre>{}</pre>\n", escape(&content)));
         for (stream, text) in beginnings(store, result).unwrap_or_default() {
             html.push_str(&format!(
                 "<h3>{}</h3><pre>{}</pre><p class=\"key\">jm output {}</p>\n",
@@ -120,8 +120,24 @@ fn article(store: &Store, root: &Path, call: &CallView) -> String {
             ));
         }
     }
-    html.push_str("</article>\n");
+    html.push_str("</details></article>\n");
     html
+}
+
+/// Opens a changed file, at the line where an editor or a viewer understands that.
+fn link((path, line): &(PathBuf, usize)) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
+    let encoded: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|byte| match plain(byte) {
+            true => char::from(*byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect();
+    let shown = escape(&format!("{}:{line}", one_line(&path.to_string_lossy())));
+    format!("<a href=\"file://{encoded}#L{line}\">{shown}</a>")
 }
 
 /// Text for HTML: no markup, no control characters.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_store::{CallView, FileState, Record, SessionView, Store};
+use jm_store::{CallView, Effect, FileState, Record, SessionView, Store};
 use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
 
@@ -122,7 +122,8 @@ fn in_words(call: &CallView) -> String {
     text
 }
 
-fn headline(call: &CallView) -> String {
+/// What a call meant to do, and what came of it.
+pub(crate) fn headline(call: &CallView) -> String {
     let summary = call.records.iter().find_map(|(_, record)| match record {
         Record::Planned { summary, .. } if !summary.is_empty() => Some(summary.clone()),
         _ => None,
@@ -157,14 +158,10 @@ pub(crate) fn from_root<'a>(root: &Path, path: &'a Path) -> std::borrow::Cow<'a,
 
 /// The changes of a call as far as their contents are kept.
 pub(crate) fn diffs(store: &Store, root: &Path, call: &CallView) -> String {
-    let content = |state: &FileState| match state {
-        FileState::File { sha256, .. } => store.blob(*sha256).ok(),
-        FileState::Missing | FileState::Directory { .. } => None,
-    };
     let mut text = String::new();
     for effect in call.effects().files {
         let name = from_root(root, &effect.path);
-        let (before, after) = (content(&effect.before), content(&effect.after));
+        let (before, after) = (content(store, &effect.before), content(store, &effect.after));
         // What a later call did not overwrite is still on disk, and nowhere else.
         let after = after.or_else(|| still_there(&effect.path, &effect.after));
         if before.is_some() || after.is_some() {
@@ -173,6 +170,26 @@ pub(crate) fn diffs(store: &Store, root: &Path, call: &CallView) -> String {
         }
     }
     text
+}
+
+/// The files that a call changed, each with the first line that became another.
+pub(crate) fn places(store: &Store, call: &CallView) -> Vec<(PathBuf, usize)> {
+    let first_line = |effect: &Effect| {
+        let before = content(store, &effect.before).unwrap_or_default();
+        let after = content(store, &effect.after);
+        let after = after.or_else(|| still_there(&effect.path, &effect.after)).unwrap_or_default();
+        let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+        after[..same.min(after.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+    };
+    let files = call.effects().files;
+    files.into_iter().map(|effect| (effect.path.clone(), first_line(&effect))).collect()
+}
+
+fn content(store: &Store, state: &FileState) -> Option<Vec<u8>> {
+    match state {
+        FileState::File { sha256, .. } => store.blob(*sha256).ok(),
+        FileState::Missing | FileState::Directory { .. } => None,
+    }
 }
 
 fn still_there(path: &Path, state: &FileState) -> Option<Vec<u8>> {

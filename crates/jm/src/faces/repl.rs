@@ -22,7 +22,7 @@ const PREFIX: &str = "jm: ";
 const PROMPT: &str = "> ";
 const HELP: &str = "\
 /help              this
-/tools             what the model can call
+/tools [--rescan]  what the model can call; with --rescan, your own tools are asked again
 /usage             tokens used, and what they cost
 /compact           sum the conversation up to make room
 /undo [N]          take back what the last N calls changed
@@ -108,6 +108,7 @@ enum Order<'a> {
     Say(&'a str),
     Help,
     Tools,
+    Rescan,
     Usage,
     Compact,
     Undo(usize),
@@ -127,7 +128,8 @@ impl<'a> Order<'a> {
         let rest = rest.trim();
         match word {
             "help" | "?" => Order::Help,
-            "tools" => Order::Tools,
+            "tools" if rest.is_empty() => Order::Tools,
+            "tools" if rest == "--rescan" => Order::Rescan,
             "usage" => Order::Usage,
             "compact" => Order::Compact,
             "undo" if rest.is_empty() => Order::Undo(1),
@@ -142,6 +144,11 @@ impl<'a> Order<'a> {
     }
 }
 
+fn list_tools(agent: &Agent) -> Result<()> {
+    let tools = agent.driver.engine.advertised();
+    tools.iter().try_for_each(|tool| print::line(&one_line(&tool.name)))
+}
+
 async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result<()> {
     match order {
         Order::Nothing | Order::Quit => Ok(()),
@@ -150,9 +157,10 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
             print::note(&format!("`{}` is not understood; /help", one_line(line)));
             Ok(())
         }
-        Order::Tools => {
-            let tools = agent.driver.engine.advertised();
-            tools.iter().try_for_each(|tool| print::line(&one_line(&tool.name)))
+        Order::Tools => list_tools(agent),
+        Order::Rescan => {
+            agent.driver.engine.core().registry.forget()?;
+            list_tools(agent)
         }
         Order::Usage => print::line(&usage(agent)),
         Order::Compact => match agent.sum_up(screen).await? {

@@ -1,6 +1,6 @@
 //! `jm tools`: which tools there are, from where, and what is wrong with the rest.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use jm_engine::engine::advertised;
 use jm_tools::{Listed, Origin};
 use jm_types::text::{one_line, sanitize, suggest};
@@ -31,11 +31,9 @@ pub(crate) fn run(common: &Common, tools: &Tools) -> Result<u8> {
     let config = &loaded.config;
     let mut registry = wire::registry(config)?;
     let workspace = wire::workspace(common, config)?;
-    if let Some(source) = external::source(config, &workspace, project.as_ref()) {
-        if tools.rescan {
-            source.forget().context("what external tools said could not be forgotten")?;
-        }
-        registry.add_source(Box::new(source));
+    registry.add_source(Box::new(external::source(config, &workspace, project.as_ref())));
+    if tools.rescan {
+        registry.forget()?;
     }
     let listing = registry.listing();
     let offered = advertised(config.tools.mode, &registry, &wire::manual(config));
@@ -56,7 +54,7 @@ pub(crate) fn run(common: &Common, tools: &Tools) -> Result<u8> {
     Ok(exit::RAN)
 }
 
-fn shown(definition: ToolDefinition, listing: &[Listed<'_>]) -> Shown {
+fn shown(definition: ToolDefinition, listing: &[Listed]) -> Shown {
     let listed = listing.iter().find(|tool| tool.name == definition.name && tool.tool.is_ok());
     let (source, path) = match listed.map(|listed| &listed.origin) {
         None | Some(Origin::BuiltIn) => (None, None),
@@ -65,7 +63,7 @@ fn shown(definition: ToolDefinition, listing: &[Listed<'_>]) -> Shown {
     Shown { definition, source, path }
 }
 
-fn find<'a>(name: &str, all: &'a [Shown], listing: &[Listed<'_>]) -> Result<&'a Shown> {
+fn find<'a>(name: &str, all: &'a [Shown], listing: &[Listed]) -> Result<&'a Shown> {
     if let Some(tool) = all.iter().find(|tool| tool.definition.name == name) {
         return Ok(tool);
     }
@@ -78,7 +76,7 @@ fn find<'a>(name: &str, all: &'a [Shown], listing: &[Listed<'_>]) -> Result<&'a 
     anyhow::bail!("unknown tool: {}{}", one_line(name), hint.unwrap_or_default())
 }
 
-fn complaint(listed: &Listed<'_>) -> Option<String> {
+fn complaint(listed: &Listed) -> Option<String> {
     let error = listed.tool.as_ref().err()?;
     Some(format!("jm: warning: {}", told(error)))
 }

@@ -18,17 +18,15 @@ pub(crate) struct Step {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = Vec::new();
+    let mut common = Vec::new();
     let mut open: Option<(String, Step)> = None;
     for (index, line) in text.lines().enumerate() {
         if let Some((fence, step)) = &mut open {
             if line.trim_end() == fence {
                 let (_, step) = open.take().ok_or("no open block")?;
-                // Blocks before the first heading belong to no case.
-                if let Some(section) = sections.last_mut() {
-                    let section: &mut Section = section;
-                    section.steps.push(step);
-                }
+                // Blocks before the first heading begin every case.
+                sections.last_mut().map_or(&mut common, |section| &mut section.steps).push(step);
             } else {
                 step.body.push_str(line);
                 step.body.push('\n');
@@ -42,7 +40,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
             let step = Step { line: index + 1, kind, words: words.collect(), body: String::new() };
             open = Some(("`".repeat(ticks), step));
         } else if let Some(title) = line.strip_prefix("## ") {
-            sections.push(Section { title: title.to_owned(), steps: Vec::new() });
+            sections.push(Section { title: title.to_owned(), steps: common.clone() });
         }
     }
     match open {

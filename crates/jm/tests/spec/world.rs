@@ -15,6 +15,7 @@ pub(crate) struct World {
     outside: PathBuf,
     home: PathBuf,
     flags: Vec<String>,
+    variables: Vec<(String, String)>,
     program: Option<Program>,
     answer: Option<Value>,
 }
@@ -35,7 +36,9 @@ impl World {
         }
         std::fs::write(outside.join("secret"), "canary\n").unwrap();
         let flags = vec!["--approve".to_owned(), "auto".to_owned()];
-        Self { _scratch: scratch, workspace, outside, home, flags, program: None, answer: None }
+        let variables = Vec::new();
+        let (program, answer) = (None, None);
+        Self { _scratch: scratch, workspace, outside, home, flags, variables, program, answer }
     }
 
     pub(crate) fn take(&mut self, step: &Step) -> Result<(), String> {
@@ -48,6 +51,7 @@ impl World {
                 self.flags = step.body.split_whitespace().map(str::to_owned).collect();
                 Ok(())
             }
+            "env" => self.set_variables(step),
             "call" => self.call(step),
             "patch" => self.patch(step),
             "reply" => self.reply(step),
@@ -57,7 +61,7 @@ impl World {
             "disk-bytes" => self.disk(step, unescape(&step.body)?),
             "missing" => self.missing(step),
             "console" => self.console(step),
-            "text" | "json" | "toml" | "markdown" => Ok(()),
+            "" | "text" | "json" | "toml" | "markdown" => Ok(()),
             other => Err(format!("no such kind of block: {other}")),
         }
     }
@@ -88,6 +92,14 @@ impl World {
         std::fs::write(folder.join("config.toml"), &step.body).map_err(|e| e.to_string())
     }
 
+    fn set_variables(&mut self, step: &Step) -> Result<(), String> {
+        for line in step.body.lines() {
+            let (name, value) = line.split_once('=').ok_or("an env block has NAME=VALUE lines")?;
+            self.variables.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(())
+    }
+
     fn command(&self, program: &str) -> Command {
         let mut command = unprivileged(program);
         let jm = PathBuf::from(env!("CARGO_BIN_EXE_jm"));
@@ -103,7 +115,8 @@ impl World {
             .env("HOME", &self.home)
             .env("W", &self.workspace)
             .env("X", &self.outside)
-            .env("LC_ALL", "C.UTF-8");
+            .env("LC_ALL", "C.UTF-8")
+            .envs(self.variables.iter().cloned());
         command
     }
 

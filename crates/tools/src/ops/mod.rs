@@ -17,6 +17,7 @@ pub mod read;
 pub mod report;
 pub mod run;
 pub mod search;
+pub mod tail;
 pub mod tasks;
 pub mod walk;
 

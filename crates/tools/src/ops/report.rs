@@ -10,13 +10,12 @@ mod tap;
 mod tests;
 
 use jm_types::ToolError;
-use jm_types::text::redact;
-use jm_types::text::truncate::head_and_tail;
+use jm_types::text::{head_and_tail, head_and_tail_naming, redact};
 use jm_workspace::process::{Ending, Program};
 
 use crate::context::Scope;
 use crate::ops::danger::Danger;
-use crate::ops::run::{Events, Run};
+use crate::ops::run::{Events, Run, Shown};
 pub use counts::Counts;
 use runner::Runner;
 
@@ -39,6 +38,8 @@ pub struct TestReport {
     pub counts: Counts,
     /// What was printed, without secrets.
     pub text: String,
+    /// How all of it can be read, if it is kept.
+    pub whole: Option<String>,
 }
 
 impl TestRun {
@@ -56,12 +57,14 @@ impl TestRun {
         };
         let shown = command.join(" ");
         let program = Program::Argv(command.into_iter().map(Into::into).collect());
-        let run = Run { directory: self.directory.clone(), ..Run::new(program) };
+        let run =
+            Run { directory: self.directory.clone(), shown: Shown::InJson, ..Run::new(program) };
         let ran = run.keeping(KEPT, scope, events)?;
         let output = [ran.stdout.as_str(), &ran.stderr].concat();
-        let text = report(&output, scope.output_limit);
+        let whole = ran.whole;
+        let text = report(&output, scope.output_limit, whole.as_deref());
         match (Counts::find(&output), ran.ending) {
-            (Some(counts), _) => Ok(TestReport { counts, text }),
+            (Some(counts), _) => Ok(TestReport { counts, text, whole }),
             (None, Ending::Exited(code)) => Err(ToolError::failed(
                 &scope.tool_name,
                 format!("`{shown}` ended with exit code {code} and reported no tests"),
@@ -77,8 +80,11 @@ impl TestRun {
 }
 
 /// Head and tail within the limit. JSON escapes may double what is printed, so half is used.
-fn report(output: &str, limit: usize) -> String {
+fn report(output: &str, limit: usize, whole: Option<&str>) -> String {
     let clean = redact(output);
     let (head, tail) = clean.split_at(clean.floor_char_boundary(clean.len() / 2));
-    head_and_tail(head, tail, 0, limit / 2)
+    match whole {
+        Some(whole) => head_and_tail_naming(head, tail, 0, limit / 2, whole),
+        None => head_and_tail(head, tail, 0, limit / 2),
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use encoding_rs::Encoding;
+use jm_types::text::json_length;
 use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::{HeadTail, head_and_tail, head_and_tail_naming};
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
@@ -19,6 +20,7 @@ use crate::context::{Scope, ToolCtx, Whole, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
 use crate::ops::charset::{decode, encoding_of};
 use crate::ops::not_found;
+use crate::ops::tail::Last;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -31,6 +33,17 @@ pub struct Run {
     /// Shorter than the tool's own time, where the call asks for it.
     pub timeout: Option<Duration>,
     pub binary: Binary,
+    pub shown: Shown,
+}
+
+/// What the toolset makes of the output, so that what it leaves out is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// As it is given, both ends.
+    Ends,
+    /// The same inside JSON, whose escapes take room.
+    InJson,
+    Last(Last),
 }
 
 /// How output that holds NUL bytes is given.
@@ -48,6 +61,8 @@ pub struct RunOutcome {
     pub stdout: String,
     pub stderr: String,
     pub elapsed: Duration,
+    /// How all of the output can be read, if it is kept.
+    pub whole: Option<String>,
     /// What confinement refused, as far as the output tells.
     pub refusals: Vec<String>,
 }
@@ -62,6 +77,7 @@ impl Run {
             input,
             timeout: None,
             binary: Binary::Encoded,
+            shown: Shown::Ends,
         }
     }
 
@@ -94,7 +110,7 @@ impl Run {
             input: self.input.clone(),
             variables: self.checked_variables(scope)?,
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
-            keep_bytes: room.max(1024),
+            keep_bytes: self.shown.keep_bytes(room),
             record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
         };
         events.view = match self.binary {
@@ -106,8 +122,49 @@ impl Run {
         let found = walls.map(|walls| refused(&finished, &walls)).unwrap_or_default();
         scope.workspace.confiner.note_refused(&scope.call_key, &found);
         let refusals = found.iter().map(in_words).collect();
-        outcome(finished, scope, (room, self.binary), &events)
-            .map(|whole| RunOutcome { refusals, ..whole })
+        self.outcome(&finished, scope, room, &events).map(|whole| RunOutcome { refusals, ..whole })
+    }
+
+    fn outcome(
+        &self,
+        finished: &Finished,
+        scope: &Scope,
+        room: usize,
+        events: &Events,
+    ) -> Result<RunOutcome, ToolError> {
+        let room = match finished.ending {
+            Ending::Exited(0) => room,
+            _ => room.saturating_sub(NOTE_ROOM),
+        };
+        let whole = events.whole_output();
+        let manner = Manner { whole: whole.as_deref(), binary: self.binary };
+        let (stdout, stderr) = match self.shown {
+            Shown::Last(last) if last.cuts(&finished.stdout) && is_plain(&finished.stdout) => {
+                (last.of(&finished.stdout, room, manner.whole), finished.stderr.last(room))
+            }
+            Shown::Last(last) => {
+                share(&finished.stdout, &finished.stderr, room.min(last.bytes), manner)
+            }
+            Shown::Ends | Shown::InJson => share(&finished.stdout, &finished.stderr, room, manner),
+        };
+        if !finished.is_redrawn
+            && is_all_of(&stdout, &finished.stdout)
+            && is_all_of(&stderr, &finished.stderr)
+            && self.shown.has_room_for([&stdout, &stderr], scope.output_limit)
+        {
+            events.is_shown_whole();
+        }
+        let (ending, elapsed) = (finished.ending, finished.elapsed);
+        let told = RunOutcome { ending, stdout, stderr, elapsed, whole, refusals: Vec::new() };
+        match finished.ending {
+            Ending::Exited(_) | Ending::Signalled(_) => Ok(told),
+            Ending::TimedOut => {
+                let kind =
+                    ErrorKind::Timeout { tool: scope.tool_name.clone(), elapsed: finished.elapsed };
+                Err(ToolError::new(kind).with_output(told.text()))
+            }
+            Ending::Cancelled => Err(ToolError::cancelled().with_output(told.text())),
+        }
     }
 
     /// A call's own variables pass the same door as all others.
@@ -123,6 +180,24 @@ impl Run {
             None => {
                 Ok(self.variables.iter().map(|(name, value)| (name.into(), value.into())).collect())
             }
+        }
+    }
+}
+
+impl Shown {
+    fn keep_bytes(self, room: usize) -> usize {
+        match self {
+            Shown::Ends | Shown::InJson => room.max(1024),
+            // Half of what is kept are the last bytes.
+            Shown::Last(last) => 2 * last.bytes,
+        }
+    }
+
+    /// Whether the toolset's own form leaves nothing out. In doubt it does.
+    fn has_room_for(self, streams: [&str; 2], limit: usize) -> bool {
+        match self {
+            Shown::Ends | Shown::Last(_) => true,
+            Shown::InJson => streams.into_iter().map(json_length).sum::<usize>() <= limit / 4,
         }
     }
 }
@@ -206,36 +281,6 @@ fn in_words(bite: &Bite) -> String {
 /// So much of each stream is searched for refusals.
 const REFUSAL_BYTES: usize = 64 * 1024;
 
-fn outcome(
-    finished: Finished,
-    scope: &Scope,
-    (room, binary): (usize, Binary),
-    events: &Events,
-) -> Result<RunOutcome, ToolError> {
-    let room = match finished.ending {
-        Ending::Exited(0) => room,
-        _ => room.saturating_sub(NOTE_ROOM),
-    };
-    let whole = events.whole_output();
-    let (stdout, stderr) =
-        share(&finished.stdout, &finished.stderr, room, Manner { whole: whole.as_deref(), binary });
-    let is_whole = is_all_of(&stdout, &finished.stdout) && is_all_of(&stderr, &finished.stderr);
-    if is_whole && !finished.is_redrawn {
-        events.is_shown_whole();
-    }
-    let (ending, elapsed) = (finished.ending, finished.elapsed);
-    let whole = RunOutcome { ending, stdout, stderr, elapsed, refusals: Vec::new() };
-    match finished.ending {
-        Ending::Exited(_) | Ending::Signalled(_) => Ok(whole),
-        Ending::TimedOut => {
-            let kind =
-                ErrorKind::Timeout { tool: scope.tool_name.clone(), elapsed: finished.elapsed };
-            Err(ToolError::new(kind).with_output(whole.text()))
-        }
-        Ending::Cancelled => Err(ToolError::cancelled().with_output(whole.text())),
-    }
-}
-
 /// How output is given where it is cut or is no text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner<'a> {
@@ -271,6 +316,13 @@ pub(crate) fn share(
 /// Nothing was cut, and every byte could be shown as it was.
 fn is_all_of(text: &str, stream: &HeadTail) -> bool {
     text.len() as u64 == stream.total() && !text.contains(char::REPLACEMENT_CHARACTER)
+}
+
+/// UTF-8, more or less, and no NUL in it.
+fn is_plain(stream: &HeadTail) -> bool {
+    let (head, tail, _) = stream.ends();
+    encoding_of(&head, &tail).is_none()
+        && memchr::memchr(0, &head[..head.len().min(SNIFF)]).is_none()
 }
 
 /// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
@@ -355,12 +407,12 @@ impl Events {
     }
 
     /// How all of the output can be read, if it is kept.
-    fn whole_output(&self) -> Option<String> {
+    pub(crate) fn whole_output(&self) -> Option<String> {
         let spool = self.spool()?;
         spool.is_kept().then(|| format!("jm output {}", spool.name()))
     }
 
-    fn is_shown_whole(&self) {
+    pub(crate) fn is_shown_whole(&self) {
         if let Some(mut spool) = self.spool() {
             spool.forget();
         }

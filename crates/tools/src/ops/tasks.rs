@@ -6,6 +6,7 @@
 mod action;
 mod export;
 mod item;
+mod outline;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use crate::context::Scope;
 pub use action::{Action, Draft, Filter};
 pub use export::{Export, Exported};
 pub use item::{Item, Place, Priority, Status, Subtask};
+pub use outline::Ids;
 
 /// More than this is no plan.
 const MOST_ITEMS: usize = 2000;

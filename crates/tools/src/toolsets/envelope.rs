@@ -3,8 +3,9 @@
 //! Law: an envelope is whole. Where an answer is too long, what is inside is cut, never the frame
 //! around it.
 
-use jm_types::text::truncate;
+use jm_types::text::json_length::{json_length, json_length_of};
 use jm_types::text::truncate::MARKER;
+use jm_types::text::{head_and_tail, head_and_tail_naming, truncate};
 use jm_types::{ErrorKind, ToolCall, ToolError};
 use serde_json::Value;
 
@@ -60,7 +61,7 @@ pub(crate) fn own_json(error: &ToolError) -> Option<&str> {
 
 /// The message, what to do next, and what there was before the failure: in this order, so that a
 /// cut takes from the end.
-fn explain(error: &ToolError) -> String {
+pub(crate) fn explain(error: &ToolError) -> String {
     let mut text = message(error);
     for hint in &error.hints {
         text.push_str("\nhint: ");
@@ -103,32 +104,27 @@ pub(crate) fn beginning_within(text: &str, room: usize) -> String {
     cut
 }
 
-/// How many bytes a string takes inside the quotes of JSON.
-pub(crate) fn json_length(text: &str) -> usize {
-    text.chars().map(json_length_of).sum()
-}
-
-fn json_length_of(c: char) -> usize {
-    match c {
-        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        c if c < ' ' => 6,
-        c => c.len_utf8(),
+/// Head and tail whose JSON form fits; the gap says where all of it is, if it is kept.
+pub(crate) fn both_ends(text: &str, room: usize, whole: Option<&str>) -> String {
+    let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
+    let mut most = text.len();
+    loop {
+        let cut = match whole {
+            Some(whole) => head_and_tail_naming(head, tail, 0, most, whole),
+            None => head_and_tail(head, tail, 0, most),
+        };
+        let length = json_length(&cut);
+        if length <= room || most == 0 {
+            return cut;
+        }
+        // What escapes add is at most fivefold, so this ends soon.
+        most = most.min(cut.len()).saturating_sub((length - room).div_ceil(6).max(1));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_length_in_json_is_what_the_serialiser_writes() {
-        let all: String = (0..0x300).filter_map(char::from_u32).chain(['😀', '\u{2028}']).collect();
-        for c in all.chars() {
-            let written = Value::from(c.to_string()).to_string().len() - 2;
-            assert_eq!(json_length(&c.to_string()), written, "{c:?}");
-        }
-        assert_eq!(json_length(&all), Value::from(all).to_string().len() - 2);
-    }
 
     #[test]
     fn text_is_cut_to_its_room_at_every_room() {

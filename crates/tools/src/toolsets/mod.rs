@@ -11,9 +11,11 @@ mod forge;
 mod forj;
 mod gemini;
 pub mod ikigai;
+mod lines;
 mod operation;
 mod row;
 mod standard;
+mod tasks;
 
 use std::time::Duration;
 
@@ -32,12 +34,12 @@ pub(crate) use row::{Row, mismatch, parse};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Toolset {
-    #[default]
     Forge,
     Forj,
     Gemini,
     Ikigai,
     Flemma,
+    #[default]
     Standard,
 }
 

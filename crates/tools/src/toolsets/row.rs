@@ -34,6 +34,8 @@ impl Stakes {
         Self { effect: Effect::Reads, risk: RiskLevel::Low, needs_person: false };
     pub const CHANGES: Self =
         Self { effect: Effect::Changes, risk: RiskLevel::Medium, needs_person: false };
+    /// A change that only a person may allow, whatever the mode.
+    pub const GATED_CHANGES: Self = Self { needs_person: true, ..Self::CHANGES };
     pub const RUNS: Self = Self { effect: Effect::Runs, risk: RiskLevel::High, needs_person: true };
 }
 

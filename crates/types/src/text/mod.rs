@@ -2,6 +2,7 @@
 //!
 //! Law: nothing here touches disk, clock or environment, and everything is linear in its input.
 
+pub mod json_length;
 pub mod one_line;
 pub mod redact;
 pub mod sanitize;
@@ -10,10 +11,11 @@ pub mod suggest;
 pub mod truncate;
 pub mod utf8;
 
+pub use json_length::json_length;
 pub use one_line::{Summary, one_line, summarize};
 pub use redact::{Redactor, looks_like_secret, redact};
 pub use sanitize::{Sanitizer, is_terminal_safe, sanitize};
 pub use settle::Settler;
 pub use suggest::suggest;
-pub use truncate::{HeadTail, head_and_tail, truncate};
+pub use truncate::{HeadTail, head_and_tail, head_and_tail_naming, truncate};
 pub use utf8::Utf8Stream;

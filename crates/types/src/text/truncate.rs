@@ -148,6 +148,16 @@ impl HeadTail {
         }
     }
 
+    /// The last bytes, at most `max` and at most what is kept of them, with no character cut in two.
+    pub fn last(&self, max: usize) -> String {
+        let (newer, older) = self.tail.split_at(self.oldest);
+        let kept = self.whole().unwrap_or_else(|| [older, newer].concat());
+        let start = kept.len().saturating_sub(max);
+        let is_cut = start > 0 || self.omitted() > 0;
+        let kept = if is_cut { whole_at_start(&kept[start..]) } else { &kept[..] };
+        String::from_utf8_lossy(kept).into_owned()
+    }
+
     /// The output within `max` bytes, its missing middle marked.
     pub fn render(&self, max: usize) -> String {
         self.render_with(max, middle_marker)

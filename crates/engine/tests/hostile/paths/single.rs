@@ -225,7 +225,7 @@ fn rights_are_respected_by_a_thread_without_privileges() {
 }
 
 fn write(path: &str) -> Change {
-    let edit = Edit::Whole { content: b"new".to_vec(), existing: Existing::Refuse };
+    let edit = Edit::Whole { content: b"new".to_vec(), existing: Existing::Refuse("") };
     let files = vec![FileEdit { path: path.to_owned(), edit }];
     Change::new(files, FreshnessRule::NotRequired)
 }

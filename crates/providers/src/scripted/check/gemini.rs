@@ -4,30 +4,11 @@ use serde_json::Value;
 
 use super::{Checked, Seen, answered, claim, list, listed, names, text};
 use crate::models::{ModelInfo, ThinkingStyle};
+use crate::schema::GEMINI_WORDS;
 use crate::scripted::sign;
 
 /// What stands in for a signature where another model made the call.
 const UNSIGNED: &str = "skip_thought_signature_validator";
-
-const SCHEMA_WORDS: &[&str] = &[
-    "type",
-    "format",
-    "title",
-    "description",
-    "nullable",
-    "enum",
-    "items",
-    "properties",
-    "required",
-    "minimum",
-    "maximum",
-    "minItems",
-    "maxItems",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "anyOf",
-];
 
 pub(super) fn check(body: &Value, model: &ModelInfo) -> Checked<Seen> {
     let declarations: Vec<&Value> = listed(body, "tools")
@@ -110,7 +91,7 @@ fn said_by_model(parts: &[Value], signs: bool) -> Checked<Vec<String>> {
 fn schema(schema: &Value) -> Checked<()> {
     let Some(node) = schema.as_object() else { return Err(format!("no schema: {schema}")) };
     for (word, value) in node {
-        claim(SCHEMA_WORDS.contains(&word.as_str()), || format!("unknown name \"{word}\""))?;
+        claim(GEMINI_WORDS.contains(&word.as_str()), || format!("unknown name \"{word}\""))?;
         match (word.as_str(), value) {
             ("properties", Value::Object(properties)) => {
                 properties.values().try_for_each(self::schema)?;

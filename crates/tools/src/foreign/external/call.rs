@@ -208,49 +208,54 @@ impl ExternalCall {
         };
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
         let finished = ran.map_err(|error| self.not_started(error))?;
-        self.judge(&finished, scope.output_limit)
+        let whole = progress.0.whole_output();
+        let told = Told { finished: &finished, limit: scope.output_limit, whole: whole.as_deref() };
+        let answer = self.judge(&told);
+        if answer.is_ok() || told.is_short() {
+            progress.0.is_shown_whole();
+        }
+        answer
     }
 
-    fn judge(&self, finished: &Finished, limit: usize) -> Result<Output, ToolError> {
-        let tool = &self.tool;
+    fn judge(&self, told: &Told<'_>) -> Result<Output, ToolError> {
+        let (tool, finished) = (&self.tool, told.finished);
         let code = match finished.ending {
-            Ending::Exited(0) => return self.wrap(finished, limit),
+            Ending::Exited(0) => return self.wrap(told),
             Ending::Exited(code) => code,
             Ending::Signalled(signal) => 128 + signal,
             Ending::TimedOut => {
                 let seconds = finished.elapsed.as_secs_f64();
                 let error = format!("Tool '{tool}' timed out after {seconds:.1} s");
                 let kind = Failure::Timeout { tool: tool.clone(), elapsed: finished.elapsed };
-                let words = told(&error, Code::ToolTimeout, None, finished, limit);
+                let words = told.failure(&error, Code::ToolTimeout, None);
                 return Err(ToolError::new(kind).in_words(words));
             }
             Ending::Cancelled => {
                 let (stdout, stderr) =
-                    share(&finished.stdout, &finished.stderr, limit, Manner::PLAIN);
+                    share(&finished.stdout, &finished.stderr, told.limit, told.manner());
                 return Err(ToolError::cancelled().with_output(stdout + &stderr));
             }
         };
         let error = format!("Tool '{tool}' crashed with exit code {code}");
-        let words = told(&error, Code::ToolCrashed, Some(code), finished, limit);
+        let words = told.failure(&error, Code::ToolCrashed, Some(code));
         Err(ToolError::failed(tool, error).in_words(words))
     }
 
     /// Half an object would be read as a whole one, so what does not fit is an error.
-    fn wrap(&self, finished: &Finished, limit: usize) -> Result<Output, ToolError> {
-        let total = finished.stdout.total();
-        let wrapped = match finished.stdout.whole() {
+    fn wrap(&self, told: &Told<'_>) -> Result<Output, ToolError> {
+        let wrapped = match told.finished.stdout.whole() {
             Some(printed) => envelope::success(&printed),
-            None => Err(too_much(total, limit)),
+            None => Err(told.too_much()),
         };
         let fault = match wrapped {
-            Ok(content) if content.len() <= limit => {
+            Ok(content) if content.len() <= told.limit => {
                 return Ok(Output::Whole(content));
             }
-            Ok(_) => too_much(total, limit),
+            Ok(_) => told.too_much(),
             Err(fault) => fault,
         };
         let error = format!("Tool '{}' returned {fault}", self.tool);
-        let words = told(&error, Code::InvalidOutput, Some(0), finished, limit);
+        let words = told.failure(&error, Code::InvalidOutput, Some(0));
         Err(ToolError::failed(&self.tool, error).in_words(words))
     }
 
@@ -260,12 +265,35 @@ impl ExternalCall {
     }
 }
 
-fn told(error: &str, code: Code, exit: Option<i32>, finished: &Finished, limit: usize) -> String {
-    envelope::failure(error, code, exit, (&finished.stdout, &finished.stderr), limit)
+/// What a tool printed, and how much of it an answer can hold.
+struct Told<'a> {
+    finished: &'a Finished,
+    limit: usize,
+    /// How all of it can be read, if it is kept.
+    whole: Option<&'a str>,
 }
 
-fn too_much(bytes: u64, limit: usize) -> String {
-    format!("{bytes} bytes; at most {limit} fit into an answer, so ask it for less")
+impl Told<'_> {
+    fn manner(&self) -> Manner<'_> {
+        Manner { whole: self.whole, ..Manner::PLAIN }
+    }
+
+    fn failure(&self, error: &str, code: Code, exit: Option<i32>) -> String {
+        let streams = (&self.finished.stdout, &self.finished.stderr);
+        envelope::failure(error, code, exit, streams, (self.limit, self.manner()))
+    }
+
+    fn too_much(&self) -> String {
+        let (total, limit) = (self.finished.stdout.total(), self.limit);
+        let whole = self.whole.map(|whole| format!(". Full output: {whole}")).unwrap_or_default();
+        format!("{total} bytes; at most {limit} fit into an answer, so ask it for less{whole}")
+    }
+
+    /// So short that a failure shows all of it, whatever JSON makes of it.
+    fn is_short(&self) -> bool {
+        let total = self.finished.stdout.total() + self.finished.stderr.total();
+        total * 8 < self.limit as u64
+    }
 }
 
 /// Errors are shown as they come. Standard output is for the model and means nothing until it is
@@ -273,6 +301,14 @@ fn too_much(bytes: u64, limit: usize) -> String {
 struct Progress(Events);
 
 impl Listener for Progress {
+    fn started(&mut self, pid: u32) {
+        self.0.started(pid);
+    }
+
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+        self.0.keep(stream, bytes);
+    }
+
     fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
         match stream {
             Stream::Stdout => Offer::Gone,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jm_types::Digest;
-use jm_workspace::programs::{self, ProgramFile};
+use jm_workspace::programs::{self, ProgramFile, Stamp};
 
 const LONGEST_NAME: usize = 64;
 
@@ -55,6 +55,7 @@ pub struct Candidate {
     pub path: PathBuf,
     /// What it must hold to be started.
     pub bytes: Option<Digest>,
+    pub stamp: Stamp,
     pub fault: Option<Fault>,
 }
 
@@ -105,6 +106,7 @@ impl Discovered {
             place: directory.place,
             path: file.path.clone(),
             bytes,
+            stamp: file.stamp,
             fault: fault(directory, file, twin, bytes),
         };
         // A twin never displaces the first of its directory.
@@ -121,6 +123,7 @@ impl Discovered {
             place: directory.place,
             path: directory.path.clone(),
             bytes: None,
+            stamp: Stamp::default(),
             fault: Some(fault),
         };
         self.candidates.entry(directory.path.display().to_string()).or_default().push(candidate);
@@ -208,7 +211,14 @@ mod tests {
 
     fn file(name: &str) -> ProgramFile {
         let (path, name) = (PathBuf::from("/tools").join(name), name.to_owned());
-        ProgramFile { path, name, is_executable: true, is_link: false, foreign: None }
+        ProgramFile {
+            path,
+            name,
+            is_executable: true,
+            is_link: false,
+            foreign: None,
+            stamp: Stamp::default(),
+        }
     }
 
     fn directory(place: Place, consent: Consent) -> Directory {

@@ -56,12 +56,12 @@ pub(super) fn failure(
     code: Code,
     exit_code: Option<i32>,
     streams: (&HeadTail, &HeadTail),
-    limit: usize,
+    (limit, manner): (usize, Manner<'_>),
 ) -> String {
     let envelope = |room: usize| {
         let (stdout, stderr) = match room {
             0 => (String::new(), String::new()),
-            room => share(streams.0, streams.1, room, Manner::PLAIN),
+            room => share(streams.0, streams.1, room, manner),
         };
         let fields = [
             ("tool_success", Value::Bool(false)),
@@ -121,7 +121,8 @@ mod tests {
         let (stdout, stderr) = (stream(&nasty), stream(&nasty));
         for limit in [0, 1, 200, 1_000, 4_096, 65_536] {
             let streams = (&stdout, &stderr);
-            let text = failure("it broke", Code::ToolCrashed, Some(139), streams, limit);
+            let text =
+                failure("it broke", Code::ToolCrashed, Some(139), streams, (limit, Manner::PLAIN));
             let parsed: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(parsed["error_code"], "TOOL_CRASHED");
             assert!(text.len() <= limit.max(120), "{limit}: {}", text.len());

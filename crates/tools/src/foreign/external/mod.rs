@@ -2,7 +2,7 @@
 //!
 //! Law: finding them costs a look into directories. Each is asked for its schema when it is first
 //! needed, and its answer is remembered by the bytes of the program, so that a start never waits for
-//! tools that nobody calls.
+//! tools that nobody calls. Every listing looks anew, so a tool that came since is there.
 
 mod call;
 mod discover;
@@ -11,8 +11,8 @@ mod probe;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jm_types::{Digest, ErrorKind, ToolError};
@@ -36,8 +36,8 @@ pub struct Ground {
     pub workspace: Workspace,
     /// How long a program may take to say its schema.
     pub patience: Duration,
-    /// Where answers are remembered.
-    pub memory: Option<StateDir>,
+    /// Where answers are remembered; made when there is one.
+    pub memory: fn() -> Option<StateDir>,
     /// Tools of which the person says that they change nothing.
     pub read_only: BTreeSet<String>,
 }
@@ -46,38 +46,59 @@ pub struct Ground {
 #[derive(Debug)]
 pub struct ExternalTools {
     ground: Ground,
-    by_name: BTreeMap<String, Vec<Slot>>,
+    directories: Vec<Directory>,
+    known: Mutex<Known>,
 }
+
+/// What was found when somebody looked last.
+type Known = BTreeMap<String, Vec<Arc<Slot>>>;
 
 /// A candidate, and what came of asking it.
 #[derive(Debug)]
 struct Slot {
     candidate: Candidate,
-    answer: OnceLock<Result<Registered, ToolError>>,
+    answer: OnceLock<Result<Arc<Registered>, ToolError>>,
 }
 
 impl ExternalTools {
-    pub fn new(discovered: Discovered, ground: Ground) -> Self {
-        let slot = |candidate| Slot { candidate, answer: OnceLock::new() };
+    /// The tools of directories that are given in rising priority.
+    pub fn new(directories: Vec<Directory>, ground: Ground) -> Self {
+        let tools = Self { ground, directories, known: Mutex::default() };
+        tools.look();
+        tools
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks into the directories again. A file that is still the same keeps its answer.
+    fn look(&self) -> Known {
+        let found = discover(&self.directories).candidates;
+        let mut known = self.known();
         let slots = |(name, candidates): (String, Vec<Candidate>)| {
-            (name, candidates.into_iter().map(slot).collect())
+            let old = known.get(&name).map(Vec::as_slice).unwrap_or_default();
+            let slot = |candidate: Candidate| {
+                let same = old.iter().find(|slot| slot.candidate == candidate).cloned();
+                same.unwrap_or_else(|| Arc::new(Slot { candidate, answer: OnceLock::new() }))
+            };
+            let slots: Vec<Arc<Slot>> = candidates.into_iter().map(slot).collect();
+            (name, slots)
         };
-        Self { ground, by_name: discovered.candidates.into_iter().map(slots).collect() }
+        let now: Known = found.into_iter().map(slots).collect();
+        known.clone_from(&now);
+        now
     }
 
-    /// Forgets what programs said, so that each is asked again.
-    pub fn forget(&self) -> std::io::Result<()> {
-        self.ground.memory.as_ref().map_or(Ok(()), StateDir::clear)
-    }
-
-    fn answer<'a>(&self, name: &str, slot: &'a Slot) -> Result<&'a Registered, ToolError> {
+    fn answer(&self, name: &str, slot: &Slot) -> Result<Arc<Registered>, ToolError> {
         let answer = slot.answer.get_or_init(|| {
             // A panic of ours on one program's words must not take the others along.
-            catch_unwind(AssertUnwindSafe(|| self.meet(name, &slot.candidate))).unwrap_or_else(
-                |_| Err(not_ready(name, "its schema could not be understood", "report this")),
-            )
+            let met = catch_unwind(AssertUnwindSafe(|| self.meet(name, &slot.candidate)));
+            let lost =
+                |_| Err(not_ready(name, "its schema could not be understood", "report this"));
+            met.unwrap_or_else(lost).map(Arc::new)
         });
-        answer.as_ref().map_err(ToolError::clone)
+        answer.clone()
     }
 
     /// From a file to a tool.
@@ -104,7 +125,7 @@ impl ExternalTools {
         let ground = &self.ground;
         let text = probe::ask(&ground.workspace, path, ground.patience).map_err(faulty)?;
         let tool = self.tool(name, candidate, &text).map_err(faulty)?;
-        if let (Some(memory), Some(digest)) = (&ground.memory, digest) {
+        if let (Some(memory), Some(digest)) = ((ground.memory)(), digest) {
             // What cannot be remembered is asked again.
             memory.write(&file_name(digest), text.as_bytes()).unwrap_or_default();
         }
@@ -113,7 +134,7 @@ impl ExternalTools {
 
     fn remembered(&self, name: &str, candidate: &Candidate, digest: Digest) -> Option<Registered> {
         let most = probe::MOST_BYTES as u64;
-        let text = self.ground.memory.as_ref()?.read(&file_name(digest), most).ok()??;
+        let text = (self.ground.memory)()?.read(&file_name(digest), most).ok()??;
         self.tool(name, candidate, &text).ok()
     }
 
@@ -134,9 +155,8 @@ impl ExternalTools {
     }
 
     /// Asks everybody who was not asked yet, a few at a time.
-    fn ask_all(&self) {
-        let left: Vec<(&String, &Slot)> = self
-            .by_name
+    fn ask_all(&self, known: &Known) {
+        let left: Vec<(&String, &Arc<Slot>)> = known
             .iter()
             .flat_map(|(name, slots)| slots.iter().map(move |slot| (name, slot)))
             .filter(|(_, slot)| slot.answer.get().is_none())
@@ -156,14 +176,17 @@ impl ExternalTools {
 }
 
 impl ToolSource for ExternalTools {
-    fn names(&self) -> Vec<&str> {
-        self.by_name.keys().map(String::as_str).collect()
+    fn names(&self) -> Vec<String> {
+        self.known().keys().cloned().collect()
     }
 
-    /// The first candidate that can be used; if none can, why the first cannot.
-    fn find(&self, name: &str) -> Option<Result<&Registered, ToolError>> {
+    /// The first candidate that can be used; if none can, why the first cannot. A name that is not
+    /// known may have come since.
+    fn find(&self, name: &str) -> Option<Result<Arc<Registered>, ToolError>> {
+        let known = self.known().get(name).cloned();
+        let slots = known.or_else(|| self.look().remove(name))?;
         let mut fault = None;
-        for slot in self.by_name.get(name)? {
+        for slot in &slots {
             match self.answer(name, slot) {
                 Ok(tool) => return Some(Ok(tool)),
                 Err(error) => fault = fault.or(Some(error)),
@@ -172,11 +195,18 @@ impl ToolSource for ExternalTools {
         fault.map(Err)
     }
 
+    fn forget(&self) -> Result<(), ToolError> {
+        self.known().clear();
+        let forgotten = (self.ground.memory)().as_ref().map_or(Ok(()), StateDir::clear);
+        forgotten.map_err(|error| ToolError::io("the remembered schemas", error))
+    }
+
     /// What is in force, and whatever is wrong with those before it.
-    fn listing(&self) -> Vec<Listed<'_>> {
-        self.ask_all();
+    fn listing(&self) -> Vec<Listed> {
+        let known = self.look();
+        self.ask_all(&known);
         let mut all = Vec::new();
-        for (name, slots) in &self.by_name {
+        for (name, slots) in &known {
             let (mut usable, mut faulty) = (Vec::new(), Vec::new());
             for slot in slots {
                 let Candidate { place, path, .. } = &slot.candidate;

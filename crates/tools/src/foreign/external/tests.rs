@@ -39,11 +39,11 @@ fn tools(root: &Path, read_only: &[&str]) -> ExternalTools {
     let directory =
         Directory { place: Place::User, path: root.to_owned(), consent: Consent::Owner };
     ExternalTools::new(
-        discover(&[directory]),
+        vec![directory],
         Ground {
             workspace: workspace(root),
             patience: Duration::from_secs(60),
-            memory: None,
+            memory: || None,
             read_only: read_only.iter().map(|name| (*name).to_owned()).collect(),
         },
     )
@@ -88,7 +88,7 @@ fn a_preview_is_of_the_program_as_it_is() {
     put(scratch.path(), "good", GOOD);
     let source = tools(scratch.path(), &[]);
     let tool = source.find("good").unwrap().unwrap();
-    let prepared = tool.executor().prepare(json!({"a": 1}), &Limits::default()).unwrap();
+    let prepared = tool.prepare(json!({"a": 1}), &Limits::default()).unwrap();
     let files = |prepared: &dyn crate::tool::Prepared| {
         prepared.preview(&scope(scratch.path())).unwrap().unwrap().files
     };
@@ -107,7 +107,7 @@ fn a_tool_that_is_said_to_read_is_still_run_as_a_command() {
     put(scratch.path(), "good", GOOD);
     for (read_only, asked_as) in [(&[][..], Effect::Runs), (&["good"][..], Effect::Reads)] {
         let source = tools(scratch.path(), read_only);
-        let tool = source.find("good").unwrap().unwrap().executor();
+        let tool = source.find("good").unwrap().unwrap();
         let intent = tool.prepare(json!({}), &Limits::default()).unwrap().intent();
         assert_eq!((tool.spec().effect, intent.effect), (Effect::Runs, asked_as));
     }
@@ -118,7 +118,7 @@ fn a_long_summary_shows_both_ends() {
     let scratch = tempfile::tempdir().unwrap();
     put(scratch.path(), "good", GOOD);
     let source = tools(scratch.path(), &[]);
-    let tool = source.find("good").unwrap().unwrap().executor();
+    let tool = source.find("good").unwrap().unwrap();
     let args = json!({"first": 1, "text": "é".repeat(1_000_000), "last": 2});
     let summary = tool.prepare(args, &Limits::default()).unwrap().intent().summary;
     assert!(summary.len() < 5_000, "{}", summary.len());

@@ -38,7 +38,8 @@ pub enum Edit {
 /// What writing a whole file does where one already is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    Refuse,
+    /// With what to do instead.
+    Refuse(&'static str),
     Replace,
 }
 
@@ -58,7 +59,9 @@ impl From<Option<Vec<u8>>> for Applied {
 impl Edit {
     pub(super) fn apply(&self, path: &str, before: Option<Vec<u8>>) -> Result<Applied, ToolError> {
         match (self, before) {
-            (Edit::Whole { existing: Existing::Refuse, .. }, Some(_)) => Err(already_exists(path)),
+            (Edit::Whole { existing: Existing::Refuse(instead), .. }, Some(_)) => {
+                Err(already_exists(path, instead))
+            }
             (Edit::Whole { content, .. }, _) => Ok(Some(content.clone()).into()),
             (Edit::Append { content }, before) => {
                 Ok(Some(append(&Text::new(before.unwrap_or_default()), content)).into())
@@ -69,7 +72,8 @@ impl Edit {
             (Edit::Lines { .. } | Edit::Text { .. }, None) => Err(ToolError::not_found(path)),
             (Edit::Lines { first, last, new, expected }, Some(before)) => {
                 let text = Text::new(before);
-                check_expected(path, &text, (*first, *last), expected.as_deref())?;
+                check_expected(path, &text, (*first, *last), expected.as_deref())
+                    .map_err(|error| misfit::perhaps_done(error, &text, *first, new))?;
                 replace_lines(&text, *first, *last, new)
                     .map(|after| Some(after).into())
                     .map_err(|error| range_error(path, error))
@@ -95,8 +99,8 @@ impl Edit {
     }
 }
 
-pub(super) fn already_exists(path: &str) -> ToolError {
-    ToolError::io(path, "file already exists").hint("change an existing file with apply_patch")
+pub(super) fn already_exists(path: &str, instead: &str) -> ToolError {
+    ToolError::io(path, "file already exists").hint(instead)
 }
 
 pub(super) fn patch_failed(path: &str, error: &PatchError) -> ToolError {
@@ -122,9 +126,14 @@ fn check_expected(
     let lines = |text: &[u8]| [text.strip_suffix(b"\n").unwrap_or(text), b"\n"].concat();
     let difference = super::diff::unified(path, Some(&lines(expected)), Some(&lines(&found)));
     Err(ToolError::bad_args(format!("lines {first}-{last} of {path} are not what was expected"))
+        .hint("below is - what was expected, + what the file has; count and copy from there")
         .with_output(difference))
 }
 
 fn range_error(path: &str, error: LineRangeError) -> ToolError {
-    ToolError::bad_args(format!("{path}: {error}"))
+    let wrong = ToolError::bad_args(format!("{path}: {error}"));
+    match error {
+        LineRangeError::BeyondEnd { .. } => wrong.hint("read the file again and count from there"),
+        LineRangeError::Zero | LineRangeError::Reversed { .. } => wrong,
+    }
 }

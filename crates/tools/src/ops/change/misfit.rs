@@ -42,16 +42,28 @@ fn near_miss(error: ToolError, before: &[u8], old: &[u8], new: &[u8]) -> ToolErr
         return error
             .hint("nothing in the file is like it; read the file and copy the text from there");
     };
-    let place = match near.first == near.last {
-        true => format!("line {}", near.first),
-        false => format!("lines {} to {}", near.first, near.last),
+    let (place, differ, them) = match near.first == near.last {
+        true => (format!("line {}", near.first), "differs", "it"),
+        false => (format!("lines {} to {}", near.first, near.last), "differ", "them"),
     };
     let hint = match near.differs_in {
-        DiffersIn::WhiteSpace => {
-            format!("{place} differ only in white space; copy them exactly (· is a space, → a tab)")
-        }
+        DiffersIn::WhiteSpace => format!(
+            "{place} {differ} only in white space; copy {them} exactly (· is a space, → a tab)"
+        ),
         DiffersIn::Text => format!("the nearest text is {place}; read it and copy it exactly"),
     };
     let rows = near.rows().join("\n");
     error.hint(hint).with_output(format!("- what was asked for, + the file:\n{rows}"))
+}
+
+/// Lines that are not what was expected because the edit was made before.
+pub(super) fn perhaps_done(error: ToolError, text: &Text, first: usize, new: &[u8]) -> ToolError {
+    let wanted = Text::new(new.to_vec());
+    let there = text.contents().skip(first.saturating_sub(1)).take(wanted.line_count());
+    match wanted.line_count() > 0 && there.eq(wanted.contents()) {
+        true => error.hint(format!(
+            "the new lines are there already, from line {first}: perhaps this edit was made before"
+        )),
+        false => error,
+    }
 }

@@ -127,8 +127,27 @@ pub struct EditDone {
     /// The lines it was about, where it named some.
     pub lines: Option<(usize, usize)>,
     pub is_changing: bool,
-    /// Why it was not applied.
-    pub error: Option<String>,
+    pub failure: Option<EditFailure>,
+}
+
+/// Why an edit was not applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditFailure {
+    Own(ToolError),
+    /// Another edit of its file failed.
+    Another,
+}
+
+impl EditFailure {
+    /// In one sentence.
+    pub fn message(&self) -> String {
+        match self {
+            EditFailure::Own(error) => error.to_string(),
+            EditFailure::Another => {
+                "not applied, because another edit of this file failed".to_owned()
+            }
+        }
+    }
 }
 
 impl Change {
@@ -182,9 +201,12 @@ impl Change {
     fn computed(&self, scope: &Scope) -> Result<Vec<Target>, ToolError> {
         let mut targets = self.targets(&scope.workspace.sandbox)?;
         for target in &mut targets {
-            target.load().or_else(|error| self.settle(target, error))?;
+            let loaded = target.load().and_then(|()| self.check_there(scope, target));
+            loaded.or_else(|error| self.settle(target, error))?;
         }
-        self.check_fresh(scope, &targets)?;
+        for target in targets.iter_mut().filter(|target| !target.is_given_up()) {
+            self.check_fresh(scope, target).or_else(|error| self.settle(target, error))?;
+        }
         for target in targets.iter_mut().filter(|target| !target.is_given_up()) {
             let computed = target.compute(&self.files).and_then(|()| self.check(target));
             computed.or_else(|error| self.settle(target, error))?;
@@ -192,14 +214,36 @@ impl Change {
         Ok(targets)
     }
 
+    /// There is no part of a file that does not exist.
+    fn check_there(&self, scope: &Scope, target: &Target) -> Result<(), ToolError> {
+        let edit = &self.files[target.current].edit;
+        match (edit, &target.before) {
+            (Edit::Lines { .. } | Edit::Text { .. }, None) => {
+                Err(not_found(&scope.workspace.sandbox, &target.path))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// One failure is the change's, or only its file's.
     fn settle(&self, target: &mut Target, error: ToolError) -> Result<(), ToolError> {
         match self.on_error {
-            OnError::Stop => Err(error),
+            OnError::Stop => Err(self.naming(target, error)),
             OnError::Skip => {
                 target.give_up(error);
                 Ok(())
             }
+        }
+    }
+
+    /// Of several edits, which one it was. A patch says so itself.
+    fn naming(&self, target: &Target, error: ToolError) -> ToolError {
+        let (number, count) = (target.current + 1, self.files.len());
+        match &self.files[target.current].edit {
+            Edit::Lines { .. } | Edit::Text { .. } if count > 1 => {
+                error.hint(format!("this is edit {number} of {count}; no file was changed"))
+            }
+            _ => error,
         }
     }
 
@@ -283,10 +327,10 @@ impl Change {
             let path = sandbox.resolve(&file.path)?;
             sandbox.refuse_own(&path)?;
             let known = targets.iter_mut().find(|known| known.path.absolute() == path.absolute());
-            if let (Edit::Whole { existing: Existing::Refuse, .. }, Found::File) =
+            if let (Edit::Whole { existing: Existing::Refuse(instead), .. }, Found::File) =
                 (&file.edit, path.found())
             {
-                return Err(edit::already_exists(&file.path));
+                return Err(edit::already_exists(&file.path, instead));
             }
             if self.parents == Parents::MustExist {
                 check_parent(&path)?;
@@ -302,25 +346,21 @@ impl Change {
         Ok(targets)
     }
 
-    fn check_fresh(&self, scope: &Scope, targets: &[Target]) -> Result<(), ToolError> {
-        if self.freshness == FreshnessRule::NotRequired {
+    fn check_fresh(&self, scope: &Scope, target: &Target) -> Result<(), ToolError> {
+        let (FreshnessRule::Required, Some(before)) = (self.freshness, &target.before) else {
             return Ok(());
-        }
-        for target in targets {
-            let Some(before) = &target.before else { continue };
-            let digest = Digest::of(before);
-            let path = target.path.absolute();
-            let stale = match target.edits.iter().any(|index| self.files[*index].edit.is_whole()) {
-                true => scope.freshness.staleness_of_whole(&path, &digest),
-                false => scope.freshness.staleness(&path, &digest),
-            };
-            let Some(reason) = stale else { continue };
-            // The refusal shows the lines in question, so it counts as a read of that part.
-            scope.seen.record(&target.path, digest, Extent::Part);
-            let edits = target.edits.iter().map(|index| &self.files[*index].edit);
-            return Err(stale::refusal(&target.path, reason, before, edits));
-        }
-        Ok(())
+        };
+        let digest = Digest::of(before);
+        let path = target.path.absolute();
+        let stale = match target.edits.iter().any(|index| self.files[*index].edit.is_whole()) {
+            true => scope.freshness.staleness_of_whole(&path, &digest),
+            false => scope.freshness.staleness(&path, &digest),
+        };
+        let Some(reason) = stale else { return Ok(()) };
+        // The refusal shows the lines in question, so it counts as a read of that part.
+        scope.seen.record(&target.path, digest, Extent::Part);
+        let edits = target.edits.iter().map(|index| &self.files[*index].edit);
+        Err(stale::refusal(&target.path, reason, before, edits))
     }
 
     /// A file that was written whole is known whole; an edited one as far as it was before.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jm_types::ToolError;
 use jm_workspace::{After, Digest, FileChange, Found, OpenFile, SafePath};
 
-use super::{ChangedFile, Did, EditDone, FileEdit, diff, syntax};
+use super::{ChangedFile, Did, EditDone, EditFailure, FileEdit, diff, syntax};
 
 /// A file larger than this is not edited in memory.
 const MOST_EDITED: u64 = 256 * 1024 * 1024;
@@ -21,7 +21,7 @@ pub(super) struct Target {
     /// Nobody may write it, its owner included.
     pub(super) is_read_only: bool,
     /// The edit that is being applied; a failure is its.
-    current: usize,
+    pub(super) current: usize,
     /// Which edits left the file other than they found it.
     changing: Vec<usize>,
     replaced: usize,
@@ -148,11 +148,11 @@ impl Target {
     }
 
     fn done(&self, index: usize, file: &FileEdit) -> EditDone {
-        let error = self.failed.as_ref().map(|(failed, error)| match *failed == index {
-            true => error.to_string(),
-            false => "not applied, because another edit of this file failed".to_owned(),
+        let failure = self.failed.as_ref().map(|(failed, error)| match *failed == index {
+            true => EditFailure::Own(error.clone()),
+            false => EditFailure::Another,
         });
         let is_changing = self.changing.contains(&index);
-        EditDone { index, path: file.path.clone(), lines: file.edit.lines(), is_changing, error }
+        EditDone { index, path: file.path.clone(), lines: file.edit.lines(), is_changing, failure }
     }
 }

@@ -42,7 +42,7 @@ pub struct Search {
     pub context: usize,
     /// The most matches.
     pub most: usize,
-    /// Larger files are passed over.
+    /// Larger files of a directory are passed over.
     pub most_file_bytes: u64,
 }
 
@@ -98,6 +98,7 @@ impl Search {
             walk(sandbox, &start, passing, &scope.cancel, &|met| searching.visit(&overrides, met))?;
         } else {
             let file = OpenFile::open(&start)?;
+            // Somebody who names a file means it, however large it is.
             searching.file(PathBuf::new(), &self.path, file);
         }
         Ok(searching.finish())
@@ -161,6 +162,9 @@ impl<'a> Searching<'a> {
         }
         if met.kind == EntryKind::File {
             match met.open() {
+                Ok(Some(file)) if file.size > self.search.most_file_bytes => {
+                    self.too_large.fetch_add(1, Ordering::Relaxed);
+                }
                 Ok(Some(file)) => {
                     let name = shown(&self.search.path, &met.path);
                     self.file(met.path.clone(), &name, file);
@@ -179,10 +183,6 @@ impl<'a> Searching<'a> {
     }
 
     fn file(&self, path: PathBuf, name: &str, file: OpenFile) {
-        if file.size > self.search.most_file_bytes {
-            self.too_large.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
         self.searched.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(file.size, Ordering::Relaxed);
         let found = SEARCHER.with_borrow_mut(|searchers| {

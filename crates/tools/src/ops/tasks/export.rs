@@ -4,7 +4,8 @@ use jm_types::ToolError;
 use jm_types::text::redact;
 use jm_workspace::CommitLog;
 
-use super::item::{Item, Status};
+use super::item::Item;
+use super::outline::Ids;
 use super::{Board, List};
 use crate::context::Scope;
 use crate::ops::change::{Backup, Care, Change, Edit, Existing, FileEdit, FreshnessRule};
@@ -51,37 +52,7 @@ pub(super) fn render(board: Board, list: &List) -> String {
         Board::Todo => "# To do\n",
         Board::Work => "# Roadmap\n",
     };
+    let item = |item: &Item| format!("- {}\n", item.outline(Ids::Hidden));
     let items: Vec<String> = list.items.iter().map(item).collect();
     redact(&format!("{heading}\n{}", items.concat()))
-}
-
-fn item(item: &Item) -> String {
-    let mark = if item.status == Status::Completed { 'x' } else { ' ' };
-    let mut lines = vec![format!("- [{mark}] {}{}", line(&item.title), marks(item))];
-    let texts = item.description.iter().chain(&item.note).chain(&item.history);
-    lines.extend(texts.map(|text| format!("  - {}", line(text))));
-    lines.extend(item.acceptance.iter().map(|one| format!("  - Acceptance: {}", line(one))));
-    for subtask in &item.subtasks {
-        let mark = if subtask.done { 'x' } else { ' ' };
-        lines.push(format!("  - [{mark}] {}", line(&subtask.title)));
-    }
-    lines.join("\n") + "\n"
-}
-
-fn marks(item: &Item) -> String {
-    let mut marks = Vec::new();
-    if matches!(item.status, Status::InProgress | Status::Blocked) {
-        marks.push(item.status.name().replace('_', " "));
-    }
-    marks.extend(item.priority.map(|priority| format!("{} priority", priority.name())));
-    marks.extend(
-        item.location.iter().chain(&item.links).map(|place| format!("`{}`", place.shown())),
-    );
-    marks.extend(item.labels.iter().map(|label| format!("#{}", line(label))));
-    if marks.is_empty() { String::new() } else { format!(" ({})", marks.join(", ")) }
-}
-
-/// A title must not be able to look like another item.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

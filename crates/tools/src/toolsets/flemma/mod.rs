@@ -17,8 +17,8 @@ use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope,
 use crate::ops::calc::Calc;
 use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use crate::ops::page::Page;
-use crate::ops::run::Run;
-use text::{MOST_BYTES, MOST_LINES, format_size, labelled, tail};
+use crate::ops::run::{Run, Shown};
+use text::{LAST, MOST_BYTES, MOST_LINES, format_size, labelled};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
@@ -134,16 +134,17 @@ fn lower_bash(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
             .map_err(|_| ToolError::bad_args(format!("timeout {seconds} is not a time")))?,
     };
     let summary = labelled(format!("bash: $ {}", args.command), args.label.as_deref());
-    let run = Run { timeout: Some(timeout), ..Run::merged(&args.command) };
+    let run =
+        Run { timeout: Some(timeout), shown: Shown::Last(LAST), ..Run::merged(&args.command) };
     Ok(Lowered::new(Operation::Run(run), summary))
 }
 
-fn raise_bash(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
+fn raise_bash(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Ran(ran) = outcome else { return Err(mismatch("bash", &outcome)) };
     let printed = ran.text();
     let text = match printed.trim_end() {
         "" => "(no output)".to_owned(),
-        text => tail(text, room),
+        text => text.to_owned(),
     };
     match ran.ending {
         Ending::Exited(0) => Ok(Output::Text(text)),

@@ -8,7 +8,9 @@ use jm_workspace::process::{Ending, Program};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, mismatch, parse};
+use super::{
+    Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, lines, mismatch, parse,
+};
 use crate::ops::change::lp1;
 use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule};
 use crate::ops::read::{LineRange, Read, ReadOutcome};
@@ -84,14 +86,7 @@ struct ReadFile {
 
 fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: ReadFile = parse(args)?;
-    if [args.start_line, args.end_line].contains(&Some(0)) {
-        return Err(ToolError::bad_args("lines are counted from 1"));
-    }
-    if let (Some(start), Some(end)) = (args.start_line, args.end_line)
-        && start > end
-    {
-        return Err(ToolError::bad_args(format!("start_line {start} is after end_line {end}")));
-    }
+    lines::check(args.start_line.unwrap_or(1).into(), args.end_line.map(u64::from))?;
     let asked = args.start_line.is_some() || args.end_line.is_some();
     let range = asked.then(|| LineRange {
         first: u64::from(args.start_line.unwrap_or(1)),
@@ -126,7 +121,10 @@ fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: WriteFile = parse(args)?;
     let content = args.content.into_bytes();
     let summary = format!("Create {} ({} bytes)", args.path, content.len());
-    let edit = Edit::Whole { content, existing: Existing::Refuse };
+    let edit = Edit::Whole {
+        content,
+        existing: Existing::Refuse("change an existing file with apply_patch"),
+    };
     let files = vec![FileEdit { path: args.path, edit }];
     // Only new files are written, so there is nothing that could be stale.
     let change = Change::new(files, FreshnessRule::NotRequired);

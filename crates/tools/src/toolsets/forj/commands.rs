@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jm_types::text::json_length;
 use jm_types::text::redact;
-use jm_types::text::truncate::head_and_tail;
 use jm_types::{Limits, RiskLevel, ToolError};
 use jm_workspace::process::{Ending, Input, Program};
 use serde::Deserialize;
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse};
 use crate::ops::danger::Danger;
 use crate::ops::report::TestRun;
-use crate::ops::run::Run;
+use crate::ops::run::{Run, Shown};
 use crate::tool::Effect;
-use crate::toolsets::envelope::json_length;
+use crate::toolsets::envelope::both_ends;
 
 #[derive(Deserialize)]
 struct RunShell {
@@ -47,6 +47,7 @@ pub(super) fn lower_run_shell(args: Value, _: &Limits) -> Result<Lowered, ToolEr
         variables: args.env.into_iter().collect(),
         input: args.stdin.map_or(Input::Closed, |text| Input::Bytes(text.into_bytes())),
         timeout: args.timeout.map(Duration::from_secs),
+        shown: Shown::InJson,
         ..Run::new(Program::Argv(args.cmd.into_iter().map(Into::into).collect()))
     };
     Ok(judged(Operation::Run(run), summary, &danger))
@@ -102,24 +103,11 @@ pub(super) fn raise_run_shell(outcome: Outcome, room: usize) -> Result<Output, T
     let form = |stdout: &str, stderr: &str| json!({"exit_code": exit_code, "stdout": stdout, "stderr": stderr, "duration_ms": duration_ms});
     let room = room.saturating_sub(form("", "").to_string().len());
     let (stdout, stderr) = (redact(&ran.stdout), redact(&ran.stderr));
-    let stderr = both_ends(&stderr, (room / 2).max(room.saturating_sub(json_length(&stdout))));
-    let stdout = both_ends(&stdout, room - json_length(&stderr));
+    let errors = ran.whole.as_ref().map(|whole| format!("{whole} --stderr"));
+    let of_errors = (room / 2).max(room.saturating_sub(json_length(&stdout)));
+    let stderr = both_ends(&stderr, of_errors, errors.as_deref());
+    let stdout = both_ends(&stdout, room - json_length(&stderr), ran.whole.as_deref());
     Ok(Output::Json(form(&stdout, &stderr)))
-}
-
-/// Head and tail whose JSON form fits.
-fn both_ends(text: &str, room: usize) -> String {
-    let mut most = text.len();
-    loop {
-        let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
-        let cut = head_and_tail(head, tail, 0, most);
-        let length = json_length(&cut);
-        if length <= room || most == 0 {
-            return cut;
-        }
-        // What escapes add is at most fivefold, so this ends soon.
-        most = most.min(cut.len()).saturating_sub((length - room).div_ceil(6).max(1));
-    }
 }
 
 #[derive(Deserialize)]
@@ -130,7 +118,7 @@ struct RunTests {
     cwd: Option<String>,
 }
 
-pub(super) fn lower_run_tests(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+pub(in crate::toolsets) fn lower_run_tests(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: RunTests = parse(args)?;
     if args.selector.is_some() && args.command.is_some() {
         return Err(ToolError::bad_args("give either selector or command, not both"));
@@ -165,5 +153,5 @@ pub(super) fn raise_run_tests(outcome: Outcome, room: usize) -> Result<Output, T
         })
     };
     let room = room.saturating_sub(form("").to_string().len());
-    Ok(Output::Json(form(&both_ends(&report.text, room))))
+    Ok(Output::Json(form(&both_ends(&report.text, room, report.whole.as_deref()))))
 }

@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
+use jm_types::text::json_length;
 use jm_types::{DenialReason, ErrorKind, ToolError};
 use serde_json::{Map, Value, json};
 
 use crate::tool::Output;
-use crate::toolsets::envelope::{CallRef, Envelope, json_length, message, text_within};
+use crate::toolsets::envelope::{CallRef, Envelope, message, text_within};
 
 pub(super) const ENVELOPE: Envelope = Envelope { success, failure, frame };
 

@@ -1,17 +1,19 @@
 //! Reading and changing files (FJ-READ, FJ-WRITE, FJ-EDIT, FJ-MULTI, FJ-DRY).
 
+use jm_types::text::json_length;
 use jm_types::{Limits, ToolError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{GATED_CHANGE, Lowered, Operation, Outcome, Output, Stakes, mismatch, parse};
+use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse};
 use crate::ops::change::{
     Backup, Care, Change, ChangedFile, Did, Edit, EditDone, Existing, FileEdit, FreshnessRule,
     Missing, Mode, OnError,
 };
 use crate::ops::page::Page;
 use crate::toolsets::encoding;
-use crate::toolsets::envelope::{json_length, text_within};
+use crate::toolsets::envelope::text_within;
+use crate::toolsets::lines::{self, EditRegion, Region};
 
 const DEFAULT_BYTES: usize = 100_000;
 /// How much of a new content a dry run quotes.
@@ -34,7 +36,7 @@ pub(super) fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered, ToolEr
     let mut page = Page { most_bytes, ..Page::whole(&args.path) };
     if args.start_line.is_some() || args.end_line.is_some() {
         let (start, end) = (args.start_line.unwrap_or(1), args.end_line);
-        check_lines(start, end)?;
+        lines::check(start, end)?;
         let first = start.saturating_sub(args.include_context).max(1);
         let last = end.map(|end| end.saturating_add(args.include_context));
         page.first = first;
@@ -46,16 +48,6 @@ pub(super) fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered, ToolEr
         });
     }
     Ok(Lowered::new(Operation::Page(page), summary))
-}
-
-fn check_lines(start: u64, end: Option<u64>) -> Result<(), ToolError> {
-    match end {
-        _ if start == 0 || end == Some(0) => Err(ToolError::bad_args("lines are counted from 1")),
-        Some(end) if start > end => {
-            Err(ToolError::bad_args(format!("start_line {start} is after end_line {end}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 pub(super) fn raise_read_file(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
@@ -131,7 +123,9 @@ fn careful(files: Vec<FileEdit>, dry_run: bool) -> Change {
 /// A dry run only reads, so nobody needs to be asked.
 fn gated(change: Change, summary: String) -> Lowered {
     match change.mode {
-        Mode::Commit => Lowered::new(Operation::Change(change), summary).at_stake(GATED_CHANGE),
+        Mode::Commit => {
+            Lowered::new(Operation::Change(change), summary).at_stake(Stakes::GATED_CHANGES)
+        }
         Mode::DryRun => {
             let summary = format!("Dry run: {summary}");
             Lowered::new(Operation::Change(change), summary).at_stake(Stakes::READS)
@@ -175,40 +169,6 @@ fn insert_preview(result: &mut Map<String, Value>, preview: Option<&str>, room: 
     result.insert("preview".to_owned(), json!(""));
     let left = room.saturating_sub(Value::Object(result.clone()).to_string().len());
     result.insert("preview".to_owned(), json!(text_within(preview, left.min(MOST_PREVIEW))));
-}
-
-#[derive(Deserialize)]
-struct Region {
-    path: String,
-    start_line: usize,
-    end_line: usize,
-    new_content: String,
-    expected: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct EditRegion {
-    #[serde(flatten)]
-    region: Region,
-    #[serde(default)]
-    dry_run: bool,
-}
-
-impl Region {
-    fn summary(&self) -> String {
-        format!("lines {}-{} of {}", self.start_line, self.end_line, self.path)
-    }
-
-    fn edit(self) -> Result<FileEdit, ToolError> {
-        check_lines(self.start_line as u64, Some(self.end_line as u64))?;
-        let edit = Edit::Lines {
-            first: self.start_line,
-            last: self.end_line,
-            new: self.new_content.into_bytes(),
-            expected: self.expected.map(String::into_bytes),
-        };
-        Ok(FileEdit { path: self.path, edit })
-    }
 }
 
 pub(super) fn lower_edit_region(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
@@ -266,13 +226,13 @@ pub(super) fn raise_multi_edit(outcome: Outcome, room: usize) -> Result<Output, 
     let mut edits: Vec<(&ChangedFile, &EditDone)> =
         files.iter().flat_map(|file| file.edits.iter().map(move |edit| (file, edit))).collect();
     edits.sort_by_key(|(_, edit)| edit.index);
-    let skipped = edits.iter().filter(|(_, edit)| edit.error.is_some()).count();
+    let skipped = edits.iter().filter(|(_, edit)| edit.failure.is_some()).count();
     let detail = |(file, edit): &(&ChangedFile, &EditDone)| {
         let mut detail = place(edit);
         insert_backup(&mut detail, file);
         detail.insert("changed".to_owned(), json!(edit.is_changing));
-        if let Some(error) = &edit.error {
-            detail.insert("error".to_owned(), json!(text_within(error, 1000)));
+        if let Some(failure) = &edit.failure {
+            detail.insert("error".to_owned(), json!(text_within(&failure.message(), 1000)));
         }
         Value::Object(detail)
     };

@@ -9,11 +9,11 @@ mod meta;
 mod tasks;
 mod tree;
 
-use jm_types::RiskLevel;
 use jm_workspace::PathPolicy;
 
+use super::tasks::{lower_task, lower_todo};
 use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
-use crate::tool::Effect;
+pub(super) use commands::lower_run_tests;
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
@@ -23,17 +23,13 @@ pub(super) const DIALECT: Dialect = Dialect {
     timeout: None,
 };
 
-/// A change of files is always a person's to approve (FJ-GATE).
-const GATED_CHANGE: Stakes =
-    Stakes { effect: Effect::Changes, risk: RiskLevel::Medium, needs_person: true };
-
 const ROWS: &[Row] = &[
     Row {
         name: "edit_region",
         description: "Replace the lines start_line to end_line (from 1, both included) of a file. With \
             `expected`, the lines must still be that text. With dry_run nothing is written.",
         schema: include_str!("../schemas/forj/edit_region.json"),
-        stakes: GATED_CHANGE,
+        stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, files::lower_edit_region),
         raise: files::raise_edit_region,
     },
@@ -61,7 +57,7 @@ const ROWS: &[Row] = &[
             on the result of the one before it. A file changes with all of its edits or not at all; \
             with stop_on_error (the default) one failure leaves every file as it was.",
         schema: include_str!("../schemas/forj/multi_edit.json"),
-        stakes: GATED_CHANGE,
+        stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, files::lower_multi_edit),
         raise: files::raise_multi_edit,
     },
@@ -90,7 +86,7 @@ const ROWS: &[Row] = &[
             or a test command, and count the results.",
         schema: include_str!("../schemas/forj/run_tests.json"),
         stakes: Stakes::RUNS,
-        lower: |args, limits| meta::within(args, limits, commands::lower_run_tests),
+        lower: |args, limits| meta::within(args, limits, lower_run_tests),
         raise: commands::raise_run_tests,
     },
     Row {
@@ -107,8 +103,8 @@ const ROWS: &[Row] = &[
         description: "Keep work items with subtasks, acceptance criteria, priority, links and notes. \
             They are kept outside the project; `export` writes them to a file and needs approval.",
         schema: include_str!("../schemas/forj/task.json"),
-        stakes: GATED_CHANGE,
-        lower: |args, limits| meta::within(args, limits, tasks::lower_task),
+        stakes: Stakes::GATED_CHANGES,
+        lower: |args, limits| meta::within(args, limits, lower_task),
         raise: tasks::raise,
     },
     Row {
@@ -117,8 +113,8 @@ const ROWS: &[Row] = &[
             in the code. It is kept outside the project; `export` writes it to a file and needs \
             approval.",
         schema: include_str!("../schemas/forj/todo_write.json"),
-        stakes: GATED_CHANGE,
-        lower: |args, limits| meta::within(args, limits, tasks::lower_todo),
+        stakes: Stakes::GATED_CHANGES,
+        lower: |args, limits| meta::within(args, limits, lower_todo),
         raise: tasks::raise,
     },
     Row {
@@ -126,7 +122,7 @@ const ROWS: &[Row] = &[
         description: "Write a whole file, or append to it. The old content is backed up. Emacs Lisp \
             with unbalanced brackets is refused. With dry_run nothing is written.",
         schema: include_str!("../schemas/forj/write_file.json"),
-        stakes: GATED_CHANGE,
+        stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, files::lower_write_file),
         raise: files::raise_write_file,
     },

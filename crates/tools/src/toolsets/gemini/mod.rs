@@ -2,12 +2,13 @@
 
 mod envelope;
 
+use jm_types::text::json_length;
 use jm_types::{Limits, ToolError};
 use jm_workspace::{EntryKind, PathPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::envelope::{beginning_within, json_length};
+use super::envelope::beginning_within;
 use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
 use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule, Parents};
 use crate::ops::page::Page;

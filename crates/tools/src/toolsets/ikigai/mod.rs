@@ -13,12 +13,12 @@ use jm_workspace::{Extent, PathPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::envelope::{beginning_within, text_within};
+use super::envelope::{beginning_within, both_ends, text_within};
 use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
 use crate::ops::change::{Change, ChangedFile, Edit, Existing, FileEdit, FreshnessRule, Parents};
 use crate::ops::page::Page;
 use crate::ops::posix::{PosixGlob, PosixGrep};
-use crate::ops::run::{Binary, Run};
+use crate::ops::run::{Binary, Run, Shown};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
@@ -93,7 +93,7 @@ fn lower_bash(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let summary = format!("Run command: {}", args.command);
     // Nothing is no command, so the shell is asked for one without a name, and fails with 127.
     let command = if args.command.trim().is_empty() { "''" } else { &args.command };
-    let run = Run { binary: Binary::AsText, ..Run::merged(command) };
+    let run = Run { binary: Binary::AsText, shown: Shown::InJson, ..Run::merged(command) };
     Ok(Lowered::new(Operation::Run(run), summary))
 }
 
@@ -109,7 +109,8 @@ fn raise_bash(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
     let text = ran.text();
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let form = |output: &str| json!({"output": output, "exit_code": exit_code});
-    Ok(output_with(text, Extent::Whole, room, form))
+    let room = room.saturating_sub(form("").to_string().len());
+    Ok(Output::Json(form(&both_ends(text, room, ran.whole.as_deref()))))
 }
 
 /// The object that `form` makes of as much of a text as fits.

@@ -1,26 +1,27 @@
-//! `standard`: the set for a model to work with. Forge's tools and envelope, exact edits, search,
-//! and the tests of a project.
+//! `standard`: the set for a model to work with. Forge's tools and envelope, edits of text and of
+//! lines, search, the tests of a project, and lists of things to do.
 
+mod edits;
 mod finding;
 mod processes;
+mod tasks;
+mod tests_run;
 
 use jm_types::{Limits, ToolError};
 use jm_workspace::PathPolicy;
-use jm_workspace::text::ReplaceWhich;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::forj::lower_run_tests;
+use super::tasks::{lower_task, lower_todo};
 use super::{
     Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, Toolset, envelope, mismatch, parse,
 };
-use crate::ops::change::{Change, Did, Edit, Existing, FileEdit, FreshnessRule};
+use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
-    borrowed: &[
-        (Toolset::Forge, &["apply_patch", "list_directory", "read_file", "run_command"]),
-        (Toolset::Forj, &["run_tests"]),
-    ],
+    borrowed: &[(Toolset::Forge, &["apply_patch", "list_directory", "read_file", "run_command"])],
     envelope: envelope::TEXT,
     paths: PathPolicy::ABSOLUTE,
     timeout: None,
@@ -30,12 +31,23 @@ const ROWS: &[Row] = &[
     Row {
         name: "edit_file",
         description: "Replace exact text in one file. Read the file first and copy old_string from \
-            it, with enough lines around the place that it occurs once. For changes in several \
-            files at once use apply_patch.",
+            it, with enough lines around the place that it occurs once. For several changes at \
+            once use multi_edit.",
         schema: include_str!("../schemas/standard/edit_file.json"),
         stakes: Stakes::CHANGES,
-        lower: lower_edit_file,
-        raise: raise_edit_file,
+        lower: edits::lower_edit_file,
+        raise: edits::raise_edit_file,
+    },
+    Row {
+        name: "edit_region",
+        description: "Replace whole lines of a file: start_line to end_line (from 1, both included) \
+            become the lines of new_content. Read the file first and take the numbers from there; give \
+            expected, the lines as you read them, to be told if they are not there any more. Empty \
+            new_content deletes the lines. With dry_run only the diff is shown.",
+        schema: include_str!("../schemas/standard/edit_region.json"),
+        stakes: Stakes::CHANGES,
+        lower: edits::lower_edit_region,
+        raise: edits::raise_edit_region,
     },
     Row {
         name: "glob",
@@ -48,6 +60,28 @@ const ROWS: &[Row] = &[
     },
     processes::PROCESS,
     Row {
+        name: "multi_edit",
+        description: "Make several edits in one or more files that were read before. Each edit is \
+            of text (old_string, new_string, perhaps replace_all) or of lines (start_line, end_line, \
+            new_content, perhaps expected). They apply in order, each to what the one before it \
+            left, so edit lines from the bottom up. A file changes with all of its edits or not at \
+            all; unless stop_on_error is false, one failure leaves every file as it was. With \
+            dry_run only the diff is shown.",
+        schema: include_str!("../schemas/standard/multi_edit.json"),
+        stakes: Stakes::CHANGES,
+        lower: edits::lower_multi_edit,
+        raise: edits::raise_multi_edit,
+    },
+    Row {
+        name: "run_tests",
+        description: "Run the project's tests and count the results. The runner is found by itself \
+            (cargo, pytest, go, node, ERT), or given as command; selector narrows the tests.",
+        schema: include_str!("../schemas/standard/run_tests.json"),
+        stakes: Stakes::RUNS,
+        lower: lower_run_tests,
+        raise: tests_run::raise,
+    },
+    Row {
         name: "search",
         description: "Search the contents of files, every match with its line and column. Plain \
             text unless is_regex is true. Ignored, hidden and binary files are left out. Narrow a \
@@ -59,6 +93,28 @@ const ROWS: &[Row] = &[
     },
     processes::START_PROCESS,
     Row {
+        name: "task",
+        description: "Keep larger pieces of work. Each may have subtasks, acceptance criteria, a \
+            priority, links into the code and notes. For short steps use todo_write. They are kept with the \
+            session, not in the project; the action export writes them to a file after the person \
+            agreed.",
+        schema: include_str!("../schemas/standard/task.json"),
+        stakes: Stakes::GATED_CHANGES,
+        lower: lower_task,
+        raise: tasks::raise,
+    },
+    Row {
+        name: "todo_write",
+        description: "Keep a list of steps while you work. Create one for each step before you \
+            begin, complete it when it is done, list what is left. The list is kept with the \
+            session, not in the project; the action export writes it to a file after the person \
+            agreed.",
+        schema: include_str!("../schemas/standard/todo_write.json"),
+        stakes: Stakes::GATED_CHANGES,
+        lower: lower_todo,
+        raise: tasks::raise,
+    },
+    Row {
         name: "write_file",
         description: "Write a whole file, with the directories it needs. An existing file is only \
             replaced with overwrite, after it was read; for a part of a file use edit_file.",
@@ -69,37 +125,9 @@ const ROWS: &[Row] = &[
     },
 ];
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EditFile {
-    path: String,
-    old_string: String,
-    new_string: String,
-    replace_all: Option<bool>,
-}
-
-fn lower_edit_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: EditFile = parse(args)?;
-    let (which, scope) = match args.replace_all.unwrap_or(false) {
-        true => (ReplaceWhich::All, " (all occurrences)"),
-        false => (ReplaceWhich::Only, ""),
-    };
-    let summary = format!("Edit {}{scope}", args.path);
-    let (old, new) = (args.old_string.into_bytes(), args.new_string.into_bytes());
-    let edit = Edit::Text { old, new, which };
-    let files = vec![FileEdit { path: args.path, edit }];
-    let change = Change::new(files, FreshnessRule::Required);
-    Ok(Lowered::new(Operation::Change(change), summary))
-}
-
-fn raise_edit_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Changed(files) = &outcome else { return Err(mismatch("edit_file", &outcome)) };
-    let file = files.first().ok_or_else(|| mismatch("edit_file", &outcome))?;
-    let plural = if file.replaced == 1 { "" } else { "s" };
-    let mut lines = vec![format!("Edited {} ({} replacement{plural})", file.path, file.replaced)];
-    lines.extend(file.notes.iter().map(|note| format!("note: {note}")));
-    Ok(Output::Text(lines.join("\n")))
-}
+/// What to do where a file is there already.
+const INSTEAD: &str =
+    "to change a part of it use edit_file; to replace it whole, read it and set overwrite";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -113,7 +141,7 @@ fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: WriteFile = parse(args)?;
     let (existing, freshness, verb) = match args.overwrite.unwrap_or(false) {
         true => (Existing::Replace, FreshnessRule::Required, "Write"),
-        false => (Existing::Refuse, FreshnessRule::NotRequired, "Create"),
+        false => (Existing::Refuse(INSTEAD), FreshnessRule::NotRequired, "Create"),
     };
     let content = args.content.into_bytes();
     let summary = format!("{verb} {} ({} bytes)", args.path, content.len());
@@ -129,7 +157,10 @@ fn raise_write_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
         Did::Modified => "Replaced",
         Did::Nothing => "Unchanged:",
     };
-    let mut lines = vec![format!("{did} {} ({} bytes)", file.path, file.bytes)];
-    lines.extend(file.notes.iter().map(|note| format!("note: {note}")));
-    Ok(Output::Text(lines.join("\n")))
+    Ok(Output::Text(with_notes(format!("{did} {} ({} bytes)", file.path, file.bytes), file)))
+}
+
+fn with_notes(said: String, file: &ChangedFile) -> String {
+    let notes = file.notes.iter().map(|note| format!("note: {note}"));
+    std::iter::once(said).chain(notes).collect::<Vec<_>>().join("\n")
 }

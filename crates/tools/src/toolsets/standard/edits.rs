@@ -1,0 +1,179 @@
+//! `edit_file`, `edit_region` and `multi_edit`: parts of files that were read before.
+
+use jm_types::{Limits, ToolError};
+use jm_workspace::text::ReplaceWhich;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse};
+use crate::ops::change::{
+    Change, ChangedFile, Did, Edit, EditDone, EditFailure, FileEdit, FreshnessRule, Mode, OnError,
+};
+use crate::toolsets::envelope::explain;
+use crate::toolsets::lines::{EditRegion, Region};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditFile {
+    path: String,
+    old_string: String,
+    new_string: String,
+    replace_all: Option<bool>,
+}
+
+pub(super) fn lower_edit_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: EditFile = parse(args)?;
+    let everywhere = args.replace_all.unwrap_or(false);
+    let scope = if everywhere { " (all occurrences)" } else { "" };
+    let summary = format!("Edit {}{scope}", args.path);
+    let edit = text_edit(args.old_string, args.new_string, everywhere);
+    let files = vec![FileEdit { path: args.path, edit }];
+    let change = Change::new(files, FreshnessRule::Required);
+    Ok(Lowered::new(Operation::Change(change), summary))
+}
+
+fn text_edit(old: String, new: String, everywhere: bool) -> Edit {
+    let which = if everywhere { ReplaceWhich::All } else { ReplaceWhich::Only };
+    Edit::Text { old: old.into_bytes(), new: new.into_bytes(), which }
+}
+
+pub(super) fn raise_edit_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Changed(files) = &outcome else { return Err(mismatch("edit_file", &outcome)) };
+    let file = files.first().ok_or_else(|| mismatch("edit_file", &outcome))?;
+    let plural = if file.replaced == 1 { "" } else { "s" };
+    let said = format!("Edited {} ({} replacement{plural})", file.path, file.replaced);
+    Ok(Output::Text(super::with_notes(said, file)))
+}
+
+pub(super) fn lower_edit_region(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: EditRegion = parse(args)?;
+    let summary = format!("Replace {}", args.region.summary());
+    Ok(lowered(vec![args.region.edit()?], OnError::Stop, args.dry_run, summary))
+}
+
+/// A dry run only reads.
+fn lowered(files: Vec<FileEdit>, on_error: OnError, dry_run: bool, summary: String) -> Lowered {
+    let change = Change { on_error, ..Change::new(files, FreshnessRule::Required) };
+    match dry_run {
+        false => Lowered::new(Operation::Change(change), summary),
+        true => {
+            let change = Change { mode: Mode::DryRun, ..change };
+            let summary = format!("Dry run: {summary}");
+            Lowered::new(Operation::Change(change), summary).at_stake(Stakes::READS)
+        }
+    }
+}
+
+pub(super) fn raise_edit_region(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Changed(files) = &outcome else { return Err(mismatch("edit_region", &outcome)) };
+    let wrong = || mismatch("edit_region", &outcome);
+    let file = files.first().ok_or_else(wrong)?;
+    let (first, last) = file.edits.first().and_then(|edit| edit.lines).ok_or_else(wrong)?;
+    let region = format!("lines {first}-{last} of {}", file.path);
+    if let Some(preview) = &file.preview {
+        return Ok(Output::Text(format!("Dry run, nothing was written: {region}\n{preview}")));
+    }
+    let said = match file.did {
+        Did::Created | Did::Modified => format!("Replaced {region}"),
+        Did::Nothing => format!("Unchanged: {region} are that already"),
+    };
+    Ok(Output::Text(super::with_notes(said, file)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MultiEdit {
+    edits: Vec<OneEdit>,
+    stop_on_error: Option<bool>,
+    dry_run: Option<bool>,
+}
+
+/// Lines by their numbers, or exact text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneEdit {
+    path: String,
+    start_line: Option<usize>,
+    end_line: Option<usize>,
+    new_content: Option<String>,
+    expected: Option<String>,
+    old_string: Option<String>,
+    new_string: Option<String>,
+    replace_all: Option<bool>,
+}
+
+impl OneEdit {
+    fn edit(self, number: usize) -> Result<FileEdit, ToolError> {
+        let mixed = || {
+            ToolError::bad_args(format!("edit {number} is neither of text nor of lines")).hint(
+                "give old_string and new_string, or start_line, end_line and new_content, not both",
+            )
+        };
+        let Self { path, start_line, end_line, new_content, expected, .. } = self;
+        match (self.old_string, self.new_string, start_line, end_line, new_content) {
+            (Some(old), Some(new), None, None, None) if expected.is_none() => {
+                let edit = text_edit(old, new, self.replace_all.unwrap_or(false));
+                Ok(FileEdit { path, edit })
+            }
+            (None, None, Some(start_line), Some(end_line), Some(new_content))
+                if self.replace_all.is_none() =>
+            {
+                Region { path, start_line, end_line, new_content, expected }.edit()
+            }
+            _ => Err(mixed()),
+        }
+    }
+}
+
+pub(super) fn lower_multi_edit(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let args: MultiEdit = parse(args)?;
+    let count = args.edits.len();
+    let edits: Vec<FileEdit> = args
+        .edits
+        .into_iter()
+        .zip(1..)
+        .map(|(edit, number)| edit.edit(number))
+        .collect::<Result<_, _>>()?;
+    if edits.is_empty() {
+        return Err(ToolError::bad_args("edits must not be empty"));
+    }
+    let mut names: Vec<&str> = edits.iter().map(|edit| edit.path.as_str()).collect();
+    names.dedup();
+    let summary = format!("Apply {count} edit(s) to {}", names.join(", "));
+    let on_error = if args.stop_on_error.unwrap_or(true) { OnError::Stop } else { OnError::Skip };
+    Ok(lowered(edits, on_error, args.dry_run.unwrap_or(false), summary))
+}
+
+pub(super) fn raise_multi_edit(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
+    let Outcome::Changed(files) = outcome else { return Err(mismatch("multi_edit", &outcome)) };
+    let edits = || files.iter().flat_map(|file| &file.edits);
+    let (count, applied) = (edits().count(), edits().filter(|edit| edit.failure.is_none()).count());
+    let is_dry = files.iter().any(|file| file.preview.is_some());
+    let mut lines = vec![match is_dry {
+        true => format!("Dry run, nothing was written: {applied} of {count} edits apply"),
+        false => format!("Applied {applied} of {count} edits"),
+    }];
+    for file in &files {
+        lines.push(super::with_notes(of_file(file), file));
+        lines.extend(file.edits.iter().filter_map(why_not));
+    }
+    lines.extend(files.into_iter().filter_map(|file| file.preview));
+    Ok(Output::Text(lines.join("\n")))
+}
+
+fn of_file(file: &ChangedFile) -> String {
+    let did = match file.did {
+        Did::Created => "created",
+        Did::Modified => "modified",
+        Did::Nothing => "not changed",
+    };
+    format!("{did}: {}", file.path)
+}
+
+fn why_not(edit: &EditDone) -> Option<String> {
+    let why = match edit.failure.as_ref()? {
+        EditFailure::Own(error) => explain(error),
+        failure @ EditFailure::Another => failure.message(),
+    };
+    Some(format!("edit {}: {}", edit.index + 1, why.trim_end().replace('\n', "\n  ")))
+}

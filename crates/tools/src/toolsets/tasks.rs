@@ -1,0 +1,136 @@
+//! Lists of things to do, as calls ask for them (FJ-TODO, FJ-TASK). How answers look is each set's own.
+
+use jm_types::{Limits, ToolError};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Lowered, Operation, Stakes, parse};
+use crate::ops::tasks::{Action, Board, Draft, Export, Filter, Place, Priority, Status, Tasks};
+
+/// The arguments of both tools; each has its own actions.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Args {
+    action: String,
+    title: Option<String>,
+    note: Option<String>,
+    description: Option<String>,
+    acceptance: Option<Vec<String>>,
+    id: Option<String>,
+    location: Option<Place>,
+    links: Option<Vec<Place>>,
+    labels: Option<Vec<String>>,
+    priority: Option<Priority>,
+    status: Option<Status>,
+    subtask: GivenSubtask,
+    filter: GivenFilter,
+    export_path: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct GivenSubtask {
+    id: Option<String>,
+    title: Option<String>,
+    done: Option<bool>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct GivenFilter {
+    status: Option<Status>,
+    label: Option<String>,
+    path: Option<String>,
+}
+
+pub(super) fn lower_todo(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    lower(Board::Todo, parse(args)?, "docs/TODO.md")
+}
+
+pub(super) fn lower_task(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    lower(Board::Work, parse(args)?, "docs/roadmap.md")
+}
+
+fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered, ToolError> {
+    let name = args.action.clone();
+    if name == "export" {
+        let path = args.export_path.unwrap_or_else(|| export_path.to_owned());
+        let summary = format!("Export the tasks to {path}");
+        let export = Operation::Export(Export { board, path });
+        return Ok(Lowered::new(export, summary).at_stake(Stakes::GATED_CHANGES));
+    }
+    let action = args.action(board)?;
+    let summary = format!("Tasks: {name}");
+    Ok(Lowered::new(Operation::Tasks(Tasks { board, action }), summary).at_stake(Stakes::READS))
+}
+
+impl Args {
+    fn action(self, board: Board) -> Result<Action, ToolError> {
+        let name = self.action.clone();
+        let id = || needed(&name, "id", self.id.clone());
+        let set = |status| Ok(Action::SetStatus { id: id()?, status });
+        match (name.as_str(), board) {
+            ("create", _) => {
+                let title = needed(&name, "title", self.title.clone())?;
+                Ok(Action::Create { title, draft: self.draft(board) })
+            }
+            ("update", _) => Ok(Action::Update { id: id()?, draft: self.draft(board) }),
+            ("complete", _) => set(Status::Completed),
+            ("reopen", _) => set(Status::Open),
+            ("delete", _) => Ok(Action::Delete { id: id()? }),
+            ("list", _) => self.filter.checked(board).map(Action::List),
+            ("set_status", Board::Work) => match self.status {
+                Some(status) => set(status),
+                None => Err(missing(&name, "status")),
+            },
+            ("add_subtask", Board::Work) => {
+                let title = needed(&name, "subtask.title", self.subtask.title.clone())?;
+                Ok(Action::AddSubtask { id: id()?, title })
+            }
+            ("update_subtask", Board::Work) => {
+                let subtask = needed(&name, "subtask.id", self.subtask.id.clone())?;
+                let GivenSubtask { title, done, .. } = &self.subtask;
+                let (title, done) = (title.clone(), *done);
+                Ok(Action::UpdateSubtask { id: id()?, subtask, title, done })
+            }
+            ("add_note", Board::Work) => {
+                Ok(Action::AddNote { id: id()?, note: needed(&name, "note", self.note.clone())? })
+            }
+            _ => Err(ToolError::bad_args(format!("there is no action `{name}`"))),
+        }
+    }
+
+    fn draft(self, board: Board) -> Draft {
+        let draft = Draft { title: self.title, labels: self.labels, ..Draft::default() };
+        match board {
+            Board::Todo => Draft { note: self.note, location: self.location, ..draft },
+            Board::Work => Draft {
+                description: self.description,
+                acceptance: self.acceptance,
+                priority: self.priority,
+                links: self.links,
+                ..draft
+            },
+        }
+    }
+}
+
+impl GivenFilter {
+    fn checked(self, board: Board) -> Result<Filter, ToolError> {
+        match (board, self.status) {
+            (Board::Todo, Some(status @ (Status::InProgress | Status::Blocked))) => {
+                Err(ToolError::bad_args(format!("a todo is never {}", status.name())))
+            }
+            _ => Ok(Filter { status: self.status, label: self.label, path: self.path }),
+        }
+    }
+}
+
+/// Present and not blank.
+fn needed(action: &str, name: &str, value: Option<String>) -> Result<String, ToolError> {
+    value.filter(|value| !value.trim().is_empty()).ok_or_else(|| missing(action, name))
+}
+
+fn missing(action: &str, name: &str) -> ToolError {
+    ToolError::bad_args(format!("`{action}` needs `{name}`"))
+}
