@@ -46,7 +46,7 @@ fn check_case(workload: &Workload, case: &Case) -> Vec<String> {
     };
     let told = results(&machine.log());
     let mut wrong = Vec::new();
-    for second in &seconds {
+    for (number, second) in seconds.iter().enumerate() {
         machine.rewind(&image);
         killed_at(recovery(&machine, case.choice), second);
         let ended = machine.recover(case.choice).status;
@@ -63,7 +63,10 @@ fn check_case(workload: &Workload, case: &Case) -> Vec<String> {
         }
         found.extend(check::one_result_each(&log, case.choice));
         found.extend(check::verified(&machine));
-        found.extend(check::settled(&machine, "a"));
+        // Four more processes, for what does not depend much on where the second kill was.
+        if number % 3 == 0 {
+            found.extend(check::settled(&machine, "a"));
+        }
         wrong.extend(found.into_iter().map(|what| name(case, second, &what)));
     }
     println!("{:?} {}: {} kills in recovery", case.first, case.choice, seconds.len());
