@@ -77,6 +77,8 @@ impl Desk {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.base.path().join("home"))
             .env("JM_STATE_DIR", self.base.path().join("state"))
+            // Few tools: the small contexts of some tests leave no room for many.
+            .env("JM_TOOLSET", "forge")
             .current_dir(self.base.path().join("work"))
             .stdin(Stdio::null())
             .args(args);
