@@ -40,15 +40,18 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     let plan = confiner.plan(&sandbox, &environment);
     let backend = confiner.backend();
     let holds = |by: &[Backend]| by.contains(&backend);
-    let room = Room::now(config.journal.quota_bytes)?;
+    // A state directory that cannot be used is one of the things to tell.
+    let room = Room::now(config.journal.quota_bytes);
     if listing.json {
         let enforced =
             ENFORCED.iter().map(|(what, by)| json!({"cannot": what, "holds": holds(by)}));
         print::json(&json!({
             "mechanisms": mechanisms, "backend": backend, "configured": config.tools.sandbox.commands,
             "enforced": enforced.collect::<Vec<_>>(), "gaps": plan.gaps,
-            "state": {"path": room.path, "free": room.free, "stored": room.stored, "most": room.most},
-            "warnings": room.warnings(),
+            "state": room.as_ref().ok().map(|room| json!({
+                "path": room.path, "free": room.free, "stored": room.stored, "most": room.most,
+            })),
+            "warnings": warnings(&room),
         }))?;
     } else {
         let network = plan.walls.network.in_words();
@@ -58,14 +61,23 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     Ok(if backend == Backend::None { exit::FAILED } else { exit::RAN })
 }
 
-fn room_in_words(room: &Room) -> String {
-    let Room { path, free, stored, most } = room;
-    let path = path.display();
-    let mut text = format!(
-        "state directory: {path}\n  {stored} of at most {most} bytes are stored; its disk has {free} \
-         left\n"
-    );
-    room.warnings().iter().for_each(|warning| text.push_str(&format!("  warning: {warning}\n")));
+fn warnings(room: &Result<Room>) -> Vec<String> {
+    match room {
+        Ok(room) => room.warnings(),
+        Err(error) => vec![format!("nothing can be recorded, so nothing runs: {error:#}")],
+    }
+}
+
+fn room_in_words(room: &Result<Room>) -> String {
+    let mut text = match room {
+        Err(_) => "state directory: cannot be used\n".to_owned(),
+        Ok(Room { path, free, stored, most }) => format!(
+            "state directory: {}\n  {stored} of at most {most} bytes are stored; its disk has {free} \
+             left\n",
+            path.display()
+        ),
+    };
+    warnings(room).iter().for_each(|warning| text.push_str(&format!("  warning: {warning}\n")));
     jm_types::text::sanitize(&text)
 }
 

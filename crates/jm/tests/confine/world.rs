@@ -69,12 +69,13 @@ pub(crate) fn program(user: User, program: impl AsRef<std::ffi::OsStr>) -> Comma
 
 /// Whether this back end works here, by what the program itself says.
 pub(crate) fn works(user: User, backend: &str) -> bool {
+    let home = tempfile::tempdir().unwrap();
     let output = program(user, env!("CARGO_BIN_EXE_jm"))
         .args(["doctor", "--json"])
         .current_dir("/")
         .env_clear()
         .env("PATH", PATH)
-        .env("HOME", "/nonexistent")
+        .env("HOME", home.path())
         .stderr(Stdio::null())
         .output()
         .unwrap();

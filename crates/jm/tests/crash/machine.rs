@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -120,6 +121,13 @@ impl Machine {
         Talk { child, input, output }
     }
 
+    /// The same once it listens: what is no call is answered, and leaves no trace.
+    pub(crate) fn ready(&self) -> Talk {
+        let mut talk = self.talk();
+        talk.say("are you there?");
+        talk
+    }
+
     pub(crate) fn recover(&self, choice: &str) -> Output {
         self.run(&["recover", "--session", SESSION, "--on-recovery", choice])
     }
@@ -186,6 +194,24 @@ impl Talk {
         output.read_to_end(&mut answers).unwrap();
         child.wait().unwrap();
         parse_lines(&answers)
+    }
+
+    /// Given all that at once, and killed while it works.
+    pub(crate) fn killed_after(self, lines: &[String], delay: Duration) {
+        let Talk { mut child, mut input, mut output } = self;
+        let text = lines.join("\n") + "\n";
+        let began = Instant::now();
+        // Its input stays open, so that it does not end by itself.
+        let telling = std::thread::spawn(move || {
+            input.write_all(text.as_bytes()).unwrap_or_default();
+            input
+        });
+        let hearing = std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
+        std::thread::sleep(delay.saturating_sub(began.elapsed()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(telling.join().unwrap());
+        hearing.join().unwrap().unwrap();
     }
 
     pub(crate) fn end(self) -> Option<i32> {

@@ -1,6 +1,5 @@
 //! A thousand kills at moments that nobody chose.
 
-use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,6 +9,8 @@ use crate::machine::{Image, Machine, text};
 use crate::matrix::{assert_nothing, in_parallel};
 use crate::workload::{self, Legal, Workload};
 
+/// Of so many kills one comes while the program starts.
+const STARTS: u64 = 8;
 const SEED: u64 = 0x4a6f_7572_6e65_796d;
 
 #[derive(Debug, Default)]
@@ -17,7 +18,6 @@ struct Counts {
     kills: usize,
     in_a_batch: usize,
     between_batches: usize,
-    too_late_and_tried_again: usize,
     files_checked: usize,
     calls_checked: usize,
 }
@@ -39,7 +39,7 @@ struct Moment {
     image: Image,
     /// All that is still to come.
     lines: Vec<String>,
-    /// How long the batch takes, with the start of the program.
+    /// How long the batch takes.
     lasts: Duration,
 }
 
@@ -47,54 +47,59 @@ struct Moment {
 struct Stage {
     machine: Machine,
     moments: Vec<Moment>,
-    /// How long the program takes to do nothing.
+    /// How long the program takes to be ready.
     start: Duration,
 }
 
 impl Stage {
     fn new(workload: &Workload) -> Self {
         let machine = Machine::new(&workload.files);
-        let mut start = timed(&machine, &[]);
+        let began = Instant::now();
+        machine.ready().end();
+        let start = began.elapsed();
         let lines = workload.lines();
         let mut moments = Vec::new();
         for number in 0..lines.len() {
             let image = machine.image(&format!("before batch {number}"));
-            let lasts = timed(&machine, &lines[number..=number]);
+            let mut talk = machine.ready();
+            let began = Instant::now();
+            talk.say(&lines[number]);
+            let lasts = began.elapsed();
+            talk.end();
             moments.push(Moment { image, lines: lines[number..].to_vec(), lasts });
         }
-        start = start.min(timed(&machine, &[]));
         Self { machine, moments, start }
     }
 
-    /// Killed somewhere in the batch that the seed names; sooner, if that was too late.
-    fn kill(&self, seed: u64, tries: &mut usize) -> Duration {
+    /// Killed somewhere in the batch that the seed names, or soon after it. How long the program
+    /// takes to start is another matter, which depends on what else the machine does.
+    fn kill(&self, seed: u64) -> Duration {
         let moment = &self.moments[usize::try_from(seed).unwrap() % self.moments.len()];
-        // The beginning of every start is the same.
-        let quiet = self.start / 2;
-        let span = moment.lasts.saturating_sub(quiet).max(Duration::from_millis(1)) * 5 / 4;
-        let span = u64::try_from(span.as_micros()).unwrap();
-        let mut delay = quiet + Duration::from_micros(noise(seed) % span);
-        loop {
-            self.machine.rewind(&moment.image);
-            let mut command = self.machine.exec(&moment.lines);
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            std::thread::sleep(delay);
-            child.kill().unwrap();
-            if child.wait().unwrap().signal().is_some() {
-                return delay;
-            }
-            *tries += 1;
-            delay /= 2;
+        self.machine.rewind(&moment.image);
+        if seed.is_multiple_of(STARTS) {
+            return self.kill_at_start(seed, moment);
         }
+        // The first third of a batch goes into planning, and leaves nothing behind.
+        let delay = moment.lasts / 3 + part_of(moment.lasts * 4 / 5, seed);
+        self.machine.ready().killed_after(&moment.lines, delay);
+        delay
+    }
+
+    /// Killed while it starts, with all its work waiting.
+    fn kill_at_start(&self, seed: u64, moment: &Moment) -> Duration {
+        let delay = part_of(self.start, seed);
+        let mut command = self.machine.exec(&moment.lines);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(delay);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        delay
     }
 }
 
-fn timed(machine: &Machine, lines: &[String]) -> Duration {
-    let mut command = machine.exec(lines);
-    let began = Instant::now();
-    let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
-    assert!(ended.success(), "{ended}");
-    began.elapsed()
+fn part_of(span: Duration, seed: u64) -> Duration {
+    let span = u64::try_from(span.as_micros()).unwrap().max(1);
+    Duration::from_micros(noise(seed) % span)
 }
 
 fn kill_once(
@@ -104,8 +109,7 @@ fn kill_once(
     seed: u64,
     counts: &Mutex<Counts>,
 ) -> Vec<String> {
-    let mut tries = 0;
-    let delay = stage.kill(seed, &mut tries);
+    let delay = stage.kill(seed);
     let machine = &stage.machine;
     let recovered = machine.recover("keep");
     let (checked, mut wrong) = check::kept(machine, workload, legal);
@@ -119,7 +123,6 @@ fn kill_once(
     let was_open = text(&recovered.stdout).contains("unfinished");
     let mut counts = counts.lock().unwrap();
     counts.kills += 1;
-    counts.too_late_and_tried_again += tries;
     counts.files_checked += checked.files;
     counts.calls_checked += checked.calls;
     match was_open {
