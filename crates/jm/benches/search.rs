@@ -147,8 +147,10 @@ fn edit_a_line(root: &Path, megabytes: usize) {
     std::fs::create_dir(&folder).unwrap();
     long_file(&folder.join("file"), megabytes);
     let mut desk = Desk::new(&folder, Recorder::none());
-    desk.call("read_file", &json!({"path": "file", "start_line": 1, "end_line": 2}));
     let (one, other) = ("     1000 a line", "     1000 A LINE");
+    // The refusal shows the lines, which counts as a read.
+    let unread = json!({"path": "file", "old_string": one, "new_string": other});
+    assert!(desk.refused("edit_file", &unread).starts_with("stale file"));
     let mut is_changed = false;
     let ours = || {
         let (old, new) = if is_changed { (other, one) } else { (one, other) };

@@ -10,7 +10,7 @@ use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
 use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
-use jm_types::{ApprovalMode, Limits, ToolCall, ToolsMode};
+use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode};
 use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::Value;
 
@@ -108,11 +108,22 @@ impl Desk {
 
     /// One call, from plan to reply: what the model is told.
     pub(crate) fn call(&mut self, name: &str, args: &Value) -> String {
+        let result = self.result(name, args);
+        assert!(!result.is_error(), "{}", result.content);
+        result.content
+    }
+
+    /// One call that must fail.
+    pub(crate) fn refused(&mut self, name: &str, args: &Value) -> String {
+        let result = self.result(name, args);
+        assert!(result.is_error(), "{}", result.content);
+        result.content
+    }
+
+    fn result(&mut self, name: &str, args: &Value) -> ToolResult {
         self.session.submit(vec![ToolCall::new("1", name, args)]).unwrap();
         let pause = self.runtime.block_on(self.engine.run(&mut self.session));
         assert_eq!(pause, Pause::Finished);
-        let result = self.session.batch().entries[0].result().unwrap();
-        assert!(!result.is_error(), "{}", result.content);
-        result.content.clone()
+        self.session.batch().entries[0].result().unwrap().clone()
     }
 }

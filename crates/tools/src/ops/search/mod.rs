@@ -7,7 +7,7 @@ mod collect;
 mod query;
 mod sink;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,7 @@ impl Search {
         } else {
             let file = OpenFile::open(&start)?;
             // Somebody who names a file means it, however large it is.
-            searching.file(PathBuf::new(), &self.path, file);
+            searching.file(Path::new(""), file);
         }
         Ok(searching.finish())
     }
@@ -156,8 +156,9 @@ impl<'a> Searching<'a> {
             return Next::Stop;
         }
         let is_directory = met.kind == EntryKind::Directory;
-        let chosen = overrides.matched(Path::new("/").join(&met.path), is_directory);
-        if self.collector.is_beyond(&met.path) || chosen.is_ignore() {
+        let is_left_out = !overrides.is_empty()
+            && overrides.matched(Path::new("/").join(&met.path), is_directory).is_ignore();
+        if is_left_out || self.collector.is_beyond(&met.path) {
             return Next::Past;
         }
         if met.kind == EntryKind::File {
@@ -165,10 +166,7 @@ impl<'a> Searching<'a> {
                 Ok(Some(file)) if file.size > self.search.most_file_bytes => {
                     self.too_large.fetch_add(1, Ordering::Relaxed);
                 }
-                Ok(Some(file)) => {
-                    let name = shown(&self.search.path, &met.path);
-                    self.file(met.path.clone(), &name, file);
-                }
+                Ok(Some(file)) => self.file(&met.path, file),
                 Ok(None) => {}
                 Err(_) => drop(self.unread.fetch_add(1, Ordering::Relaxed)),
             }
@@ -182,7 +180,7 @@ impl<'a> Searching<'a> {
             || Instant::now() >= self.stop_at
     }
 
-    fn file(&self, path: PathBuf, name: &str, file: OpenFile) {
+    fn file(&self, path: &Path, file: OpenFile) {
         self.searched.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(file.size, Ordering::Relaxed);
         let found = SEARCHER.with_borrow_mut(|searchers| {
@@ -192,7 +190,13 @@ impl<'a> Searching<'a> {
         });
         match found {
             Ok(lines) if lines.is_empty() => {}
-            Ok(lines) => self.collector.add(path, FileHits { path: name.to_owned(), lines }),
+            Ok(lines) => {
+                let name = match path.as_os_str().is_empty() {
+                    true => self.search.path.clone(),
+                    false => shown(&self.search.path, path),
+                };
+                self.collector.add(path.to_owned(), FileHits { path: name, lines });
+            }
             Err(_) => drop(self.unread.fetch_add(1, Ordering::Relaxed)),
         }
     }
