@@ -128,6 +128,16 @@ impl Machine {
         talk
     }
 
+    /// The launcher of a command outlives its program for a moment: it ends what the command
+    /// started and takes away what stood for a protected name. What is still there much later stays,
+    /// and is found by whoever looks at the tree.
+    pub(crate) fn rest(&self) {
+        let until = Instant::now() + Duration::from_secs(10);
+        while self.workspace.join(".journeyman").exists() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     pub(crate) fn recover(&self, choice: &str) -> Output {
         self.run(&["recover", "--session", SESSION, "--on-recovery", choice])
     }

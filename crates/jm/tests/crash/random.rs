@@ -111,6 +111,7 @@ fn kill_once(
 ) -> Vec<String> {
     let delay = stage.kill(seed);
     let machine = &stage.machine;
+    machine.rest();
     let recovered = machine.recover("keep");
     let (checked, mut wrong) = check::kept(machine, workload, legal);
     if recovered.status.code() != Some(0) {
