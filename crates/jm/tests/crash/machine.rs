@@ -206,8 +206,8 @@ impl Talk {
         parse_lines(&answers)
     }
 
-    /// Given all that at once, and killed while it works.
-    pub(crate) fn killed_after(self, lines: &[String], delay: Duration) {
+    /// Given all that at once, and killed while it works: what it had answered by then.
+    pub(crate) fn killed_after(self, lines: &[String], delay: Duration) -> Vec<u8> {
         let Talk { mut child, mut input, mut output } = self;
         let text = lines.join("\n") + "\n";
         let began = Instant::now();
@@ -216,12 +216,15 @@ impl Talk {
             input.write_all(text.as_bytes()).unwrap_or_default();
             input
         });
-        let hearing = std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
+        let hearing = std::thread::spawn(move || {
+            let mut answers = Vec::new();
+            output.read_to_end(&mut answers).map(|_| answers)
+        });
         std::thread::sleep(delay.saturating_sub(began.elapsed()));
         child.kill().unwrap();
         child.wait().unwrap();
         drop(telling.join().unwrap());
-        hearing.join().unwrap().unwrap();
+        hearing.join().unwrap().unwrap()
     }
 
     pub(crate) fn end(self) -> Option<i32> {

@@ -1,6 +1,7 @@
 //! A thousand kills at moments that nobody chose.
 
-use std::process::Stdio;
+use std::cell::Cell;
+use std::process::{Output, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -43,10 +44,48 @@ struct Moment {
     lasts: Duration,
 }
 
+/// When to kill, in parts of the time that a batch takes. Where planning ends and where the answer
+/// comes depends on the machine and on what else it does, so that every miss narrows the span and
+/// every hit widens it a little.
+#[derive(Clone, Copy)]
+struct Aim {
+    from: f64,
+    to: f64,
+}
+
+enum Hit {
+    /// Nothing had been recorded yet.
+    Early,
+    AtWork,
+    /// The batch was done, and the next not begun.
+    Late,
+}
+
+impl Aim {
+    const WIDER: f64 = 0.01;
+
+    fn at(self, seed: u64) -> f64 {
+        let share = (noise(seed) % 1000) as f64 / 1000.0;
+        self.from + (self.to - self.from) * share
+    }
+
+    fn learn(&mut self, at: f64, hit: &Hit) {
+        match hit {
+            Hit::Early => self.from = (self.from + at) / 2.0,
+            Hit::AtWork => {
+                self.from = (self.from - Self::WIDER).max(0.0);
+                self.to += Self::WIDER;
+            }
+            Hit::Late => self.to = (self.to + at) / 2.0,
+        }
+    }
+}
+
 /// A machine that can go to any of its moments.
 struct Stage {
     machine: Machine,
     moments: Vec<Moment>,
+    aim: Cell<Aim>,
     /// How long the program takes to be ready.
     start: Duration,
 }
@@ -68,21 +107,39 @@ impl Stage {
             talk.end();
             moments.push(Moment { image, lines: lines[number..].to_vec(), lasts });
         }
-        Self { machine, moments, start }
+        let aim = Cell::new(Aim { from: 0.3, to: 1.1 });
+        Self { machine, moments, aim, start }
     }
 
-    /// Killed somewhere in the batch that the seed names, or soon after it. How long the program
-    /// takes to start is another matter, which depends on what else the machine does.
-    fn kill(&self, seed: u64) -> Duration {
+    /// Killed somewhere in the batch that the seed names, or soon after it, and recovered. How long
+    /// the program takes to start is another matter, which depends on what else the machine does.
+    fn kill(&self, seed: u64) -> Killed {
         let moment = &self.moments[usize::try_from(seed).unwrap() % self.moments.len()];
         self.machine.rewind(&moment.image);
         if seed.is_multiple_of(STARTS) {
-            return self.kill_at_start(seed, moment);
+            let delay = self.kill_at_start(seed, moment);
+            return self.recover(delay);
         }
-        // The first third of a batch goes into planning, and leaves nothing behind.
-        let delay = moment.lasts / 3 + part_of(moment.lasts * 4 / 5, seed);
-        self.machine.ready().killed_after(&moment.lines, delay);
-        delay
+        let mut aim = self.aim.get();
+        let at = aim.at(seed);
+        let delay = moment.lasts.mul_f64(at);
+        let answers = self.machine.ready().killed_after(&moment.lines, delay);
+        let killed = self.recover(delay);
+        let hit = match (killed.was_at_work, answers.is_empty()) {
+            (true, _) => Hit::AtWork,
+            (false, true) => Hit::Early,
+            (false, false) => Hit::Late,
+        };
+        aim.learn(at, &hit);
+        self.aim.set(aim);
+        killed
+    }
+
+    fn recover(&self, delay: Duration) -> Killed {
+        self.machine.rest();
+        let recovered = self.machine.recover("keep");
+        let was_at_work = text(&recovered.stdout).contains("unfinished");
+        Killed { delay, recovered, was_at_work }
     }
 
     /// Killed while it starts, with all its work waiting.
@@ -97,6 +154,12 @@ impl Stage {
     }
 }
 
+struct Killed {
+    delay: Duration,
+    recovered: Output,
+    was_at_work: bool,
+}
+
 fn part_of(span: Duration, seed: u64) -> Duration {
     let span = u64::try_from(span.as_micros()).unwrap().max(1);
     Duration::from_micros(noise(seed) % span)
@@ -109,10 +172,8 @@ fn kill_once(
     seed: u64,
     counts: &Mutex<Counts>,
 ) -> Vec<String> {
-    let delay = stage.kill(seed);
+    let Killed { delay, recovered, was_at_work } = stage.kill(seed);
     let machine = &stage.machine;
-    machine.rest();
-    let recovered = machine.recover("keep");
     let (checked, mut wrong) = check::kept(machine, workload, legal);
     if recovered.status.code() != Some(0) {
         wrong.push(format!("recover ended with {}", recovered.status));
@@ -121,12 +182,11 @@ fn kill_once(
     if seed.is_multiple_of(11) {
         wrong.extend(check::settled(machine, "d0/f0"));
     }
-    let was_open = text(&recovered.stdout).contains("unfinished");
     let mut counts = counts.lock().unwrap();
     counts.kills += 1;
     counts.files_checked += checked.files;
     counts.calls_checked += checked.calls;
-    match was_open {
+    match was_at_work {
         true => counts.in_a_batch += 1,
         false => counts.between_batches += 1,
     }
