@@ -85,6 +85,8 @@ struct Looking<'a> {
     began: Instant,
     budget: Budget,
     bytes: u64,
+    /// Large files, looked at when all others were: one of them must not cost the rest.
+    later: Vec<Later>,
     /// Seconds and nanoseconds now: a file changed this recently may change again unseen.
     now: (i64, i64),
 }
@@ -101,11 +103,21 @@ impl Index {
             began: Instant::now(),
             budget,
             bytes: 0,
+            later: Vec::new(),
             now: (now.tv_sec, now.tv_nsec),
         };
         looking.walk();
         looking.index
     }
+}
+
+/// A file that is larger than this waits until the others were looked at.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+struct Later {
+    relative: PathBuf,
+    absolute: PathBuf,
+    stat: fs::Stat,
 }
 
 struct Level {
@@ -131,6 +143,26 @@ impl Looking<'_> {
             };
             if let Some(below) = self.visit(&levels, name) {
                 levels.push(below);
+            }
+        }
+        self.large_files();
+    }
+
+    /// The smaller before the larger; one that there is no time for is named.
+    fn large_files(&mut self) {
+        let mut later = std::mem::take(&mut self.later);
+        later.sort_by_key(|one| one.stat.st_size);
+        for Later { relative, absolute, stat } in later {
+            let open = || {
+                let path = self.sandbox.resolve(relative.to_str()?).ok()?;
+                OpenFile::open(&path).ok().map(|opened| opened.file.into())
+            };
+            let is_known = self.exhausted().is_none() && {
+                let opened = open().ok_or(rustix::io::Errno::NOENT);
+                self.read(opened, &absolute, Stat::new(&stat))
+            };
+            if !is_known {
+                self.pass_over(absolute, &stat);
             }
         }
     }
@@ -203,8 +235,15 @@ impl Looking<'_> {
                 }
                 below
             }
+            FileType::RegularFile if has_a_name && self.is_as_it_was(&absolute, &stat) => None,
+            FileType::RegularFile if has_a_name && Stat::new(&stat).size > LARGE => {
+                self.later.push(Later { relative, absolute, stat });
+                None
+            }
             FileType::RegularFile if has_a_name => {
-                if !self.file(level, &name, &absolute, &stat) {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let opened = fs::openat(&level.directory, &*name, flags, Mode::empty());
+                if !self.read(opened, &absolute, Stat::new(&stat)) {
                     self.pass_over(absolute, &stat);
                 }
                 None
@@ -220,21 +259,24 @@ impl Looking<'_> {
         self.index.passed_over.insert(absolute, Stat::new(stat));
     }
 
+    /// What did not move need not be read.
+    fn is_as_it_was(&mut self, absolute: &Path, raw: &fs::Stat) -> bool {
+        let known = self.known.files.get(absolute);
+        let same = known.filter(|known| known.stat == Stat::new(raw) && known.is_settled);
+        let found = same.map(|known| self.index.files.insert(absolute.to_owned(), known.clone()));
+        found.is_some()
+    }
+
     /// `false` when the file could not be looked into.
-    fn file(&mut self, level: &Level, name: &OsString, absolute: &Path, raw: &fs::Stat) -> bool {
-        let stat = Stat::new(raw);
-        if let Some(known) = self.known.files.get(absolute)
-            && known.stat == stat
-            && known.is_settled
-        {
-            self.index.files.insert(absolute.to_owned(), known.clone());
-            return true;
-        }
+    fn read(
+        &mut self,
+        opened: rustix::io::Result<rustix::fd::OwnedFd>,
+        absolute: &Path,
+        stat: Stat,
+    ) -> bool {
         if self.bytes + stat.size > self.budget.bytes {
             return false;
         }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = fs::openat(&level.directory, &**name, flags, Mode::empty());
         let Ok(bytes) = opened.and_then(|fd| read_all(fd, stat.size)) else {
             return self.unread(absolute, stat);
         };
@@ -386,5 +428,31 @@ mod tests {
             assert_eq!(file.sha256, Digest::of(content.as_bytes()), "{number}");
             known = index;
         }
+    }
+
+    /// First by name, last in turn; and the largest is the one that there is no budget for.
+    #[test]
+    fn a_large_file_does_not_cost_the_others() {
+        let scratch = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
+        let root = sandbox.working_root().path();
+        let sizes = [("a", 3 * LARGE), ("b", 1), ("c", 2 * LARGE), ("d/e", 1), ("f", LARGE)];
+        std::fs::create_dir(root.join("d")).unwrap();
+        for (name, size) in sizes {
+            std::fs::File::create(root.join(name)).unwrap().set_len(size).unwrap();
+        }
+        let look = |budget| {
+            let mut order = Vec::new();
+            let index = Index::look(&sandbox, &Index::default(), budget, &mut |path, _, _| {
+                order.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+            });
+            (index, order)
+        };
+        let patient = Budget { time: Duration::MAX, ..Budget::default() };
+        assert_eq!(look(patient).1, ["b", "d/e", "f", "c", "a"]);
+        let (index, order) = look(Budget { bytes: 4 * LARGE, ..patient });
+        assert_eq!(order, ["b", "d/e", "f", "c"]);
+        assert_eq!(index.cut, None);
+        assert!(index.passed_over.contains_key(&root.join("a")));
     }
 }
