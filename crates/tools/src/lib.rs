@@ -5,6 +5,7 @@
 pub mod context;
 pub mod foreign;
 pub mod ops;
+mod plain;
 pub mod registry;
 pub mod schema;
 pub mod source;

@@ -1,7 +1,8 @@
 //! The tools of a session, by name.
 //!
-//! Law: each schema is compiled at most once (NFR-PERF-03) and checked against Draft 2020-12
-//! (FR-VAL-01a); a schema that refers to another document is an error, never a fetch.
+//! Law: each schema is compiled at most once (NFR-PERF-03), and not at all while a plain look at the
+//! arguments is enough; it is checked against Draft 2020-12 (FR-VAL-01a); a schema that refers to
+//! another document is an error, never a fetch.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,6 +12,7 @@ use jm_types::{ErrorKind, ToolDefinition, ToolError};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::plain;
 use crate::source::{Listed, Origin, ToolSource};
 use crate::tool::ToolExecutor;
 use crate::toolsets::Toolset;
@@ -25,6 +27,7 @@ pub struct SchemaError {
 /// A tool with its schema, compiled when it is first needed.
 pub struct Registered {
     executor: Box<dyn ToolExecutor>,
+    is_plain: OnceLock<bool>,
     validator: OnceLock<Result<jsonschema::Validator, String>>,
 }
 
@@ -44,11 +47,25 @@ impl std::ops::Deref for Registered {
 
 impl Registered {
     pub fn new(executor: Box<dyn ToolExecutor>) -> Self {
-        Self { executor, validator: OnceLock::new() }
+        Self { executor, is_plain: OnceLock::new(), validator: OnceLock::new() }
+    }
+
+    fn is_plain(&self) -> bool {
+        *self.is_plain.get_or_init(|| plain::is_plain(self.executor.schema()))
+    }
+
+    /// Whether its schema is one.
+    pub fn check(&self) -> Result<(), SchemaError> {
+        if self.is_plain() { Ok(()) } else { self.validator().map(drop) }
+    }
+
+    /// Nothing needs to be compiled to see that these arguments are right.
+    fn plainly_accepts(&self, args: &Value) -> bool {
+        self.is_plain() && plain::satisfies(self.executor.schema(), args)
     }
 
     /// The validator of its schema, or why there is none.
-    pub fn validator(&self) -> Result<&jsonschema::Validator, SchemaError> {
+    fn validator(&self) -> Result<&jsonschema::Validator, SchemaError> {
         let compiled = self.validator.get_or_init(|| compile(self.executor.schema()));
         compiled.as_ref().map_err(|message| {
             let (tool, message) = (self.executor.name().to_owned(), message.clone());
@@ -155,6 +172,9 @@ impl ToolRegistry {
     /// Checks arguments against the tool's schema; every violation is named with its place.
     pub fn validate(&self, name: &str, args: &Value) -> Result<(), ToolError> {
         let tool = self.lookup(name)?;
+        if tool.plainly_accepts(args) {
+            return Ok(());
+        }
         let validator = tool.validator().map_err(|error| ToolError::bad_args(error.to_string()))?;
         let violations: Vec<String> = validator.iter_errors(args).take(5).map(describe).collect();
         if violations.is_empty() {

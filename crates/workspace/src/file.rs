@@ -182,7 +182,7 @@ impl OpenDirectory {
         sandbox: &Sandbox,
         name: &OsStr,
     ) -> Result<Option<OpenFile>, ToolError> {
-        match sandbox.denies(&self.absolute.join(name)) {
+        match sandbox.denies_in(&self.absolute, name) {
             true => Ok(None),
             false => self.open_undenied(name),
         }
@@ -258,7 +258,7 @@ impl OpenDirectory {
     }
 
     pub fn entry(&self, sandbox: &Sandbox, name: OsString) -> DirectoryEntry {
-        let denied = sandbox.denies(&self.absolute.join(&name));
+        let denied = sandbox.denies_in(&self.absolute, &name);
         let stat = match fs::statat(&self.fd, &*name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(error) => {

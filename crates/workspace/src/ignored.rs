@@ -2,7 +2,7 @@
 //!
 //! Law: the innermost file that says anything decides, and only files inside the workspace count.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -57,12 +57,16 @@ impl Ignored {
         }
     }
 
-    /// Whether an absolute path is ignored.
-    pub(crate) fn covers(&self, path: &Path, is_directory: bool) -> bool {
+    /// Whether a name is ignored in this directory.
+    pub(crate) fn covers(&self, directory: &Path, name: &OsStr, is_directory: bool) -> bool {
+        if self.0.is_none() {
+            return false;
+        }
+        let path = directory.join(name);
         let decided = |of: fn(&Rules) -> Option<&Gitignore>| {
             let mut level = self.0.as_deref();
             while let Some(rules) = level {
-                match of(rules).map_or(Match::None, |rules| rules.matched(path, is_directory)) {
+                match of(rules).map_or(Match::None, |rules| rules.matched(&path, is_directory)) {
                     Match::Ignore(_) => return Some(true),
                     Match::Whitelist(_) => return Some(false),
                     Match::None => level = rules.above.0.as_deref(),

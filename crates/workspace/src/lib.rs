@@ -4,6 +4,7 @@
 
 pub mod commit;
 pub mod confine;
+mod denies;
 pub mod directory;
 pub mod env;
 pub mod fault;

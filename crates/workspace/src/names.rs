@@ -6,34 +6,6 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-
-/// FR-VAL-05, and the further files that hold credentials.
-pub const DEFAULT_DENIES: &[&str] = &[
-    "**/.ssh/**",
-    "**/.gnupg/**",
-    "**/id_rsa*",
-    "**/id_ed25519*",
-    "**/id_ecdsa*",
-    "**/*.pem",
-    "**/*.key",
-    "**/*.p12",
-    "**/*.pfx",
-    "**/.env",
-    "**/.env.*",
-    "**/.env-*",
-    "**/.env_*",
-    "**/.netrc",
-    "**/.npmrc",
-    "**/.pypirc",
-    "**/.aws/**",
-    "**/.kube/**",
-    "**/.docker/config.json",
-    "**/.git-credentials",
-    "**/.config/git/credentials",
-    "**/.git/credentials",
-];
-
 /// Directories and files that something else runs later: writing them needs a person in every mode.
 const RUNS_LATER: &[(&str, &str)] = &[
     (".git", "git runs hooks and programs named in there"),
@@ -150,59 +122,6 @@ fn is_ignorable(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Patterns no tool may touch.
-#[derive(Debug)]
-pub(crate) struct DenyList {
-    set: GlobSet,
-    /// The pattern as the person wrote it, for each compiled glob.
-    written: Vec<String>,
-}
-
-impl DenyList {
-    pub(crate) fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
-        let mut builder = GlobSetBuilder::new();
-        let mut written = Vec::new();
-        for pattern in patterns {
-            for variant in variants(pattern) {
-                let glob = GlobBuilder::new(&variant)
-                    .literal_separator(true)
-                    .build()
-                    .map_err(|error| format!("denied pattern `{pattern}`: {}", error.kind()))?;
-                builder.add(glob);
-                written.push(pattern.to_owned());
-            }
-        }
-        let set = builder.build().map_err(|error| format!("denied patterns: {error}"))?;
-        Ok(Self { set, written })
-    }
-
-    /// The pattern that denies an absolute path.
-    pub(crate) fn matching(&self, absolute: &Path) -> Option<&str> {
-        let mut folded = String::with_capacity(absolute.as_os_str().len());
-        for name in absolute.iter().skip(1) {
-            if !folded.is_empty() {
-                folded.push('/');
-            }
-            folded.push_str(&fold(&name.to_string_lossy()));
-        }
-        let hits = self.set.matches(folded);
-        hits.first().map(|index| self.written[*index].as_str())
-    }
-}
-
-/// A pattern denies what it names and everything below it, wherever it is written without a `/`.
-fn variants(pattern: &str) -> Vec<String> {
-    let folded = pattern.to_lowercase();
-    let trimmed = folded.trim_end_matches('/').trim_start_matches("./");
-    let base = trimmed.strip_suffix("/**").unwrap_or(trimmed);
-    let anywhere = base.starts_with("**/") || base.starts_with('/');
-    let base = match anywhere {
-        true => base.trim_start_matches('/').to_owned(),
-        false => format!("**/{base}"),
-    };
-    vec![base.clone(), format!("{base}/**")]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,45 +137,5 @@ mod tests {
         for name in ["git", ".gitignore", ".github", "agit", ".git-blame-ignore-revs"] {
             assert_eq!(protection(Path::new(name)), Protection::None, "{name:?}");
         }
-    }
-
-    #[test]
-    fn every_default_deny_hits_and_ordinary_names_do_not() {
-        let list = DenyList::new(DEFAULT_DENIES.iter().copied()).unwrap();
-        let denied = [
-            "/w/.ssh",
-            "/w/.ssh/config",
-            "/w/a/.SSH/x",
-            "/w/id_rsa",
-            "/w/id_rsa.pub",
-            "/w/k.pem",
-            "/w/K.PEM",
-            "/w/tls/a.key",
-            "/w/.env",
-            "/w/.env.local",
-            "/w/.aws/credentials",
-            "/w/.docker/config.json",
-            "/w/.s\u{200b}sh/id",
-            "/w/x.p12",
-            "/w/.netrc",
-            "/w/.kube/config",
-        ];
-        for path in denied {
-            assert!(list.matching(Path::new(path)).is_some(), "{path}");
-        }
-        for path in ["/w/ssh", "/w/environment", "/w/.envrc", "/w/key.rs", "/w/monkey", "/w/pem"] {
-            assert_eq!(list.matching(Path::new(path)), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_person_may_write_a_pattern_in_any_common_form() {
-        for pattern in ["secrets/", "secrets", "**/secrets/**", "./secrets", "Secrets"] {
-            let list = DenyList::new([pattern]).unwrap();
-            assert_eq!(list.matching(Path::new("/w/secrets/a")), Some(pattern));
-            assert_eq!(list.matching(Path::new("/w/secrets")), Some(pattern));
-            assert_eq!(list.matching(Path::new("/w/open/a")), None);
-        }
-        assert!(DenyList::new(["[a"]).is_err());
     }
 }

@@ -3,6 +3,7 @@
 //! Law: only the sandbox makes a `SafePath`, and only a `SafePath` reaches the disk. It holds no
 //! link, was matched against the deny patterns, and is opened without following links.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::names::{DEFAULT_DENIES, DenyList, Protection, protection};
+use crate::denies::{DEFAULT_DENIES, DenyList};
+use crate::names::{Protection, protection};
 use crate::open::Opening;
 use crate::path::{Absolute, Asked, PathPolicy};
 use crate::resolve::{Dead, Found, Reach, resolve};
@@ -251,9 +253,13 @@ impl Sandbox {
         &self.never_write
     }
 
-    /// A child that a walk met: named, not followed.
     pub(crate) fn denies(&self, absolute: &Path) -> bool {
         self.denied.matching(absolute).is_some()
+    }
+
+    /// A child that a walk met in a directory that it may enter: named, not followed.
+    pub(crate) fn denies_in(&self, directory: &Path, name: &OsStr) -> bool {
+        self.denied.denies_in(directory, name)
     }
 }
 

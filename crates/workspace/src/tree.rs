@@ -222,9 +222,9 @@ impl Walking<'_> {
         if self.passing.hidden && bytes.starts_with(b".") {
             return true;
         }
-        let absolute = node.directory.absolute().join(name);
-        node.ignored.covers(&absolute, kind == EntryKind::Directory)
-            || self.sandbox.denies(&absolute)
+        let directory = node.directory.absolute();
+        node.ignored.covers(directory, name, kind == EntryKind::Directory)
+            || self.sandbox.denies_in(directory, name)
     }
 
     fn files(&self, node: &Node, files: &[(OsString, EntryKind)]) {

@@ -146,8 +146,8 @@ impl ExternalTools {
         let schema = probe::parse(text)?;
         let tool = ExternalTool::new(name, candidate, schema, declared);
         let tool = Registered::new(Box::new(tool));
-        match tool.validator() {
-            Ok(_) => Ok(tool),
+        match tool.check() {
+            Ok(()) => Ok(tool),
             Err(error) => {
                 Err(format!("printed `parameters` that are no schema: {}", error.message))
             }
