@@ -259,7 +259,7 @@ fn refused(finished: &Finished, walls: &Walls) -> Vec<Bite> {
     if finished.ending == Ending::Exited(0) {
         return Vec::new();
     }
-    let mut found: Vec<Bite> = finished.refused_hosts.iter().cloned().map(Bite::Host).collect();
+    let mut found = finished.refused_by_gate.clone();
     if walls.backend != Backend::None {
         let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
         found.extend(bites(&said.concat(), walls));
