@@ -242,6 +242,7 @@ fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>, ToolError>
         // Nobody runs what is not held in without being told what that leaves open.
         intent.needs_person |= !open.is_empty();
         warnings.extend(open);
+        warnings.extend(listed(core));
     }
     Ok(warnings)
 }
@@ -253,12 +254,20 @@ fn unconfined(core: &Core) -> Vec<String> {
     let mut open = confiner.plan(&core.workspace.sandbox, &environment).gaps;
     let settings = confiner.settings();
     open.extend(settings.writable.iter().map(|path| format!("it may write {}", path.display())));
-    match &settings.network {
+    match settings.network {
         Network::On => open.push("it may use the network".to_owned()),
-        Network::Listed(list) => open.push(format!("it may reach {list}")),
-        Network::Off => {}
+        Network::Listed(_) | Network::Off => {}
     }
     open
+}
+
+/// The hosts it may reach. A person wrote them down and the gate holds a command to them, so they are
+/// told and need no question of their own.
+fn listed(core: &Core) -> Option<String> {
+    match &core.workspace.confiner.settings().network {
+        Network::Listed(list) => Some(format!("it may reach {list}")),
+        Network::On | Network::Off => None,
+    }
 }
 
 fn request(

@@ -17,7 +17,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use crate::confine::{Confinement, HostRule};
+use crate::confine::{Bite, Confinement};
 use crate::feed::Feed;
 pub use crate::feed::Input;
 use crate::pump::{Deaf, Listener, Pump, Stream, View};
@@ -73,8 +73,8 @@ pub struct Finished {
     pub stderr: HeadTail,
     /// Whether something that was printed is not in the streams, because it was drawn over.
     pub is_redrawn: bool,
-    /// Hosts that were not listed, as rules that would allow them.
-    pub refused_hosts: Vec<HostRule>,
+    /// What the gate to listed hosts refused.
+    pub refused_by_gate: Vec<Bite>,
 }
 
 /// Runs the command to its end, on this thread.
@@ -198,10 +198,10 @@ fn watch(
     // Whoever still holds a pipe is killed here, so the pipes close.
     registered.sweep();
     let ended = running.how_it_ended(stopped, status);
-    let refused_hosts = running.line.as_ref().map(Line::refused).unwrap_or_default();
+    let refused_by_gate = running.line.as_ref().map(Line::refused).unwrap_or_default();
     let (stdout, stderr, is_redrawn) = running.close(listener);
     let (ending, elapsed) = (ended?, began.elapsed());
-    Ok(Finished { ending, elapsed, stdout, stderr, is_redrawn, refused_hosts })
+    Ok(Finished { ending, elapsed, stdout, stderr, is_redrawn, refused_by_gate })
 }
 
 impl Program {

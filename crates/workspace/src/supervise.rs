@@ -12,7 +12,7 @@ use jm_types::ToolError;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
-use crate::confine::{Backend, HostRule, Launcher, Network, Walls};
+use crate::confine::{Backend, Bite, Launcher, Network, Walls};
 use crate::gate::Gate;
 use crate::jobs::Size;
 use crate::launch::protocol::{
@@ -176,8 +176,8 @@ impl Line {
         (&self.control).write_all(b"s").unwrap_or_default();
     }
 
-    /// What the gate refused, as rules that would allow it.
-    pub(crate) fn refused(&self) -> Vec<HostRule> {
+    /// What the gate refused.
+    pub(crate) fn refused(&self) -> Vec<Bite> {
         self.gate.as_ref().map(Gate::refused).unwrap_or_default()
     }
 

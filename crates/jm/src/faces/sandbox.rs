@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use jm_engine::config::Config;
 use jm_types::Cancel;
 use jm_types::text::sanitize::Sanitizer;
-use jm_workspace::confine::{Bite, Plan, bites};
+use jm_workspace::confine::{Plan, bites};
 use jm_workspace::process::{CommandSpec, Ending, Input, Program, run as run_command};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use jm_workspace::{EnvSanitizer, Sandbox};
@@ -67,8 +67,8 @@ fn execute(spec: CommandSpec, plan: &Plan) -> Result<u8> {
     let finished = run_command(spec, &Cancel::new(), &mut Screen::default())?;
     if finished.ending != Ending::Exited(0) {
         let said = [&finished.stderr, &finished.stdout].map(|kept| kept.render(KEEP_BYTES));
-        let hosts = finished.refused_hosts.iter().cloned().map(Bite::Host);
-        for bite in hosts.chain(bites(&said.concat(), &plan.walls)) {
+        let by_gate = finished.refused_by_gate.into_iter();
+        for bite in by_gate.chain(bites(&said.concat(), &plan.walls)) {
             print::note(&format!("jm: {}", bite.what()));
             bite.remedy().iter().for_each(|remedy| print::note(&format!("  hint: {remedy}")));
         }

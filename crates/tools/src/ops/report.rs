@@ -40,6 +40,8 @@ pub struct TestReport {
     pub text: String,
     /// How all of it can be read, if it is kept.
     pub whole: Option<String>,
+    /// What confinement refused, as far as the output tells.
+    pub refusals: Vec<String>,
 }
 
 impl TestRun {
@@ -61,21 +63,18 @@ impl TestRun {
             Run { directory: self.directory.clone(), shown: Shown::InJson, ..Run::new(program) };
         let ran = run.keeping(KEPT, scope, events)?;
         let output = [ran.stdout.as_str(), &ran.stderr].concat();
-        let whole = ran.whole;
-        let text = report(&output, scope.output_limit, whole.as_deref());
-        match (Counts::find(&output), ran.ending) {
-            (Some(counts), _) => Ok(TestReport { counts, text, whole }),
-            (None, Ending::Exited(code)) => Err(ToolError::failed(
-                &scope.tool_name,
-                format!("`{shown}` ended with exit code {code} and reported no tests"),
-            )
-            .with_output(text)),
-            (None, ending) => Err(ToolError::failed(
-                &scope.tool_name,
-                format!("`{shown}` did not end by itself: {ending:?}"),
-            )
-            .with_output(text)),
-        }
+        let text = report(&output, scope.output_limit, ran.whole.as_deref());
+        let how = match (Counts::find(&output), ran.ending) {
+            (Some(counts), _) => {
+                let (whole, refusals) = (ran.whole, ran.refusals);
+                return Ok(TestReport { counts, text, whole, refusals });
+            }
+            (None, Ending::Exited(code)) => {
+                format!("`{shown}` ended with exit code {code} and reported no tests")
+            }
+            (None, ending) => format!("`{shown}` did not end by itself: {ending:?}"),
+        };
+        Err(ran.failure(&scope.tool_name, how, text))
     }
 }
 

@@ -121,8 +121,11 @@ impl Run {
             invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
         let found = walls.map(|walls| refused(&finished, &walls)).unwrap_or_default();
         scope.workspace.confiner.note_refused(&scope.call_key, &found);
-        let refusals = found.iter().map(in_words).collect();
-        self.outcome(&finished, scope, room, &events).map(|whole| RunOutcome { refusals, ..whole })
+        let refusals: Vec<String> = found.iter().map(in_words).collect();
+        match self.outcome(&finished, scope, room, &events) {
+            Ok(outcome) => Ok(RunOutcome { refusals, ..outcome }),
+            Err(stopped) => Err(refusals.into_iter().fold(stopped, ToolError::hint)),
+        }
     }
 
     fn outcome(
@@ -256,10 +259,11 @@ impl Invocation {
 
 /// What a failed command ran into that confinement explains.
 fn refused(finished: &Finished, walls: &Walls) -> Vec<Bite> {
-    if finished.ending == Ending::Exited(0) {
+    // Somebody who stops a command knows why it did not go on.
+    if matches!(finished.ending, Ending::Exited(0) | Ending::Cancelled) {
         return Vec::new();
     }
-    let mut found: Vec<Bite> = finished.refused_hosts.iter().cloned().map(Bite::Host).collect();
+    let mut found = finished.refused_by_gate.clone();
     if walls.backend != Backend::None {
         let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
         found.extend(bites(&said.concat(), walls));
@@ -380,6 +384,12 @@ impl RunOutcome {
             true => self.stdout.clone(),
             false => [&self.stdout, JOINT, &self.stderr].concat(),
         }
+    }
+
+    /// A command that failed as the error of a tool, with what confinement had to do with it.
+    pub(crate) fn failure(&self, tool: &str, how: String, output: String) -> ToolError {
+        let failed = ToolError::failed(tool, how).with_output(output);
+        self.refusals.iter().cloned().fold(failed, ToolError::hint)
     }
 }
 

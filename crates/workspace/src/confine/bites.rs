@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::hosts::HostRule;
+use super::hosts::{Host, HostRule};
 use super::walls::{Network, Walls};
 
 /// A refusal, and what would lift it.
@@ -22,6 +22,8 @@ pub enum Bite {
     Network,
     /// A host that is not listed, as the rule that would allow it.
     Host(HostRule),
+    /// TLS to a listed host that might have been for another one.
+    Greeting(Host),
     /// A program that went around the gate, which is the only way.
     Around,
     /// A system call that no command gets.
@@ -158,6 +160,10 @@ impl Bite {
             Self::Denied(path) => format!("no tool may read {}", path.display()),
             Self::Network => "the sandbox gives commands no network".to_owned(),
             Self::Host(rule) => format!("host {rule} was refused: it is not among the listed ones"),
+            Self::Greeting(host) => format!(
+                "a TLS connection to {host} was refused: the name in its first message cannot be \
+                 read, because the message is too long or not as TLS has it"
+            ),
             Self::Around => "the sandbox lets commands reach the listed hosts only, through the \
                              proxy that HTTP_PROXY and HTTPS_PROXY name"
                 .to_owned(),
@@ -182,7 +188,7 @@ impl Bite {
             )),
             Self::Around => Some("use HTTP or HTTPS with a program that knows proxies".to_owned()),
             Self::Kept(_) => Some("change it with a file tool, which asks a person".to_owned()),
-            Self::Denied(_) | Self::Call => None,
+            Self::Greeting(_) | Self::Denied(_) | Self::Call => None,
         }
     }
 }

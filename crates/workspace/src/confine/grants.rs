@@ -40,7 +40,7 @@ impl Bite {
             Self::Write(path) | Self::Read(path) => directory_of(path).map(Grant::Write),
             Self::Host(rule) => Some(Grant::Host(rule.clone())),
             Self::Network => Some(Grant::Network),
-            Self::Kept(_) | Self::Denied(_) | Self::Around | Self::Call => None,
+            Self::Kept(_) | Self::Denied(_) | Self::Greeting(_) | Self::Around | Self::Call => None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The name that a TLS client says it wants, read from its first message.
 //!
-//! Law: nothing is changed and nothing decrypted; the name stands in the open. What is no first
-//! message of TLS is not judged here.
+//! Law: nothing is changed and nothing decrypted; the name stands in the open. What is not TLS is
+//! not judged here; what is TLS and cannot be read to its name is never taken for something else.
 
 /// What the first bytes of a tunnel are.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub(super) enum Hello {
     Unfinished,
     /// The name, where there is one.
     Names(Option<String>),
+    /// TLS, but too long, or not as TLS has it: a server might find another name in it than we.
+    Unclear,
     /// Another protocol.
     Other,
 }
@@ -17,18 +19,26 @@ pub(super) enum Hello {
 /// A client's first message is shorter, unless it wants to hide something.
 pub(super) const LONGEST: usize = 32 * 1024;
 
+/// All kinds of records that TLS has; a server may put up with others before the first handshake.
+const RECORDS: std::ops::RangeInclusive<u8> = 20..=24;
 const HANDSHAKE: u8 = 22;
+/// Of every version there is.
+const MAJOR_VERSION: u8 = 3;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const HOST_NAME: u8 = 0;
 
 pub(super) fn read(bytes: &[u8]) -> Hello {
+    match *bytes {
+        [] => return Hello::Unfinished,
+        [kind] if RECORDS.contains(&kind) => return Hello::Unfinished,
+        [kind, MAJOR_VERSION, ..] if RECORDS.contains(&kind) => {}
+        _ => return Hello::Other,
+    }
     match message(bytes) {
-        Ok(message) => match server_name(&message) {
-            Some(name) => Hello::Names(name),
-            None => Hello::Other,
-        },
-        Err(unclear) => unclear,
+        Ok(message) => server_name(&message).map_or(Hello::Unclear, Hello::Names),
+        Err(Hello::Unfinished) if bytes.len() > LONGEST => Hello::Unclear,
+        Err(other) => other,
     }
 }
 
@@ -38,22 +48,22 @@ fn message(bytes: &[u8]) -> Result<Vec<u8>, Hello> {
     let mut rest = bytes;
     loop {
         if message.first().is_some_and(|kind| *kind != CLIENT_HELLO) {
-            return Err(Hello::Other);
+            return Err(Hello::Unclear);
         }
         if let [_, a, b, c, ..] = message[..] {
             let length = u32::from_be_bytes([0, a, b, c]) as usize;
             if length > LONGEST {
-                return Err(Hello::Other);
+                return Err(Hello::Unclear);
             }
             if let Some(whole) = message.get(4..4 + length) {
                 return Ok(whole.to_vec());
             }
         }
         if rest.first().is_some_and(|kind| *kind != HANDSHAKE) {
-            return Err(Hello::Other);
+            return Err(Hello::Unclear);
         }
-        if rest.get(1).is_some_and(|major| *major != 3) {
-            return Err(Hello::Other);
+        if rest.get(1).is_some_and(|major| *major != MAJOR_VERSION) {
+            return Err(Hello::Unclear);
         }
         let [_, _, _, high, low, body @ ..] = rest else { return Err(Hello::Unfinished) };
         let length = usize::from(u16::from_be_bytes([*high, *low]));
@@ -61,14 +71,14 @@ fn message(bytes: &[u8]) -> Result<Vec<u8>, Hello> {
             return Err(Hello::Unfinished);
         };
         if part.is_empty() {
-            return Err(Hello::Other);
+            return Err(Hello::Unclear);
         }
         message.extend_from_slice(part);
         rest = after;
     }
 }
 
-/// `None` if it is no such message.
+/// `None` if it is no such message, or says more than one name.
 fn server_name(message: &[u8]) -> Option<Option<String>> {
     // Version and random number.
     let rest = message.get(34..)?;
@@ -78,20 +88,27 @@ fn server_name(message: &[u8]) -> Option<Option<String>> {
     if rest.is_empty() {
         return Some(None);
     }
-    let (mut extensions, _) = long(rest)?;
-    while let [a, b, after @ ..] = extensions {
+    let mut extensions = whole(long(rest)?)?;
+    let mut found = None;
+    while !extensions.is_empty() {
+        let [a, b, after @ ..] = extensions else { return None };
         let (content, rest) = long(after)?;
         extensions = rest;
         if u16::from_be_bytes([*a, *b]) != SERVER_NAME {
             continue;
         }
-        let (names, _) = long(content)?;
-        let (kind, name) = names.split_first()?;
-        let (name, _) = long(name)?;
-        let name = std::str::from_utf8(name).ok().filter(|_| *kind == HOST_NAME)?;
-        return Some(Some(name.to_owned()));
+        let (kind, name) = whole(long(content)?)?.split_first()?;
+        let name = std::str::from_utf8(whole(long(name)?)?).ok()?;
+        if *kind != HOST_NAME || found.replace(name.to_owned()).is_some() {
+            return None;
+        }
     }
-    Some(None)
+    Some(found)
+}
+
+/// A piece that nothing follows.
+fn whole<'a>((piece, rest): (&'a [u8], &[u8])) -> Option<&'a [u8]> {
+    rest.is_empty().then_some(piece)
 }
 
 /// A piece with its length in one byte, and what follows it.
@@ -145,17 +162,54 @@ pub(super) mod tests {
 
     #[test]
     fn other_protocols_are_left_alone() {
-        let cases: &[&[u8]] = &[
-            b"GET / HTTP/1.1\r\n",
-            b"SSH-2.0-x\r\n",
-            &[HANDSHAKE, b'x'],
-            &[HANDSHAKE, 3, 1, 0, 4, 2, 0, 0, 0],
-            &[HANDSHAKE, 3, 1, 0, 0],
-            &[HANDSHAKE, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff],
-            &[HANDSHAKE, 3, 1, 0, 5, 1, 0, 0, 1, 0],
-        ];
+        let cases: &[&[u8]] = &[b"GET / HTTP/1.1\r\n", b"SSH-2.0-x\r\n", &[HANDSHAKE, b'x']];
         for bytes in cases {
             assert_eq!(read(bytes), Hello::Other, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn tls_that_cannot_be_read_to_its_name_is_unclear() {
+        const WARNING: &[u8] = &[21, 3, 1, 0, 2, 1, 0];
+        let good = greeting(Some("example.org"), 16_384);
+        let at = memchr::memmem::find(&good, b"example.org").unwrap();
+        let mut odd_kind = good.clone();
+        odd_kind[at - 3] = 1;
+        let mut two_names = good.clone();
+        two_names[at - 1] -= 4;
+        let mut no_name_kind = good.clone();
+        no_name_kind[at - 8] = 0xff;
+        let cases: &[&[u8]] = &[
+            &[HANDSHAKE, 3, 1, 0, 4, 2, 0, 0, 0],
+            &[HANDSHAKE, 3, 1, 0, 0],
+            // Longer than we read, by what it says or by what there is of it.
+            &[HANDSHAKE, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff],
+            &[&[HANDSHAKE, 3, 1, 0xff, 0xff][..], &[1; LONGEST]].concat(),
+            &[HANDSHAKE, 3, 1, 0, 5, 1, 0, 0, 1, 0],
+            // Servers put up with these, and would read on.
+            &[WARNING, &good].concat(),
+            &[&[HANDSHAKE, 3, 1, 0, 0][..], &good].concat(),
+            &odd_kind,
+            &two_names,
+        ];
+        for bytes in cases {
+            assert_eq!(read(bytes), Hello::Unclear, "{:?}", &bytes[..bytes.len().min(200)]);
+        }
+        // An extension of another kind is no name.
+        assert_eq!(read(&no_name_kind), Hello::Names(None));
+        assert_eq!(read(&twice(&good)), Hello::Unclear);
+    }
+
+    /// The same message with its last extension, the name, said once more.
+    fn twice(good: &[u8]) -> Vec<u8> {
+        let at = memchr::memmem::find(good, b"example.org").unwrap();
+        let name = &good[at - 9..];
+        let mut all = [good, name].concat();
+        let more = u8::try_from(name.len()).unwrap();
+        // The low bytes of three lengths: of the record, the message and the extensions.
+        for length in [4, 8, at - 9 - 7 - 1] {
+            all[length] += more;
+        }
+        all
     }
 }

@@ -25,7 +25,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::pipe::PipeFlags;
 
-use crate::confine::{HostList, HostRule};
+use crate::confine::{Bite, HostList};
 
 /// At one time; more wait.
 const MOST_CONNECTIONS: usize = 100;
@@ -65,7 +65,7 @@ struct State {
     /// Both ends of every connection, by its number.
     connections: BTreeMap<u64, Vec<Arc<TcpStream>>>,
     next: u64,
-    refused: Vec<HostRule>,
+    refused: Vec<Bite>,
 }
 
 impl Gate {
@@ -103,8 +103,8 @@ impl Gate {
         Ok((Self { shared, keeper: Some(keeper) }, theirs.into()))
     }
 
-    /// What would have to be listed for what was refused, each once, the first few.
-    pub(crate) fn refused(&self) -> Vec<HostRule> {
+    /// What was refused, each once, the first few.
+    pub(crate) fn refused(&self) -> Vec<Bite> {
         self.shared.state().refused.clone()
     }
 }
@@ -150,7 +150,7 @@ impl Shared {
         !self.is_closing.load(Ordering::SeqCst)
     }
 
-    fn note_refused(&self, wanted: HostRule) {
+    fn note_refused(&self, wanted: Bite) {
         let mut state = self.state();
         if state.refused.len() < MOST_REFUSALS && !state.refused.contains(&wanted) {
             state.refused.push(wanted);

@@ -5,12 +5,16 @@
 
 use std::io::{ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
 
 use super::framing::Framing;
 use super::hello::{self, Hello};
 use crate::confine::Host;
 
 const BUFFER: usize = 16 * 1024;
+/// After a refusal, for the client to read it.
+const LINGER: Duration = Duration::from_secs(1);
+const MOST_LINGERING: usize = 64 * 1024;
 
 /// Both ends of a connection that was admitted.
 #[derive(Clone, Copy)]
@@ -19,18 +23,38 @@ pub(super) struct Ends<'a> {
     pub(super) server: &'a TcpStream,
 }
 
+/// Why the beginning of a tunnel is not let through.
+pub(super) enum Odd {
+    /// TLS for another host than was asked for.
+    Name(String),
+    /// TLS for nobody knows whom.
+    Unclear,
+}
+
+impl Odd {
+    /// What a TLS client understands: fatal, and the reason.
+    fn alert(&self) -> [u8; 7] {
+        const DECODE_ERROR: u8 = 50;
+        const UNRECOGNIZED_NAME: u8 = 112;
+        let reason = match self {
+            Self::Name(_) => UNRECOGNIZED_NAME,
+            Self::Unclear => DECODE_ERROR,
+        };
+        [21, 3, 3, 0, 2, 2, reason]
+    }
+}
+
 impl Ends<'_> {
-    /// Both directions, until both ends have said everything. `early` came with the request. A name
-    /// that was not asked for is told before anything ends.
-    pub(super) fn tunnel(self, host: &Host, early: Vec<u8>, tell: impl FnOnce(&str) + Send) {
-        both_ways(self, || {
-            let (early, name) = self.hello(early);
-            match name.filter(|name| name.parse::<Host>().as_ref() != Ok(host)) {
-                None => self.send_on(&early),
-                Some(other) => {
-                    tell(&other);
-                    self.hang_up();
-                }
+    /// Both directions, until both ends have said everything. `early` came with the request. What
+    /// is not let through is told before anything ends.
+    pub(super) fn tunnel(self, host: &Host, early: Vec<u8>, tell: impl FnOnce(Odd) + Send) {
+        both_ways(self, || match self.hello(host, early) {
+            Ok(early) => self.send_on(&early),
+            Err(odd) => {
+                let alert = odd.alert();
+                tell(odd);
+                say_last(self.client, &alert);
+                self.hang_up();
             }
         });
     }
@@ -44,18 +68,21 @@ impl Ends<'_> {
         });
     }
 
-    /// What a tunnel begins with, and the name in it.
-    fn hello(self, mut seen: Vec<u8>) -> (Vec<u8>, Option<String>) {
+    /// What a tunnel to this host begins with, if it may.
+    fn hello(self, host: &Host, mut seen: Vec<u8>) -> std::result::Result<Vec<u8>, Odd> {
         let mut buffer = [0; 4096];
         loop {
             match hello::read(&seen) {
-                Hello::Unfinished if seen.len() <= hello::LONGEST => {}
-                Hello::Unfinished | Hello::Other => return (seen, None),
-                Hello::Names(name) => return (seen, name),
+                Hello::Unfinished => {}
+                Hello::Unclear => return Err(Odd::Unclear),
+                Hello::Names(Some(name)) if name.parse::<Host>().as_ref() != Ok(host) => {
+                    return Err(Odd::Name(name));
+                }
+                Hello::Names(_) | Hello::Other => return Ok(seen),
             }
             match read(self.client, &mut buffer) {
                 Ok(count) if count > 0 => seen.extend_from_slice(&buffer[..count]),
-                _ => return (seen, None),
+                _ => return Ok(seen),
             }
         }
     }
@@ -104,6 +131,24 @@ fn both_ways(ends: Ends<'_>, ask: impl FnOnce()) {
         // Joined, a panic over there is not passed on: this connection is over either way.
         answers.join().unwrap_or_default();
     })
+}
+
+/// The last words to a client, and time to read them: closing with something unread would take them
+/// back.
+pub(super) fn say_last(client: &TcpStream, words: &[u8]) {
+    let said = write(client, words).and_then(|()| client.shutdown(Shutdown::Write));
+    if said.is_err() || client.set_read_timeout(Some(LINGER)).is_err() {
+        return;
+    }
+    let until = Instant::now() + LINGER;
+    let mut buffer = [0; 4096];
+    let mut total = 0;
+    while total < MOST_LINGERING && Instant::now() < until {
+        match read(client, &mut buffer) {
+            Ok(count) if count > 0 => total += count,
+            _ => return,
+        }
+    }
 }
 
 fn close(end: &TcpStream) {

@@ -1,19 +1,15 @@
 //! One connection to the gate, from its request to its end.
 
-use std::io::{Read as _, Result, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::io::{Result, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Connection;
 use super::address::may_connect;
-use super::relay::Ends;
+use super::relay::{Ends, Odd, say_last};
 use super::request::{Read, Refused, Request, Wish, parse, read_head};
-use crate::confine::{Host, HostRule};
-
-/// After a refusal, for the client to read it.
-const LINGER: Duration = Duration::from_secs(1);
-const MOST_LINGERING: usize = 64 * 1024;
+use crate::confine::{Bite, Host, HostRule};
 
 impl Connection {
     pub(super) fn serve(&self, client: &Arc<TcpStream>) {
@@ -68,7 +64,7 @@ impl Connection {
     fn refuse(&self, host: &Host, port: u16, why: &str) -> Refused {
         let wanted = HostRule::for_target(host, port);
         let why = format!("{host}:{port} is refused: {why}; `--network={wanted}` would allow it");
-        self.shared.note_refused(wanted);
+        self.shared.note_refused(Bite::Host(wanted));
         Refused { code: 403, why }
     }
 
@@ -84,11 +80,15 @@ impl Connection {
                 if say(client, "HTTP/1.1 200 Connection established\r\n\r\n").is_err() {
                     return;
                 }
-                ends.tunnel(&request.host, early, |name| {
-                    // A name that is no name has no rule that would allow it.
-                    if let Ok(host) = name.parse() {
-                        self.shared.note_refused(HostRule::for_target(&host, request.port));
-                    }
+                ends.tunnel(&request.host, early, |odd| {
+                    self.shared.note_refused(match odd {
+                        Odd::Unclear => Bite::Greeting(request.host.clone()),
+                        // A name that is no name has no rule that would allow it.
+                        Odd::Name(name) => match name.parse() {
+                            Ok(host) => Bite::Host(HostRule::for_target(&host, request.port)),
+                            Err(_) => Bite::Greeting(request.host.clone()),
+                        },
+                    });
                 });
             }
         }
@@ -110,7 +110,7 @@ fn say(mut to: &TcpStream, text: &str) -> Result<()> {
     to.write_all(text.as_bytes())
 }
 
-/// Says why not, and lets the client read it: closing with something unread would take it back.
+/// Says why not.
 fn answer(client: &TcpStream, refused: &Refused) {
     let phrase = match refused.code {
         400 => "Bad Request",
@@ -132,20 +132,5 @@ fn answer(client: &TcpStream, refused: &Refused) {
         refused.code,
         body.len(),
     );
-    let said = say(client, &text).and_then(|()| client.shutdown(Shutdown::Write));
-    if said.is_ok() && client.set_read_timeout(Some(LINGER)).is_ok() {
-        linger(client);
-    }
-}
-
-fn linger(mut client: &TcpStream) {
-    let until = Instant::now() + LINGER;
-    let mut buffer = [0; 4096];
-    let mut total = 0;
-    while total < MOST_LINGERING && Instant::now() < until {
-        match client.read(&mut buffer) {
-            Ok(count) if count > 0 => total += count,
-            _ => return,
-        }
-    }
+    say_last(client, text.as_bytes());
 }

@@ -155,7 +155,8 @@ fn what_is_not_listed_is_refused_and_remembered() {
         let wanted = world.said(wanted);
         assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{request}: {answer}");
         assert!(answer.contains(&format!("`--network={wanted}`")), "{request}: {answer}");
-        assert!(world.gate.refused().contains(&wanted.parse().unwrap()), "{request}");
+        let wanted = Bite::Host(wanted.parse().unwrap());
+        assert!(world.gate.refused().contains(&wanted), "{request}");
     }
     assert!(world.heard_nothing());
 }
@@ -204,26 +205,46 @@ fn a_gate_that_others_can_find_wants_to_hear_its_word() {
     assert!(!told.recv_timeout(PATIENCE).unwrap().contains("Authorization"));
 }
 
+/// What a tunnel to `localhost` begins with, and how the gate takes it.
+fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
+    let world = World::of(&["localhost:PORT"]);
+    let told = world.answering("served");
+    let mut client = world.connect();
+    let request = world.said("CONNECT localhost:PORT HTTP/1.1\r\n\r\n");
+    client.write_all(request.as_bytes()).unwrap();
+    let (first, second) = greeting.split_at(30);
+    client.write_all(first).unwrap();
+    // The gate may have closed it by now.
+    client.write_all(second).unwrap_or_default();
+    let answer = everything(&mut client);
+    assert_eq!(answer.ends_with("served"), refused.is_none(), "{answer}");
+    // The client is told, in the words of TLS.
+    assert_eq!(answer.contains("\r\n\r\n\u{15}\u{3}\u{3}"), refused.is_some(), "{answer:?}");
+    let heard = told.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(heard.is_empty(), refused.is_some(), "{heard}");
+    let said: Vec<String> = world.gate.refused().iter().map(Bite::what).collect();
+    let expected: Vec<String> = refused.map(|text| world.said(text)).into_iter().collect();
+    assert_eq!(said, expected);
+}
+
 #[test]
 fn another_name_inside_the_tunnel_is_refused() {
-    for (name, goes) in [(Some("localhost"), true), (None, true), (Some("evil.example"), false)] {
-        let world = World::of(&["localhost:PORT"]);
-        let told = world.answering("served");
-        let mut client = world.connect();
-        let request = world.said("CONNECT localhost:PORT HTTP/1.1\r\n\r\n");
-        client.write_all(request.as_bytes()).unwrap();
-        let greeting = greeting(name, 20);
-        let (first, second) = greeting.split_at(30);
-        client.write_all(first).unwrap();
-        client.write_all(second).unwrap();
-        let answer = everything(&mut client);
-        assert_eq!(answer.ends_with("served"), goes, "{name:?}: {answer}");
-        let heard = told.recv_timeout(PATIENCE).unwrap();
-        assert_eq!(heard.is_empty(), !goes, "{name:?}");
-        let refused: Vec<String> = world.gate.refused().iter().map(ToString::to_string).collect();
-        let expected: Vec<String> =
-            if goes { vec![] } else { vec![world.said("evil.example:PORT")] };
-        assert_eq!(refused, expected);
+    check_tunnel(&greeting(Some("localhost"), 20), None);
+    check_tunnel(&greeting(None, 20), None);
+    let other = "host evil.example:PORT was refused: it is not among the listed ones";
+    check_tunnel(&greeting(Some("evil.example"), 20), Some(other));
+}
+
+#[test]
+fn a_greeting_whose_name_cannot_be_read_is_refused() {
+    let unclear = "a TLS connection to localhost was refused: the name in its first message cannot \
+                   be read, because the message is too long or not as TLS has it";
+    let good = greeting(Some("localhost"), 16_384);
+    let behind_a_warning = [&[21, 3, 1, 0, 2, 1, 0][..], &good].concat();
+    let no_name = greeting(Some("not a name"), 16_384);
+    let long = [&[22, 3, 1, 0xff, 0xff, 1][..], &[0; 64 * 1024]].concat();
+    for greeting in [behind_a_warning, no_name, long] {
+        check_tunnel(&greeting, Some(unclear));
     }
 }
 

@@ -148,16 +148,13 @@ fn raise_bash(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     };
     match ran.ending {
         Ending::Exited(0) => Ok(Output::Text(text)),
-        Ending::Exited(code) => Err(failed(format!("exit code {code}"), text)),
+        Ending::Exited(code) => Err(ran.failure("bash", format!("exit code {code}"), text)),
         Ending::Signalled(signal) => {
-            Err(failed(format!("exit code {} (signal {signal})", 128 + signal), text))
+            let how = format!("exit code {} (signal {signal})", 128 + signal);
+            Err(ran.failure("bash", how, text))
         }
         Ending::TimedOut | Ending::Cancelled => Err(mismatch("bash", &Outcome::Ran(ran))),
     }
-}
-
-fn failed(how: String, output: String) -> ToolError {
-    ToolError::failed("bash", how).with_output(output)
 }
 
 #[derive(Deserialize)]

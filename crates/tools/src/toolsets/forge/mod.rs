@@ -227,7 +227,6 @@ fn raise_run_command(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     }
 }
 
-fn command_failed(ran: &RunOutcome, message: String) -> ToolError {
-    let failed = ToolError::failed("run_command", message).with_output(ran.text());
-    ran.refusals.iter().cloned().fold(failed, ToolError::hint)
+fn command_failed(ran: &RunOutcome, how: String) -> ToolError {
+    ran.failure("run_command", how, ran.text())
 }

@@ -100,7 +100,12 @@ pub(super) fn raise_run_shell(outcome: Outcome, room: usize) -> Result<Output, T
         }
     };
     let duration_ms = u64::try_from(ran.elapsed.as_millis()).unwrap_or(u64::MAX);
-    let form = |stdout: &str, stderr: &str| json!({"exit_code": exit_code, "stdout": stdout, "stderr": stderr, "duration_ms": duration_ms});
+    let form = |stdout: &str, stderr: &str| {
+        let result = json!({
+            "exit_code": exit_code, "stdout": stdout, "stderr": stderr, "duration_ms": duration_ms,
+        });
+        warning(result, &ran.refusals)
+    };
     let room = room.saturating_sub(form("", "").to_string().len());
     let (stdout, stderr) = (redact(&ran.stdout), redact(&ran.stderr));
     let errors = ran.whole.as_ref().map(|whole| format!("{whole} --stderr"));
@@ -108,6 +113,14 @@ pub(super) fn raise_run_shell(outcome: Outcome, room: usize) -> Result<Output, T
     let stderr = both_ends(&stderr, of_errors, errors.as_deref());
     let stdout = both_ends(&stdout, room - json_length(&stderr), ran.whole.as_deref());
     Ok(Output::Json(form(&stdout, &stderr)))
+}
+
+/// The result, with what confinement refused where it refused something.
+fn warning(mut result: Value, refusals: &[String]) -> Value {
+    if !refusals.is_empty() {
+        result["warnings"] = json!(refusals);
+    }
+    result
 }
 
 #[derive(Deserialize)]
@@ -147,10 +160,11 @@ pub(super) fn raise_run_tests(outcome: Outcome, room: usize) -> Result<Output, T
     let Outcome::Tested(report) = outcome else { return Err(mismatch("run_tests", &outcome)) };
     let counts = report.counts;
     let form = |text: &str| {
-        json!({
+        let result = json!({
             "total": counts.total, "passed": counts.passed, "failed": counts.failed,
             "errors": counts.errors, "skipped": counts.skipped, "report": text,
-        })
+        });
+        warning(result, &report.refusals)
     };
     let room = room.saturating_sub(form("").to_string().len());
     Ok(Output::Json(form(&both_ends(&report.text, room, report.whole.as_deref()))))

@@ -16,6 +16,7 @@ pub(super) fn raise(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     ];
     let said = numbers.iter().filter(|(count, what)| *count > 0 || *what == "failed");
     let said: Vec<String> = said.map(|(count, what)| format!("{count} {what}")).collect();
-    let heading = format!("{} tests: {}\n\n", counts.total, said.join(", "));
-    Ok(Output::Text(heading + &report.text))
+    let heading = format!("{} tests: {}\n", counts.total, said.join(", "));
+    let hints = report.refusals.iter().map(|refusal| format!("hint: {refusal}\n"));
+    Ok(Output::Text([&heading, &hints.collect(), "\n", &report.text].concat()))
 }
