@@ -321,7 +321,7 @@ pub(crate) fn system_error(path: impl Into<PathBuf>, error: Errno) -> ToolError 
     let (path, message) = (path.into(), plain(error));
     ToolError::new(match error {
         Errno::ACCESS | Errno::PERM | Errno::ROFS => ErrorKind::PermissionDenied { path, message },
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => ErrorKind::NoSpace { path, message },
+        Errno::NOSPC | Errno::DQUOT => ErrorKind::NoSpace { path, message },
         _ => ErrorKind::Io { path, message },
     })
 }
