@@ -15,6 +15,7 @@ use thiserror::Error;
 use crate::names::{DEFAULT_DENIES, DenyList, Protection, protection};
 use crate::open::Opening;
 use crate::path::{Absolute, Asked, PathPolicy};
+use crate::placed::Placed;
 use crate::resolve::{Dead, Found, Reach, resolve};
 
 /// What the person configured (CFG-SBX-01).
@@ -150,6 +151,12 @@ impl Sandbox {
 
     pub fn roots(&self) -> impl Iterator<Item = &Root> {
         self.roots.iter().map(Arc::as_ref)
+    }
+
+    /// Where a path lies that was refused.
+    pub fn placed(&self, attempted: &Path) -> Placed {
+        let root = self.working_root().path();
+        Placed::new(root, &root.join(&self.base), attempted)
     }
 
     /// Finds out what a path names. Reads directory entries inside the root, nothing else.
