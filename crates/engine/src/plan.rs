@@ -176,7 +176,10 @@ fn denied(reason: DenialReason, tool: &str, is_default: bool) -> ToolError {
 fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look) -> Planned {
     let prepared = match prepare(core, call) {
         Ok(prepared) => prepared,
-        Err(error) => return refused(error),
+        Err(error) => {
+            let facts = Facts { rule: boundary(core, &error), ..Facts::default() };
+            return Planned::Refused { facts, error };
+        }
     };
     let mut intent = prepared.intent();
     let summary = summarize(&intent.summary, SUMMARY_CHARACTERS);
@@ -189,7 +192,10 @@ fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look)
     };
     let warnings = match preflight(core, &mut intent) {
         Ok(warnings) => warnings,
-        Err(error) => return Planned::Refused { facts, error },
+        Err(error) => {
+            facts.rule = boundary(core, &error);
+            return Planned::Refused { facts, error };
+        }
     };
     let ruling = core.policy.rule(&call.name, &intent);
     facts.rule = ruling.rule;
@@ -214,6 +220,18 @@ fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look)
             Planned::Asks(facts, request)
         }
         Verdict::Allow | Verdict::Deny => Planned::Allowed(facts),
+    }
+}
+
+/// What the sandbox compared, where it is the one that refuses (GO-DEBUG).
+fn boundary(core: &Core, error: &ToolError) -> String {
+    match &error.kind {
+        ErrorKind::SandboxViolation(
+            DenialReason::PathOutsideSandbox { attempted, .. }
+            | DenialReason::DeniedPatternMatched { attempted, .. }
+            | DenialReason::ProtectedPath { attempted, .. },
+        ) => one_line(&format!("sandbox: {}", core.workspace.sandbox.placed(attempted))),
+        _ => String::new(),
     }
 }
 

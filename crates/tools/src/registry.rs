@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use jm_types::text::suggest::suggest;
 use jm_types::{ErrorKind, ToolDefinition, ToolError};
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -207,11 +208,22 @@ pub(crate) fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
 
 pub(crate) fn describe(error: jsonschema::ValidationError<'_>) -> String {
     // The offending value can be as large as the arguments; the place and the rule are enough.
-    let message: String = error.to_string().chars().take(200).collect();
+    let message: String = match error.kind() {
+        ValidationErrorKind::Enum { options } => not_one_of(error.instance(), options),
+        _ => error.to_string().chars().take(200).collect(),
+    };
     match error.instance_path().to_string() {
         place if place.is_empty() => message,
         place => format!("{place}: {message}"),
     }
+}
+
+/// All that are possible, so that the next call can be right.
+fn not_one_of(value: &Value, options: &Value) -> String {
+    let value: String = value.to_string().chars().take(60).collect();
+    let options: Vec<String> =
+        options.as_array().into_iter().flatten().map(Value::to_string).collect();
+    format!("{value} is not one of {}", options.join(", "))
 }
 
 /// `path (required), start_line, end_line`

@@ -17,6 +17,7 @@ use crate::denies::{DEFAULT_DENIES, DenyList};
 use crate::names::{Protection, protection};
 use crate::open::Opening;
 use crate::path::{Absolute, Asked, PathPolicy};
+use crate::placed::Placed;
 use crate::resolve::{Dead, Found, Reach, resolve};
 
 /// What the person configured (CFG-SBX-01).
@@ -152,6 +153,12 @@ impl Sandbox {
 
     pub fn roots(&self) -> impl Iterator<Item = &Root> {
         self.roots.iter().map(Arc::as_ref)
+    }
+
+    /// Where a path lies that was refused.
+    pub fn placed(&self, attempted: &Path) -> Placed {
+        let root = self.working_root().path();
+        Placed::new(root, &root.join(&self.base), attempted)
     }
 
     /// Finds out what a path names. Reads directory entries inside the root, nothing else.
@@ -327,7 +334,7 @@ pub(crate) fn system_error(path: impl Into<PathBuf>, error: Errno) -> ToolError 
     let (path, message) = (path.into(), plain(error));
     ToolError::new(match error {
         Errno::ACCESS | Errno::PERM | Errno::ROFS => ErrorKind::PermissionDenied { path, message },
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => ErrorKind::NoSpace { path, message },
+        Errno::NOSPC | Errno::DQUOT => ErrorKind::NoSpace { path, message },
         _ => ErrorKind::Io { path, message },
     })
 }

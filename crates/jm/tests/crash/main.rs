@@ -21,5 +21,6 @@ mod recovery;
 mod scarce;
 mod small_disk;
 mod theirs;
+mod told;
 mod undo;
 mod workload;

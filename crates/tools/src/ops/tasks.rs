@@ -94,6 +94,11 @@ impl Tasks {
             if path.is_missing() {
                 return Err(ToolError::bad_args(format!("{} does not exist", place.path)));
             }
+            if let (Some(line), Some(end)) = (place.line, place.end_line)
+                && end < line
+            {
+                return Err(ToolError::bad_args(format!("end_line {end} is before line {line}")));
+            }
         }
         Ok(())
     }

@@ -225,7 +225,7 @@ pub(super) fn temporary_name() -> rustix::io::Result<String> {
 fn unwritten(path: &str, error: &std::io::Error) -> ToolError {
     let (file, message) = (PathBuf::from(path), error.to_string());
     match Errno::from_io_error(error) {
-        Some(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => system_error(path, errno),
+        Some(errno @ (Errno::NOSPC | Errno::DQUOT)) => system_error(path, errno),
         Some(_) | None => ToolError::new(ErrorKind::WriteFailed { path: file, message }),
     }
 }

@@ -14,7 +14,8 @@ pub enum ReplaceWhich {
     Any,
 }
 
-/// Replaces `old` by `new` and says how often. Hits are counted left to right without overlap.
+/// Replaces `old` by `new` and says how often. Hits are counted left to right without overlap; the one
+/// place must be the only one also where it overlaps another, because either could be meant.
 pub fn replace_text(
     before: &[u8],
     old: &[u8],
@@ -27,7 +28,10 @@ pub fn replace_text(
     if old == new {
         return Err(ReplaceError::Same);
     }
-    let hits: Vec<usize> = memmem::find_iter(before, old).collect();
+    let mut hits: Vec<usize> = memmem::find_iter(before, old).collect();
+    if let (ReplaceWhich::Only, [only]) = (which, &hits[..]) {
+        hits.extend(overlapping(before, old, *only));
+    }
     match (hits.len(), which) {
         (0, ReplaceWhich::Only | ReplaceWhich::All) => Err(ReplaceError::NotFound),
         (0 | 1, _) | (_, ReplaceWhich::All | ReplaceWhich::Any) => {
@@ -37,6 +41,14 @@ pub fn replace_text(
             Err(ReplaceError::NotUnique { count, lines: lines_of(before, &hits) })
         }
     }
+}
+
+/// The hits that begin inside the one at `hit`; of very many, as many as are listed.
+fn overlapping(before: &[u8], old: &[u8], hit: usize) -> Vec<usize> {
+    let end = before.len().min(hit + 2 * old.len() - 1);
+    let finder = memmem::Finder::new(old);
+    let next = |at: &usize| finder.find(&before[at + 1..end]).map(|found| at + 1 + found);
+    std::iter::successors(next(&hit), next).take(LISTED_LINES).collect()
 }
 
 fn put(before: &[u8], hits: &[usize], length: usize, new: &[u8]) -> Vec<u8> {

@@ -40,10 +40,20 @@ pub struct Search {
     pub ignored: bool,
     /// Lines around each match.
     pub context: usize,
-    /// The most matches.
+    /// The most that is found.
     pub most: usize,
+    pub counted: Counted,
     /// Larger files of a directory are passed over.
     pub most_file_bytes: u64,
+}
+
+/// What `most` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Every match.
+    Matches,
+    /// Every line that matches; of each the first match is told.
+    Lines,
 }
 
 /// One file's matches, with the lines around them.
@@ -80,6 +90,7 @@ impl Search {
             ignored: false,
             context: 0,
             most: 200,
+            counted: Counted::Matches,
             most_file_bytes: 64 << 20,
         }
     }
@@ -186,7 +197,7 @@ impl<'a> Searching<'a> {
         let found = SEARCHER.with_borrow_mut(|searchers| {
             let searcher =
                 searchers.entry(self.search.context).or_insert_with_key(|c| searcher(*c));
-            sink::search(searcher, self.matcher, &file, self.search.most)
+            sink::search(searcher, self.matcher, &file, self.search)
         });
         match found {
             Ok(lines) if lines.is_empty() => {}

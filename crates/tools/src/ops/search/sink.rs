@@ -9,6 +9,8 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use jm_workspace::OpenFile;
 
+use super::{Counted, Search};
+
 /// How many bytes of a line are kept.
 const LINE_BYTES: usize = 1_000;
 /// How many bytes before the first match are kept where a line is cut.
@@ -33,15 +35,20 @@ pub struct Hit {
     pub text: String,
 }
 
-/// The lines of a file that match, and those around them, until there are more than `most` matches.
+/// The lines of a file that match, and those around them, until there is more than is asked for.
 pub(super) fn search(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
     file: &OpenFile,
-    most: usize,
+    search: &Search,
 ) -> io::Result<Vec<Line>> {
+    let (lines, most) = (Vec::new(), search.most);
+    let most_a_line = match search.counted {
+        Counted::Matches => usize::MAX,
+        Counted::Lines => 1,
+    };
     let mut gathering =
-        Gathering { matcher, lines: Vec::new(), matches: 0, most, is_binary: false };
+        Gathering { matcher, lines, matches: 0, most, most_a_line, is_binary: false };
     searcher.search_file(matcher, &file.file, &mut gathering)?;
     Ok(if gathering.is_binary { Vec::new() } else { gathering.lines })
 }
@@ -51,6 +58,7 @@ struct Gathering<'a> {
     lines: Vec<Line>,
     matches: usize,
     most: usize,
+    most_a_line: usize,
     is_binary: bool,
 }
 
@@ -60,7 +68,7 @@ impl Sink for Gathering<'_> {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         let bytes = content(found.bytes());
         let mut spans = Vec::new();
-        let left = (self.most + 1).saturating_sub(self.matches);
+        let left = (self.most + 1).saturating_sub(self.matches).min(self.most_a_line);
         self.matcher
             .find_iter(bytes, |span| {
                 spans.push(span.start()..span.end());

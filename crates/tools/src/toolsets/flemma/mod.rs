@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, mismatch, parse};
 use crate::ops::calc::Calc;
 use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
-use crate::ops::page::Page;
+use crate::ops::page::{Page, PageOutcome};
 use crate::ops::run::{Run, Shown};
 use text::{LAST, MOST_BYTES, MOST_LINES, format_size, labelled};
 
@@ -235,26 +235,43 @@ fn raise_read(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
             page.path
         )));
     }
-    let text = String::from_utf8_lossy(&page.bytes).into_owned();
-    let (whole, shown) = match (page.is_cut, text.rfind('\n')) {
+    let text = match page.is_cut {
+        true => String::from_utf8_lossy(whole_characters(&page.bytes)),
+        false => String::from_utf8_lossy(&page.bytes),
+    };
+    let (shown, lines) = match (page.is_cut, text.rfind('\n')) {
         // A line that was cut in two is left for the next page, unless it is the first.
         (true, Some(end)) => (&text[..=end], page.lines - u64::from(end + 1 < text.len())),
-        _ => (&text[..], page.lines),
+        (true, None) => return Ok(Output::Text(format!("{text}\n\n[{}]", too_long(&page)))),
+        (false, _) => (&text[..], page.lines),
     };
-    let next = page.first + shown;
-    let note = match next > page.total {
-        true => String::new(),
+    let (first, total, next) = (page.first, page.total, page.first + lines);
+    Ok(Output::Text(match next > total {
+        true => shown.to_owned(),
         false => format!(
-            "\n\n[lines {} to {} of {}; go on with offset={next}]",
-            page.first,
+            "{}\n\n[lines {first} to {} of {total}; go on with offset={next}]",
+            shown.trim_end_matches('\n'),
             next - 1,
-            page.total
         ),
+    }))
+}
+
+/// Of a line that does not fit into one answer.
+fn too_long(page: &PageOutcome) -> String {
+    let (line, size) = (page.first, format_size(page.bytes.len()));
+    let next = match page.total > line {
+        true => format!("; the next line is offset={}", line + 1),
+        false => String::new(),
     };
-    Ok(Output::Text(format!(
-        "{}{note}",
-        if note.is_empty() { whole } else { whole.trim_end_matches('\n') }
-    )))
+    format!("the first {size} of line {line}, which is longer{next}")
+}
+
+/// Without the first bytes of a character whose others were cut off.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        Ok(_) | Err(_) => bytes,
+    }
 }
 
 #[derive(Deserialize)]

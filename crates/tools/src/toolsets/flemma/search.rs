@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::text::{MOST_LINES, labelled};
 use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
 use crate::ops::find::Find;
-use crate::ops::search::{Case, Query, Search, Syntax};
+use crate::ops::search::{Case, Counted, Query, Search, Syntax};
 use crate::ops::walk::{Hidden, Kinds, Walk};
 
 const MATCHES: usize = 100;
@@ -48,6 +48,7 @@ pub(super) fn lower_grep(args: Value, _: &Limits) -> Result<Lowered, ToolError> 
         path: place(args.path),
         globs: args.glob.into_iter().collect(),
         most: most(args.limit, MATCHES),
+        counted: Counted::Lines,
         ..Search::new(query)
     };
     Ok(Lowered::new(Operation::Search(search), labelled(what, args.label.as_deref())))

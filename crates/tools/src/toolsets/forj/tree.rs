@@ -16,6 +16,8 @@ const MOST_LISTED: usize = 10_000;
 const DEFAULT_FILES: usize = 1000;
 const DEFAULT_MATCHES: usize = 200;
 const MOST_MATCHES: usize = 10_000;
+/// What others wrote.
+const INSTALLED: &str = "node_modules";
 
 #[derive(Deserialize)]
 struct ListFiles {
@@ -64,16 +66,13 @@ pub(super) fn lower_glob(args: Value, _: &Limits) -> Result<Lowered, ToolError> 
         return Err(ToolError::bad_args(format!("`{pattern}` is no pattern of files")));
     }
     let summary = format!("Find {}", args.patterns.join(" "));
+    let patterns = args.patterns.iter().map(|pattern| from_root(pattern));
     let listing = Listing {
         path: ".".to_owned(),
         depth: usize::MAX,
         hidden: args.include_hidden,
         links: Links::Shown,
-        patterns: args
-            .patterns
-            .iter()
-            .map(|pattern| pattern.trim_start_matches("./").to_owned())
-            .collect(),
+        patterns: patterns.collect::<Result<_, _>>()?,
         most: args.max_results.unwrap_or(DEFAULT_FILES).min(MOST_LISTED),
     };
     Ok(Lowered::new(Operation::Listing(listing), summary))
@@ -133,15 +132,24 @@ struct SearchArgs {
 pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: SearchArgs = parse(args)?;
     let summary = format!("Search for {}", args.query);
-    let include = args.include_paths.iter().flat_map(|path| globs(path, ""));
-    let exclude = args.exclude_paths.iter().flat_map(|path| globs(path, "!"));
+    let mut paths = Vec::new();
+    for path in &args.include_paths {
+        paths.extend(globs(path, "")?);
+    }
+    // No editor shows them; whoever names them means them.
+    if !args.include_paths.iter().any(|path| path.contains(INSTALLED)) {
+        paths.push(format!("!{INSTALLED}"));
+    }
+    for path in &args.exclude_paths {
+        paths.extend(globs(path, "!")?);
+    }
     let query = Query {
         text: args.query,
         syntax: if args.is_regex { Syntax::Regex } else { Syntax::Literal },
         case: if args.case_sensitive { Case::Sensitive } else { Case::Insensitive },
     };
     let search = Search {
-        globs: include.chain(exclude).collect(),
+        globs: paths,
         most: args.max_results.unwrap_or(DEFAULT_MATCHES).min(MOST_MATCHES),
         ..Search::new(query)
     };
@@ -149,13 +157,31 @@ pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError
 }
 
 /// A path stands for itself and for what lies below it; a glob for what it matches.
-fn globs(path: &str, sign: &str) -> Vec<String> {
-    let plain = path.trim_start_matches("./").trim_end_matches('/').trim_start_matches('!');
-    match plain {
-        "" | "." => vec![format!("{sign}**")],
+fn globs(path: &str, sign: &str) -> Result<Vec<String>, ToolError> {
+    let plain = from_root(path.trim_start_matches('!'))?;
+    Ok(match plain {
+        plain if plain.is_empty() => vec![format!("{sign}**")],
         plain if plain.contains(['*', '?', '[', '{']) => vec![format!("{sign}{plain}")],
         plain => vec![format!("{sign}/{plain}"), format!("{sign}/{plain}/**")],
+    })
+}
+
+/// A path or glob without `.` and `..`; one that leaves the project is refused, though it would find
+/// nothing there (FJ-SBX-01).
+fn from_root(path: &str) -> Result<String, ToolError> {
+    if path.starts_with('/') {
+        return Err(ToolError::bad_args(format!("`{path}` must be relative to the project root")));
     }
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." if names.pop().is_none() => return Err(ToolError::outside(path)),
+            ".." => {}
+            name => names.push(name),
+        }
+    }
+    Ok(names.join("/"))
 }
 
 pub(super) fn raise_search(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
