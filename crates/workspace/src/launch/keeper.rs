@@ -4,8 +4,11 @@
 //! program is gone. Then everything it started is ended, what happened is written down, and only
 //! then it is reported.
 
+use std::ffi::OsString;
 use std::io::{Error, Read, Result};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -21,6 +24,7 @@ use super::protocol::{
     CONTROL, COUNTERS, CommandRecord, DIRECTORY, Ended, Order, RECORDS, Report, TERMINAL, given,
     running, send,
 };
+use super::rules::Openings;
 use super::tree::{self, Tree};
 use super::{During, Failure, Step, control, limits, passing, pty, rules, seccomp};
 use crate::confine::Backend;
@@ -120,7 +124,8 @@ fn enter(order: &Order, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
     }
     limits::keep_only(rights).during("capabilities")?;
     rustix::thread::set_no_new_privs(true).during("no_new_privs")?;
-    rules::enter(walls, port)?;
+    let terminal = order.terminal.and_then(|_| own_terminal());
+    rules::enter(walls, &Openings { port, terminal })?;
     seccomp::enter(walls).during("seccomp")
 }
 
@@ -135,6 +140,11 @@ fn stand_apart(order: &Order) -> Step<()> {
         Some(_) => rustix::process::ioctl_tiocsctty(rustix::stdio::stdin()).during("terminal"),
         None => Ok(()),
     }
+}
+
+fn own_terminal() -> Option<PathBuf> {
+    let name = rustix::termios::ttyname(rustix::stdio::stdin(), Vec::new()).ok()?;
+    Some(PathBuf::from(OsString::from_vec(name.into_bytes())))
 }
 
 /// Where the command is, so that it finds the terminal by its name. Our end goes to the program.

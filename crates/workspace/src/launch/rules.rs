@@ -17,7 +17,8 @@ use crate::confine::{Backend, LEAST_LANDLOCK, SCRATCH, Walls, landlock_version};
 /// The rights that this program knows of; a kernel that lacks some of them enforces the others.
 const KNOWN: ABI = ABI::V6;
 
-/// Devices that every program may expect.
+/// Devices that every program may expect. Not all of `/dev/pts`: there are the terminals of others of
+/// the same user, whose keys could be read.
 const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -26,15 +27,22 @@ const DEVICES: &[&str] = &[
     "/dev/urandom",
     "/dev/tty",
     "/dev/ptmx",
-    "/dev/pts",
     "/dev/fd",
 ];
 
 /// From this version on it knows ports.
 const KNOWS_PORTS: i32 = 4;
 
-/// `port` is the one that may be connected to, where the network is not the command's own.
-pub(crate) fn enter(walls: &Walls, port: Option<u16>) -> Step<()> {
+/// What else a command gets where neither network nor tree are its own.
+#[derive(Debug, Default)]
+pub(crate) struct Openings {
+    /// The one that may be connected to.
+    pub(crate) port: Option<u16>,
+    /// Its own.
+    pub(crate) terminal: Option<PathBuf>,
+}
+
+pub(crate) fn enter(walls: &Walls, openings: &Openings) -> Step<()> {
     if landlock_version() < LEAST_LANDLOCK {
         return match walls.backend {
             Backend::Landlock => Err(Failure {
@@ -46,12 +54,12 @@ pub(crate) fn enter(walls: &Walls, port: Option<u16>) -> Step<()> {
     }
     let rules = match walls.backend.has_own_tree() {
         true => own_tree(walls),
-        false if port.is_some() && landlock_version() < KNOWS_PORTS => {
+        false if openings.port.is_some() && landlock_version() < KNOWS_PORTS => {
             let why = "this kernel's Landlock knows no ports, so a list of hosts cannot be kept";
             let error = Error::new(ErrorKind::Unsupported, why);
             return Err(Failure { step: "landlock".to_owned(), error });
         }
-        false => alone(walls, port),
+        false => alone(walls, openings),
     };
     rules.and_then(RulesetCreated::restrict_self).map_err(Error::other).during("landlock")?;
     Ok(())
@@ -79,7 +87,8 @@ fn own_tree(walls: &Walls) -> Rules {
         .add_rules(path_beneath_rules(written, AccessFs::from_all(KNOWN)))
 }
 
-fn alone(walls: &Walls, port: Option<u16>) -> Rules {
+fn alone(walls: &Walls, openings: &Openings) -> Rules {
+    let port = openings.port;
     let seen = walls.readable.iter().flat_map(|path| without(path, &walls.hidden));
     let devices = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
     let devices: BitFlags<AccessFs> = devices & !BitFlags::from(AccessFs::Execute);
@@ -92,6 +101,7 @@ fn alone(walls: &Walls, port: Option<u16>) -> Rules {
         .add_rules(path_beneath_rules(seen, AccessFs::from_read(KNOWN)))?
         .add_rules(path_beneath_rules(["/proc"], AccessFs::ReadFile | AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(DEVICES, devices))?
+        .add_rules(path_beneath_rules(&openings.terminal, devices))?
         .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(KNOWN)))
 }
 
