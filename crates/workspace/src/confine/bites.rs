@@ -55,6 +55,8 @@ const UNREACHABLE: &[&str] = &[
     "failed to lookup address",
     "no address associated with hostname",
 ];
+/// What is said of a name that the walls are mounted on.
+const BUSY: &[&str] = &["device or resource busy", "ebusy"];
 const MISSING: &[&str] = &["no such file or directory", "directory nonexistent", "enoent"];
 
 /// The first few refusals that the walls explain.
@@ -91,6 +93,10 @@ fn bite(line: &str, walls: &Walls) -> Option<Bite> {
             .find_map(|path| judge(path, walls))
             .or_else(|| (named.is_empty() && says(&["socket"])).then_some(Bite::Network))
             .or_else(|| says(&["operation not permitted", "eperm"]).then_some(Bite::Call));
+    }
+    if says(BUSY) {
+        let kept = |bite: &Bite| matches!(bite, Bite::Kept(_) | Bite::Denied(_));
+        return named.iter().filter_map(|path| judge(path, walls)).find(kept);
     }
     // What is hidden looks missing where a command has a tree of its own.
     let exists = |path: &&PathBuf| path.parent().is_some_and(Path::exists);
@@ -224,6 +230,11 @@ mod tests {
                 "touch: cannot touch '.git/hooks/a': Read-only file system",
                 Some(Bite::Kept("/w/.git/hooks/a".into())),
             ),
+            (
+                "rm: cannot remove '.git/hooks': Device or resource busy",
+                Some(Bite::Kept("/w/.git/hooks".into())),
+            ),
+            ("umount: /usr/x: Device or resource busy", None),
             ("cat: /proc/../etc/../etc/nothing-here: No such file or directory", None),
             ("curl: (6) Could not resolve host: example.com", Some(Bite::Network)),
             ("connect: Network is unreachable", Some(Bite::Network)),

@@ -14,6 +14,8 @@ use crate::sandbox::Sandbox;
 
 /// So many names of the workspace are looked at for what must be hidden.
 const MOST_ENTRIES: usize = 200_000;
+/// So many links behind each other are followed.
+const MOST_LINKS: usize = 8;
 
 /// What the person configured for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,14 +57,14 @@ pub fn plan(
     let homes = home.map(|(_, home)| PathBuf::from(home)).filter(|home| home.is_dir());
     // A home that is the root of the tree hides nothing.
     let homes = homes.filter(|home| home.is_absolute() && home.parent().is_some());
+    let mut readable = programs(&roots, homes.as_deref(), environment);
+    readable.append(&mut scan.linked);
     let mut writable = roots;
     writable.extend(settings.writable.iter().filter_map(|path| path.canonicalize().ok()));
     writable.append(&mut scan.repositories);
     let mut hidden = scan.hidden;
     hidden.extend(sandbox.own().iter().filter(|path| path.exists()).cloned());
     hidden.extend(toolchains::secrets());
-    let mut readable = toolchains::readable(environment);
-    readable.append(&mut scan.linked);
     let walls = Walls {
         backend,
         network: settings.network.clone(),
@@ -74,6 +76,10 @@ pub fn plan(
         resources: settings.resources,
     };
     let mut gaps = gaps(&walls);
+    let links = named(scan.links.iter());
+    if backend == Backend::Bwrap && !links.is_empty() {
+        gaps.push(format!("bwrap cannot hide links or keep them from being replaced: {links}"));
+    }
     if scan.seen > MOST_ENTRIES {
         gaps.push(format!(
             "the workspace is larger than {MOST_ENTRIES} names; of the rest, denied and protected \
@@ -81,6 +87,26 @@ pub fn plan(
         ));
     }
     Plan { walls, gaps }
+}
+
+/// What may be read and run. A project's own programs are in the workspace and as writable as all of
+/// it; those of a home stay as they are, also where the home is the workspace.
+fn programs(
+    roots: &[PathBuf],
+    home: Option<&Path>,
+    environment: &[(OsString, OsString)],
+) -> Vec<PathBuf> {
+    let root_of = |path: &Path| roots.iter().find(|root| path.starts_with(root));
+    let is_projects = |path: &PathBuf| {
+        root_of(path).is_some_and(|root| home.is_none_or(|home| !home.starts_with(root)))
+    };
+    let seen = toolchains::readable(environment).into_iter().filter(|path| !is_projects(path));
+    // On the way to them there may be links, on which nothing can be mounted.
+    let plain = |path: PathBuf| match root_of(&path) {
+        Some(_) => path.canonicalize().unwrap_or(path),
+        None => path,
+    };
+    seen.map(plain).collect()
 }
 
 /// What a back end leaves open.
@@ -133,6 +159,8 @@ struct Scan {
     repositories: Vec<PathBuf>,
     /// Repositories elsewhere that a worktree here belongs to.
     linked: Vec<PathBuf>,
+    /// Links among what is kept or hidden.
+    links: Vec<PathBuf>,
     seen: usize,
 }
 
@@ -174,13 +202,14 @@ impl Scan {
             Protection::RunsInBuilds | Protection::None => false,
         };
         if sandbox.denies(path) {
+            self.links.extend(path.is_symlink().then(|| path.to_owned()));
             self.hidden.push(path.to_owned());
             return Descend::No;
         }
         if name == ".git" && is_directory {
             let missing =
                 if path.parent() == Some(root) { Placeholder::Yes } else { Placeholder::No };
-            self.repository(path, missing);
+            self.repository(root, path, missing);
             self.repositories.push(path.to_owned());
             return Descend::No;
         }
@@ -188,14 +217,34 @@ impl Scan {
             self.linked.extend(worktree_of(path));
         }
         if protected && is_there(path) {
-            self.kept.push(Kept { path: path.to_owned(), now: Existing::Present });
+            self.keep(root, path);
             return Descend::No;
         }
         descend
     }
 
+    /// Of a link also what it leads to within the root, because that is what runs.
+    fn keep(&mut self, root: &Path, path: &Path) {
+        let mut next = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            let target = target_of(&next);
+            self.links.extend(next.is_symlink().then(|| next.clone()));
+            self.kept.push(Kept { path: next, now: Existing::Present });
+            // One that leads to a folder around itself would keep all of that.
+            let inside = |target: &PathBuf| target.starts_with(root) && !path.starts_with(target);
+            match target.filter(inside).filter(|target| is_there(target)) {
+                None => return,
+                Some(repository) if path.ends_with(".git") && !repository.is_symlink() => {
+                    self.repository(root, &repository, Placeholder::Yes);
+                    return self.repositories.push(repository);
+                }
+                Some(target) => next = target,
+            }
+        }
+    }
+
     /// Git runs what these name.
-    fn repository(&mut self, git: &Path, placeholder: Placeholder) {
+    fn repository(&mut self, root: &Path, git: &Path, placeholder: Placeholder) {
         let names = [
             ("hooks", Existing::MissingDirectory),
             ("config", Existing::MissingFile),
@@ -205,7 +254,7 @@ impl Scan {
         for (name, missing) in names {
             let path = git.join(name);
             match (is_there(&path), placeholder) {
-                (true, _) => self.kept.push(Kept { path, now: Existing::Present }),
+                (true, _) => self.keep(root, &path),
                 // What git makes of itself when it needs it is no way in without the first two.
                 (false, Placeholder::Yes) if matches!(name, "hooks" | "config") => {
                     self.kept.push(Kept { path, now: missing });
@@ -215,7 +264,7 @@ impl Scan {
         }
         let modules = std::fs::read_dir(git.join("modules")).into_iter().flatten();
         for module in modules.filter_map(Result::ok) {
-            self.repository(&module.path(), Placeholder::No);
+            self.repository(root, &module.path(), Placeholder::No);
         }
     }
 }
@@ -224,6 +273,12 @@ impl Scan {
 /// nothing.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok() && !is_placeholder(path)
+}
+
+/// Where a link leads with its next step: the folder as the kernel finds it, the name as it is.
+fn target_of(link: &Path) -> Option<PathBuf> {
+    let target = link.parent()?.join(std::fs::read_link(link).ok()?);
+    Some(target.parent()?.canonicalize().ok()?.join(target.file_name()?))
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -252,60 +307,4 @@ fn worktree_of(file: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sandbox::SandboxSettings;
-
-    fn check(make: &[&str], kept: &[(&str, Existing)], hidden: &[&str]) {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        for name in make {
-            let path = root.join(name.trim_end_matches('/'));
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            match name.ends_with('/') {
-                true => std::fs::create_dir_all(path).unwrap(),
-                false => std::fs::write(path, "").unwrap(),
-            }
-        }
-        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
-        let plan = plan(&sandbox, &CommandSettings::default(), Backend::Namespaces, &[]);
-        let mut found: Vec<_> = plan.walls.kept.iter().map(|k| (k.path.clone(), k.now)).collect();
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        let expected: Vec<_> = kept.iter().map(|(name, now)| (root.join(name), *now)).collect();
-        assert_eq!(found, expected, "{make:?}");
-        let mut found: Vec<_> = plan.walls.hidden.iter().filter(|p| p.starts_with(&root)).collect();
-        found.sort();
-        let expected: Vec<_> = hidden.iter().map(|name| root.join(name)).collect();
-        assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{make:?}");
-    }
-
-    #[test]
-    fn what_the_file_tools_refuse_is_kept_or_hidden() {
-        use Existing::{MissingDirectory, MissingFile, Present};
-        check(&[], &[(".journeyman", MissingDirectory)], &[]);
-        let cases =
-            [(".git/config", MissingFile), (".git/hooks", Present), (".journeyman", Present)];
-        check(&[".git/hooks/", ".journeyman/config.toml"], &cases, &[]);
-        check(
-            &["sub/.vscode/tasks.json", "sub/.env", "a/b/id_rsa", "src/main.rs", ".envrc"],
-            &[(".envrc", Present), (".journeyman", MissingDirectory), ("sub/.vscode", Present)],
-            &["a/b/id_rsa", "sub/.env"],
-        );
-    }
-
-    #[test]
-    fn a_worktree_opens_its_repository_only_when_that_knows_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let private = root.join("main/.git/worktrees/w");
-        std::fs::create_dir_all(&private).unwrap();
-        std::fs::create_dir(root.join("w")).unwrap();
-        let file = root.join("w/.git");
-        std::fs::write(&file, format!("gitdir: {}\n", private.display())).unwrap();
-        assert_eq!(worktree_of(&file), None);
-        std::fs::write(private.join("gitdir"), format!("{}\n", file.display())).unwrap();
-        assert_eq!(worktree_of(&file), Some(root.join("main/.git")));
-        std::fs::write(&file, "gitdir: /etc\n").unwrap();
-        assert_eq!(worktree_of(&file), None);
-    }
-}
+mod tests;

@@ -111,6 +111,8 @@ fn mount(path: &Path, place: Place) -> Vec<OsString> {
         return vec!["--symlink".into(), target.into_os_string(), at()];
     }
     match place {
+        // It would follow them; what that leaves open is one of the plan's gaps.
+        Place::Kept | Place::Hidden if path.is_symlink() => Vec::new(),
         Place::Scratch => vec!["--perms".into(), "1777".into(), "--tmpfs".into(), at()],
         Place::Readable => vec!["--ro-bind-try".into(), at(), at()],
         Place::Kept => vec!["--ro-bind".into(), at(), at()],

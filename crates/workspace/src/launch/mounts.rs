@@ -94,7 +94,10 @@ fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
     {
         return Ok(Some(Piece { path, what: What::Link(target) }));
     }
+    let link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     let shape = match std::fs::metadata(&path) {
+        // A link is held itself, wherever it leads.
+        _ if link && matches!(place, Place::Kept | Place::Hidden) => Shape::File,
         Ok(found) if found.is_dir() => Shape::Directory,
         Ok(_) => Shape::File,
         // The system may lack one of the usual directories; a hidden name may be gone by now.
@@ -113,7 +116,10 @@ fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
             tree
         }
         Place::Readable | Place::Kept => {
-            let tree = clone_of(CWD, &path)?;
+            let tree = match place == Place::Kept {
+                true => clone_itself(&path)?,
+                false => clone_of(CWD, &path)?,
+            };
             change(&tree, plain | MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
             tree
         }
@@ -121,13 +127,20 @@ fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
     Ok(Some(Piece { path, what: What::Tree(tree, shape) }))
 }
 
+const CLONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE
+    .union(OpenTreeFlags::OPEN_TREE_CLOEXEC)
+    .union(OpenTreeFlags::AT_RECURSIVE)
+    .union(OpenTreeFlags::AT_EMPTY_PATH);
+
 /// A detached copy of a mounted tree.
 fn clone_of(at: impl AsFd, path: impl rustix::path::Arg) -> Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    Ok(open_tree(at, path, flags)?)
+    Ok(open_tree(at, path, CLONE)?)
+}
+
+/// The same of a link, not of what it leads to: mounted on itself it can be followed, and neither
+/// removed nor replaced.
+fn clone_itself(path: &Path) -> Result<OwnedFd> {
+    Ok(open_tree(CWD, path, CLONE | OpenTreeFlags::AT_SYMLINK_NOFOLLOW)?)
 }
 
 fn tmpfs(mode: &str) -> Result<OwnedFd> {
@@ -226,7 +239,7 @@ fn make_room(root: &OwnedFd, path: &Path, shape: Shape) -> Result<()> {
 
 fn mount_at(root: &OwnedFd, path: &Path, tree: &OwnedFd) -> Result<()> {
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let target = rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     Ok(move_mount(tree, "", &target, "", flags)?)
