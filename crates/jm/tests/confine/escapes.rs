@@ -1,5 +1,8 @@
 //! Every attempt of escapes.md, behind every back end, as every user.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
 use crate::world::{CANARY, User, World, users, works};
 
 pub(crate) struct Attempt {
@@ -69,6 +72,33 @@ const REASONS: &[&str] = &[
     "eof",
 ];
 
+/// One in which somebody else of the same user sits.
+struct Terminal {
+    keeper: Child,
+    name: String,
+}
+
+impl Terminal {
+    fn open(world: &World) -> Self {
+        let script = "import os, pty, time; ends = pty.openpty(); print(os.ttyname(ends[1]), \
+                      flush=True); time.sleep(600)";
+        let mut keeper = world.command("python3");
+        let mut keeper = keeper.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut name = String::new();
+        BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut name).unwrap();
+        let name = name.trim().to_owned();
+        assert!(name.starts_with("/dev/pts/"), "{name:?}");
+        Self { keeper, name }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.keeper.kill().ok();
+        self.keeper.wait().ok();
+    }
+}
+
 fn check(user: User, backend: &'static str) {
     if !works(user, backend) {
         return;
@@ -76,9 +106,12 @@ fn check(user: User, backend: &'static str) {
     let all = attempts(include_str!("escapes.md"));
     assert!(all.len() >= 80, "{}", all.len());
     let mut world = World::new(user, backend);
+    let terminal = Terminal::open(&world);
+    let name = format!("TERMINAL={}", terminal.name);
     let mut wrong = Vec::new();
     for attempt in &all {
-        let output = world.confined(&attempt.words().each_ref().map(String::as_str));
+        let [program, option, script] = attempt.words();
+        let output = world.confined(&["env", &name, &program, &option, &script]);
         let said =
             [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
         let mut harm = world.harm();

@@ -6,5 +6,7 @@ mod escapes;
 mod gate;
 mod hangs;
 mod jobs;
+mod ladder;
+mod signals;
 mod work;
 mod world;

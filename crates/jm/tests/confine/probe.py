@@ -2,15 +2,15 @@
 import base64, ctypes, os, platform, signal, socket, struct, sys, time, urllib.parse
 
 globals().update({name: os.environ.get(name, "") for name in
-                  "X W VICTIM SOCKET ABSTRACT PORT UDP SHARED QUEUE LISTED".split()})
+                  "X W VICTIM SOCKET ABSTRACT PORT UDP SHARED QUEUE LISTED TERMINAL".split()})
 libc = ctypes.CDLL(None, use_errno=True)
 NUMBERS = {
     "x86_64": dict(ioctl=16, ptrace=101, setpriority=141, mount=165, reboot=169, kexec_load=246,
                    add_key=248, keyctl=250, unshare=272, perf_event_open=298, open_by_handle_at=304,
-                   setns=308, process_vm_readv=310, finit_module=313, bpf=321, userfaultfd=323),
+                   setns=308, process_vm_readv=310, process_vm_writev=311, finit_module=313, bpf=321, userfaultfd=323),
     "aarch64": dict(ioctl=29, ptrace=117, setpriority=140, mount=40, reboot=142, kexec_load=104,
                     add_key=217, keyctl=219, unshare=97, perf_event_open=241, open_by_handle_at=265,
-                    setns=268, process_vm_readv=270, finit_module=273, bpf=280, userfaultfd=282),
+                    setns=268, process_vm_readv=270, process_vm_writev=271, finit_module=273, bpf=280, userfaultfd=282),
 }[platform.machine()]
 NUMBERS.update(io_uring_setup=425, open_tree=428, fsopen=430, clone3=435, pidfd_getfd=438)
 

@@ -145,6 +145,31 @@ fn ordinary_work_goes_on() {
     }
 }
 
+/// A virtual environment that is a link, and the programs of packages, before all others on the path.
+#[test]
+fn programs_of_the_project_are_found_and_can_be_changed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    for backend in ["namespaces", "bwrap", "landlock"].into_iter().filter(|b| works(User::Own, b)) {
+        let world = World::new(User::Own, backend);
+        for folder in ["w/real/bin", "w/packages/bin"] {
+            std::fs::create_dir_all(world.at(folder)).unwrap();
+        }
+        symlink("real", world.at("w/environment")).unwrap();
+        let tool = world.at("w/real/bin/tool");
+        std::fs::write(&tool, "#!/bin/sh\necho works\n").unwrap();
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = ["w/environment/bin", "w/packages/bin"].map(|name| world.at(name));
+        let path = path.into_iter().chain(["/usr/bin".into(), "/bin".into()]);
+        let script = "tool && cp environment/bin/tool packages/bin/more && more && rm -r real";
+        let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+        jm.args(["sandbox", "--backend", backend, "--", "sh", "-c", script]);
+        let output = jm.env("PATH", std::env::join_paths(path).unwrap()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said, "works\nworks\n", "{backend}: {output:?}");
+        assert!(output.status.success(), "{backend}: {output:?}");
+    }
+}
+
 /// `cargo` of whoever runs the tests: its toolchain lies in a home, of which nothing else is seen.
 #[test]
 fn cargo_builds_and_tests_offline() {

@@ -67,12 +67,14 @@ pub(crate) fn program(user: User, program: impl AsRef<std::ffi::OsStr>) -> Comma
     command
 }
 
-/// Whether this back end works here, by what the program itself says.
+/// Whether this back end works here, by what the program itself says, in a small workspace.
 pub(crate) fn works(user: User, backend: &str) -> bool {
     let home = tempfile::tempdir().unwrap();
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(home.path(), open).unwrap();
     let output = program(user, env!("CARGO_BIN_EXE_jm"))
         .args(["doctor", "--json"])
-        .current_dir("/")
+        .current_dir(home.path())
         .env_clear()
         .env("PATH", PATH)
         .env("HOME", home.path())
@@ -96,7 +98,7 @@ impl World {
         for name in
             ["w/.git/hooks", "w/.git/objects", "w/.git/refs", "w/.journeyman", "x", "second"]
                 .into_iter()
-                .chain(["home/.ssh", "home/.config/journeyman", "state"])
+                .chain(["home/.ssh", "home/.config/journeyman", "state", "second/idea"])
         {
             std::fs::create_dir_all(at(name)).unwrap();
         }
@@ -113,10 +115,12 @@ impl World {
             ("home/.bashrc", CANARY),
             ("home/.config/journeyman/config.toml", "# canary-5b1c77\n"),
             ("state/secret", CANARY),
+            ("second/idea/tasks.xml", "<tasks/>\n"),
         ];
         for (name, content) in files {
             std::fs::write(at(name), content).unwrap();
         }
+        std::os::unix::fs::symlink("idea", at("second/.idea")).unwrap();
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(at("state"), private).unwrap();
         let listeners = Listeners::open(&at("x"));
@@ -164,6 +168,7 @@ impl World {
             .env("HOME", self.at("home"))
             .env("JM_STATE_DIR", self.at("state"))
             .env("LC_ALL", "C.UTF-8")
+            .env("API_TOKEN", CANARY)
             .env("JM", env!("CARGO_BIN_EXE_jm"))
             .env("W", self.at("w"))
             .env("X", self.at("x"))
