@@ -30,7 +30,8 @@ impl Project {
     /// Nothing, for a project that brings nothing.
     pub(crate) fn find(common: &Common) -> Result<Option<Self>> {
         let root = common.root.first().map_or(Path::new("."), PathBuf::as_path);
-        let root = std::path::absolute(root)?;
+        let root = std::path::absolute(root)
+            .with_context(|| format!("workspace root {}", root.display()))?;
         let root =
             Sandbox::new(&SandboxSettings::rooted_at(&root))?.working_root().path().to_owned();
         let (file, tools) = (root.join(".journeyman/config.toml"), root.join(".journeyman/tools"));

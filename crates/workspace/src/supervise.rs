@@ -65,9 +65,24 @@ pub(crate) struct Line {
 }
 
 pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Child, Line), ToolError> {
+    // Walls are built by name, and that name may be another directory's by now.
+    if !is_where_it_was(&task) {
+        let name = task.directory_name.display();
+        let what = format!("{name} was moved, removed or replaced since the workspace was opened");
+        return Err(ToolError::failed("command", what));
+    }
     start_launcher(launcher, task).map_err(|error| {
         ToolError::failed("command", format!("its launcher cannot be started: {error}"))
     })
+}
+
+fn is_where_it_was(task: &Task<'_>) -> bool {
+    let held = rustix::fs::fstat(&task.directory);
+    let named = rustix::fs::stat(task.directory_name);
+    match (held, named) {
+        (Ok(held), Ok(named)) => (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino),
+        _ => false,
+    }
 }
 
 fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child, Line)> {
