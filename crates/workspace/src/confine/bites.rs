@@ -128,7 +128,8 @@ fn is_seen(path: &Path, walls: &Walls) -> bool {
 /// Words of a line that look like paths, as absolute ones.
 fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
     let cut = |c: char| c.is_whitespace() || "'\"`:;,()[]{}<>=".contains(c) || "‘’“”".contains(c);
-    let words = line.split(cut).filter(|word| word.len() > 1);
+    // What begins with two slashes is the host of an address.
+    let words = line.split(cut).filter(|word| word.len() > 1 && !word.starts_with("//"));
     let absolute = |word: &str| match word.starts_with('/') {
         true => Some(plain(Path::new(word))),
         false if word.contains('/') || word.starts_with('.') => {
@@ -179,10 +180,11 @@ impl Bite {
 
     /// What a person could do about it.
     pub fn remedy(&self) -> Option<String> {
-        let parent = |path: &Path| path.parent().unwrap_or(path).display().to_string();
         match self {
             Self::Write(path) | Self::Read(path) => {
-                Some(format!("a person can grant it: --writable {}", parent(path)))
+                // The root of all is nothing to be granted.
+                let parent = path.parent().filter(|parent| parent.parent().is_some())?;
+                Some(format!("a person can grant it: --writable {}", parent.display()))
             }
             Self::Network => Some(
                 "a person can grant it: --network, or tools.sandbox.commands.network = \"on\""
@@ -241,11 +243,22 @@ mod tests {
             ("FileNotFoundError: [Errno 2] No such file or directory: 'x'", None),
             ("unshare: unshare failed: Operation not permitted", Some(Bite::Call)),
             ("./secret.txt: Permission denied", None),
+            (
+                "npm error fetch http://localhost:1/x: EROFS: read-only file system, open '/usr/y/z'",
+                write("/usr/y/z"),
+            ),
             ("test failed: expected 1, got 2", None),
         ];
         for (line, expected) in cases {
             assert_eq!(bite(line, &walls()), *expected, "{line}");
         }
+    }
+
+    #[test]
+    fn the_root_of_all_is_not_offered() {
+        let offered = |path: &str| Bite::Write(path.into()).remedy();
+        assert_eq!(offered("/new"), None);
+        assert_eq!(offered("/usr/new").unwrap(), "a person can grant it: --writable /usr");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::toolchains::is_cache;
 use super::walls::Walls;
 
 /// What stands at a path of the command's tree. The order is the priority.
@@ -13,6 +14,8 @@ pub(crate) enum Place {
     /// A directory of its own, empty at first and gone afterwards.
     Scratch,
     Readable,
+    /// Readable, and what is written there lands in memory.
+    Cached,
     Writable,
     /// As outside, unchangeable.
     Kept,
@@ -28,7 +31,11 @@ pub(crate) fn layout(walls: &Walls) -> Vec<(PathBuf, Place)> {
     let scratch = SCRATCH.iter().map(PathBuf::from);
     let mut all: Vec<(PathBuf, Place)> = scratch.map(|path| (path, Place::Scratch)).collect();
     all.extend(walls.homes.iter().map(|path| (path.clone(), Place::Scratch)));
-    all.extend(walls.readable.iter().map(|path| (path.clone(), Place::Readable)));
+    let seen = |path: &PathBuf| match is_cache(path) {
+        true => (path.clone(), Place::Cached),
+        false => (path.clone(), Place::Readable),
+    };
+    all.extend(walls.readable.iter().map(seen));
     all.extend(walls.writable.iter().map(|path| (path.clone(), Place::Writable)));
     all.extend(walls.kept.iter().map(|kept| (kept.path.clone(), Place::Kept)));
     all.extend(walls.hidden.iter().map(|path| (path.clone(), Place::Hidden)));
@@ -68,7 +75,9 @@ mod tests {
             backend: Backend::Namespaces,
             network: Network::Off,
             writable: vec!["/home/me/w".into()],
-            readable: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
+            readable: ["/usr", "/home/me/.cargo/bin", "/home/me/.npm/_cacache"]
+                .map(Into::into)
+                .into(),
             homes: vec!["/home/me".into()],
             kept: Vec::new(),
             hidden: Vec::new(),
@@ -89,6 +98,7 @@ mod tests {
         let expected = [
             ("/home/me", Place::Scratch),
             ("/home/me/.cargo/bin", Place::Readable),
+            ("/home/me/.npm/_cacache", Place::Cached),
             ("/home/me/w", Place::Writable),
             ("/tmp", Place::Scratch),
             ("/usr", Place::Readable),
@@ -118,6 +128,7 @@ mod tests {
             ("/home/me", Place::Writable),
             ("/home/me/.cargo/bin", Place::Readable),
             ("/home/me/.git/config", Place::Hidden),
+            ("/home/me/.npm/_cacache", Place::Cached),
             ("/tmp", Place::Writable),
             ("/usr", Place::Readable),
             ("/var/tmp", Place::Scratch),

@@ -116,6 +116,28 @@ const IN_HOME: &[&str] = &[
     ".config/git/attributes",
 ];
 
+/// Of these what tools write to while they fetch, and do not work without.
+const CACHES: &[&str] = &[
+    ".cargo/registry",
+    ".cargo/git",
+    ".npm/_cacache",
+    ".cache/uv",
+    ".cache/pip",
+    ".cache/yarn",
+    ".cache/deno",
+    "go/pkg",
+    ".m2/repository",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".cabal/packages",
+    ".nuget/packages",
+];
+
+/// Whether this is a download cache.
+pub(super) fn is_cache(path: &Path) -> bool {
+    CACHES.iter().any(|name| path.ends_with(name))
+}
+
 /// Variables that say where a toolchain is.
 const NAMING: &[&str] = &[
     "RUSTUP_HOME",

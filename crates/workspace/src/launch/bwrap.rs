@@ -114,7 +114,8 @@ fn mount(path: &Path, place: Place) -> Vec<OsString> {
         // It would follow them; what that leaves open is one of the plan's gaps.
         Place::Kept | Place::Hidden if path.is_symlink() => Vec::new(),
         Place::Scratch => vec!["--perms".into(), "1777".into(), "--tmpfs".into(), at()],
-        Place::Readable => vec!["--ro-bind-try".into(), at(), at()],
+        // The versions in use have no way to let writes land in memory.
+        Place::Readable | Place::Cached => vec!["--ro-bind-try".into(), at(), at()],
         Place::Kept => vec!["--ro-bind".into(), at(), at()],
         Place::Writable => vec!["--bind".into(), at(), at()],
         Place::Hidden if path.is_dir() => {

@@ -11,8 +11,8 @@ use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
-    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
-    mount_change, move_mount, open_tree, unmount,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount,
+    fsopen, mount_change, move_mount, open_tree, unmount,
 };
 
 use super::{During, Step};
@@ -38,6 +38,8 @@ struct Piece {
 
 enum What {
     Tree(OwnedFd, Shape),
+    /// A directory that nobody changes, and the mode of its own.
+    Cache(OwnedFd, Mode),
     Nothing(Shape),
     Link(PathBuf),
 }
@@ -64,7 +66,7 @@ pub(crate) fn build(walls: &Walls) -> Step<()> {
     // Before the rest, because a workspace may lie in shared memory.
     build_dev(&root, devices).during("mount /dev")?;
     build_proc(&root).during("mount /proc")?;
-    for piece in pieces {
+    for piece in in_memory(&root, pieces).during("mount caches")? {
         let step = format!("mount {}", piece.path.display());
         attach(&root, piece).during(step)?;
     }
@@ -115,7 +117,13 @@ fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
             change(&tree, plain, Depth::All)?;
             tree
         }
-        Place::Readable | Place::Kept => {
+        Place::Cached if shape == Shape::Directory => {
+            let tree = clone_of(CWD, &path)?;
+            change(&tree, plain | MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+            let mode = Mode::from_raw_mode(std::fs::metadata(&path)?.permissions().mode());
+            return Ok(Some(Piece { path, what: What::Cache(tree, mode) }));
+        }
+        Place::Readable | Place::Cached | Place::Kept => {
             let tree = match place == Place::Kept {
                 true => clone_itself(&path)?,
                 false => clone_of(CWD, &path)?,
@@ -214,7 +222,55 @@ fn attach(root: &OwnedFd, piece: Piece) -> Result<()> {
             make_room(root, &path, shape)?;
             mount_at(root, &path, &tree)
         }
+        What::Cache(tree, _) => {
+            make_room(root, &path, Shape::Directory)?;
+            mount_at(root, &path, &tree)
+        }
     }
+}
+
+/// Where the parts of mounts in memory are while they are made.
+const WORKSHOP: &str = ".workshop";
+
+/// Caches as they are, whose changes land in memory and vanish with the command. With a kernel that
+/// knows no such mounts for us nothing is written there.
+fn in_memory(root: &OwnedFd, pieces: Vec<Piece>) -> Result<Vec<Piece>> {
+    if !pieces.iter().any(|piece| matches!(piece.what, What::Cache(..))) {
+        return Ok(pieces);
+    }
+    rustix::fs::mkdirat(root, WORKSHOP, Mode::RWXU)?;
+    mount_at(root, Path::new(WORKSHOP), &tmpfs("0700")?)?;
+    let settle = |(number, Piece { path, what })| match what {
+        What::Cache(tree, mode) => match layered(root, number, &tree, mode) {
+            Ok(tree) => Piece { path, what: What::Tree(tree, Shape::Directory) },
+            Err(_) => Piece { path, what: What::Cache(tree, mode) },
+        },
+        what @ (What::Tree(..) | What::Nothing(_) | What::Link(_)) => Piece { path, what },
+    };
+    let settled = pieces.into_iter().enumerate().map(settle).collect();
+    // The new mounts hold what they need of it.
+    unmount(WORKSHOP, UnmountFlags::DETACH)?;
+    rustix::fs::unlinkat(root, WORKSHOP, AtFlags::REMOVEDIR)?;
+    Ok(settled)
+}
+
+fn layered(root: &OwnedFd, number: usize, tree: &OwnedFd, mode: Mode) -> Result<OwnedFd> {
+    let at = |name: &str| format!("{WORKSHOP}/{number}-{name}");
+    for name in ["lower", "upper", "work"] {
+        rustix::fs::mkdirat(root, at(name), Mode::RWXU)?;
+    }
+    // The directory's own mode is taken from the upper one.
+    rustix::fs::chmodat(root, at("upper"), mode, AtFlags::empty())?;
+    mount_at(root, Path::new(&at("lower")), &clone_of(tree, "")?)?;
+    let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for name in ["lower", "upper", "work"] {
+        // Names from where we are, which is the new root.
+        fsconfig_set_string(&fs, format!("{name}dir"), at(name))?;
+    }
+    fsconfig_set_flag(&fs, "userxattr")?;
+    fsconfig_create(&fs)?;
+    let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    Ok(fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, plain)?)
 }
 
 /// Directories on the way to a mount, and something to mount on. Inside what is mounted already
