@@ -13,13 +13,13 @@ use crate::world::{CANARY, User, World, is_root, users, works};
 const BACKENDS: [&str; 3] = ["namespaces", "bwrap", "landlock"];
 
 /// The listed server: gives the files of a folder, and notes what nobody should have asked it.
-struct Server {
-    port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     strange: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    fn start(folder: PathBuf) -> Self {
+    pub(crate) fn start(folder: PathBuf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let strange = Arc::new(Mutex::new(Vec::new()));
@@ -34,7 +34,7 @@ impl Server {
         Self { port, strange }
     }
 
-    fn strange(&self) -> Vec<String> {
+    pub(crate) fn strange(&self) -> Vec<String> {
         std::mem::take(&mut *self.strange.lock().unwrap())
     }
 }

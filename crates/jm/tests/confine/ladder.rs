@@ -2,6 +2,9 @@
 
 use std::process::Command;
 
+use serde_json::{Value, json};
+
+use crate::jobs::desk::Desk;
 use crate::world::{User, World, is_root, works};
 
 /// This program within its own walls, where no more namespaces can be made.
@@ -68,4 +71,29 @@ fn a_program_that_is_missing_is_missed() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("jm: it was not started: bwrap"), "{output:?}");
     assert!(!ran(&world), "{output:?}");
+}
+
+/// Walls are built by name; the name may be another directory's by now.
+#[test]
+fn a_workspace_that_was_replaced_runs_nothing() {
+    let world = World::new(User::Own, "auto");
+    let mut desk = Desk::open(&world, "s");
+    let mut run = |args: &Value| desk.call("run_command", args);
+    let touch = json!({"command": "touch ran"});
+    assert_eq!(run(&json!({"command": "true"}))["verdict"], "ran");
+    std::fs::rename(world.at("w"), world.at("old")).unwrap();
+    for replaced in [false, true] {
+        if replaced {
+            std::fs::create_dir(world.at("w")).unwrap();
+        }
+        let answer = run(&touch);
+        let expected = "was moved, removed or replaced since the workspace was opened";
+        assert!(answer["content"].as_str().unwrap().contains(expected), "{answer}");
+        assert!(!ran(&world) && !world.at("old/ran").exists(), "{answer}");
+    }
+    std::fs::remove_dir(world.at("w")).unwrap();
+    std::fs::rename(world.at("old"), world.at("w")).unwrap();
+    assert_eq!(run(&touch)["verdict"], "ran");
+    assert!(ran(&world));
+    desk.close();
 }

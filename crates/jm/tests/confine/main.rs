@@ -7,6 +7,7 @@ mod gate;
 mod hangs;
 mod jobs;
 mod ladder;
+mod packages;
 mod signals;
 mod work;
 mod world;

@@ -98,7 +98,13 @@ impl World {
         for name in
             ["w/.git/hooks", "w/.git/objects", "w/.git/refs", "w/.journeyman", "x", "second"]
                 .into_iter()
-                .chain(["home/.ssh", "home/.config/journeyman", "state", "second/idea"])
+                .chain([
+                    "home/.ssh",
+                    "home/.config/journeyman",
+                    "state",
+                    "second/idea",
+                    "home/.npm/_cacache",
+                ])
         {
             std::fs::create_dir_all(at(name)).unwrap();
         }
@@ -116,6 +122,7 @@ impl World {
             ("home/.config/journeyman/config.toml", "# canary-5b1c77\n"),
             ("state/secret", CANARY),
             ("second/idea/tasks.xml", "<tasks/>\n"),
+            ("home/.npm/_cacache/entry", "cached\n"),
         ];
         for (name, content) in files {
             std::fs::write(at(name), content).unwrap();

@@ -25,7 +25,7 @@ impl Desk {
         command
             .env("JM_TOOLS_SANDBOX_COMMANDS_BACKEND", world.backend)
             .args(["exec", "--jsonl", "--toolset", "standard", "--yes", "--session", session])
-            .args(["--allow", "start_process", "--on-recovery", "keep"])
+            .args(["--allow", "run_command", "--allow", "start_process", "--on-recovery", "keep"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());

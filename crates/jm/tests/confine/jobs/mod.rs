@@ -1,7 +1,7 @@
 //! Processes in the background, behind each back end: whoever dies first, nothing stays behind, and what
 //! happened is told truthfully.
 
-mod desk;
+pub(crate) mod desk;
 mod ends;
 mod terminals;
 
