@@ -19,7 +19,9 @@ struct Running {
 
 impl Running {
     fn start(backend: &'static str, index: usize, flags: &[&str]) -> Self {
-        let (world, tag) = (World::new(User::Own, backend), tag(index));
+        // One of its own, because the others run beside it.
+        let place = BACKENDS.iter().position(|one| *one == backend).unwrap();
+        let (world, tag) = (World::new(User::Own, backend), tag(index + place));
         let script = format!(
             "trap '' TERM; setsid sleep {tag} & (setsid sh -c 'trap \"\" TERM; sleep {tag}; sleep \
              {tag}' &); touch begun; sleep {tag}; sleep {tag}"
@@ -66,7 +68,7 @@ fn everywhere(check: impl Fn(&'static str) + Sync) {
 fn an_ended_program_leaves_nothing() {
     everywhere(|backend| {
         for (index, name) in ["-KILL", "-TERM", "-HUP", "-INT"].into_iter().enumerate() {
-            let mut running = Running::start(backend, 950 + index, &[]);
+            let mut running = Running::start(backend, 930 + 4 * index, &[]);
             running.signal(name);
             running.assert_gone(name);
             running.program.wait().unwrap();
@@ -78,7 +80,7 @@ fn an_ended_program_leaves_nothing() {
 #[test]
 fn a_killed_launcher_leaves_nothing() {
     everywhere(|backend| {
-        let mut running = Running::start(backend, 955, &[]);
+        let mut running = Running::start(backend, 950, &[]);
         let mut children = Command::new("ps");
         children.args(["-o", "pid=", "--ppid", &running.program.id().to_string()]);
         let children = String::from_utf8(children.output().unwrap().stdout).unwrap();
@@ -92,7 +94,7 @@ fn a_killed_launcher_leaves_nothing() {
 #[test]
 fn a_stopped_program_does_not_stop_the_clock() {
     everywhere(|backend| {
-        let mut running = Running::start(backend, 956, &["--timeout", "2"]);
+        let mut running = Running::start(backend, 955, &["--timeout", "2"]);
         running.signal("-STOP");
         running.assert_gone("stopped");
         assert!(running.program.try_wait().unwrap().is_none(), "{backend}");
