@@ -143,15 +143,24 @@ impl Text {
 
     /// The offset of the first byte that is not UTF-8.
     pub fn foreign_byte(&self) -> Option<usize> {
-        std::str::from_utf8(&self.bytes).err().map(|error| error.valid_up_to())
+        foreign_byte(&self.bytes)
     }
 
     /// Whether a byte order mark tells of UTF-16, or of its larger sibling UTF-32.
     pub fn is_utf16(&self) -> bool {
-        [b"\xFF\xFE".as_slice(), b"\xFE\xFF", b"\0\0\xFE\xFF"]
-            .iter()
-            .any(|mark| self.bytes.starts_with(mark))
+        is_utf16(&self.bytes)
     }
+}
+
+/// The offset of the first byte that is not UTF-8.
+pub fn foreign_byte(bytes: &[u8]) -> Option<usize> {
+    std::str::from_utf8(bytes).err().map(|error| error.valid_up_to())
+}
+
+/// Whether a byte order mark tells of UTF-16, or of its larger sibling UTF-32.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    let marks = [b"\xFF\xFE".as_slice(), b"\xFE\xFF", b"\0\0\xFE\xFF"];
+    marks.iter().any(|mark| bytes.starts_with(mark))
 }
 
 fn index(bytes: &[u8], mark: usize) -> Vec<Line> {

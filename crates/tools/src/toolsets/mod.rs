@@ -115,3 +115,24 @@ impl Toolset {
         limit.saturating_sub((self.dialect().envelope.frame)(call))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IK-WRAP, CFG-TMO-01a: thirty seconds at the most in `ikigai`, elsewhere what is configured.
+    #[test]
+    fn a_document_that_names_a_time_has_it() {
+        let seconds = Duration::from_secs;
+        let configured = Timeouts { file_operations: seconds(20), shell_commands: seconds(300) };
+        let times = |toolset: Toolset| -> Vec<(String, Option<Duration>)> {
+            let tools = toolset.tools(&configured).unwrap();
+            tools.iter().map(|tool| (tool.name().to_owned(), tool.timeout())).collect()
+        };
+        let ikigai = times(Toolset::Ikigai);
+        assert!(ikigai.contains(&("bash".to_owned(), Some(seconds(30)))), "{ikigai:?}");
+        assert!(ikigai.contains(&("file_read".to_owned(), Some(seconds(20)))), "{ikigai:?}");
+        let forge = times(Toolset::Forge);
+        assert!(forge.contains(&("run_command".to_owned(), Some(seconds(300)))), "{forge:?}");
+    }
+}

@@ -6,6 +6,7 @@
 mod care;
 pub mod diff;
 pub mod edit;
+mod encoding;
 pub mod lp1;
 mod misfit;
 pub mod parens;
@@ -36,6 +37,7 @@ pub struct Change {
     pub on_error: OnError,
     pub backup: Backup,
     pub care: Care,
+    pub new_text: NewText,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +95,15 @@ pub enum Backup {
 pub enum Care {
     Plain,
     Careful,
+}
+
+/// What may be put beside the bytes that stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewText {
+    /// What the file's encoding can express.
+    Expressible,
+    /// Anything: bytes are edited, not text (IK-EDIT).
+    Raw,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,6 +172,7 @@ impl Change {
             on_error: OnError::Stop,
             backup: Backup::None,
             care: Care::Plain,
+            new_text: NewText::Expressible,
         }
     }
 
@@ -208,8 +220,11 @@ impl Change {
             self.check_fresh(scope, target).or_else(|error| self.settle(target, error))?;
         }
         for target in targets.iter_mut().filter(|target| !target.is_given_up()) {
-            let computed = target.compute(&self.files).and_then(|()| self.check(target));
-            computed.or_else(|error| self.settle(target, error))?;
+            let computed = target.compute(&self.files);
+            let computed = computed.and_then(|()| self.check_new_text(target));
+            computed
+                .and_then(|()| self.check(target))
+                .or_else(|error| self.settle(target, error))?;
         }
         Ok(targets)
     }
@@ -245,6 +260,17 @@ impl Change {
             }
             _ => error,
         }
+    }
+
+    fn check_new_text(&self, target: &mut Target) -> Result<(), ToolError> {
+        let (NewText::Expressible, Some(before)) = (self.new_text, &target.before) else {
+            return Ok(());
+        };
+        for index in &target.edits {
+            target.current = *index;
+            encoding::check(target.path.asked(), before, &self.files[*index].edit)?;
+        }
+        Ok(())
     }
 
     fn check(&self, target: &Target) -> Result<(), ToolError> {

@@ -118,7 +118,8 @@ fn names(sandbox: &Sandbox, base: &str) -> Result<Vec<String>, ToolError> {
     let path = sandbox.resolve(if base.is_empty() { "." } else { base })?;
     let directory = OpenDirectory::open(&path)?;
     let names = directory.names().map_err(|(_, why)| ToolError::io(base, why))?;
-    let text = names.into_iter().filter_map(|name| name.into_string().ok());
+    // A name that is not UTF-8 is shown as well as it can be; nothing leads through it.
+    let text = names.into_iter().map(|name| name.to_string_lossy().into_owned());
     Ok([".".to_owned(), "..".to_owned()].into_iter().chain(text).collect())
 }
 

@@ -3,6 +3,7 @@
 //! Law: a line of any length costs bounded memory; columns count characters, from 1.
 
 use std::io;
+use std::ops::Range;
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -33,6 +34,8 @@ pub struct Hit {
     /// In characters, from 1.
     pub column: usize,
     pub text: String,
+    /// What stands before and behind it, where the line is cut: another hit may be far away.
+    pub around: Option<(String, String)>,
 }
 
 /// The lines of a file that match, and those around them, until there is more than is asked for.
@@ -77,16 +80,19 @@ impl Sink for Gathering<'_> {
             .map_err(io::Error::other)?;
         self.matches += spans.len();
         let from = spans.first().map_or(0, |span| span.start);
-        let (text, is_cut) = window(bytes, from);
+        let part = window(bytes, from);
+        let (text, is_cut) = (lossy(&bytes[part.clone()]), part.len() < bytes.len());
         let mut counted = (0, 1);
         let hits = spans
             .into_iter()
             .map(|span| {
                 let more = String::from_utf8_lossy(&bytes[counted.0..span.start]).chars().count();
                 counted = (span.start, counted.1 + more);
-                let end = span.end.min(span.start + LINE_BYTES);
-                let text = String::from_utf8_lossy(&bytes[span.start..end]).into_owned();
-                Hit { column: counted.1, text }
+                let text = lossy(
+                    &bytes[span.start..boundary(bytes, span.end.min(span.start + LINE_BYTES))],
+                );
+                let around = is_cut.then(|| around(bytes, &span));
+                Hit { column: counted.1, text, around }
             })
             .collect();
         let number = found.line_number().unwrap_or(0);
@@ -102,7 +108,9 @@ impl Sink for Gathering<'_> {
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
-        let (text, is_cut) = window(content(line.bytes()), 0);
+        let bytes = content(line.bytes());
+        let part = window(bytes, 0);
+        let (text, is_cut) = (lossy(&bytes[part.clone()]), part.len() < bytes.len());
         let number = line.line_number().unwrap_or(0);
         self.lines.push(Line { number, text, is_cut, hits: Vec::new() });
         Ok(true)
@@ -116,14 +124,28 @@ fn content(line: &[u8]) -> &[u8] {
 }
 
 /// As much of a line as is kept, with `point` in it.
-fn window(line: &[u8], point: usize) -> (String, bool) {
+fn window(line: &[u8], point: usize) -> Range<usize> {
     if line.len() <= LINE_BYTES {
-        return (String::from_utf8_lossy(line).into_owned(), false);
+        return 0..line.len();
     }
     let start = if point > LINE_BYTES / 2 { point - LEAD_BYTES } else { 0 };
-    let end = line.len().min(start + LINE_BYTES);
+    let start = boundary(line, start);
+    start..boundary(line, line.len().min(start + LINE_BYTES))
+}
+
+/// What is kept on both sides of a span.
+fn around(line: &[u8], span: &Range<usize>) -> (String, String) {
+    let part = window(line, span.start);
+    (lossy(&line[part.start..span.start]), lossy(&line[span.end.min(part.end)..part.end]))
+}
+
+/// The place, or the one before it where it lies inside a character.
+fn boundary(line: &[u8], place: usize) -> usize {
     let is_inside = |at: usize| at < line.len() && line[at] & 0xC0 == 0x80;
-    let start = (start..).find(|at| !is_inside(*at)).unwrap_or(start);
-    let end = (start..=end).rev().find(|at| !is_inside(*at)).unwrap_or(end);
-    (String::from_utf8_lossy(&line[start..end]).into_owned(), true)
+    // A character has four bytes at the most; what goes on for longer is none.
+    (place.saturating_sub(3)..=place).rev().find(|at| !is_inside(*at)).unwrap_or(place)
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -194,17 +194,19 @@ pub(super) fn raise_search(outcome: Outcome, room: usize) -> Result<Output, Tool
     Ok(Output::Json(Value::Array(within(found.files.iter().flat_map(of_file), room))))
 }
 
-/// `before`, `match_text` and `after` together are the line.
+/// `before`, `match_text` and `after` together are the line, or what is kept of it around the match.
 fn found_at(path: &str, line: &Line, hit: &Hit) -> Value {
-    let start = match line.is_cut {
-        // Columns count in the whole line, of which only a part is here.
-        true => line.text.find(&hit.text).unwrap_or(0),
-        false => line.text.char_indices().nth(hit.column - 1).map_or(line.text.len(), |(at, _)| at),
+    let (before, after) = match &hit.around {
+        Some((before, after)) => (before.as_str(), after.as_str()),
+        None => {
+            let place = line.text.char_indices().nth(hit.column - 1);
+            let start = place.map_or(line.text.len(), |(at, _)| at);
+            let after = line.text.get(start + hit.text.len()..).unwrap_or_default();
+            (&line.text[..start], after)
+        }
     };
-    let end = (start + hit.text.len()).min(line.text.len());
     json!({
         "path": path, "line": line.number, "column": hit.column, "match_text": hit.text,
-        "before": line.text.get(..start).unwrap_or_default(),
-        "after": line.text.get(end..).unwrap_or_default(),
+        "before": before, "after": after,
     })
 }

@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 
 use super::envelope::{beginning_within, both_ends, text_within};
 use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
-use crate::ops::change::{Change, ChangedFile, Edit, Existing, FileEdit, FreshnessRule, Parents};
+use crate::ops::change::{
+    Change, ChangedFile, Edit, Existing, FileEdit, FreshnessRule, NewText, Parents,
+};
 use crate::ops::page::Page;
 use crate::ops::posix::{PosixGlob, PosixGrep};
 use crate::ops::run::{Binary, Run, Shown};
@@ -163,10 +165,11 @@ fn lower_file_write(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     Ok(Lowered::new(change(args.file_path, edit), summary))
 }
 
-/// ikigai's edits need no earlier read, and make no directories.
+/// ikigai's edits need no earlier read, make no directories, and are of bytes.
 fn change(path: String, edit: Edit) -> Operation {
     let change = Change::new(vec![FileEdit { path, edit }], FreshnessRule::NotRequired);
-    Operation::Change(change.parents(Parents::MustExist))
+    let change = change.parents(Parents::MustExist);
+    Operation::Change(Change { new_text: NewText::Raw, ..change })
 }
 
 fn raise_file_write(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
