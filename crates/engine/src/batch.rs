@@ -29,6 +29,9 @@ pub struct Entry {
     pub summary: String,
     pub risk: Option<RiskLevel>,
     pub duration_ms: u64,
+    /// Its tool changes nothing and runs nothing.
+    #[serde(default)]
+    pub only_reads: bool,
     /// It ran, and the walls refused it something that a person may give it.
     #[serde(default)]
     pub bitten: Option<Bitten>,
@@ -158,6 +161,7 @@ impl Entry {
             summary: String::new(),
             risk: None,
             duration_ms: 0,
+            only_reads: false,
             bitten: None,
             is_received: false,
             is_announced: false,

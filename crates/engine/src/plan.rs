@@ -30,6 +30,8 @@ pub(crate) struct Facts {
     pub(crate) whole_summary: String,
     pub(crate) is_cut: bool,
     pub(crate) risk: Option<RiskLevel>,
+    /// The tool, not only this call of it, changes nothing and runs nothing.
+    pub(crate) only_reads: bool,
     pub(crate) rule: String,
     pub(crate) preview: Option<Preview>,
     /// Files whose lines a refusal shows.
@@ -188,6 +190,7 @@ fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look)
         whole_summary: one_line(&redact(&intent.summary)),
         is_cut: summary.cut,
         risk: Some(intent.risk),
+        only_reads: core.registry.lookup(&call.name).is_ok_and(|tool| !tool.is_side_effecting()),
         ..Facts::default()
     };
     let warnings = match preflight(core, &mut intent) {
@@ -350,6 +353,7 @@ fn settle(session: &mut Session, index: usize, planned: Planned) {
     entry.summary = facts.summary;
     entry.rule = facts.rule;
     entry.risk = facts.risk;
+    entry.only_reads = facts.only_reads;
     entry.status = status;
     for (path, record) in std::mem::take(&mut facts.seen) {
         session.freshness_mut().record(path, record);

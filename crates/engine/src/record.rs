@@ -1,7 +1,8 @@
 //! What is written down, and when.
 //!
-//! Law: before a call runs, the journal says so; before the next one runs, the journal has its
-//! result (FR-RES-04b). What cannot be recorded does not run.
+//! Law: before a call runs that may change anything, the journal says so; before the next one runs,
+//! the journal has its result (FR-RES-04b). What cannot be recorded does not run. That a call starts
+//! which only reads goes with its result: nothing can have come of one that has none.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -101,6 +102,15 @@ impl Recorder {
         reserve.map(|free| free()).is_some()
     }
 
+    /// Now, or with the next write.
+    fn note(&self, records: Vec<Record>, can_wait: bool) -> Result<(), ToolError> {
+        if can_wait && self.journal.is_some() {
+            self.later().records.extend(records);
+            return Ok(());
+        }
+        self.append_records(records)
+    }
+
     fn append_records(&self, records: Vec<Record>) -> Result<(), ToolError> {
         self.append(&Append { records, ..Append::default() })
     }
@@ -129,7 +139,10 @@ impl Recorder {
             records.push(Record::BatchSealed { batch: batch.number });
         }
         records.extend(first.map(|entry| self.start_of(entry)));
-        self.append_records(records)?;
+        // The calls themselves are there since they came, and none has a result yet.
+        let can_wait = first.is_some_and(|entry| entry.only_reads)
+            && batch.entries.iter().all(|entry| entry.is_received && entry.result().is_none());
+        self.note(records, can_wait)?;
         crash_point("batch.after");
         Ok(())
     }
@@ -165,20 +178,21 @@ impl Recorder {
         if self.later().records.is_empty() { Ok(()) } else { self.append_records(Vec::new()) }
     }
 
-    /// From here on the call may have effects.
+    /// From here on the call may have effects, unless it only reads.
     pub(crate) fn started(
         &self,
         entry: &Entry,
         fingerprint: Option<String>,
     ) -> Result<(), ToolError> {
         crash_point("call.before_started");
+        let can_wait = entry.only_reads && fingerprint.is_none();
         let mut records = Vec::new();
         if let Some(fingerprint) = fingerprint {
             let (call, by) = (entry.key.clone(), self.approver.clone());
             records.push(Record::Approved { call, by, fingerprint });
         }
         records.push(self.start_of(entry));
-        self.append_records(records)?;
+        self.note(records, can_wait)?;
         crash_point("call.after_started");
         Ok(())
     }

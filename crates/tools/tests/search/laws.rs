@@ -37,6 +37,20 @@ fn a_cut_search_gives_the_first_matches_in_every_run() {
     }
 }
 
+/// Read on one thread and searched on another.
+#[test]
+fn a_long_file_is_searched_to_its_end() {
+    let scratch = tempfile::tempdir().unwrap();
+    let scope = scope(&SandboxSettings::rooted_at(scratch.path()));
+    let hay = "a needle\n".to_owned() + &"a line of hay\n".repeat(1_500_000);
+    std::fs::write(scratch.path().join("long"), hay + "the last needle").unwrap();
+    let found = literal("needle").run(&scope).unwrap();
+    let expected = [("long".to_owned(), 1, 3), ("long".to_owned(), 1_500_002, 10)];
+    assert_eq!(places(&found), BTreeSet::from(expected));
+    let first = Search { most: 1, ..literal("needle") }.run(&scope).unwrap();
+    assert_eq!((places(&first).len(), first.is_cut), (1, true));
+}
+
 #[test]
 fn nothing_outside_and_nothing_denied_is_searched() {
     let scratch = tempfile::tempdir().unwrap();

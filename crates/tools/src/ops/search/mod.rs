@@ -3,6 +3,7 @@
 //! Law: the answer is the same on every machine and in every run: the first matches by path and
 //! line. Only when time, files or bytes run out is it partial, and then it says so.
 
+mod ahead;
 mod collect;
 mod query;
 mod sink;

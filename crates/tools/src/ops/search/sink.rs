@@ -10,10 +10,13 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use jm_workspace::OpenFile;
 
+use super::ahead::reading_ahead;
 use super::{Counted, Search};
 
 /// How many bytes of a line are kept.
 const LINE_BYTES: usize = 1_000;
+/// A longer file is worth a thread that reads ahead.
+const LONG_BYTES: u64 = 16 * 1024 * 1024;
 /// How many bytes before the first match are kept where a line is cut.
 const LEAD_BYTES: usize = 200;
 
@@ -52,7 +55,13 @@ pub(super) fn search(
     };
     let mut gathering =
         Gathering { matcher, lines, matches: 0, most, most_a_line, is_binary: false };
-    searcher.search_file(matcher, &file.file, &mut gathering)?;
+    if file.size > LONG_BYTES {
+        let searched =
+            |reader: &mut dyn io::Read| searcher.search_reader(matcher, reader, &mut gathering);
+        reading_ahead(&file.file, searched)?;
+    } else {
+        searcher.search_file(matcher, &file.file, &mut gathering)?;
+    }
     Ok(if gathering.is_binary { Vec::new() } else { gathering.lines })
 }
 
