@@ -42,10 +42,18 @@ fn strict_node(node: &Map<String, Value>) -> Option<Value> {
     if !node.keys().all(known) || node.is_empty() {
         return None;
     }
+    // What is shaped below keeps its place here.
+    let is_object = says_type(node, "object");
+    let copy = |word: &str, value: &Value| match word {
+        "items" => Value::Null,
+        "anyOf" if value.is_array() => Value::Null,
+        "properties" | "required" if is_object => Value::Null,
+        _ => value.clone(),
+    };
     let mut shaped: Map<String, Value> = node
         .iter()
         .filter(|(word, _)| STRICT_WORDS.contains(&word.as_str()))
-        .map(|(word, value)| (word.clone(), value.clone()))
+        .map(|(word, value)| (word.clone(), copy(word, value)))
         .collect();
     if let Some(items) = node.get("items") {
         shaped.insert("items".to_owned(), strict_node(items.as_object()?)?);
@@ -55,7 +63,7 @@ fn strict_node(node: &Map<String, Value>) -> Option<Value> {
             options.iter().map(|option| strict_node(option.as_object()?)).collect();
         shaped.insert("anyOf".to_owned(), Value::Array(options?));
     }
-    if says_type(node, "object") {
+    if is_object {
         close(node, &mut shaped)?;
     }
     if says_type(node, "array") && !node.contains_key("items") {
@@ -78,14 +86,15 @@ fn close(node: &Map<String, Value>, shaped: &mut Map<String, Value>) -> Option<(
         None | Some(Value::Bool(false)) => false,
         Some(_) => true,
     };
+    let none = Map::new();
     let properties = match node.get("properties") {
-        Some(Value::Object(properties)) if !open => properties.clone(),
-        None if !open && node.get("additionalProperties").is_some() => Map::new(),
+        Some(Value::Object(properties)) if !open => properties,
+        None if !open && node.get("additionalProperties").is_some() => &none,
         _ => return None,
     };
     let required = required(node);
     let mut closed = Map::new();
-    for (name, property) in &properties {
+    for (name, property) in properties {
         let strict = strict_node(property.as_object()?)?;
         let strict = if required.contains(&name.as_str()) { strict } else { nullable(strict) };
         closed.insert(name.clone(), strict);

@@ -99,18 +99,19 @@ impl Origin {
     }
 }
 
-/// The tools whose schemas were made strict, with their own schemas.
+/// The tools with their own schemas, of which those that could be were made strict.
 #[derive(Debug, Default)]
 pub(crate) struct Shaped(BTreeMap<String, Value>);
 
 impl Shaped {
     fn of(request: &Request) -> Self {
-        let tools = request.tools.iter().filter(|tool| schema::strict(&tool.parameters).is_some());
+        let tools = request.tools.iter();
         Self(tools.map(|tool| (tool.name.clone(), tool.parameters.clone())).collect())
     }
 
     /// A call's arguments as the tool's own schema has them, where that differs.
     pub(crate) fn undo(&self, tool: &str, arguments: &str) -> Option<String> {
-        schema::unshape(self.0.get(tool)?, arguments)
+        let schema = self.0.get(tool)?;
+        schema::strict(schema).and_then(|_| schema::unshape(schema, arguments))
     }
 }
