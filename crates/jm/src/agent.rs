@@ -68,6 +68,8 @@ enum Listened {
 impl Agent {
     /// Must be called inside the runtime.
     pub(crate) async fn open(common: &Common, model: &Model) -> Result<Self> {
+        // The whole history is written anew for each request.
+        jm_workspace::memory::expect_peaks();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
         let voice = voices::open(&common, model).await?;
         let driver = Driver::new(&common)?;

@@ -19,6 +19,7 @@ pub mod install;
 pub mod jobs;
 pub mod keyring;
 pub mod launch;
+pub mod memory;
 pub mod names;
 mod open;
 pub mod own;
