@@ -422,3 +422,44 @@ fn effects_of(difference: &Difference) -> Vec<Effect> {
     });
     directories.chain(files).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use jm_types::ToolCall;
+    use jm_workspace::file::now_epoch_ms;
+    use serde_json::json;
+
+    use super::*;
+
+    /// What another program would see if this one ended now: whether the call started, and its result.
+    fn on_disk(recorder: &Recorder) -> (bool, bool) {
+        let calls = recorder.journal().unwrap().store().calls("s").unwrap();
+        (calls[0].started().is_some(), calls[0].result().is_some())
+    }
+
+    /// That it starts waits for the result of a call that only reads, and of no other.
+    #[test]
+    fn only_the_start_of_a_read_can_wait() {
+        for only_reads in [true, false] {
+            let scratch = tempfile::tempdir().unwrap();
+            let path = scratch.path().join("journal.db");
+            let owner = Owner { pid: 1, started: 1, boot: String::new() };
+            let journal =
+                Journal::open(&path, "s", scratch.path(), &owner, &|_| false, now_epoch_ms)
+                    .unwrap();
+            let recorder = Recorder::new(journal, owner, "nobody", None);
+            let call = ToolCall::new("c", "tool", &json!({}));
+            let mut entry = Entry { only_reads, ..Entry::new("s-1".to_owned(), call) };
+            recorder.received(1, &entry).unwrap();
+            entry.is_received = true;
+            entry.status = Status::Approved { fingerprint: None };
+            let mut batch = Batch { number: 1, is_recorded: false, entries: vec![entry] };
+            recorder.batch_opened(&batch, batch.entries.first()).unwrap();
+            assert_eq!(on_disk(&recorder), (!only_reads, false));
+            let done = crate::reply::as_it_is(&batch.entries[0].call, "done".to_owned());
+            batch.entries[0].status = Status::Done(done);
+            recorder.finished(&batch, &batch.entries[0], Vec::new(), None).unwrap();
+            assert_eq!(on_disk(&recorder), (true, true));
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Names that tools must not read, must not write, or must not write without a person.
+//! Names that tools must not write, or not without a person, and how names are compared.
 //!
 //! Law: a name is compared as the most confusable file system would: case folded, ignorable code
 //! points removed, NTFS aliases undone. A spelling trick can only make us stricter.
