@@ -1,5 +1,5 @@
-//! What confinement costs: `true` behind each back end beside `true` alone, and a gigabyte through
-//! the pipeline beside `cat`.
+//! What confinement costs: `true` behind each back end beside `true` alone, as the next of many and as
+//! the first of a session, when no launcher waits yet; and a gigabyte through the pipeline beside `cat`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
 
@@ -46,8 +46,11 @@ fn measure(sandbox: &Sandbox, jm: &Path) {
     let launcher = Launcher::new(jm);
     let working = probe(&launcher).into_iter().filter(|one| one.works).map(|one| one.backend);
     for backend in [Backend::None].into_iter().chain(working) {
-        let times = times(|| once(sandbox, "true", confined(sandbox, &launcher, backend)));
-        show(&format!("true, {}", backend.name()), &times);
+        let name = backend.name();
+        let again = times(|| once(sandbox, "true", confined(sandbox, &launcher, backend)));
+        show(&format!("true, {name}"), &again);
+        let first = || confined(sandbox, &Launcher::new(jm), backend);
+        show(&format!("true, {name}, first"), &times(|| once(sandbox, "true", first())));
     }
     println!("\n{:<28} {:>9}", "a gigabyte", "MB/s");
     let cat = format!("{GIGABYTE} | cat > /dev/null");

@@ -7,6 +7,9 @@ use std::process::Stdio;
 
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::supervise::nothing;
 
 /// What a command can read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,6 +27,17 @@ impl Input {
         match self {
             Self::Closed => Stdio::null(),
             Self::Bytes(_) => Stdio::piped(),
+        }
+    }
+
+    /// The same, and our end of it, where somebody else starts the process.
+    pub(crate) fn open(&self) -> std::io::Result<(OwnedFd, Option<OwnedFd>)> {
+        match self {
+            Self::Closed => Ok((nothing()?, None)),
+            Self::Bytes(_) => {
+                let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+                Ok((theirs, Some(ours)))
+            }
         }
     }
 }

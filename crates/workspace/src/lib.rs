@@ -32,6 +32,7 @@ pub mod pump;
 mod reaper;
 mod resolve;
 mod sandbox;
+mod spare;
 pub mod spool;
 pub mod state;
 mod supervise;

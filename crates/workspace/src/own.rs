@@ -16,8 +16,12 @@ pub struct Scratch {
 
 impl Scratch {
     pub fn new(name: &str) -> Result<Self> {
+        Self::within(&std::env::temp_dir(), name)
+    }
+
+    pub(crate) fn within(folder: &Path, name: &str) -> Result<Self> {
         let id = crate::state::fresh_id()?;
-        let path = std::env::temp_dir().join(format!("{name}-{id}"));
+        let path = folder.join(format!("{name}-{id}"));
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self { path: std::fs::canonicalize(path)? })
     }

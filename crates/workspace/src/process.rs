@@ -84,19 +84,27 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> Result<Finished, ToolError> {
     let input = std::mem::take(&mut spec.input);
-    let stdin = input.stdio();
     let view = listener.view();
     let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, view, input };
     match &spec.confinement {
         Confinement::Unsupervised => {
+            let stdin = bounds.input.stdio();
             let start = || {
-                let child = spawn(&spec, stdin)?;
-                Ok(Started { child, line: None, output: None })
+                let mut child = spawn(&spec, stdin)?;
+                let streams = Streams {
+                    stdin: child.stdin.take().map(OwnedFd::from),
+                    stdout: child.stdout.take().map(OwnedFd::from),
+                    stderr: child.stderr.take().map(OwnedFd::from),
+                };
+                Ok(Started { child, line: None, streams })
             };
             watch(start, bounds, cancel, listener)
         }
         Confinement::Supervised { launcher, walls, record } => {
+            let opened = streams(&bounds.input);
             let start = || {
+                let (streams, stdin, output) =
+                    opened.map_err(|error| ToolError::failed("command", error.to_string()))?;
                 let path = spec.directory.absolute();
                 let task = Task {
                     words: spec.program.words(),
@@ -104,13 +112,13 @@ pub fn run(
                     directory_name: &path,
                     environment: &spec.environment,
                     stdin,
-                    output: Output::Apart,
+                    output,
                     lifetime: spec.timeout,
                     walls,
                     record: record.as_deref(),
                 };
                 let (child, line) = supervise::start(launcher, task)?;
-                Ok(Started { child, line: Some(line), output: None })
+                Ok(Started { child, line: Some(line), streams })
             };
             watch(start, bounds, cancel, listener)
         }
@@ -129,17 +137,35 @@ struct Bounds {
 struct Started {
     child: Child,
     line: Option<Line>,
-    /// What it prints, where that does not come by the child's own pipes.
-    output: Option<OwnedFd>,
+    streams: Streams,
+}
+
+/// Our ends of a command's streams.
+#[derive(Default)]
+pub(crate) struct Streams {
+    stdin: Option<OwnedFd>,
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+}
+
+/// Output and errors apart: our ends, and what the command gets.
+pub(crate) fn streams(input: &Input) -> std::io::Result<(Streams, OwnedFd, Output)> {
+    let flags = rustix::pipe::PipeFlags::CLOEXEC;
+    let (theirs, stdin) = input.open()?;
+    let (ours, stdout) = rustix::pipe::pipe_with(flags)?;
+    let (errors, stderr) = rustix::pipe::pipe_with(flags)?;
+    let streams = Streams { stdin, stdout: Some(ours), stderr: Some(errors) };
+    Ok((streams, theirs, Output::Apart { stdout, stderr }))
 }
 
 /// A launcher that nobody listens to or stops.
 pub(crate) fn finish(
     start: impl FnOnce() -> Result<(Child, Line), ToolError>,
+    streams: Streams,
     timeout: Duration,
 ) -> Result<Finished, ToolError> {
     const KEEP: usize = 1024;
-    let start = || start().map(|(child, line)| Started { child, line: Some(line), output: None });
+    let start = || start().map(|(child, line)| Started { child, line: Some(line), streams });
     let (view, input) = (View::Exact, Input::Closed);
     let bounds = Bounds { timeout, keep: KEEP, view, input };
     watch(start, bounds, &Cancel::new(), &mut Deaf)
@@ -155,7 +181,8 @@ pub(crate) fn attend(
 ) -> Result<Finished, ToolError> {
     let start = || {
         let (child, line, output) = start()?;
-        Ok(Started { child, line: Some(line), output: Some(output) })
+        let streams = Streams { stdout: Some(output), ..Streams::default() };
+        Ok(Started { child, line: Some(line), streams })
     };
     let (view, input) = (View::Exact, Input::Closed);
     let bounds = Bounds { timeout, keep: 0, view, input };
@@ -172,17 +199,20 @@ fn watch(
     let began = Instant::now();
     let wake = wake_on(cancel)?;
     reaper::adopt_orphans();
-    let (mut line, mut output) = (None, None);
+    let (mut line, mut streams) = (None, Streams::default());
     let (mut child, registered) = reaper::start(|| {
         let started = start()?;
-        (line, output) = (started.line, started.output);
+        (line, streams) = (started.line, started.streams);
         Ok(started.child)
     })?;
     let pid = Pid::from_child(&child);
     listener.started(child.id());
+    if let Some(line) = &line {
+        line.prepare_next();
+    }
     // A launcher keeps the time itself; we only notice if it does not.
     let deadline = began + bounds.timeout + if line.is_some() { OVERTIME } else { Duration::ZERO };
-    let mut running = match Running::new(&mut child, output, bounds, deadline, wake, line) {
+    let mut running = match Running::new(&child, streams, bounds, deadline, wake, line) {
         Ok(running) => running,
         Err(error) => {
             kill_group(pid);
@@ -195,8 +225,11 @@ fn watch(
     // The first process is not reaped yet, so its group number cannot have been given away.
     kill_group(pid);
     let status = running.await_exit(&mut child)?;
-    // Whoever still holds a pipe is killed here, so the pipes close.
-    registered.sweep();
+    match running.line.is_some() && status.is_some_and(|status| status.success()) {
+        true => registered.release(),
+        // Whoever still holds a pipe is killed here, so the pipes close.
+        false => registered.sweep(),
+    }
     let ended = running.how_it_ended(stopped, status);
     let refused_by_gate = running.line.as_ref().map(Line::refused).unwrap_or_default();
     let (stdout, stderr, is_redrawn) = running.close(listener);
@@ -305,8 +338,8 @@ struct Running {
 
 impl Running {
     fn new(
-        child: &mut Child,
-        output: Option<OwnedFd>,
+        child: &Child,
+        streams: Streams,
         bounds: Bounds,
         deadline: Instant,
         wake: OwnedFd,
@@ -314,9 +347,7 @@ impl Running {
     ) -> Result<Self, ToolError> {
         let fail = |error: Errno| ToolError::failed("command", plain(error));
         let exit = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(fail)?;
-        let stdin = child.stdin.take().map(OwnedFd::from);
-        let stdout = output.or_else(|| child.stdout.take().map(OwnedFd::from));
-        let stderr = child.stderr.take().map(OwnedFd::from);
+        let Streams { stdin, stdout, stderr } = streams;
         Ok(Self {
             exit,
             wake,

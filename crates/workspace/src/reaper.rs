@@ -19,6 +19,7 @@ static COMMANDS: Mutex<Commands> = Mutex::new(Commands {
     waited_for: BTreeSet::new(),
     strangers: BTreeSet::new(),
     sheltered: BTreeSet::new(),
+    is_sweep_due: false,
 });
 
 struct Commands {
@@ -26,8 +27,10 @@ struct Commands {
     waited_for: BTreeSet<i32>,
     /// Children that were there before the first of them, and are none of our business.
     strangers: BTreeSet<i32>,
-    /// Children that outlive the call that started them.
+    /// Children that outlive the call that started them, or wait for the next one.
     sheltered: BTreeSet<i32>,
+    /// Whether one of those that ran may have left something behind.
+    is_sweep_due: bool,
 }
 
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -53,16 +56,20 @@ pub(crate) fn start(
     }
     let child = spawn()?;
     let pid = Pid::from_child(&child);
-    commands.waited_for.insert(pid.as_raw_nonzero().get());
+    let number = pid.as_raw_nonzero().get();
+    // It may have been there before, and waited for this.
+    commands.strangers.remove(&number);
+    commands.sheltered.remove(&number);
+    commands.waited_for.insert(number);
     Ok((child, Registered(pid)))
 }
 
 /// Starts a child that no sweep touches; `bury` takes it in when it has ended.
-pub(crate) fn shelter(spawn: impl FnOnce() -> std::io::Result<Child>) -> std::io::Result<()> {
+pub(crate) fn shelter(spawn: impl FnOnce() -> std::io::Result<Child>) -> std::io::Result<Child> {
     let mut commands = commands();
     let child = spawn()?;
     commands.sheltered.insert(Pid::from_child(&child).as_raw_nonzero().get());
-    Ok(())
+    Ok(child)
 }
 
 /// Takes in the sheltered children that have ended.
@@ -78,23 +85,34 @@ pub(crate) fn bury() {
 pub(crate) struct Registered(Pid);
 
 impl Registered {
+    /// Its launcher has seen to it that nobody is left, so nobody is looked for.
+    pub(crate) fn release(self) {
+        commands().end(self.0);
+    }
+
     /// Kills and reaps what commands left behind.
-    ///
-    /// While another command runs, its orphans cannot be told from ours; the last one to end
-    /// sweeps for all.
     pub(crate) fn sweep(self) {
         let mut commands = commands();
-        commands.waited_for.remove(&self.0.as_raw_nonzero().get());
-        if commands.waited_for.is_empty() {
-            kill_all_but(&commands.strangers.union(&commands.sheltered).copied().collect());
-        }
-        drop(commands);
+        commands.is_sweep_due = true;
+        commands.end(self.0);
     }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
         commands().waited_for.remove(&self.0.as_raw_nonzero().get());
+    }
+}
+
+impl Commands {
+    /// While another command runs, its orphans cannot be told from those of this one; the last one to
+    /// end sweeps for all.
+    fn end(&mut self, pid: Pid) {
+        self.waited_for.remove(&pid.as_raw_nonzero().get());
+        if self.is_sweep_due && self.waited_for.is_empty() {
+            self.is_sweep_due = false;
+            kill_all_but(&self.strangers.union(&self.sheltered).copied().collect());
+        }
     }
 }
 
@@ -106,7 +124,7 @@ fn commands() -> std::sync::MutexGuard<'static, Commands> {
 fn kill_all_but(strangers: &BTreeSet<i32>) {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
-        let left: Vec<i32> = children().difference(strangers).copied().collect();
+        let left: Vec<i32> = looked_up().difference(strangers).copied().collect();
         if left.is_empty() {
             return;
         }
@@ -127,10 +145,39 @@ fn reap(pid: Pid, began: Instant) {
     }
 }
 
-/// Our children. The common case, none at all, costs one system call.
-pub(crate) fn children() -> BTreeSet<i32> {
+/// Our children, as the kernel lists them. One that comes while it does may be missing.
+fn children() -> BTreeSet<i32> {
+    match has_children() {
+        true => listed().unwrap_or_else(looked_up),
+        false => BTreeSet::new(),
+    }
+}
+
+/// The common case, none at all, costs one system call.
+fn has_children() -> bool {
     let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    if matches!(waitid(WaitId::All, any), Err(Errno::CHILD)) {
+    !matches!(waitid(WaitId::All, any), Err(Errno::CHILD))
+}
+
+/// `None` where the kernel keeps no such list.
+fn listed() -> Option<BTreeSet<i32>> {
+    let mut all = BTreeSet::new();
+    for thread in std::fs::read_dir("/proc/self/task").ok()?.filter_map(Result::ok) {
+        match std::fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => {
+                all.extend(list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()))
+            }
+            // A thread may have ended since; the kernel without the list has it for none.
+            Err(_) if thread.path().exists() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(all)
+}
+
+/// Our children, by asking every process.
+fn looked_up() -> BTreeSet<i32> {
+    if !has_children() {
         return BTreeSet::new();
     }
     let us = i32::try_from(std::process::id()).ok();

@@ -4,22 +4,23 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use jm_types::ToolError;
-use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 use crate::confine::{Backend, Bite, Launcher, Network, Walls};
 use crate::gate::Gate;
 use crate::jobs::Size;
+use crate::launch::passing;
 use crate::launch::protocol::{
-    CONTROL, COUNTERS, DIRECTORY, FREE, GATE, LAUNCH, Order, RECORDS, Report, Stage, TERMINAL,
-    receive, send,
+    COUNTERS, DIRECTORY, FREE, GATE, Order, RECORDS, Report, Stage, TERMINAL, receive, send,
 };
 use crate::process::Ending;
+use crate::spare::{Spare, Waiting};
 use crate::state::StateDir;
 
 /// What a launcher is told.
@@ -29,7 +30,7 @@ pub(crate) struct Task<'a> {
     /// The same by name.
     pub(crate) directory_name: &'a Path,
     pub(crate) environment: &'a [(OsString, OsString)],
-    pub(crate) stdin: Stdio,
+    pub(crate) stdin: OwnedFd,
     pub(crate) output: Output,
     pub(crate) lifetime: Duration,
     pub(crate) walls: &'a Walls,
@@ -38,20 +39,29 @@ pub(crate) struct Task<'a> {
 
 /// Where a command's output and errors go.
 pub(crate) enum Output {
-    /// Two pipes, which the child brings along.
-    Apart,
-    /// One, made before.
+    Apart {
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    },
     Joined(OwnedFd),
     /// A terminal of the command's own, and its input too; our end of it comes out here.
     Terminal(Size, OwnedFd),
 }
 
 impl Output {
-    fn stdio(self) -> std::io::Result<(Stdio, Stdio)> {
+    /// What the launcher gets of it, and under which numbers.
+    fn given(&self) -> Vec<(BorrowedFd<'_>, RawFd)> {
         match self {
-            Self::Apart => Ok((Stdio::piped(), Stdio::piped())),
-            Self::Joined(fd) => Ok((fd.try_clone()?.into(), fd.into())),
-            Self::Terminal(..) => Ok((Stdio::null(), Stdio::null())),
+            Self::Apart { stdout, stderr } => vec![(stdout.as_fd(), 1), (stderr.as_fd(), 2)],
+            Self::Joined(both) => vec![(both.as_fd(), 1), (both.as_fd(), 2)],
+            Self::Terminal(_, door) => vec![(door.as_fd(), TERMINAL)],
+        }
+    }
+
+    fn terminal(&self) -> Option<Size> {
+        match self {
+            Self::Apart { .. } | Self::Joined(_) => None,
+            Self::Terminal(size, _) => Some(*size),
         }
     }
 }
@@ -62,6 +72,8 @@ pub(crate) struct Line {
     control: UnixStream,
     counters: OwnedFd,
     gate: Option<Gate>,
+    /// What the next launcher is, and where it waits.
+    again: (PathBuf, Spare),
 }
 
 pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Child, Line), ToolError> {
@@ -86,53 +98,54 @@ fn is_where_it_was(task: &Task<'_>) -> bool {
 }
 
 fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child, Line)> {
-    let (control, theirs) = UnixStream::pair()?;
     let counters = rustix::fs::memfd_create("counters", MemfdFlags::CLOEXEC)?;
     rustix::fs::ftruncate(&counters, 16)?;
     let records = launcher.records.as_deref().filter(|_| task.record.is_some());
     let records = records.map(StateDir::open).transpose()?;
     let records = records.map(|records| open_directory(records.path())).transpose()?;
-    let mut given = vec![
-        (out_of_the_way(&theirs)?, CONTROL),
-        (out_of_the_way(&counters)?, COUNTERS),
-        (out_of_the_way(&task.directory)?, DIRECTORY),
-    ];
-    if let Some(records) = &records {
-        given.push((out_of_the_way(records)?, RECORDS));
-    }
     let pass = pass(task.walls)?;
     let (gate, door) = open_gate(task.walls, pass.as_deref())?.unzip();
-    if let Some(door) = &door {
-        given.push((out_of_the_way(door)?, GATE));
-    }
-    let mut command = Command::new(&launcher.program);
-    command.arg(LAUNCH).env_clear().envs(task.environment.iter().map(|(k, v)| (k, v)));
-    let terminal = match &task.output {
-        Output::Apart | Output::Joined(_) => None,
-        Output::Terminal(size, door) => {
-            given.push((out_of_the_way(door)?, TERMINAL));
-            Some(*size)
-        }
-    };
-    let (stdout, stderr) = task.output.stdio()?;
-    command.stdin(task.stdin).stdout(stdout).stderr(stderr);
-    hand_over(&mut command, given);
-    let child = command.spawn()?;
-    // Whoever holds an end of the command's streams keeps them open.
-    drop((command, theirs, door));
+    let mut given = vec![
+        (task.stdin.as_fd(), 0),
+        (counters.as_fd(), COUNTERS),
+        (task.directory.as_fd(), DIRECTORY),
+    ];
+    given.extend(task.output.given());
+    given.extend(records.as_ref().map(|records| (records.as_fd(), RECORDS)));
+    given.extend(door.as_ref().map(|door| (door.as_fd(), GATE)));
+    let (fds, numbers): (Vec<_>, Vec<_>) = given.into_iter().unzip();
     let order = Order {
+        numbers,
         words: task.words,
+        environment: task.environment.to_vec(),
         directory: task.directory_name.as_os_str().to_owned(),
         lifetime_ms: u64::try_from(task.lifetime.as_millis()).unwrap_or(u64::MAX),
         walls: task.walls.clone(),
         record: task.record.map(str::to_owned),
-        terminal,
+        terminal: task.output.terminal(),
         stage: Stage::Outside,
         bwrap: launcher.bwrap.as_ref().map(|path| path.as_os_str().to_owned()),
         pass,
     };
-    send(&control, &order)?;
-    Ok((child, Line { control, counters, gate }))
+    let give = |waiting: Waiting| -> std::io::Result<Waiting> {
+        passing::give_all(&waiting.control, &fds)?;
+        send(&waiting.control, &order)?;
+        Ok(waiting)
+    };
+    // One that was killed this moment has not begun: an order that cannot be given is not followed.
+    let ready = launcher.spare.take().and_then(|waiting| give(waiting).ok());
+    let Waiting { child, control } = match ready {
+        Some(ready) => ready,
+        None => give(Waiting::start(&launcher.program)?)?,
+    };
+    let again = (launcher.program.clone(), launcher.spare.clone());
+    Ok((child, Line { control, counters, gate, again }))
+}
+
+/// An input without bytes, an output for nobody.
+pub(crate) fn nothing() -> std::io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
 }
 
 /// Where the command has a network of its own nobody else finds the gate; elsewhere it is named by
@@ -185,6 +198,12 @@ pub(crate) fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
 }
 
 impl Line {
+    /// The command runs; the next one shall not have to wait.
+    pub(crate) fn prepare_next(&self) {
+        let (program, spare) = &self.again;
+        spare.prepare(program);
+    }
+
     /// Asks for an orderly end.
     pub(crate) fn stop(&self) {
         // A launcher that is gone has nothing left to stop.

@@ -9,5 +9,6 @@ mod jobs;
 mod ladder;
 mod packages;
 mod signals;
+mod spare;
 mod work;
 mod world;

@@ -14,6 +14,7 @@ use crate::launch::CommandRecord;
 use crate::launch::protocol::running;
 use crate::process::Program;
 use crate::sandbox::Sandbox;
+use crate::spare::Spare;
 
 /// For a launcher whose program has died; it needs less to end everything.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(5);
@@ -48,11 +49,13 @@ pub struct Launcher {
     /// Where it writes down how commands ended.
     pub records: Option<PathBuf>,
     pub bwrap: Option<PathBuf>,
+    /// One that was started ahead.
+    pub spare: Spare,
 }
 
 impl Launcher {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), records: None, bwrap: None }
+        Self { program: program.into(), records: None, bwrap: None, spare: Spare::default() }
     }
 }
 

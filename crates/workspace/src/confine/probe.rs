@@ -1,7 +1,6 @@
 //! Which ways to confine a command work on this machine, found out by using them.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
@@ -11,8 +10,8 @@ use super::confiner::Launcher;
 use super::plan::CommandSettings;
 use super::toolchains;
 use super::walls::{Backend, Network, Walls};
-use crate::process::{Ending, finish};
-use crate::supervise::{Output, Task, start};
+use crate::process::{Ending, Input, finish, streams};
+use crate::supervise::{Task, start};
 
 /// Below this a truncated file is not seen as a changed one.
 pub(crate) const LEAST_LANDLOCK: i32 = 3;
@@ -77,19 +76,21 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open("/", flags, Mode::empty()).map_err(|e| e.to_string())?;
+    let (ours, stdin, output) = streams(&Input::Closed).map_err(|e| e.to_string())?;
     let task = Task {
         words: vec!["true".into()],
         directory,
         directory_name: Path::new("/"),
         environment: &environment,
-        stdin: Stdio::null(),
-        output: Output::Apart,
+        stdin,
+        output,
         lifetime: PATIENCE,
         walls: &walls,
         record: None,
     };
-    let launcher = Launcher { bwrap: find_bwrap(), records: None, ..launcher.clone() };
-    let finished = finish(|| start(&launcher, task), PATIENCE).map_err(|e| e.to_string())?;
+    // A trial says nothing about how many commands are to come.
+    let launcher = Launcher { bwrap: find_bwrap(), ..Launcher::new(&launcher.program) };
+    let finished = finish(|| start(&launcher, task), ours, PATIENCE).map_err(|e| e.to_string())?;
     match finished.ending {
         Ending::Exited(0) => Ok(()),
         _ => Err(finished.stderr.render(200).trim().to_owned()),

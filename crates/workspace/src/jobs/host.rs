@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::io::{Result, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ use crate::launch::protocol::{given, receive, send};
 use crate::process::{Ending, WORDLESS, attend};
 use crate::pump::{Listener, Offer, Stream};
 use crate::spool::{Spool, SpoolDir};
-use crate::supervise::{self, Output, Task};
+use crate::supervise::{self, Output, Task, nothing};
 
 /// Runs as the host of a job, if the first word of the command line says so.
 pub fn hosted() -> Option<ExitCode> {
@@ -140,9 +140,9 @@ fn keep(order: &HostOrder) -> std::result::Result<(How, Option<ScreenText>), Too
             record: Some(COMMAND),
         };
         let launcher = Launcher {
-            program: order.launcher.clone(),
             records: Some(order.folder.clone()),
             bwrap: order.bwrap.clone(),
+            ..Launcher::new(&order.launcher)
         };
         let (child, line) = supervise::start(&launcher, task)?;
         Ok((child, line, ours.connect(&shared).map_err(fail)?))
@@ -159,7 +159,7 @@ fn keep(order: &HostOrder) -> std::result::Result<(How, Option<ScreenText>), Too
 
 /// The command's streams, and where our ends of them come from.
 struct Streams {
-    stdin: Stdio,
+    stdin: OwnedFd,
     output: Output,
     ours: Ours,
 }
@@ -178,12 +178,12 @@ impl Streams {
         if let Some(size) = order.terminal {
             let (ours, theirs) = UnixStream::pair()?;
             let output = Output::Terminal(size, theirs.into());
-            return Ok(Self { stdin: Stdio::null(), output, ours: Ours::Terminal(ours) });
+            return Ok(Self { stdin: nothing()?, output, ours: Ours::Terminal(ours) });
         }
         let flags = rustix::pipe::PipeFlags::CLOEXEC;
         let (stdin, typing) = rustix::pipe::pipe_with(flags)?;
         let (printed, output) = rustix::pipe::pipe_with(flags)?;
-        let (stdin, output) = (stdin.into(), Output::Joined(output));
+        let output = Output::Joined(output);
         Ok(Self { stdin, output, ours: Ours::Pipes { printed, typing } })
     }
 }
@@ -199,7 +199,7 @@ impl Ours {
                     (terminal.try_clone()?, Typing::terminal(terminal))
                 }
                 // It could not be opened, and the launcher is about to say why.
-                None => return Ok(File::open("/dev/null")?.into()),
+                None => return nothing(),
             },
         };
         typing.never_block()?;

@@ -265,7 +265,8 @@ fn launch(
         (out_of_the_way(&folder)?, FOLDER),
     ];
     hand_over(&mut command, given);
-    reaper::shelter(|| command.spawn())?;
+    // `bury` waits for it.
+    drop(reaper::shelter(|| command.spawn())?);
     // The copies that the command holds are the host's alone.
     drop((command, theirs, lock));
     line.set_read_timeout(Some(HOST_PATIENCE))?;

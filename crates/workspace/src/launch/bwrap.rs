@@ -14,13 +14,14 @@ use rustix::thread::CapabilitySet;
 
 use super::placeholders::Placeholders;
 use super::protocol::{FREE, INNER_ORDER, LAUNCH, Order, Stage, send};
+use super::tree::Left;
 use super::{During, Failure, Step, keeper};
 use crate::confine::{Place, Walls, layout};
 
 /// Where this program is inside.
 const LAUNCHER: &str = "/run/journeyman-launcher";
 
-pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
+pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<Left> {
     let program = order.bwrap.clone().ok_or_else(|| Error::from(std::io::ErrorKind::NotFound));
     let program = program.during("bwrap")?;
     let launcher = std::fs::read_link("/proc/self/exe").during("bwrap")?;
@@ -28,13 +29,14 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
     give_order(&Order { stage: Stage::Inside, ..order.clone() }).during("bwrap")?;
     let _placeholders = Placeholders::make(&order.walls).during("placeholders")?;
     let mut command = Command::new(program);
+    command.env_clear();
     command.args(arguments(&order.walls, &launcher, rights));
     command.args(["--", LAUNCHER, LAUNCH, "inside"]);
     let mut child = command.spawn().during("bwrap")?;
     keeper::be_quiet().during("descriptors")?;
     let status = child.wait().during("bwrap")?;
     match status.success() {
-        true => Ok(()),
+        true => Ok(Left::Nobody),
         false => Err(Failure { step: "bwrap".into(), error: Error::other(status.to_string()) }),
     }
 }

@@ -25,17 +25,20 @@ use super::protocol::{
     running, send,
 };
 use super::rules::Openings;
-use super::tree::{self, Tree};
+use super::tree::{self, Left, Tree};
 use super::{During, Failure, Step, control, limits, passing, pty, rules, seccomp};
 use crate::confine::Backend;
 use crate::own::Scratch;
 
-pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<()> {
+pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<Left> {
     let began = Instant::now();
     let running = order.record.as_deref().map(claim).transpose().during("record")?;
     let children = ended_children().during("signals")?;
     let scratch = match order.walls.backend {
-        Backend::Landlock => Some(Scratch::new("journeyman").during("temporary directory")?),
+        Backend::Landlock => {
+            let scratch = Scratch::within(&temporary(order), "journeyman");
+            Some(scratch.during("temporary directory")?)
+        }
         Backend::Namespaces | Backend::Bwrap | Backend::None => None,
     };
     let door = Door::open(order).during("door to listed hosts")?;
@@ -45,14 +48,20 @@ pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<()>
     set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hardening")?;
     let deadline = began + Duration::from_millis(order.lifetime_ms);
     let ended = until_it_ends(command, &children, deadline);
-    tree.end();
+    let left = tree.end();
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     record(order, ended, elapsed_ms).during("record")?;
     drop(scratch);
     drop(running);
     // A program that is gone does not want to hear it.
     send(control(), &Report::Ended(ended)).unwrap_or_default();
-    Ok(())
+    Ok(left)
+}
+
+/// Where the command would put its temporary files.
+fn temporary(order: &Order) -> PathBuf {
+    let named = order.environment.iter().find(|(name, _)| name == "TMPDIR");
+    named.map_or_else(|| PathBuf::from("/tmp"), |(_, place)| PathBuf::from(place))
 }
 
 /// Starts the command in its walls. They are built in the child, between fork and exec.
@@ -67,6 +76,7 @@ fn start(
     let program = order.words.first().cloned().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(order.words.iter().skip(1));
+    command.env_clear().envs(order.environment.iter().map(|(name, value)| (name, value)));
     for name in ["TMPDIR", "TMP", "TEMP"] {
         match scratch {
             Some(scratch) => command.env(name, scratch.path()),
@@ -158,7 +168,7 @@ fn open_terminal(order: &Order, command: &mut Command) -> Result<()> {
 
 /// The command alone holds its output: otherwise its pipes would not close with it.
 pub(crate) fn be_quiet() -> Result<()> {
-    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    let nothing = crate::supervise::nothing()?;
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
     rustix::stdio::dup2_stderr(&nothing)?;

@@ -8,6 +8,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
+use super::protocol::CONTROL;
 use crate::confine::Resources;
 
 /// A command inherits its three streams and nothing else.
@@ -16,6 +17,15 @@ pub(crate) fn close_descriptors() {
     const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
     // SAFETY: takes no pointers; the descriptors are only marked, and closed by exec.
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC) };
+}
+
+/// What the program itself was started with is none of a launcher's business. Before it has opened
+/// anything: whatever it holds beyond its order's socket is that.
+#[allow(unsafe_code)]
+pub(crate) fn drop_inherited() {
+    let first = libc::c_uint::try_from(CONTROL + 1).unwrap_or(libc::c_uint::MAX);
+    // SAFETY: takes no pointers, and nobody in this process owns one of these descriptors yet.
+    unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
 }
 
 /// A shell that waits for its children would wait for ever behind our mask.

@@ -18,13 +18,15 @@ mod seccomp;
 mod tree;
 
 use std::fs::File;
-use std::io::Result;
+use std::io::{Error, ErrorKind, Result};
 use std::process::ExitCode;
+
+use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 
 pub(crate) use placeholders::is_placeholder;
 use protocol::{CONTROL, FREE, INNER_ORDER, Order, Report, Stage, given, receive, send};
 pub use protocol::{CommandRecord, Ended, LAUNCH};
-use tree::Tree;
+use tree::{Left, Tree};
 
 use crate::confine::Backend;
 
@@ -55,26 +57,58 @@ pub fn launched() -> Option<ExitCode> {
     (words.next()? == LAUNCH).then(|| run(words.next().is_some()))
 }
 
+/// Success says that nobody is left, whatever became of the command.
 fn run(is_inner: bool) -> ExitCode {
-    match serve(if is_inner { INNER_ORDER } else { CONTROL }) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+    let order = match is_inner {
+        true => receive(copy_of(INNER_ORDER)),
+        false => await_order(),
+    };
+    match order.and_then(|order| serve(&order)) {
+        Ok(Left::Nobody) => ExitCode::SUCCESS,
+        Ok(Left::Somebody) | Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn serve(order_from: i32) -> Result<()> {
+/// For as long as the program may take to have one; an error when it is gone.
+fn await_order() -> Result<Order> {
+    limits::drop_inherited();
+    let given = passing::take_all(control());
+    let order: Order = receive(control())?;
+    if given.len() != order.numbers.len() {
+        return Err(Error::from(ErrorKind::InvalidData));
+    }
+    put_in_place(given, &order.numbers)?;
+    Ok(order)
+}
+
+/// Under the numbers that everybody here knows them by. First all of them are moved out of the way: one
+/// may have come as another's number.
+#[allow(unsafe_code)]
+fn put_in_place(given: Vec<OwnedFd>, numbers: &[RawFd]) -> Result<()> {
+    let away = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, FREE);
+    let moved = given.iter().map(away).collect::<rustix::io::Result<Vec<_>>>()?;
+    drop(given);
+    for (fd, number) in moved.iter().zip(numbers) {
+        // SAFETY: takes no pointers; the numbers are reserved for this in every launcher.
+        if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
+            return Err(Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+fn serve(order: &Order) -> Result<Left> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let order: Order = receive(copy_of(order_from))?;
     let rights = limits::file_rights();
     let outcome = match (order.walls.backend, order.stage) {
-        (Backend::Namespaces, _) => namespaces::keep(&order, rights),
-        (Backend::Bwrap, Stage::Outside) => bwrap::keep(&order, rights),
-        (Backend::Bwrap, Stage::Inside) => keeper::keep(&order, Tree::Namespace, rights),
-        (Backend::Landlock | Backend::None, _) => keeper::keep(&order, Tree::Descendants, rights),
+        (Backend::Namespaces, _) => namespaces::keep(order, rights),
+        (Backend::Bwrap, Stage::Outside) => bwrap::keep(order, rights),
+        (Backend::Bwrap, Stage::Inside) => keeper::keep(order, Tree::Namespace, rights),
+        (Backend::Landlock | Backend::None, _) => keeper::keep(order, Tree::Descendants, rights),
     };
     match outcome {
-        Ok(()) => Ok(()),
-        Err(failure) => tell(&failure),
+        Ok(left) => Ok(left),
+        Err(failure) => tell(&failure).map(|()| Left::Nobody),
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::thread::CapabilitySet;
 
 use super::placeholders::Placeholders;
 use super::protocol::Order;
-use super::tree::Tree;
+use super::tree::{Left, Tree};
 use super::{During, Step, keeper, mounts, tell};
 
 const NEW: libc::c_int = libc::CLONE_NEWUSER
@@ -20,7 +20,7 @@ const NEW: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
+pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<Left> {
     let placeholders = Placeholders::make(&order.walls).during("placeholders")?;
     let (go, say_go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
     let network = if order.walls.network.is_own() { libc::CLONE_NEWNET } else { 0 };
@@ -41,7 +41,7 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<()> {
     keeper::be_quiet().during("descriptors")?;
     await_end(first);
     drop(placeholders);
-    Ok(())
+    Ok(Left::Nobody)
 }
 
 /// The first process of the namespaces.
@@ -55,7 +55,7 @@ fn inside(order: &Order, rights: CapabilitySet) -> i32 {
         })
         .and_then(|()| keeper::keep(order, Tree::Namespace, rights));
     match outcome {
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(failure) => {
             // Without the socket there is nobody to tell.
             tell(&failure).unwrap_or_default();

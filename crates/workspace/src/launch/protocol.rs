@@ -1,8 +1,8 @@
 //! What the program and its launcher say to each other.
 //!
-//! One order goes in, one report comes out, each as JSON on a socket that both hold. Any
-//! further byte from the program asks the launcher to stop the command; the end of the stream says
-//! that the program is gone, which asks the same.
+//! The command's descriptors and one order go in, one report comes out, each as JSON on a socket that
+//! both hold. Any further byte from the program asks the launcher to stop the command; the end of the
+//! stream says that the program is gone, which asks the same.
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -17,8 +17,8 @@ use crate::process::Ending;
 /// The hidden word that makes the program its own launcher.
 pub const LAUNCH: &str = "__launch";
 
-/// The descriptors that a launcher is started with besides the standard ones. The order comes from
-/// the first, or from the one that is named on the command line.
+/// The one descriptor that a launcher is started with. The others come with the order, and are put
+/// under these numbers.
 pub(crate) const CONTROL: RawFd = 3;
 /// How many bytes of output were read, two 64-bit numbers, written by the program.
 pub(crate) const COUNTERS: RawFd = 4;
@@ -27,7 +27,7 @@ pub(crate) const DIRECTORY: RawFd = 5;
 /// Where records are kept; only with a record's name.
 pub(crate) const RECORDS: RawFd = 6;
 
-/// Where the order of an inner launcher is.
+/// Where the order of an inner launcher is, which inherits the rest.
 pub(crate) const INNER_ORDER: RawFd = 7;
 /// Where the door to listed hosts is handed out; only with a list.
 pub(crate) const GATE: RawFd = 8;
@@ -40,8 +40,12 @@ const MOST_BYTES: u32 = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
+    /// The numbers of the descriptors that came before it, one after the other.
+    pub(crate) numbers: Vec<RawFd>,
     /// The words of the command; the first is looked for on `PATH`.
     pub(crate) words: Vec<OsString>,
+    /// Its whole environment.
+    pub(crate) environment: Vec<(OsString, OsString)>,
     /// The directory by name, for those who see another tree.
     pub(crate) directory: OsString,
     pub(crate) lifetime_ms: u64,
@@ -134,10 +138,10 @@ pub(crate) fn receive<T: for<'de> Deserialize<'de>>(mut from: impl Read) -> Resu
     serde_json::from_slice(&text).map_err(Error::from)
 }
 
-/// A descriptor that the launcher was started with.
+/// A descriptor that the launcher was given.
 #[allow(unsafe_code)]
 pub(crate) fn given(number: RawFd) -> BorrowedFd<'static> {
-    // SAFETY: the program that starts a launcher opens these descriptors for it, and nothing in
-    // the launcher closes them.
+    // SAFETY: the program opens these descriptors for its launcher, they are put in their places
+    // before anything else is done, and nothing in the launcher closes them.
     unsafe { BorrowedFd::borrow_raw(number) }
 }

@@ -22,17 +22,25 @@ pub(crate) enum Tree {
     Descendants,
 }
 
+/// Who is still there after everyone was to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Nobody,
+    /// The kernel holds on to them.
+    Somebody,
+}
+
 impl Tree {
     /// Asks everyone to end, waits a little, and ends those who did not.
-    pub(crate) fn end(self) {
+    pub(crate) fn end(self) -> Left {
         if self.reap().is_none() {
-            return;
+            return Left::Nobody;
         }
         self.signal(Signal::TERM);
         // A stopped process takes the request when it goes on.
         self.signal(Signal::CONT);
         if self.is_gone_within(GRACE) {
-            return;
+            return Left::Nobody;
         }
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
@@ -40,9 +48,10 @@ impl Tree {
             self.signal(Signal::STOP);
             self.signal(Signal::KILL);
             if self.is_gone_within(Duration::from_millis(20)) {
-                return;
+                return Left::Nobody;
             }
         }
+        Left::Somebody
     }
 
     fn signal(self, signal: Signal) {
