@@ -7,11 +7,8 @@ use anyhow::Result;
 use futures_util::StreamExt;
 use jm_engine::conversation::tokens_of;
 use jm_engine::{ContextEstimate, Conversation, Ending, Heard, Listening, recall};
-use jm_providers::{Client, Parameters, Request, Voice};
-use jm_types::{
-    Assembly, Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, ToolDefinition,
-    Usage,
-};
+use jm_providers::{Client, Parameters, Request, Tools, Voice};
+use jm_types::{Assembly, Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, Usage};
 
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::drive::{Driver, End};
@@ -32,7 +29,7 @@ pub(crate) struct Agent {
     pub(crate) conversation: Conversation,
     voice: Client,
     system: String,
-    tools: Vec<ToolDefinition>,
+    tools: Tools,
     parameters: Parameters,
     /// What the instructions and the tools take, by our own count.
     head_tokens: usize,
@@ -82,7 +79,7 @@ impl Agent {
             None => Conversation::default(),
         };
         let parameters = parameters(model);
-        let (tools, head_tokens) = (Vec::new(), 0);
+        let (tools, head_tokens) = (Tools::default(), 0);
         Ok(Self { driver, conversation, voice, system, tools, parameters, head_tokens })
     }
 
@@ -109,8 +106,8 @@ impl Agent {
 
     /// Tools may come and go while the program runs; within a turn they stay.
     fn look_at_tools(&mut self) -> Result<()> {
-        self.tools = self.driver.engine.advertised();
-        let head = self.system.len() + serde_json::to_string(&self.tools)?.len();
+        self.tools = self.driver.engine.advertised().into();
+        let head = self.system.len() + serde_json::to_string(&*self.tools)?.len();
         self.head_tokens = tokens_of(head);
         Ok(())
     }

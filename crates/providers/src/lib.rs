@@ -22,6 +22,7 @@ mod schema;
 pub mod scripted;
 pub mod secret;
 pub mod sse;
+mod tools;
 pub mod voice;
 pub mod wire;
 
@@ -34,5 +35,6 @@ pub use request::{CacheRetention, Parameters, Request, Thinking};
 pub use retry::Retry;
 pub use scripted::{Script, Server};
 pub use secret::Secret;
+pub use tools::Tools;
 pub use voice::{EventStream, Voice};
 pub use wire::Wire;

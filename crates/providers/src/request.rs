@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use jm_types::{Message, ToolDefinition};
+use jm_types::Message;
 use serde::{Deserialize, Serialize};
 
-/// One request. The adapters sort the tools and pair calls with results; callers need not.
+use crate::tools::Tools;
+
+/// One request. The adapters pair calls with results; callers need not.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
     pub system: String,
     pub messages: Vec<Message>,
-    pub tools: Vec<ToolDefinition>,
+    pub tools: Tools,
     pub parameters: Parameters,
     /// Values for one provider (`anthropic`, `openai`, …), which win over `parameters` (FL-PARAM).
     pub specific: BTreeMap<String, Parameters>,
@@ -61,14 +63,6 @@ impl Request {
             Some(specific) => specific.clone().or(&self.parameters),
             None => self.parameters.clone(),
         }
-    }
-
-    /// The tools in an order that does not depend on how they were registered, so that a vendor's
-    /// prompt cache finds the same bytes again.
-    pub fn sorted_tools(&self) -> Vec<&ToolDefinition> {
-        let mut tools: Vec<&ToolDefinition> = self.tools.iter().collect();
-        tools.sort_by(|one, other| one.name.cmp(&other.name));
-        tools
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! Law: encoding and decoding are pure; the same request is the same bytes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use jm_types::{Native, StreamError, StreamEvent};
-use serde_json::Value;
+use serde_json::to_string as text;
 
 use crate::models::ModelInfo;
 use crate::request::Request;
 use crate::sse::Event;
+use crate::tools::Tools;
 use crate::{anthropic, gemini, openai_chat, openai_responses, schema};
 
 /// The four languages. `Gemini` is spoken by Vertex too.
@@ -54,12 +55,12 @@ impl Wire {
     /// The request's body.
     pub fn encode(self, request: &Request, reader: Reader<'_>) -> Result<String, StreamError> {
         let body = match self {
-            Wire::Anthropic => serde_json::to_string(&anthropic::encode(request, reader)),
+            Wire::Anthropic => anthropic::encode(request, reader).and_then(|body| text(&body)),
             Wire::OpenaiResponses => {
-                serde_json::to_string(&openai_responses::encode(request, reader))
+                openai_responses::encode(request, reader).and_then(|body| text(&body))
             }
-            Wire::OpenaiChat => serde_json::to_string(&openai_chat::encode(request, reader)),
-            Wire::Gemini => serde_json::to_string(&gemini::encode(request, reader)),
+            Wire::OpenaiChat => openai_chat::encode(request, reader).and_then(|body| text(&body)),
+            Wire::Gemini => gemini::encode(request, reader).and_then(|body| text(&body)),
         };
         body.map_err(crate::failure::malformed)
     }
@@ -67,12 +68,11 @@ impl Wire {
     /// A reader of the answer to this request.
     pub fn decoder(self, request: &Request, provider: &str, model: &str) -> Box<dyn Decode> {
         let origin = Origin { provider: provider.to_owned(), model: model.to_owned() };
+        let shaped = Shaped(request.tools.clone());
         match self {
             Wire::Anthropic => Box::new(anthropic::Decoder::new(origin)),
-            Wire::OpenaiResponses => {
-                Box::new(openai_responses::Decoder::new(origin, Shaped::of(request)))
-            }
-            Wire::OpenaiChat => Box::new(openai_chat::Decoder::new(origin, Shaped::of(request))),
+            Wire::OpenaiResponses => Box::new(openai_responses::Decoder::new(origin, shaped)),
+            Wire::OpenaiChat => Box::new(openai_chat::Decoder::new(origin, shaped)),
             Wire::Gemini => Box::new(gemini::Decoder::new(origin)),
         }
     }
@@ -101,17 +101,12 @@ impl Origin {
 
 /// The tools with their own schemas, of which those that could be were made strict.
 #[derive(Debug, Default)]
-pub(crate) struct Shaped(BTreeMap<String, Value>);
+pub(crate) struct Shaped(Tools);
 
 impl Shaped {
-    fn of(request: &Request) -> Self {
-        let tools = request.tools.iter();
-        Self(tools.map(|tool| (tool.name.clone(), tool.parameters.clone())).collect())
-    }
-
     /// A call's arguments as the tool's own schema has them, where that differs.
     pub(crate) fn undo(&self, tool: &str, arguments: &str) -> Option<String> {
-        let schema = self.0.get(tool)?;
+        let schema = &self.0.named(tool)?.parameters;
         schema::strict(schema).and_then(|_| schema::unshape(schema, arguments))
     }
 }

@@ -9,6 +9,7 @@ use crate::history::{Answer, Said, Turn, turns};
 use crate::json::Json;
 use crate::models::ThinkingStyle;
 use crate::request::{CacheRetention, Parameters, Request, Thinking};
+use crate::tools::{Dialect, Written};
 use crate::wire::Reader;
 
 const OUTPUT_WHEN_UNKNOWN: u32 = 8192;
@@ -27,8 +28,8 @@ pub(crate) struct Body {
     output_config: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Written>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Value>,
     messages: Vec<Message>,
@@ -41,23 +42,25 @@ struct Message {
     content: Vec<Json>,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
+pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
     let parameters = request.parameters_for("anthropic");
     let turns = turns(&request.messages, reader.provider, reader.model);
     let thoughts = Thoughts::of(&parameters, reader).in_the_midst_of(&turns);
-    let mark = cache_mark(parameters.cache_retention.unwrap_or_default());
+    let retention = parameters.cache_retention.unwrap_or_default();
+    let mark = cache_mark(retention);
+    let write = |all: &[ToolDefinition]| tools(all, mark.as_ref());
     let sampling = reader.info.sampling != Some(false) && !thoughts.are_on();
-    Body {
+    Ok(Body {
         model: reader.model.to_owned(),
         max_tokens: max_tokens(&parameters, reader, &thoughts),
         temperature: parameters.temperature.filter(|_| sampling),
         output_config: thoughts.effort().map(|effort| json!({"effort": effort})),
         thinking: thoughts.field(),
-        tools: tools(&request.sorted_tools(), mark.as_ref()),
+        tools: request.tools.written(Dialect::Anthropic(retention), write)?,
         system: system(&request.system, mark.as_ref()),
         messages: messages(&turns, mark.as_ref()),
         stream: true,
-    }
+    })
 }
 
 /// What to say about thinking.
@@ -166,8 +169,8 @@ fn cache_mark(retention: CacheRetention) -> Option<Value> {
     }
 }
 
-fn tools(tools: &[&ToolDefinition], mark: Option<&Value>) -> Vec<Value> {
-    let tool = |tool: &&ToolDefinition| {
+fn tools(tools: &[ToolDefinition], mark: Option<&Value>) -> Vec<Value> {
+    let tool = |tool: &ToolDefinition| {
         json!({
             "name": tool.name,
             "description": tool.description,

@@ -9,6 +9,7 @@ use jm_types::{Message, Part, ToolCall, ToolDefinition};
 use serde_json::{Value, json};
 
 use crate::request::Request;
+use crate::tools::Tools;
 use crate::voice::EventStream;
 use reader::Reader;
 
@@ -30,9 +31,9 @@ pub(crate) fn as_text(mut request: Request) -> Request {
     if request.tools.is_empty() {
         return request;
     }
-    let tools: Vec<String> = request.sorted_tools().into_iter().map(describe).collect();
+    let tools: Vec<String> = request.tools.iter().map(describe).collect();
     request.system = format!("{}\n\n{RULES}\n\n{}", request.system, tools.join("\n\n"));
-    request.tools.clear();
+    request.tools = Tools::default();
     for message in &mut request.messages {
         message.parts = told(message);
     }

@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::models::ThinkingStyle;
 use crate::request::{Parameters, Request, Thinking};
 use crate::schema;
+use crate::tools::{Dialect, Written};
 use crate::wire::Reader;
 
 /// What a call carries that another model made, where a signature is demanded.
@@ -19,8 +20,8 @@ const UNSIGNED: &str = "skip_thought_signature_validator";
 pub(crate) struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Written>,
     contents: Vec<Content>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     generation_config: Map<String, Value>,
@@ -32,20 +33,20 @@ struct Content {
     parts: Vec<Json>,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
-    let tools: Vec<Value> = request.sorted_tools().into_iter().map(tool).collect();
+pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
+    let write = |all: &[ToolDefinition]| {
+        let declarations: Vec<Value> = all.iter().map(tool).collect();
+        json!([{"functionDeclarations": declarations}])
+    };
     let instruction =
         (!request.system.trim().is_empty()).then(|| json!({"parts": [{"text": request.system}]}));
     let turns = turns(&request.messages, reader.provider, reader.model);
-    Body {
+    Ok(Body {
         system_instruction: instruction,
-        tools: match tools.is_empty() {
-            true => Vec::new(),
-            false => vec![json!({"functionDeclarations": tools})],
-        },
+        tools: request.tools.written(Dialect::Gemini, write)?,
         contents: turns.iter().map(|turn| content(turn, reader)).collect(),
         generation_config: generation_config(&request.parameters_for(reader.provider), reader),
-    }
+    })
 }
 
 fn tool(tool: &ToolDefinition) -> Value {

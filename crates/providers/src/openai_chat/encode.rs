@@ -11,6 +11,7 @@ use crate::models::ThinkingStyle;
 use crate::openai_responses::effort;
 use crate::request::Request;
 use crate::schema;
+use crate::tools::{Dialect, Written};
 use crate::wire::Reader;
 
 #[derive(Debug, Serialize)]
@@ -24,8 +25,8 @@ pub(crate) struct Body {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Written>,
     messages: Vec<Json>,
     stream: bool,
     stream_options: Value,
@@ -38,7 +39,7 @@ enum Server {
     Compatible,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
+pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
     let server = match reader.provider {
         "openai-chat" => Server::Openai,
         _ => Server::Compatible,
@@ -57,17 +58,23 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
         Server::Compatible => (parameters.max_tokens, None),
     };
     let sampling = reader.info.sampling != Some(false);
-    Body {
+    let dialect = match server {
+        Server::Openai => Dialect::ChatStrict,
+        Server::Compatible => Dialect::ChatPlain,
+    };
+    let write =
+        |all: &[ToolDefinition]| all.iter().map(|one| tool(one, server)).collect::<Vec<_>>();
+    Ok(Body {
         model: reader.model.to_owned(),
         max_tokens,
         max_completion_tokens,
         temperature: parameters.temperature.filter(|_| sampling),
         reasoning_effort: effort(&parameters, reader.info.thinking).filter(|_| reasons),
-        tools: request.sorted_tools().into_iter().map(|one| tool(one, server)).collect(),
+        tools: request.tools.written(dialect, write)?,
         messages: messages(request, reader),
         stream: true,
         stream_options: json!({"include_usage": true}),
-    }
+    })
 }
 
 fn tool(tool: &ToolDefinition, server: Server) -> Value {

@@ -10,6 +10,7 @@ use crate::json::Json;
 use crate::models::ThinkingStyle;
 use crate::request::{CacheRetention, Parameters, Request, Thinking};
 use crate::schema;
+use crate::tools::{Dialect, Written};
 use crate::wire::Reader;
 
 #[derive(Debug, Serialize)]
@@ -17,8 +18,8 @@ pub(crate) struct Body {
     model: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     instructions: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Written>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,15 +39,16 @@ pub(crate) struct Body {
     stream: bool,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
+pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
     let parameters = request.parameters_for("openai");
     let reasons = reader.info.thinking != Some(ThinkingStyle::None);
     let cached = parameters.cache_retention.unwrap_or_default();
     let sampling = reader.info.sampling != Some(false);
-    Body {
+    let write = |all: &[ToolDefinition]| all.iter().map(tool).collect::<Vec<_>>();
+    Ok(Body {
         model: reader.model.to_owned(),
         instructions: request.system.clone(),
-        tools: request.sorted_tools().into_iter().map(tool).collect(),
+        tools: request.tools.written(Dialect::Responses, write)?,
         parallel_tool_calls: (!request.tools.is_empty()).then_some(true),
         max_output_tokens: parameters.max_tokens,
         temperature: parameters.temperature.filter(|_| sampling),
@@ -60,7 +62,7 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> Body {
             .collect(),
         store: false,
         stream: true,
-    }
+    })
 }
 
 /// The words for the effort that both of OpenAI's languages share.

@@ -88,7 +88,8 @@ pub(crate) fn request(text: &str) -> Request {
                     "env": {"type": "object", "additionalProperties": {"type": "string"}},
                 }}),
             ),
-        ],
+        ]
+        .into(),
         parameters: Parameters {
             max_tokens: Some(4096),
             thinking: Some(Thinking::Medium),
