@@ -10,9 +10,10 @@ use std::sync::{Arc, PoisonError};
 
 use jm_store::FileRow;
 use jm_tools::{Effect, Output};
-use jm_types::{ToolCall, ToolError};
+use jm_types::{ToolCall, ToolError, ToolEvent};
 use jm_workspace::Sandbox;
-use jm_workspace::index::{Budget, Index, IndexedFile};
+use jm_workspace::index::{Budget, Difference, Index, IndexedFile};
+use jm_workspace::names::protected_part;
 use jm_workspace::worker::off_thread;
 
 use crate::engine::Core;
@@ -27,16 +28,54 @@ pub(crate) async fn around(
     work: impl Future<Output = Result<Output, ToolError>>,
 ) -> Result<Output, ToolError> {
     let runs = core.registry.lookup(&call.name).is_ok_and(|t| t.spec().effect == Effect::Runs);
-    if !runs || core.recorder.journal().is_none() {
+    if !runs {
         return work.await;
+    }
+    let sandbox = &core.workspace.sandbox;
+    let top = sandbox.protected_at_top();
+    if core.recorder.journal().is_none() {
+        let outcome = work.await;
+        tell_protected(core, call, &top, &Difference::default()).await;
+        return outcome;
     }
     let before = look(core).await?;
     let outcome = work.await;
     let after = look(core).await?;
+    let difference = before.difference(&after);
     // It has run, whatever becomes of the record: its outcome stands, and if nothing can be recorded
     // any more the next write says so.
-    core.recorder.tracked(key, &before.difference(&after)).unwrap_or_default();
+    core.recorder.tracked(key, &difference).unwrap_or_default();
+    tell_protected(core, call, &top, &difference).await;
     outcome
+}
+
+/// A command can make what a file tool would have asked about, and where the walls are only half, change
+/// it. It has happened; the person hears of it before something runs it.
+async fn tell_protected(
+    core: &Core,
+    call: &ToolCall,
+    top: &BTreeSet<PathBuf>,
+    difference: &Difference,
+) {
+    let sandbox = &core.workspace.sandbox;
+    let below = |path: &PathBuf| -> Option<PathBuf> {
+        let mut relative = sandbox.roots().filter_map(|root| path.strip_prefix(root.path()).ok());
+        relative.next().map(Path::to_owned)
+    };
+    let now = sandbox.protected_at_top();
+    let changed = difference.files.iter().map(|moved| &moved.path);
+    let told: BTreeMap<PathBuf, &str> = now
+        .difference(top)
+        .chain(changed)
+        .filter_map(|path| protected_part(&below(path)?))
+        .collect();
+    for (name, why) in told {
+        let name = name.display();
+        let text = format!("the command made or changed {name}; look at it, because {why}");
+        let event = ToolEvent::Noticed { tool_call_id: call.id.clone(), text };
+        // Nobody listening is not an error.
+        core.events.send(event).await.unwrap_or_default();
+    }
 }
 
 async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {

@@ -4,7 +4,7 @@
 //! points removed, NTFS aliases undone. A spelling trick can only make us stricter.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Directories and files that something else runs later: writing them needs a person in every mode.
 const RUNS_LATER: &[(&str, &str)] = &[
@@ -75,6 +75,19 @@ pub enum Protection {
     Never,
 }
 
+/// The part of a relative path up to the name that a person decides about, and why.
+pub fn protected_part(relative: &Path) -> Option<(PathBuf, &'static str)> {
+    let mut part = PathBuf::new();
+    relative.iter().find_map(|name| {
+        part.push(name);
+        match protection(Path::new(name)) {
+            Protection::NeedsPerson(why) => Some((part.clone(), why)),
+            Protection::Never => Some((part.clone(), "it is Journeyman's own configuration")),
+            Protection::RunsInBuilds | Protection::None => None,
+        }
+    })
+}
+
 /// Judges a path relative to its root.
 pub fn protection(relative: &Path) -> Protection {
     let names: Vec<String> =
@@ -125,6 +138,16 @@ fn is_ignorable(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_protected_part_ends_with_its_name() {
+        let part = |path: &str| protected_part(Path::new(path)).map(|(part, _)| part);
+        assert_eq!(part("a/.vscode/tasks.json"), Some("a/.vscode".into()));
+        assert_eq!(part(".ENVRC"), Some(".ENVRC".into()));
+        assert_eq!(part("a/.journeyman/x"), Some("a/.journeyman".into()));
+        assert_eq!(part("a/Makefile"), None);
+        assert_eq!(part(""), None);
+    }
 
     #[test]
     fn spellings_of_git_are_git() {

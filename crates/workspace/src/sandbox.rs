@@ -3,6 +3,7 @@
 //! Law: only the sandbox makes a `SafePath`, and only a `SafePath` reaches the disk. It holds no
 //! link, was matched against the deny patterns, and is opened without following links.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::denies::{DEFAULT_DENIES, DenyList};
-use crate::names::{Protection, protection};
+use crate::launch::is_placeholder;
+use crate::names::{Protection, protected_part, protection};
 use crate::open::Opening;
 use crate::path::{Absolute, Asked, PathPolicy};
 use crate::placed::Placed;
@@ -253,6 +255,17 @@ impl Sandbox {
             .into()),
             Protection::NeedsPerson(_) | Protection::RunsInBuilds | Protection::None => Ok(()),
         }
+    }
+
+    /// The names at the top of each root that a person decides about, and are there.
+    pub fn protected_at_top(&self) -> BTreeSet<PathBuf> {
+        let entries = self.roots().filter_map(|root| std::fs::read_dir(root.path()).ok()).flatten();
+        let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        let is_protected = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default();
+            protected_part(Path::new(name)).is_some() && !is_placeholder(path)
+        };
+        paths.filter(is_protected).collect()
     }
 
     /// Our own configuration and state.

@@ -269,7 +269,7 @@ fn chunks(world: &World) -> String {
         ToolEvent::StdoutChunk { chunk, .. } | ToolEvent::StderrChunk { chunk, .. } => {
             Some(chunk.clone())
         }
-        ToolEvent::Started { .. } | ToolEvent::Completed { .. } => None,
+        ToolEvent::Started { .. } | ToolEvent::Noticed { .. } | ToolEvent::Completed { .. } => None,
     };
     world.heard.iter().filter_map(text).collect()
 }
@@ -305,6 +305,7 @@ fn kind(event: &ToolEvent) -> String {
         | ToolEvent::StderrChunk { tool_call_id, .. } => {
             format!("{tool_call_id} chunk")
         }
+        ToolEvent::Noticed { tool_call_id, .. } => format!("{tool_call_id} noticed"),
         ToolEvent::Completed { tool_call_id } => format!("{tool_call_id} completed"),
     }
 }

@@ -356,7 +356,7 @@ fn check_event(event: &ToolEvent) {
         ToolEvent::StdoutChunk { chunk, .. } | ToolEvent::StderrChunk { chunk, .. } => {
             assert!(is_terminal_safe(chunk), "I6 {chunk:?}");
         }
-        ToolEvent::Started { .. } | ToolEvent::Completed { .. } => {}
+        ToolEvent::Started { .. } | ToolEvent::Noticed { .. } | ToolEvent::Completed { .. } => {}
     }
 }
 

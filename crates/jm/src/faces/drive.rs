@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use jm_engine::{Engine, Pause, Session};
+use jm_types::text::one_line;
 use jm_types::{ToolCall, ToolEvent};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
@@ -137,6 +138,9 @@ async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool) {
             ToolEvent::StdoutChunk { chunk, .. } | ToolEvent::StderrChunk { chunk, .. } if live => {
                 let mut screen = std::io::stderr().lock();
                 screen.write_all(chunk.as_bytes()).unwrap_or_default();
+            }
+            ToolEvent::Noticed { text, .. } => {
+                print::note(&format!("jm: note: {}", one_line(text)))
             }
             ToolEvent::StdoutChunk { .. }
             | ToolEvent::StderrChunk { .. }
