@@ -128,8 +128,18 @@ fn is_seen(path: &Path, walls: &Walls) -> bool {
 /// Words of a line that look like paths, as absolute ones.
 fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
     let cut = |c: char| c.is_whitespace() || "'\"`:;,()[]{}<>=".contains(c) || "‘’“”".contains(c);
+    let mut rest = line;
+    let words = std::iter::from_fn(|| {
+        let (word, after) = rest.split_at(rest.find(cut).unwrap_or(rest.len()));
+        let is_over = rest.is_empty();
+        rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+        (!is_over).then_some((word, after))
+    });
     // What begins with two slashes is the host of an address.
-    let words = line.split(cut).filter(|word| word.len() > 1 && !word.starts_with("//"));
+    let is_named = |(word, after): &(&str, &str)| {
+        word.len() > 1 && !word.starts_with("//") && !is_numbered(after)
+    };
+    let words = words.filter(is_named).map(|(word, _)| word);
     let absolute = |word: &str| match word.starts_with('/') {
         true => Some(plain(Path::new(word))),
         false if word.contains('/') || word.starts_with('.') => {
@@ -138,6 +148,21 @@ fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
         false => None,
     };
     words.filter_map(absolute).collect()
+}
+
+/// Whether a line's number follows: then a program names the place in it that speaks, and not what
+/// it was refused.
+fn is_numbered(after: &str) -> bool {
+    let after = after.trim_start_matches(['\'', '"']);
+    let has_digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let spelled = |text: &str| text.strip_prefix("line ").is_some_and(has_digits);
+    let by_word = after.trim_start_matches([',', ':']).strip_prefix(' ').is_some_and(spelled);
+    let by_colon = after.strip_prefix(':').map(|after| after.strip_prefix(' ').unwrap_or(after));
+    by_word
+        || by_colon.is_some_and(|after| {
+            let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+            rest.len() < after.len() && rest.starts_with(':')
+        })
 }
 
 /// Without `.` and `..`, by the words alone.
@@ -175,6 +200,14 @@ impl Bite {
                              proxy that HTTP_PROXY and HTTPS_PROXY name"
                 .to_owned(),
             Self::Call => "the sandbox may have refused a system call".to_owned(),
+        }
+    }
+
+    /// Both of it, for an answer.
+    pub fn in_words(&self) -> String {
+        match self.remedy() {
+            Some(remedy) => format!("{}; {remedy}", self.what()),
+            None => self.what(),
         }
     }
 
@@ -248,6 +281,13 @@ mod tests {
                 write("/usr/y/z"),
             ),
             ("test failed: expected 1, got 2", None),
+            ("/opt/t: 9: cannot create /usr/x: Permission denied", write("/usr/x")),
+            ("/opt/t: line 9: /usr/x: Read-only file system", write("/usr/x")),
+            ("/opt/t:9:in 'open': Permission denied - /usr/x (Errno::EACCES)", write("/usr/x")),
+            ("/opt/t: line 9: x: No such file or directory", None),
+            ("cannot open ./x: Permission denied at /opt/t line 9.", None),
+            ("  File \"/opt/t\", line 9: Permission denied", None),
+            ("/usr/x: 2 of them: Permission denied", write("/usr/x")),
         ];
         for (line, expected) in cases {
             assert_eq!(bite(line, &walls()), *expected, "{line}");
