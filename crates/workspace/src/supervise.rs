@@ -13,7 +13,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 use crate::confine::{Backend, Bite, Launcher, Network, Walls};
-use crate::gate::Gate;
+use crate::gate::{Gate, Refusals};
 use crate::jobs::Size;
 use crate::launch::passing;
 use crate::launch::protocol::{
@@ -212,7 +212,12 @@ impl Line {
 
     /// What the gate refused.
     pub(crate) fn refused(&self) -> Vec<Bite> {
-        self.gate.as_ref().map(Gate::refused).unwrap_or_default()
+        self.refusals().map(|refusals| refusals.all()).unwrap_or_default()
+    }
+
+    /// The same as it goes on.
+    pub(crate) fn refusals(&self) -> Option<Refusals> {
+        self.gate.as_ref().map(Gate::refusals)
     }
 
     /// What was read so far, for the record that outlives us.

@@ -3,8 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::jobs::desk::{Desk, ps};
 use crate::world::{World, own_all, users, works};
 
 const BACKENDS: [&str; 3] = ["namespaces", "bwrap", "landlock"];
@@ -66,5 +67,71 @@ fn an_external_tool_says_what_it_was_refused() {
         }
         let answer = call_tool(world, &["--writable", &outside], "writes");
         assert_eq!(answer["error"], "Tool 'writes' returned no output", "{answer}");
+    });
+}
+
+/// Every `hint:` line of an answer, which stand before what was printed.
+fn hints(told: &str) -> Vec<&str> {
+    told.lines().skip(1).map_while(|line| line.strip_prefix("hint: ")).collect()
+}
+
+/// The hints of a job's first two attempts at the same thing.
+fn attempts(desk: &mut Desk, command: &str) -> [Vec<String>; 2] {
+    let command = format!("while read line; do {command}; echo tried; done");
+    let id = desk.start(&json!({"command": command, "lifetime_seconds": 60}));
+    [(); 2].map(|()| {
+        // What came of it may be part of the answer to typing already.
+        let typed = desk.process("write", &id, &json!({"text": "go\n"}));
+        let answers = [typed, desk.until(&id, "tried")];
+        answers.iter().flat_map(|told| hints(told)).map(str::to_owned).collect()
+    })
+}
+
+#[test]
+fn a_job_says_what_it_was_refused_once() {
+    everywhere(|world| {
+        let outside = world.at("x").display().to_string();
+        let unlisted = "host example.org was refused";
+        let curl = "curl -sSf http://example.org/ > /dev/null";
+        let cases: &[(&[&str], &str, [&str; 2])] = &[
+            (&[], "echo x > \"$X/made\"", ["/x/made", &format!("--writable {outside}")]),
+            (&[], curl, ["the sandbox gives commands no network", "--network"]),
+            (&["--network=localhost:9"], curl, [unlisted, "--network=example.org"]),
+        ];
+        for (session, (flags, command, expected)) in ["a", "b", "c"].into_iter().zip(cases) {
+            let mut desk = Desk::open_with(world, session, flags);
+            let [first, second] = attempts(&mut desk, command);
+            let said = format!("{command}, {} as {:?}: {first:?}", world.backend, world.user);
+            let [hint] = &first[..] else { panic!("{said}") };
+            assert!(expected.iter().all(|words| hint.contains(words)), "{said}");
+            assert!(second.is_empty(), "{said}, then {second:?}");
+            let printed = ps(world, &["--output", &format!("{session}-1")]);
+            assert!(!printed.contains("hint: "), "{said}\n{printed}");
+            desk.close();
+        }
+    });
+}
+
+/// The next session that finds it knows what the one before it was told.
+#[test]
+fn a_job_that_is_kept_remembers_what_was_told() {
+    everywhere(|world| {
+        let mut desk = Desk::open(world, "s");
+        let command = "echo x > \"$X/made\"; read line; echo x > \"$X/made\"; echo x > \"$X/more\"";
+        let args = json!({"command": command, "lifetime_seconds": 60, "keep_after_session": true});
+        let started = desk.told("start_process", &args);
+        let waited = desk.until("p1", "/x/made");
+        let told = [started.lines().skip(2).collect::<Vec<_>>().join("\n"), waited];
+        let told: Vec<&str> = told.iter().flat_map(|told| hints(told)).collect();
+        assert!(matches!(told[..], [hint] if hint.contains("/x/made")), "{told:?}");
+        desk.close();
+        // Walls that are wider now are not those that it runs behind.
+        let outside = world.at("x").display().to_string();
+        let mut desk = Desk::open_with(world, "s", &["--writable", &outside]);
+        let typed = desk.process("write", "p1", &json!({"text": "go\n"}));
+        let waited = desk.process("wait", "p1", &json!({"seconds": 20}));
+        let told: Vec<&str> = [&typed, &waited].into_iter().flat_map(|told| hints(told)).collect();
+        assert!(matches!(told[..], [hint] if hint.contains("/x/more")), "{typed}\n{waited}");
+        desk.close();
     });
 }
