@@ -83,6 +83,12 @@ pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Child, Line)
         let what = format!("{name} was moved, removed or replaced since the workspace was opened");
         return Err(ToolError::failed("command", what));
     }
+    // Nothing could be put beside it, such as an empty home or what is hidden.
+    let is_all = |path: &PathBuf| path.parent().is_none();
+    if task.walls.backend.has_own_tree() && task.walls.writable.iter().any(is_all) {
+        let what = "a command behind walls cannot write all of /; choose a directory in it";
+        return Err(ToolError::failed("command", what));
+    }
     start_launcher(launcher, task).map_err(|error| {
         ToolError::failed("command", format!("its launcher cannot be started: {error}"))
     })
