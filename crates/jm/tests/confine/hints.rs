@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::jobs::desk::{Desk, ps};
-use crate::world::{World, own_all, users, works};
+use crate::world::{User, World, is_root, own_all, users, works};
 
 const BACKENDS: [&str; 3] = ["namespaces", "bwrap", "landlock"];
 
@@ -67,6 +67,26 @@ fn an_external_tool_says_what_it_was_refused() {
         }
         let answer = call_tool(world, &["--writable", &outside], "writes");
         assert_eq!(answer["error"], "Tool 'writes' returned no output", "{answer}");
+    });
+}
+
+/// What the walls are not the reason for is not blamed on them, and what would not help is not offered.
+#[test]
+fn wider_walls_are_offered_where_they_help() {
+    everywhere(|world| {
+        let said = |words: &[&str]| {
+            let output = world.confined(words);
+            String::from_utf8_lossy(&output.stderr).into_owned()
+        };
+        let refused = said(&["touch", "/usr/made"]);
+        assert!(refused.contains("the sandbox does not let commands write /usr/made"), "{refused}");
+        let ordinary = world.user == User::Ordinary || !is_root();
+        assert_eq!(refused.contains("--writable /usr"), !ordinary, "{refused}");
+        if ordinary {
+            let refused = said(&["cat", "/etc/shadow"]);
+            assert!(refused.contains("/etc/shadow: Permission denied"), "{refused}");
+            assert!(!refused.contains("jm: the sandbox"), "{refused}");
+        }
     });
 }
 

@@ -5,6 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+
 use super::hosts::{Host, HostRule};
 use super::walls::{Network, Walls};
 
@@ -114,6 +117,8 @@ fn judge(path: &Path, walls: &Walls) -> Option<Bite> {
     let writable = walls.writable.iter().any(|root| path.starts_with(root));
     match (writable, is_seen(path, walls)) {
         (true, _) => None,
+        // Without walls it would be refused as well.
+        (false, true) if access(path, Access::READ_OK) == Err(Errno::ACCESS) => None,
         (false, true) => Some(Bite::Write(path.to_owned())),
         (false, false) if walls.backend.has_own_tree() => Some(Bite::Write(path.to_owned())),
         (false, false) => Some(Bite::Read(path.to_owned())),
@@ -214,11 +219,8 @@ impl Bite {
     /// What a person could do about it.
     pub fn remedy(&self) -> Option<String> {
         match self {
-            Self::Write(path) | Self::Read(path) => {
-                // The root of all is nothing to be granted.
-                let parent = path.parent().filter(|parent| parent.parent().is_some())?;
-                Some(format!("a person can grant it: --writable {}", parent.display()))
-            }
+            Self::Write(path) => of_use(path, Access::WRITE_OK),
+            Self::Read(path) => of_use(path, Access::READ_OK),
             Self::Network => Some(
                 "a person can grant it: --network, or tools.sandbox.commands.network = \"on\""
                     .into(),
@@ -232,6 +234,14 @@ impl Bite {
             Self::Greeting(_) | Self::Denied(_) | Self::Call => None,
         }
     }
+}
+
+/// The directory that would have to be granted, where that helps: whoever may not do it without
+/// walls may not do it within wider ones, and the root of all is nothing to be granted.
+fn of_use(path: &Path, wanted: Access) -> Option<String> {
+    let folder = path.ancestors().skip(1).find(|folder| folder.exists())?;
+    let helps = folder.parent().is_some() && access(folder, wanted | Access::EXEC_OK).is_ok();
+    helps.then(|| format!("a person can grant it: --writable {}", folder.display()))
 }
 
 #[cfg(test)]
@@ -295,10 +305,15 @@ mod tests {
     }
 
     #[test]
-    fn the_root_of_all_is_not_offered() {
-        let offered = |path: &str| Bite::Write(path.into()).remedy();
-        assert_eq!(offered("/new"), None);
-        assert_eq!(offered("/usr/new").unwrap(), "a person can grant it: --writable /usr");
+    fn what_would_not_help_is_not_offered() {
+        let folder = tempfile::tempdir().unwrap();
+        let granted = format!("a person can grant it: --writable {}", folder.path().display());
+        let offered = |path: &Path| Bite::Write(path.to_owned()).remedy();
+        assert_eq!(offered(&folder.path().join("new")), Some(granted.clone()));
+        assert_eq!(offered(&folder.path().join("no/such/folder")), Some(granted));
+        assert_eq!(offered(Path::new("/new")), None);
+        // Nobody writes there, whatever their rights.
+        assert_eq!(offered(Path::new("/proc/sys/new")), None);
     }
 
     #[test]
