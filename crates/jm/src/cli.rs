@@ -397,12 +397,12 @@ pub(crate) struct Sandbox {
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<String>,
     /// End it after so many seconds [default: as configured]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: Option<u64>,
     /// Say what it may read and write, and run nothing
     #[arg(long)]
     pub(crate) show: bool,
-    /// The command and its arguments
+    /// The command and its arguments; it is given no input
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
 }

@@ -27,7 +27,8 @@ pub(crate) fn flags(common: &Common) -> Result<Vec<String>> {
     };
     lines.extend(network.map(|value| format!("tools.sandbox.commands.network = {value}")));
     if !common.writable.is_empty() {
-        let paths = serde_json::to_string(&common.writable)?;
+        // Settings are text.
+        let paths = serde_json::to_string(&common.writable).context("--writable")?;
         lines.push(format!("tools.sandbox.commands.writable = {paths}"));
     }
     Ok(lines)

@@ -13,7 +13,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 use crate::confine::{Backend, Bite, Launcher, Network, Walls};
-use crate::gate::Gate;
+use crate::gate::{Gate, Refusals};
 use crate::jobs::Size;
 use crate::launch::passing;
 use crate::launch::protocol::{
@@ -81,6 +81,12 @@ pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Child, Line)
     if !is_where_it_was(&task) {
         let name = task.directory_name.display();
         let what = format!("{name} was moved, removed or replaced since the workspace was opened");
+        return Err(ToolError::failed("command", what));
+    }
+    // Nothing could be put beside it, such as an empty home or what is hidden.
+    let is_all = |path: &PathBuf| path.parent().is_none();
+    if task.walls.backend.has_own_tree() && task.walls.writable.iter().any(is_all) {
+        let what = "a command behind walls cannot write all of /; choose a directory in it";
         return Err(ToolError::failed("command", what));
     }
     start_launcher(launcher, task).map_err(|error| {
@@ -212,7 +218,12 @@ impl Line {
 
     /// What the gate refused.
     pub(crate) fn refused(&self) -> Vec<Bite> {
-        self.gate.as_ref().map(Gate::refused).unwrap_or_default()
+        self.refusals().map(|refusals| refusals.all()).unwrap_or_default()
+    }
+
+    /// The same as it goes on.
+    pub(crate) fn refusals(&self) -> Option<Refusals> {
+        self.gate.as_ref().map(Gate::refusals)
     }
 
     /// What was read so far, for the record that outlives us.

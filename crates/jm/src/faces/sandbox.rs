@@ -1,11 +1,13 @@
 //! `jm sandbox`: a command by hand, behind the walls that a tool's command would get.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use jm_engine::config::Config;
 use jm_types::Cancel;
+use jm_types::text::one_line;
 use jm_types::text::sanitize::Sanitizer;
 use jm_workspace::confine::{Plan, bites};
 use jm_workspace::process::{CommandSpec, Ending, Input, Program, run as run_command};
@@ -31,9 +33,7 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
         print::text(&in_words(&confiner.plan(&sandbox, &environment)))?;
         return Ok(exit::RAN);
     }
-    if args.command.is_empty() {
-        bail!("no command is given\n  hint: jm sandbox -- make test");
-    }
+    check_words(&args.command)?;
     let seconds = args.timeout.unwrap_or(config.tools.timeouts.shell_commands_seconds);
     let plan = confiner.plan(&sandbox, &environment);
     plan.gaps.iter().for_each(|gap| print::note(&format!("jm: not confined: {gap}")));
@@ -48,7 +48,23 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
         keep_bytes: KEEP_BYTES,
         confinement,
     };
-    execute(spec, &plan)
+    let is_line = matches!(&args.command[..], [one] if one.to_string_lossy().contains(' '));
+    execute(spec, &plan).map_err(|error| match is_line {
+        true => anyhow!("{error:#}\n  hint: no shell reads this: jm sandbox -- sh -c '...'"),
+        false => error,
+    })
+}
+
+/// Whatever is no flag of ours begins the command, so a mistyped one would be looked for as a program.
+fn check_words(words: &[OsString]) -> Result<()> {
+    let first = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    if first.is_empty() {
+        bail!("no command is given\n  hint: jm sandbox -- make test");
+    }
+    if first.starts_with('-') {
+        bail!("there is no flag `{}`\n  hint: `jm sandbox --help` lists them", one_line(&first));
+    }
+    Ok(())
 }
 
 fn choose_backend(config: &mut Config, args: &Args) -> Result<()> {
@@ -64,8 +80,9 @@ fn choose_backend(config: &mut Config, args: &Args) -> Result<()> {
 
 fn execute(spec: CommandSpec, plan: &Plan) -> Result<u8> {
     let seconds = spec.timeout.as_secs();
-    let finished = run_command(spec, &Cancel::new(), &mut Screen::default())?;
-    if finished.ending != Ending::Exited(0) {
+    let mut screen = Screen::default();
+    let finished = run_command(spec, &screen.cancel.clone(), &mut screen)?;
+    if !matches!(finished.ending, Ending::Exited(0) | Ending::Cancelled) {
         let said = [&finished.stderr, &finished.stdout].map(|kept| kept.render(KEEP_BYTES));
         let by_gate = finished.refused_by_gate.into_iter();
         for bite in by_gate.chain(bites(&said.concat(), &plan.walls)) {
@@ -80,7 +97,7 @@ fn execute(spec: CommandSpec, plan: &Plan) -> Result<u8> {
             print::note(&format!("jm: ended after {seconds} s"));
             exit::TIMED_OUT
         }
-        Ending::Cancelled => exit::INTERRUPTED,
+        Ending::Cancelled => exit::CLOSED_PIPE,
     })
 }
 
@@ -104,44 +121,65 @@ fn in_words(plan: &Plan) -> String {
     jm_types::text::sanitize(&text)
 }
 
-/// Output as it comes: exact for programs, harmless for a terminal.
+/// Output as it comes: exact for programs, harmless for a terminal. When nobody reads it any more,
+/// the command has nothing left to do.
 #[derive(Default)]
 struct Screen {
     stdout: Sanitizer,
     stderr: Sanitizer,
+    cancel: Cancel,
 }
 
 impl Screen {
-    fn show(&mut self, stream: Stream, chunk: &str) -> std::io::Result<()> {
-        match stream {
-            Stream::Stdout => show(std::io::stdout().lock(), &mut self.stdout, chunk),
-            Stream::Stderr => show(std::io::stderr().lock(), &mut self.stderr, chunk),
+    fn show(&mut self, stream: Stream, chunk: &str) {
+        let clean = match stream {
+            Stream::Stdout => self.stdout.push(chunk),
+            Stream::Stderr => self.stderr.push(chunk),
+        };
+        self.write(stream, clean.as_bytes());
+    }
+
+    fn write(&self, stream: Stream, bytes: &[u8]) {
+        let written = match stream {
+            Stream::Stdout => put(std::io::stdout().lock(), bytes),
+            Stream::Stderr => put(std::io::stderr().lock(), bytes),
+        };
+        if written.is_err() {
+            self.cancel.cancel();
         }
     }
 }
 
-fn show(
-    mut to: impl Write + IsTerminal,
-    clean: &mut Sanitizer,
-    chunk: &str,
-) -> std::io::Result<()> {
-    match to.is_terminal() {
-        true => to.write_all(clean.push(chunk).as_bytes())?,
-        false => to.write_all(chunk.as_bytes())?,
-    }
+fn put(mut to: impl Write, bytes: &[u8]) -> std::io::Result<()> {
+    to.write_all(bytes)?;
     to.flush()
 }
 
+fn is_terminal(stream: Stream) -> bool {
+    match stream {
+        Stream::Stdout => std::io::stdout().is_terminal(),
+        Stream::Stderr => std::io::stderr().is_terminal(),
+    }
+}
+
 impl Listener for Screen {
-    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
-        match self.show(stream, chunk) {
-            Ok(()) => Offer::Taken,
-            Err(_) => Offer::Gone,
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+        if !is_terminal(stream) {
+            self.write(stream, bytes);
         }
     }
 
+    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
+        if !is_terminal(stream) {
+            return Offer::Gone;
+        }
+        self.show(stream, chunk);
+        Offer::Taken
+    }
+
     fn hear_last(&mut self, stream: Stream, chunk: &str) {
-        // Whoever does not read it any more misses the last chunk too.
-        self.show(stream, chunk).unwrap_or_default();
+        if is_terminal(stream) {
+            self.show(stream, chunk);
+        }
     }
 }

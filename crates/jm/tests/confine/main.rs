@@ -5,6 +5,7 @@
 mod escapes;
 mod gate;
 mod hangs;
+mod hints;
 mod jobs;
 mod ladder;
 mod packages;

@@ -194,3 +194,31 @@ fn cargo_builds_and_tests_offline() {
         assert!(output.status.success(), "{backend} (root: {}): {}", is_root(), said.concat());
     }
 }
+
+/// What stands in for names that must not come into being is not needed where nobody can make them.
+#[test]
+fn a_workspace_of_somebody_else_can_be_looked_at() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    for user in users().into_iter().filter(|user| *user == User::Ordinary) {
+        for backend in ["namespaces", "bwrap", "landlock"].into_iter().filter(|b| works(user, b)) {
+            let world = World::new(user, backend);
+            let script = "cat note && ! touch .journeyman && ! mkdir .git";
+            let run = || {
+                let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+                jm.args(["sandbox", "--backend", backend, "--", "sh", "-c", script]);
+                jm.current_dir(world.at("theirs")).output().unwrap()
+            };
+            std::fs::create_dir(world.at("theirs")).unwrap();
+            std::fs::write(world.at("theirs/note"), "read\n").unwrap();
+            let output = run();
+            assert_eq!(output.stdout, b"read\n", "{backend}: {output:?}");
+            assert!(output.status.success(), "{backend}: {output:?}");
+            // Whoever owns it could open it again.
+            let closed = std::fs::Permissions::from_mode(0o555);
+            std::fs::set_permissions(world.at("theirs"), closed).unwrap();
+            chown(world.at("theirs"), Some(65534), Some(65534)).unwrap();
+            let (output, is_held) = (run(), backend != "landlock");
+            assert_eq!(output.status.code() == Some(2), is_held, "{backend}: {output:?}");
+        }
+    }
+}

@@ -261,7 +261,7 @@ fn note(path: &Path, found: &mut Snapshot) {
     }
 }
 
-fn own_all(path: &Path, user: User) {
+pub(crate) fn own_all(path: &Path, user: User) {
     if user == User::Own {
         return;
     }

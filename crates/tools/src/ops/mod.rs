@@ -14,6 +14,7 @@ pub mod listing;
 pub mod page;
 pub mod posix;
 pub mod read;
+pub(crate) mod refused;
 pub mod report;
 pub mod run;
 pub mod search;

@@ -10,7 +10,7 @@ use jm_types::text::sanitize::Sanitizer;
 use jm_types::text::truncate::{HeadTail, head_and_tail, head_and_tail_naming};
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::SafePath;
-use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
+use jm_workspace::confine::{Bite, Walls};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream, View};
 use jm_workspace::spool::Spool;
@@ -20,6 +20,7 @@ use crate::context::{Scope, ToolCtx, Whole, Workspace};
 use crate::ops::binary::{SNIFF, base64_within};
 use crate::ops::charset::{decode, encoding_of};
 use crate::ops::not_found;
+use crate::ops::refused::refused;
 use crate::ops::tail::Last;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,11 +118,16 @@ impl Run {
             Binary::Encoded => View::Settled,
             Binary::AsText => View::Exact,
         };
-        let (finished, walls) =
-            invocation.confined(&scope.workspace, &scope.cancel, &mut events)?;
-        let found = walls.map(|walls| refused(&finished, &walls)).unwrap_or_default();
+        let (finished, walls) = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
+        // Somebody who stops a command knows why it did not go on.
+        let found = match finished.ending {
+            Ending::Exited(0) | Ending::Cancelled => Vec::new(),
+            Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut => {
+                refused(&finished, walls.as_ref())
+            }
+        };
         scope.workspace.confiner.note_refused(&scope.call_key, &found);
-        let refusals: Vec<String> = found.iter().map(in_words).collect();
+        let refusals: Vec<String> = found.iter().map(Bite::in_words).collect();
         match self.outcome(&finished, scope, room, &events) {
             Ok(outcome) => Ok(RunOutcome { refusals, ..outcome }),
             Err(stopped) => Err(refusals.into_iter().fold(stopped, ToolError::hint)),
@@ -221,17 +227,8 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
+    /// How it ended, and the walls it ran behind.
     pub(crate) fn run(
-        self,
-        workspace: &Workspace,
-        cancel: &Cancel,
-        listener: &mut dyn Listener,
-    ) -> Result<Finished, ToolError> {
-        self.confined(workspace, cancel, listener).map(|(finished, _)| finished)
-    }
-
-    /// The same, with the walls it ran behind.
-    fn confined(
         self,
         workspace: &Workspace,
         cancel: &Cancel,
@@ -256,34 +253,6 @@ impl Invocation {
         Ok((run(spec, cancel, listener)?, walls))
     }
 }
-
-/// What a failed command ran into that confinement explains.
-fn refused(finished: &Finished, walls: &Walls) -> Vec<Bite> {
-    // Somebody who stops a command knows why it did not go on.
-    if matches!(finished.ending, Ending::Exited(0) | Ending::Cancelled) {
-        return Vec::new();
-    }
-    let mut found = finished.refused_by_gate.clone();
-    if walls.backend != Backend::None {
-        let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(REFUSAL_BYTES));
-        found.extend(bites(&said.concat(), walls));
-    }
-    if finished.ending == Ending::Signalled(SIGSYS) {
-        found.push(Bite::Call);
-    }
-    found
-}
-
-/// What it was, and what a person could do.
-fn in_words(bite: &Bite) -> String {
-    match bite.remedy() {
-        Some(remedy) => format!("{}; {remedy}", bite.what()),
-        None => bite.what(),
-    }
-}
-
-/// So much of each stream is searched for refusals.
-const REFUSAL_BYTES: usize = 64 * 1024;
 
 /// How output is given where it is cut or is no text.
 #[derive(Debug, Clone, Copy)]

@@ -5,6 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+
 use super::hosts::{Host, HostRule};
 use super::walls::{Network, Walls};
 
@@ -114,6 +117,8 @@ fn judge(path: &Path, walls: &Walls) -> Option<Bite> {
     let writable = walls.writable.iter().any(|root| path.starts_with(root));
     match (writable, is_seen(path, walls)) {
         (true, _) => None,
+        // Without walls it would be refused as well.
+        (false, true) if access(path, Access::READ_OK) == Err(Errno::ACCESS) => None,
         (false, true) => Some(Bite::Write(path.to_owned())),
         (false, false) if walls.backend.has_own_tree() => Some(Bite::Write(path.to_owned())),
         (false, false) => Some(Bite::Read(path.to_owned())),
@@ -128,8 +133,18 @@ fn is_seen(path: &Path, walls: &Walls) -> bool {
 /// Words of a line that look like paths, as absolute ones.
 fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
     let cut = |c: char| c.is_whitespace() || "'\"`:;,()[]{}<>=".contains(c) || "‘’“”".contains(c);
+    let mut rest = line;
+    let words = std::iter::from_fn(|| {
+        let (word, after) = rest.split_at(rest.find(cut).unwrap_or(rest.len()));
+        let is_over = rest.is_empty();
+        rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+        (!is_over).then_some((word, after))
+    });
     // What begins with two slashes is the host of an address.
-    let words = line.split(cut).filter(|word| word.len() > 1 && !word.starts_with("//"));
+    let is_named = |(word, after): &(&str, &str)| {
+        word.len() > 1 && !word.starts_with("//") && !is_numbered(after)
+    };
+    let words = words.filter(is_named).map(|(word, _)| word);
     let absolute = |word: &str| match word.starts_with('/') {
         true => Some(plain(Path::new(word))),
         false if word.contains('/') || word.starts_with('.') => {
@@ -138,6 +153,21 @@ fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
         false => None,
     };
     words.filter_map(absolute).collect()
+}
+
+/// Whether a line's number follows: then a program names the place in it that speaks, and not what
+/// it was refused.
+fn is_numbered(after: &str) -> bool {
+    let after = after.trim_start_matches(['\'', '"']);
+    let has_digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let spelled = |text: &str| text.strip_prefix("line ").is_some_and(has_digits);
+    let by_word = after.trim_start_matches([',', ':']).strip_prefix(' ').is_some_and(spelled);
+    let by_colon = after.strip_prefix(':').map(|after| after.strip_prefix(' ').unwrap_or(after));
+    by_word
+        || by_colon.is_some_and(|after| {
+            let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+            rest.len() < after.len() && rest.starts_with(':')
+        })
 }
 
 /// Without `.` and `..`, by the words alone.
@@ -178,14 +208,19 @@ impl Bite {
         }
     }
 
+    /// Both of it, for an answer.
+    pub fn in_words(&self) -> String {
+        match self.remedy() {
+            Some(remedy) => format!("{}; {remedy}", self.what()),
+            None => self.what(),
+        }
+    }
+
     /// What a person could do about it.
     pub fn remedy(&self) -> Option<String> {
         match self {
-            Self::Write(path) | Self::Read(path) => {
-                // The root of all is nothing to be granted.
-                let parent = path.parent().filter(|parent| parent.parent().is_some())?;
-                Some(format!("a person can grant it: --writable {}", parent.display()))
-            }
+            Self::Write(path) => of_use(path, Access::WRITE_OK),
+            Self::Read(path) => of_use(path, Access::READ_OK),
             Self::Network => Some(
                 "a person can grant it: --network, or tools.sandbox.commands.network = \"on\""
                     .into(),
@@ -199,6 +234,14 @@ impl Bite {
             Self::Greeting(_) | Self::Denied(_) | Self::Call => None,
         }
     }
+}
+
+/// The directory that would have to be granted, where that helps: whoever may not do it without
+/// walls may not do it within wider ones, and the root of all is nothing to be granted.
+fn of_use(path: &Path, wanted: Access) -> Option<String> {
+    let folder = path.ancestors().skip(1).find(|folder| folder.exists())?;
+    let helps = folder.parent().is_some() && access(folder, wanted | Access::EXEC_OK).is_ok();
+    helps.then(|| format!("a person can grant it: --writable {}", folder.display()))
 }
 
 #[cfg(test)]
@@ -248,6 +291,13 @@ mod tests {
                 write("/usr/y/z"),
             ),
             ("test failed: expected 1, got 2", None),
+            ("/opt/t: 9: cannot create /usr/x: Permission denied", write("/usr/x")),
+            ("/opt/t: line 9: /usr/x: Read-only file system", write("/usr/x")),
+            ("/opt/t:9:in 'open': Permission denied - /usr/x (Errno::EACCES)", write("/usr/x")),
+            ("/opt/t: line 9: x: No such file or directory", None),
+            ("cannot open ./x: Permission denied at /opt/t line 9.", None),
+            ("  File \"/opt/t\", line 9: Permission denied", None),
+            ("/usr/x: 2 of them: Permission denied", write("/usr/x")),
         ];
         for (line, expected) in cases {
             assert_eq!(bite(line, &walls()), *expected, "{line}");
@@ -255,10 +305,15 @@ mod tests {
     }
 
     #[test]
-    fn the_root_of_all_is_not_offered() {
-        let offered = |path: &str| Bite::Write(path.into()).remedy();
-        assert_eq!(offered("/new"), None);
-        assert_eq!(offered("/usr/new").unwrap(), "a person can grant it: --writable /usr");
+    fn what_would_not_help_is_not_offered() {
+        let folder = tempfile::tempdir().unwrap();
+        let granted = format!("a person can grant it: --writable {}", folder.path().display());
+        let offered = |path: &Path| Bite::Write(path.to_owned()).remedy();
+        assert_eq!(offered(&folder.path().join("new")), Some(granted.clone()));
+        assert_eq!(offered(&folder.path().join("no/such/folder")), Some(granted));
+        assert_eq!(offered(Path::new("/new")), None);
+        // Nobody writes there, whatever their rights.
+        assert_eq!(offered(Path::new("/proc/sys/new")), None);
     }
 
     #[test]

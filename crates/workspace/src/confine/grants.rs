@@ -37,7 +37,9 @@ impl Bite {
     /// What would let the command have it.
     pub fn grant(&self) -> Option<Grant> {
         match self {
-            Self::Write(path) | Self::Read(path) => directory_of(path).map(Grant::Write),
+            Self::Write(path) | Self::Read(path) => {
+                self.remedy().and_then(|_| directory_of(path)).map(Grant::Write)
+            }
             Self::Host(rule) => Some(Grant::Host(rule.clone())),
             Self::Network => Some(Grant::Network),
             Self::Kept(_) | Self::Denied(_) | Self::Greeting(_) | Self::Around | Self::Call => None,
@@ -126,9 +128,11 @@ mod tests {
 
     #[test]
     fn what_no_flag_could_open_is_not_offered() {
-        assert_eq!(Bite::Write("/usr/lib/x".into()).grant(), Some(Grant::Write("/usr/lib".into())));
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        assert_eq!(Bite::Write(real.join("x")).grant(), Some(Grant::Write(real.clone())));
+        assert_eq!(Bite::Write(real.join("no/folder/x")).grant(), None);
         assert_eq!(Bite::Write("/x".into()).grant(), None);
-        assert_eq!(Bite::Write("/no/such/folder/x".into()).grant(), None);
         assert_eq!(Bite::Kept("/w/.git/hooks/x".into()).grant(), None);
         assert_eq!(Bite::Denied("/w/.env".into()).grant(), None);
         assert_eq!(Bite::Call.grant(), None);

@@ -103,9 +103,19 @@ impl Gate {
         Ok((Self { shared, keeper: Some(keeper) }, theirs.into()))
     }
 
-    /// What was refused, each once, the first few.
-    pub(crate) fn refused(&self) -> Vec<Bite> {
-        self.shared.state().refused.clone()
+    pub(crate) fn refusals(&self) -> Refusals {
+        Refusals(Arc::clone(&self.shared))
+    }
+}
+
+/// What a gate has refused, for whoever asks while it is open.
+#[derive(Debug)]
+pub(crate) struct Refusals(Arc<Shared>);
+
+impl Refusals {
+    /// Each once, the first few.
+    pub(crate) fn all(&self) -> Vec<Bite> {
+        self.0.state().refused.clone()
     }
 }
 

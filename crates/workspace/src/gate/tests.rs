@@ -114,7 +114,7 @@ fn what_is_listed_is_reached_and_nothing_is_smuggled_behind_it() {
         "POST /a HTTP/1.1\r\nHost: localhost:PORT\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc",
     );
     assert_eq!(heard, expected);
-    assert!(world.gate.refused().is_empty());
+    assert!(world.gate.refusals().all().is_empty());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn what_is_not_listed_is_refused_and_remembered() {
         assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{request}: {answer}");
         assert!(answer.contains(&format!("`--network={wanted}`")), "{request}: {answer}");
         let wanted = Bite::Host(wanted.parse().unwrap());
-        assert!(world.gate.refused().contains(&wanted), "{request}");
+        assert!(world.gate.refusals().all().contains(&wanted), "{request}");
     }
     assert!(world.heard_nothing());
 }
@@ -222,7 +222,7 @@ fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
     assert_eq!(answer.contains("\r\n\r\n\u{15}\u{3}\u{3}"), refused.is_some(), "{answer:?}");
     let heard = told.recv_timeout(PATIENCE).unwrap();
     assert_eq!(heard.is_empty(), refused.is_some(), "{heard}");
-    let said: Vec<String> = world.gate.refused().iter().map(Bite::what).collect();
+    let said: Vec<String> = world.gate.refusals().all().iter().map(Bite::what).collect();
     let expected: Vec<String> = refused.map(|text| world.said(text)).into_iter().collect();
     assert_eq!(said, expected);
 }

@@ -26,6 +26,8 @@ pub(super) const DESCRIPTION: &str = "job.json";
 pub(super) const LOCK_FILE: &str = "lock";
 pub(super) const SOCKET: &str = "socket";
 pub(super) const END: &str = "end.json";
+/// What it was confined by.
+pub(super) const WALLS: &str = "walls.json";
 /// What the launcher writes.
 pub(super) const COMMAND: &str = "command";
 pub(super) const OUTPUT: &str = "output";
@@ -75,16 +77,24 @@ pub struct JobEnd {
     pub at_ms: u64,
     /// The last that was shown, if it had a terminal.
     pub screen: Option<ScreenText>,
+    /// What its gate did not let through, in words.
+    #[serde(default)]
+    pub refused: Vec<String>,
 }
 
 /// How far a session has read a job's output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Seen {
     /// As text, whatever for.
     pub shown: u64,
     /// When it last read or waited. What it was shown after a start or after typing can still be
     /// waited for.
     pub read: u64,
+    /// How far it was searched for what the walls refused.
+    pub searched: u64,
+    /// The refusals that the session was told of.
+    pub told: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,10 +151,9 @@ impl Job {
             Some(record) => JobEnd {
                 how: record.ended.into(),
                 elapsed_ms: record.elapsed_ms,
-                at_ms: 0,
-                screen: None,
+                ..JobEnd::unknown()
             },
-            None => JobEnd { how: How::Unknown, elapsed_ms: 0, at_ms: 0, screen: None },
+            None => JobEnd::unknown(),
         };
         Ok(State::Ended(end))
     }
@@ -176,8 +185,8 @@ impl Job {
         note.and_then(|note| serde_json::from_str(&note).ok()).unwrap_or_default()
     }
 
-    pub fn note_seen(&self, seen: Seen) -> Result<()> {
-        StateDir::open(&self.folder)?.write(SEEN, &serde_json::to_vec(&seen)?)
+    pub fn note_seen(&self, seen: &Seen) -> Result<()> {
+        StateDir::open(&self.folder)?.write(SEEN, &serde_json::to_vec(seen)?)
     }
 
     pub(super) fn spools(&self) -> SpoolDir {
@@ -189,7 +198,9 @@ impl Job {
         match self.ask(&Request::Write(typed))? {
             Answer::Taken(taken) => Ok(taken),
             Answer::Refused(why) => Err(Error::new(ErrorKind::InvalidInput, why)),
-            Answer::Screen(_) | Answer::Stopping => Err(ErrorKind::InvalidData.into()),
+            Answer::Screen(_) | Answer::RefusedByGate(_) | Answer::Stopping => {
+                Err(ErrorKind::InvalidData.into())
+            }
         }
     }
 
@@ -210,7 +221,7 @@ impl Job {
         Ok(Some(screen.text()))
     }
 
-    fn ask(&self, request: &Request) -> Result<Answer> {
+    pub(super) fn ask(&self, request: &Request) -> Result<Answer> {
         use rustix::fd::AsRawFd;
         let folder = open_directory(&self.folder)?;
         let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
@@ -263,6 +274,13 @@ impl Job {
             pidfd_send_signal(held, Signal::KILL)?;
         }
         Ok(())
+    }
+}
+
+impl JobEnd {
+    fn unknown() -> Self {
+        let (how, screen, refused) = (How::Unknown, None, Vec::new());
+        Self { how, elapsed_ms: 0, at_ms: 0, screen, refused }
     }
 }
 

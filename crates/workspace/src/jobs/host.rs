@@ -24,8 +24,9 @@ use super::protocol::{
 use super::screen::{Screen, ScreenText};
 use super::server::serve;
 use super::typing::Typing;
-use crate::confine::Launcher;
+use crate::confine::{Bite, Launcher};
 use crate::file::now_epoch_ms;
+use crate::gate::Refusals;
 use crate::identity::Identity;
 use crate::launch::passing;
 use crate::launch::protocol::{given, receive, send};
@@ -50,6 +51,8 @@ pub(super) struct Shared {
     pub(super) screen: Option<Mutex<Screen>>,
     /// Where the terminal's own answers go.
     answers: Mutex<Option<OwnedFd>>,
+    /// Nothing where no hosts are listed.
+    refusals: Mutex<Option<Refusals>>,
     cancel: Cancel,
     /// Why it was stopped; who asked first has said it.
     reason: Mutex<Option<How>>,
@@ -70,6 +73,15 @@ impl Shared {
             None => Answer::Refused("it has not begun yet".to_owned()),
         }
     }
+
+    pub(super) fn refused_by_gate(&self) -> Vec<String> {
+        let refusals = lock(&self.refusals);
+        refusals.as_ref().map(|refusals| in_words(&refusals.all())).unwrap_or_default()
+    }
+}
+
+fn in_words(bites: &[Bite]) -> Vec<String> {
+    bites.iter().map(Bite::in_words).collect()
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -85,31 +97,47 @@ fn host() -> Result<()> {
     let note = format!("{} {} {}\n", own.pid, own.started, own.boot);
     rustix::io::pwrite(given(LOCK), note.as_bytes(), 0)?;
     let began = Instant::now();
-    let (how, screen) = match keep(&order) {
+    let Kept { how, screen, refused } = match keep(&order) {
         Ok(kept) => kept,
-        Err(error) if error.to_string().contains(WORDLESS) => (How::Unknown, None),
+        Err(error) if error.to_string().contains(WORDLESS) => Kept::nothing(How::Unknown),
         Err(error) => {
             // Whoever started us may not have heard anything yet; later nobody listens.
             let why = error.to_string();
             send(line()?, &HostReport::NotStarted(why.clone())).unwrap_or_default();
-            (How::NotStarted(why), None)
+            Kept::nothing(How::NotStarted(why))
         }
     };
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    write_end(&JobEnd { how, elapsed_ms, at_ms: now_epoch_ms(), screen })
+    write_end(&JobEnd { how, elapsed_ms, at_ms: now_epoch_ms(), screen, refused })
 }
 
 fn line() -> Result<File> {
     Ok(File::from(given(LINE).try_clone_to_owned()?))
 }
 
-/// Runs the command to its end: how that was, and what its terminal showed last.
-fn keep(order: &HostOrder) -> std::result::Result<(How, Option<ScreenText>), ToolError> {
+/// What is left of a command when it has ended.
+struct Kept {
+    how: How,
+    /// What its terminal showed last.
+    screen: Option<ScreenText>,
+    /// By the gate, in words.
+    refused: Vec<String>,
+}
+
+impl Kept {
+    fn nothing(how: How) -> Self {
+        Self { how, screen: None, refused: Vec::new() }
+    }
+}
+
+/// Runs the command to its end.
+fn keep(order: &HostOrder) -> std::result::Result<Kept, ToolError> {
     let fail = |error: std::io::Error| ToolError::failed("process", error.to_string());
     let streams = Streams::open(order).map_err(fail)?;
     let shared = Arc::new(Shared {
         typing: Mutex::new(None),
         answers: Mutex::new(None),
+        refusals: Mutex::new(None),
         screen: order.terminal.map(|size| Mutex::new(Screen::new(size))),
         cancel: Cancel::new(),
         reason: Mutex::new(None),
@@ -145,6 +173,7 @@ fn keep(order: &HostOrder) -> std::result::Result<(How, Option<ScreenText>), Too
             ..Launcher::new(&order.launcher)
         };
         let (child, line) = supervise::start(&launcher, task)?;
+        *lock(&shared.refusals) = line.refusals();
         Ok((child, line, ours.connect(&shared).map_err(fail)?))
     };
     let finished = attend(start, lifetime, &shared.cancel, &mut keeper)?;
@@ -154,7 +183,8 @@ fn keep(order: &HostOrder) -> std::result::Result<(How, Option<ScreenText>), Too
         Ending::TimedOut => How::TimedOut,
         Ending::Cancelled => lock(&shared.reason).take().unwrap_or(How::Stopped),
     };
-    Ok((how, shared.screen.as_ref().map(|screen| lock(screen).text())))
+    let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
+    Ok(Kept { how, screen, refused: in_words(&finished.refused_by_gate) })
 }
 
 /// The command's streams, and where our ends of them come from.

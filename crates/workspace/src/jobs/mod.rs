@@ -9,6 +9,7 @@ mod host;
 mod keys;
 mod protocol;
 mod reading;
+mod refused;
 mod screen;
 mod server;
 mod typing;
@@ -40,7 +41,7 @@ use crate::reaper;
 use crate::sandbox::SafePath;
 use crate::state::StateDir;
 use crate::supervise::{hand_over, open_directory, out_of_the_way};
-use folder::{DESCRIPTION, LOCK_FILE};
+use folder::{DESCRIPTION, LOCK_FILE, WALLS};
 use protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, LINE, LOCK};
 
 /// Of one session at a time.
@@ -145,7 +146,7 @@ impl Jobs {
             ToolError::failed("process", format!("its host cannot be started: {error}"))
         };
         let directory = open_safe(&spec.directory)?;
-        let (job, lock) = self.make(spec).map_err(fail)?;
+        let (job, lock) = self.make(spec, walls).map_err(fail)?;
         let order = HostOrder {
             words: spec.program.words(),
             directory: spec.directory.absolute().into_os_string(),
@@ -180,7 +181,7 @@ impl Jobs {
     }
 
     /// The folder, locked before anybody can find the job in it.
-    fn make(&self, spec: &JobSpec) -> Result<(Job, File)> {
+    fn make(&self, spec: &JobSpec, walls: &Walls) -> Result<(Job, File)> {
         let folder = StateDir::open(&self.folder)?.subdirectory(&spec.name)?;
         let path = folder.private_file(LOCK_FILE)?;
         let lock = File::options().read(true).write(true).open(path)?;
@@ -194,6 +195,7 @@ impl Jobs {
             keeping: spec.keeping,
             terminal: spec.terminal,
         };
+        folder.write(WALLS, &serde_json::to_vec(walls)?)?;
         folder.write(DESCRIPTION, &serde_json::to_vec(&description)?)?;
         let job = self.find(&spec.name)?;
         Ok((job.ok_or_else(|| std::io::Error::from(ErrorKind::NotFound))?, lock))

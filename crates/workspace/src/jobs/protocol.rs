@@ -72,6 +72,7 @@ pub enum Typed {
 pub(crate) enum Request {
     Write(Vec<Typed>),
     Screen,
+    RefusedByGate,
     Stop,
 }
 
@@ -79,6 +80,7 @@ pub(crate) enum Request {
 pub(crate) enum Answer {
     Taken(Taken),
     Screen(Option<ScreenText>),
+    RefusedByGate(Vec<String>),
     Stopping,
     Refused(String),
 }

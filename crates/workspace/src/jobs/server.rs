@@ -36,6 +36,7 @@ fn answer(stream: &UnixStream, shared: &Shared) -> Result<()> {
     let answer = match receive(stream)? {
         Request::Write(typed) => shared.write(&typed),
         Request::Screen => Answer::Screen(shared.screen.as_ref().map(|screen| lock(screen).text())),
+        Request::RefusedByGate => Answer::RefusedByGate(shared.refused_by_gate()),
         Request::Stop => {
             shared.stop(How::Stopped);
             Answer::Stopping

@@ -118,7 +118,8 @@ fn mount(path: &Path, place: Place) -> Vec<OsString> {
         Place::Scratch => vec!["--perms".into(), "1777".into(), "--tmpfs".into(), at()],
         // The versions in use have no way to let writes land in memory.
         Place::Readable | Place::Cached => vec!["--ro-bind-try".into(), at(), at()],
-        Place::Kept => vec!["--ro-bind".into(), at(), at()],
+        // One that is missing cannot be made either.
+        Place::Kept => vec!["--ro-bind-try".into(), at(), at()],
         Place::Writable => vec!["--bind".into(), at(), at()],
         Place::Hidden if path.is_dir() => {
             vec![

@@ -5,7 +5,7 @@
 //! it, and whoever is the last removes it.
 
 use std::fs::{DirBuilder, File, Metadata};
-use std::io::{ErrorKind, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -51,13 +51,17 @@ impl Placeholders {
     }
 }
 
-/// Nothing, if meanwhile somebody put something of their own there: it is kept as it is.
+/// Nothing, if meanwhile somebody put something of their own there: it is kept as it is. Nothing
+/// also where the command itself cannot make it.
 fn hold(path: &Path, kind: Existing) -> Result<Option<Placeholder>> {
     loop {
         match make(path, kind) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            Err(error) if is_closed(path, error.kind()) => return Ok(None),
+            Err(error) => {
+                return Err(Error::new(error.kind(), format!("{}: {error}", path.display())));
+            }
         }
         // Whoever was the last before us may remove it under our hands; then we make it again.
         let file = match File::open(path) {
@@ -74,6 +78,17 @@ fn hold(path: &Path, kind: Existing) -> Result<Option<Placeholder>> {
         {
             return Ok(Some(Placeholder { path: path.to_owned(), kind, file }));
         }
+    }
+}
+
+/// Whether nobody with our rights can make anything there. An owner could first change the mode.
+fn is_closed(path: &Path, why: ErrorKind) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let is_others = |folder: &Path| folder.metadata().is_ok_and(|folder| folder.uid() != own);
+    match why {
+        ErrorKind::ReadOnlyFilesystem => true,
+        ErrorKind::PermissionDenied => path.parent().is_some_and(is_others),
+        _ => false,
     }
 }
 

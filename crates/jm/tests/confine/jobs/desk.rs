@@ -21,11 +21,17 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn open(world: &World, session: &str) -> Self {
+        Self::open_with(world, session, &[])
+    }
+
+    /// The same, with more flags.
+    pub(crate) fn open_with(world: &World, session: &str, flags: &[&str]) -> Self {
         let mut command = world.command(env!("CARGO_BIN_EXE_jm"));
         command
             .env("JM_TOOLS_SANDBOX_COMMANDS_BACKEND", world.backend)
             .args(["exec", "--jsonl", "--toolset", "standard", "--yes", "--session", session])
             .args(["--allow", "run_command", "--allow", "start_process", "--on-recovery", "keep"])
+            .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());

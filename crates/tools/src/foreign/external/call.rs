@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use jm_types::text::truncate::head_and_tail;
 use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolError};
+use jm_workspace::confine::Walls;
 use jm_workspace::process::{Ending, Finished, Input, Program};
 use jm_workspace::programs;
 use jm_workspace::pump::{Listener, Offer, Stream};
@@ -19,6 +20,7 @@ use super::discover::{Candidate, Place};
 use super::envelope::{self, Code};
 use super::probe::Schema;
 use crate::context::{Scope, ToolCtx};
+use crate::ops::refused::with_refusals;
 use crate::ops::run::{Events, Invocation, Manner, share};
 use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
@@ -207,9 +209,14 @@ impl ExternalCall {
             record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
         };
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
-        let finished = ran.map_err(|error| self.not_started(error))?;
+        let (finished, walls) = ran.map_err(|error| self.not_started(error))?;
         let whole = progress.0.whole_output();
-        let told = Told { finished: &finished, limit: scope.output_limit, whole: whole.as_deref() };
+        let told = Told {
+            finished: &finished,
+            walls: walls.as_ref(),
+            limit: scope.output_limit,
+            whole: whole.as_deref(),
+        };
         let answer = self.judge(&told);
         if answer.is_ok() || told.is_short() {
             progress.0.is_shown_whole();
@@ -268,6 +275,7 @@ impl ExternalCall {
 /// What a tool printed, and how much of it an answer can hold.
 struct Told<'a> {
     finished: &'a Finished,
+    walls: Option<&'a Walls>,
     limit: usize,
     /// How all of it can be read, if it is kept.
     whole: Option<&'a str>,
@@ -278,9 +286,11 @@ impl Told<'_> {
         Manner { whole: self.whole, ..Manner::PLAIN }
     }
 
+    /// The envelope has one place for words of ours, so that is where confinement is spoken of.
     fn failure(&self, error: &str, code: Code, exit: Option<i32>) -> String {
         let streams = (&self.finished.stdout, &self.finished.stderr);
-        envelope::failure(error, code, exit, streams, (self.limit, self.manner()))
+        let error = with_refusals(error, self.finished, self.walls);
+        envelope::failure(&error, code, exit, streams, (self.limit, self.manner()))
     }
 
     fn too_much(&self) -> String {

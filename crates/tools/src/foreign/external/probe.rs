@@ -12,6 +12,7 @@ use jm_workspace::pump::Deaf;
 use serde_json::{Map, Value};
 
 use crate::context::Workspace;
+use crate::ops::refused::with_refusals;
 use crate::ops::run::Invocation;
 
 pub(super) const MOST_BYTES: usize = 8 * 1024;
@@ -40,14 +41,17 @@ pub(super) fn ask(
         record: None,
     };
     let ran = invocation.run(workspace, &Cancel::new(), &mut Deaf);
-    let finished = ran.map_err(|error| error.to_string())?;
-    match finished.ending {
-        Ending::Exited(0) => {}
-        Ending::Exited(code) => return Err(format!("ended with exit code {code}")),
-        Ending::Signalled(signal) => return Err(format!("was ended by signal {signal}")),
+    let (finished, walls) = ran.map_err(|error| error.to_string())?;
+    let fault = match finished.ending {
+        Ending::Exited(0) => None,
+        Ending::Exited(code) => Some(format!("ended with exit code {code}")),
+        Ending::Signalled(signal) => Some(format!("was ended by signal {signal}")),
         Ending::TimedOut | Ending::Cancelled => {
-            return Err(format!("did not answer within {} s", patience.as_secs_f64()));
+            Some(format!("did not answer within {} s", patience.as_secs_f64()))
         }
+    };
+    if let Some(fault) = fault {
+        return Err(with_refusals(&fault, &finished, walls.as_ref()));
     }
     if finished.stdout.total() > MOST_BYTES as u64 {
         return Err(format!(

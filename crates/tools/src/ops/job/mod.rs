@@ -137,6 +137,8 @@ pub struct Look {
     /// What became of the text that was waited for.
     pub found: Option<bool>,
     pub taken: Option<Taken>,
+    /// What confinement refused since the session was last told, as far as anybody knows.
+    pub refusals: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -214,9 +216,13 @@ fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<View>) -> Result<Look, 
     match what {
         Ask::ReadNew => look(scope, &job, view),
         Ask::ReadRange { start, end } => {
-            let shown = Shown::range(&job, start, end, room(scope)).map_err(failed)?;
+            let mut seen = job.seen();
+            let refusals = job.newly_refused(&mut seen).map_err(failed)?;
+            let room = room(scope, &refusals);
+            let shown = Shown::range(&job, start, end, room).map_err(failed)?;
             let (output, listed) = (LookedAt::Stream(shown), listed(scope, &job)?);
-            Ok(Look { listed, output, found: None, taken: None })
+            note(&job, &seen)?;
+            Ok(Look { listed, output, found: None, taken: None, refusals })
         }
         Ask::Write(typed) => write(scope, &job, typed, view),
         Ask::Wait { most, until } => {
@@ -246,15 +252,24 @@ fn find(scope: &Scope, id: JobId) -> Result<Job, ToolError> {
     Err(ToolError::bad_args(format!("there is no process {id}")).hint(hint))
 }
 
-fn room(scope: &Scope) -> usize {
-    scope.output_limit.saturating_sub(FRAME)
+/// What is left for output beside the lines around it.
+fn room(scope: &Scope, refusals: &[String]) -> usize {
+    let told: usize = refusals.iter().map(|refusal| refusal.len() + FRAME / 16).sum();
+    scope.output_limit.saturating_sub(FRAME + told)
+}
+
+fn note(job: &Job, seen: &Seen) -> Result<(), ToolError> {
+    match *seen == job.seen() {
+        true => Ok(()),
+        false => job.note_seen(seen).map_err(failed),
+    }
 }
 
 /// A look that was asked for: what was printed before it is not waited for any more.
 fn look(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError> {
     let read = printed(job)?;
     let look = glance(scope, job, view)?;
-    job.note_seen(Seen { read, ..job.seen() }).map_err(failed)?;
+    note(job, &Seen { read, ..job.seen() })?;
     Ok(look)
 }
 
@@ -262,12 +277,14 @@ fn look(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError>
 fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError> {
     // Before the output, so that a job that has ended has printed all of it.
     let listed = listed(scope, job)?;
+    let mut seen = job.seen();
+    let refusals = job.newly_refused(&mut seen).map_err(failed)?;
     let usual = if listed.terminal.is_some() { View::Screen } else { View::Stream };
     let output = match view.unwrap_or(usual) {
         View::Stream => {
-            let seen = job.seen();
-            let shown = Shown::new_since(job, seen.shown, room(scope)).map_err(failed)?;
-            job.note_seen(Seen { shown: shown.end, ..seen }).map_err(failed)?;
+            let room = room(scope, &refusals);
+            let shown = Shown::new_since(job, seen.shown, room).map_err(failed)?;
+            seen.shown = shown.end;
             LookedAt::Stream(shown)
         }
         View::Screen => LookedAt::Screen(job.screen().map_err(failed)?.ok_or_else(|| {
@@ -275,7 +292,8 @@ fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolErro
                 .hint("read it without view, or start it again with pty: true")
         })?),
     };
-    Ok(Look { listed, output, found: None, taken: None })
+    note(job, &seen)?;
+    Ok(Look { listed, output, found: None, taken: None, refusals })
 }
 
 fn listed(scope: &Scope, job: &Job) -> Result<Listed, ToolError> {

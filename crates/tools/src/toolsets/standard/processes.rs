@@ -343,7 +343,10 @@ fn text_of(look: &Look) -> String {
     for note in notes.into_iter().flatten() {
         write!(head, "; {note}").unwrap_or_default();
     }
-    format!("{head}]\n{body}")
+    let hints: String = look.refusals.iter().map(|refusal| format!("hint: {refusal}\n")).collect();
+    // As in the error of a command: what was printed comes after an empty line.
+    let joint = if hints.is_empty() { "" } else { "\n" };
+    format!("{head}]\n{hints}{joint}{body}")
 }
 
 fn note_of_taken(taken: Taken) -> Option<String> {
