@@ -402,7 +402,7 @@ pub(crate) struct Sandbox {
     /// Say what it may read and write, and run nothing
     #[arg(long)]
     pub(crate) show: bool,
-    /// The command and its arguments; it is given no input
+    /// The command and its arguments; it reads what is piped in, and never the terminal
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
 }

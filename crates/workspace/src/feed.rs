@@ -19,6 +19,8 @@ pub enum Input {
     Closed,
     /// These bytes, then the end.
     Bytes(Vec<u8>),
+    /// What this program can read itself, as it comes.
+    Ours,
 }
 
 impl Input {
@@ -27,6 +29,7 @@ impl Input {
         match self {
             Self::Closed => Stdio::null(),
             Self::Bytes(_) => Stdio::piped(),
+            Self::Ours => Stdio::inherit(),
         }
     }
 
@@ -38,8 +41,21 @@ impl Input {
                 let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
                 Ok((theirs, Some(ours)))
             }
+            Self::Ours => {
+                let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+                std::thread::Builder::new().spawn(move || pass_on(ours))?;
+                Ok((theirs, None))
+            }
         }
     }
+}
+
+/// By a pipe, because a descriptor of ours is a way to more than its bytes. Ends when there is no more,
+/// when nobody reads, or with the program.
+fn pass_on(to: OwnedFd) {
+    let copied = std::io::copy(&mut std::io::stdin().lock(), &mut std::fs::File::from(to));
+    // Nobody can be told here, and the command has ended or sees the end.
+    drop(copied);
 }
 
 pub(crate) struct Feed {
@@ -52,7 +68,7 @@ pub(crate) struct Feed {
 impl Feed {
     pub(crate) fn new(pipe: Option<OwnedFd>, input: Input) -> io::Result<Self> {
         let (pipe, bytes) = match input {
-            Input::Closed => (None, Vec::new()),
+            Input::Closed | Input::Ours => (None, Vec::new()),
             Input::Bytes(bytes) => (pipe.filter(|_| !bytes.is_empty()), bytes),
         };
         if let Some(pipe) = &pipe {

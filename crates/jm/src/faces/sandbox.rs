@@ -43,7 +43,7 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
         program,
         directory: sandbox.resolve(".")?,
         environment,
-        input: Input::Closed,
+        input: if std::io::stdin().is_terminal() { Input::Closed } else { Input::Ours },
         timeout: Duration::from_secs(seconds),
         keep_bytes: KEEP_BYTES,
         confinement,
