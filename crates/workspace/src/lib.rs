@@ -2,6 +2,7 @@
 //!
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
+mod child;
 pub mod commit;
 pub mod confine;
 mod denies;

@@ -17,6 +17,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use crate::child::Process;
 use crate::confine::{Bite, Confinement};
 use crate::feed::Feed;
 pub use crate::feed::Input;
@@ -96,7 +97,7 @@ pub fn run(
                     stdout: child.stdout.take().map(OwnedFd::from),
                     stderr: child.stderr.take().map(OwnedFd::from),
                 };
-                Ok(Started { child, line: None, streams })
+                Ok(Started { child: child.into(), line: None, streams })
             };
             watch(start, bounds, cancel, listener)
         }
@@ -135,7 +136,7 @@ struct Bounds {
 
 /// A command that runs.
 struct Started {
-    child: Child,
+    child: Process,
     line: Option<Line>,
     streams: Streams,
 }
@@ -160,7 +161,7 @@ pub(crate) fn streams(input: &Input) -> std::io::Result<(Streams, OwnedFd, Outpu
 
 /// A launcher that nobody listens to or stops.
 pub(crate) fn finish(
-    start: impl FnOnce() -> Result<(Child, Line), ToolError>,
+    start: impl FnOnce() -> Result<(Process, Line), ToolError>,
     streams: Streams,
     timeout: Duration,
 ) -> Result<Finished, ToolError> {
@@ -174,7 +175,7 @@ pub(crate) fn finish(
 /// A launcher whose command has streams of another kind: all that it prints comes from the descriptor
 /// that its start gives, and only the listener keeps it.
 pub(crate) fn attend(
-    start: impl FnOnce() -> Result<(Child, Line, OwnedFd), ToolError>,
+    start: impl FnOnce() -> Result<(Process, Line, OwnedFd), ToolError>,
     timeout: Duration,
     cancel: &Cancel,
     listener: &mut dyn Listener,
@@ -200,19 +201,19 @@ fn watch(
     let wake = wake_on(cancel)?;
     reaper::adopt_orphans();
     let (mut line, mut streams) = (None, Streams::default());
-    let (mut child, registered) = reaper::start(|| {
+    let (child, registered) = reaper::start(|| {
         let started = start()?;
         (line, streams) = (started.line, started.streams);
         Ok(started.child)
     })?;
-    let pid = Pid::from_child(&child);
-    listener.started(child.id());
+    let pid = child.pid();
+    listener.started(pid.as_raw_nonzero().get().unsigned_abs());
     if let Some(line) = &line {
         line.prepare_next();
     }
     // A launcher keeps the time itself; we only notice if it does not.
     let deadline = began + bounds.timeout + if line.is_some() { OVERTIME } else { Duration::ZERO };
-    let mut running = match Running::new(&child, streams, bounds, deadline, wake, line) {
+    let mut running = match Running::new(pid, streams, bounds, deadline, wake, line) {
         Ok(running) => running,
         Err(error) => {
             kill_group(pid);
@@ -224,7 +225,7 @@ fn watch(
     running.wind_down(stopped, listener);
     // The first process is not reaped yet, so its group number cannot have been given away.
     kill_group(pid);
-    let status = running.await_exit(&mut child)?;
+    let status = running.await_exit(&child)?;
     match running.line.is_some() && status.is_some_and(|status| status.success()) {
         true => registered.release(),
         // Whoever still holds a pipe is killed here, so the pipes close.
@@ -338,7 +339,7 @@ struct Running {
 
 impl Running {
     fn new(
-        child: &Child,
+        child: Pid,
         streams: Streams,
         bounds: Bounds,
         deadline: Instant,
@@ -346,7 +347,7 @@ impl Running {
         line: Option<Line>,
     ) -> Result<Self, ToolError> {
         let fail = |error: Errno| ToolError::failed("command", plain(error));
-        let exit = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).map_err(fail)?;
+        let exit = pidfd_open(child, PidfdFlags::empty()).map_err(fail)?;
         let Streams { stdin, stdout, stderr } = streams;
         Ok(Self {
             exit,
@@ -478,7 +479,7 @@ impl Running {
     }
 
     /// A killed process ends at once, unless the kernel holds it; then nobody waits for it.
-    fn await_exit(&self, child: &mut Child) -> Result<Option<ExitStatus>, ToolError> {
+    fn await_exit(&self, child: &Process) -> Result<Option<ExitStatus>, ToolError> {
         let patience = Timespec { tv_sec: 2, tv_nsec: 0 };
         let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
         poll(&mut fds, Some(&patience)).unwrap_or_default();

@@ -4,7 +4,6 @@
 //! left the process group, so we become the parent of orphans and kill those.
 
 use std::collections::BTreeSet;
-use std::process::Child;
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,8 @@ use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
 };
+
+use crate::child::Process;
 
 /// The commands that run now.
 static COMMANDS: Mutex<Commands> = Mutex::new(Commands {
@@ -47,15 +48,15 @@ pub(crate) fn adopt_orphans() {
 
 /// Starts a command. No sweep can come between its start and its registration.
 pub(crate) fn start(
-    spawn: impl FnOnce() -> Result<Child, ToolError>,
-) -> Result<(Child, Registered), ToolError> {
+    spawn: impl FnOnce() -> Result<Process, ToolError>,
+) -> Result<(Process, Registered), ToolError> {
     let mut commands = commands();
     // What is there now is not its doing, unless others already run.
     if commands.waited_for.is_empty() {
         commands.strangers = children();
     }
     let child = spawn()?;
-    let pid = Pid::from_child(&child);
+    let pid = child.pid();
     let number = pid.as_raw_nonzero().get();
     // It may have been there before, and waited for this.
     commands.strangers.remove(&number);
@@ -65,10 +66,12 @@ pub(crate) fn start(
 }
 
 /// Starts a child that no sweep touches; `bury` takes it in when it has ended.
-pub(crate) fn shelter(spawn: impl FnOnce() -> std::io::Result<Child>) -> std::io::Result<Child> {
+pub(crate) fn shelter(
+    spawn: impl FnOnce() -> std::io::Result<Process>,
+) -> std::io::Result<Process> {
     let mut commands = commands();
     let child = spawn()?;
-    commands.sheltered.insert(Pid::from_child(&child).as_raw_nonzero().get());
+    commands.sheltered.insert(child.pid().as_raw_nonzero().get());
     Ok(child)
 }
 

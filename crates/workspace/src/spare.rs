@@ -6,43 +6,38 @@
 use std::io::Result;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::child::Process;
 use crate::launch::LAUNCH;
 use crate::launch::protocol::CONTROL;
 use crate::reaper;
-use crate::supervise::{hand_over, out_of_the_way};
+use crate::supervise::out_of_the_way;
 
 /// A launcher without an order.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    pub(crate) child: Child,
+    pub(crate) child: Process,
     pub(crate) control: UnixStream,
 }
 
 impl Waiting {
     pub(crate) fn start(program: &Path) -> Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(program);
-        // It holds no directory that somebody may want to remove, and knows nothing of us.
-        command.arg(LAUNCH).current_dir("/").env_clear();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        hand_over(&mut command, vec![(out_of_the_way(&theirs)?, CONTROL)]);
-        let child = command.spawn()?;
+        let child = Process::start(program, LAUNCH, out_of_the_way(&theirs)?, CONTROL)?;
         Ok(Self { child, control })
     }
 
-    fn is_alive(&mut self) -> bool {
+    fn is_alive(&self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
     /// It would end by itself, but perhaps as somebody else's child. It does nothing but wait, so it
     /// is gone in a moment.
     fn end(self) {
-        let Self { mut child, control } = self;
+        let Self { child, control } = self;
         drop(control);
-        child.kill().and_then(|()| child.wait().map(drop)).unwrap_or_default();
+        child.end();
     }
 }
 
@@ -66,7 +61,7 @@ impl Spare {
     pub(crate) fn take(&self) -> Option<Waiting> {
         let mut state = self.0.lock();
         match std::mem::replace(&mut *state, State::Used) {
-            State::Ready(mut waiting) => waiting.is_alive().then_some(waiting),
+            State::Ready(waiting) => waiting.is_alive().then_some(waiting),
             before @ (State::Unused | State::Used) => {
                 *state = before;
                 None

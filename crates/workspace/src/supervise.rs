@@ -5,13 +5,14 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
 
 use jm_types::ToolError;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
+use crate::child::Process;
 use crate::confine::{Backend, Bite, Launcher, Network, Walls};
 use crate::gate::{Gate, Refusals};
 use crate::jobs::Size;
@@ -76,7 +77,7 @@ pub(crate) struct Line {
     again: (PathBuf, Spare),
 }
 
-pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Child, Line), ToolError> {
+pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Process, Line), ToolError> {
     // Walls are built by name, and that name may be another directory's by now.
     if !is_where_it_was(&task) {
         let name = task.directory_name.display();
@@ -103,7 +104,7 @@ fn is_where_it_was(task: &Task<'_>) -> bool {
     }
 }
 
-fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Child, Line)> {
+fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Process, Line)> {
     let counters = rustix::fs::memfd_create("counters", MemfdFlags::CLOEXEC)?;
     rustix::fs::ftruncate(&counters, 16)?;
     let records = launcher.records.as_deref().filter(|_| task.record.is_some());

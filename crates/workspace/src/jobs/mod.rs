@@ -268,7 +268,7 @@ fn launch(
     ];
     hand_over(&mut command, given);
     // `bury` waits for it.
-    drop(reaper::shelter(|| command.spawn())?);
+    reaper::shelter(|| command.spawn().map(Into::into))?;
     // The copies that the command holds are the host's alone.
     drop((command, theirs, lock));
     line.set_read_timeout(Some(HOST_PATIENCE))?;

@@ -72,6 +72,8 @@ fn run(is_inner: bool) -> ExitCode {
 /// For as long as the program may take to have one; an error when it is gone.
 fn await_order() -> Result<Order> {
     limits::drop_inherited();
+    // It holds no directory that somebody may want to remove.
+    rustix::process::chdir("/")?;
     let given = passing::take_all(control());
     let order: Order = receive(control())?;
     if given.len() != order.numbers.len() {
