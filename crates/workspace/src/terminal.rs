@@ -1,18 +1,23 @@
 //! The person's terminal, when there is one to ask at.
 //!
 //! Law: an answer is typed after the question was shown. What was typed ahead, or pasted, is
-//! thrown away.
+//! thrown away. A question that nobody waits for any more reads nothing: what is typed is for
+//! whoever asks next.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Result};
-use std::time::Duration;
+use std::os::fd::{AsFd, BorrowedFd};
 
+use jm_types::Cancel;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
 };
 
 /// Between the question and the first answer that counts.
-const GUARD: Duration = Duration::from_millis(300);
+const GUARD: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
 /// How the terminal was set when we came; it is set so again when this is dropped.
 #[derive(Debug)]
@@ -49,8 +54,24 @@ impl Terminal {
 
     /// The next line the person types; nothing at the end of input.
     pub fn answer(&mut self) -> Result<Option<String>> {
-        std::thread::sleep(GUARD);
+        self.answer_unless(&Cancel::new())
+    }
+
+    /// The same, and nothing once the question is cancelled.
+    pub fn answer_unless(&mut self, cancel: &Cancel) -> Result<Option<String>> {
+        let (cancelled, wake) = pipe_with(PipeFlags::CLOEXEC)?;
+        cancel.on_cancel(move || {
+            // The pipe is only ever written here; a full one has said it already.
+            rustix::io::write(&wake, b"x").unwrap_or_default();
+        });
+        if is_ready(&[cancelled.as_fd()], Some(&GUARD))? {
+            return Ok(None);
+        }
         self.discard_typed_ahead()?;
+        is_ready(&[cancelled.as_fd(), self.input.get_ref().as_fd()], None)?;
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
         let mut line = String::new();
         let count = self.input.read_line(&mut line)?;
         Ok((count > 0).then(|| line.trim().to_owned()))
@@ -73,4 +94,11 @@ impl Terminal {
         self.input.consume(buffered);
         tcflush(self.input.get_ref(), QueueSelector::IFlush).map_err(Into::into)
     }
+}
+
+/// Waits until one of them can be read; whether that was so in time.
+fn is_ready(sources: &[BorrowedFd<'_>], patience: Option<&Timespec>) -> Result<bool> {
+    let mut wanted: Vec<PollFd<'_>> =
+        sources.iter().map(|source| PollFd::from_borrowed_fd(*source, PollFlags::IN)).collect();
+    Ok(retry_on_intr(|| poll(&mut wanted, patience))? > 0)
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use jm_engine::{ApprovalDecision, ConfirmationRequest, Session};
 use jm_types::text::{one_line, sanitize};
-use jm_types::{ErrorKind, RiskLevel, ToolError};
+use jm_types::{Cancel, ErrorKind, RiskLevel, ToolError};
 use jm_workspace::terminal::Terminal;
 
 /// Who answers prompts.
@@ -36,15 +36,18 @@ impl Approver {
     }
 
     /// Settles what is pending. The person is waited for on a thread of its own, so that a signal
-    /// is heard meanwhile; dropping this future leaves the question unanswered.
+    /// is heard meanwhile; dropping this future leaves the question unanswered, and the terminal
+    /// to whoever asks next.
     pub(crate) async fn decide(&self, session: &mut Session) -> Result<()> {
         let decision = match self {
             Approver::Always => ApprovalDecision::ApproveAll,
             Approver::Person(terminal) => {
                 let terminal = Arc::clone(terminal);
+                let (cancel, _asks) = Asks::new();
                 let requests: Vec<_> = session.batch().pending().cloned().collect();
                 tokio::task::spawn_blocking(move || {
-                    ask(&mut terminal.lock().unwrap_or_else(PoisonError::into_inner), &requests)
+                    let mut terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+                    ask(&mut terminal, &requests, &cancel)
                 })
                 .await??
             }
@@ -54,6 +57,22 @@ impl Approver {
             }
         };
         session.decide(&decision).map_err(Into::into)
+    }
+}
+
+/// While this lives, somebody waits for the answer.
+struct Asks(Cancel);
+
+impl Asks {
+    fn new() -> (Cancel, Self) {
+        let cancel = Cancel::new();
+        (cancel.clone(), Self(cancel))
+    }
+}
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
 }
 
@@ -68,13 +87,18 @@ fn nobody(request: &ConfirmationRequest) -> ToolError {
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
 }
 
-fn ask(terminal: &mut Terminal, requests: &[ConfirmationRequest]) -> Result<ApprovalDecision> {
+fn ask(
+    terminal: &mut Terminal,
+    requests: &[ConfirmationRequest],
+    cancel: &Cancel,
+) -> Result<ApprovalDecision> {
     for (index, request) in requests.iter().enumerate() {
         show(&describe(request, index + 1, requests.len()))?;
     }
     loop {
         show(question(requests.len()))?;
-        let Some(answer) = terminal.answer()? else { return Ok(ApprovalDecision::DenyAll) };
+        let answer = terminal.answer_unless(cancel)?;
+        let Some(answer) = answer else { return Ok(ApprovalDecision::DenyAll) };
         match parse(&answer, requests) {
             Some(decision) => return Ok(decision),
             None => show(&format!("`{}` is not an answer.\n", one_line(&answer)))?,

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::desk::{Desk, Scripted, lines, on_every_wire, text};
 
@@ -109,6 +110,61 @@ fn words_appear_as_they_come() {
         assert!(ran.err.contains("jm: interrupted"), "{wire}: {ran:?}");
         assert_eq!(ran.history(ran.requests.len() - 1).len(), 3, "{wire}: what came is kept");
     });
+}
+
+/// A question that Ctrl-C has answered reads nothing more: the next line is the loop's, and the
+/// next question's answer its own.
+#[test]
+fn what_is_typed_after_an_interrupted_question_is_not_lost() {
+    let desk = Desk::new("anthropic");
+    let write = |name: &str| {
+        format!(
+            "[[turn]]\nsteps = [{{ call = \"write_file\", \
+             args = {{ path = \"{name}\", content = \"\" }} }}]\n"
+        )
+    };
+    let turns = format!(
+        "{}[[turn]]\nexpect = {{ user_contains = [\"and now\"] }}\nsteps = [{{ text = \"Well.\" }}]\n\
+         {}[[turn]]\nsteps = [{{ text = \"Written.\" }}]\n",
+        write("first"),
+        write("second")
+    );
+    let root = desk.path("").display().to_string();
+    let scripted = desk.scripted(&turns, &["repl", "--root", &root]);
+    let mut child = in_a_terminal(&scripted.command);
+    read_until(&mut child, "> ");
+    tell(&mut child, "write\r");
+    read_until(&mut child, "[y/n] ");
+    tell(&mut child, "\x03");
+    read_until(&mut child, "interrupted\r\n");
+    read_until(&mut child, "> ");
+    tell(&mut child, "and now\r");
+    read_until(&mut child, "Well.\r\n");
+    read_until(&mut child, "> ");
+    tell(&mut child, "write again\r");
+    read_until(&mut child, "[y/n] ");
+    // An answer counts from a moment after its question on.
+    while !desk.has("second") {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(Duration::from_millis(100));
+        tell(&mut child, "y\r");
+    }
+    read_until(&mut child, "Written.\r\n");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(!desk.has("first"));
+}
+
+/// The same command at a terminal of its own, which is gone after a minute.
+fn in_a_terminal(command: &Command) -> Child {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let mut terminal = Command::new("timeout");
+    terminal.args(["60", "script", "-qefc", &words.join(" "), "/dev/null"]);
+    let given = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    terminal.env_clear().envs(given).env("TERM", "dumb");
+    terminal.current_dir(command.get_current_dir().unwrap());
+    terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
 /// IT-CMD-01: what a command prints is seen as it comes, and its result is on record.
