@@ -42,7 +42,7 @@ impl Endpoint {
             return Err(unknown(name, catalogue));
         }
         let (wire, url) =
-            address(provider, model, environment).ok_or_else(|| no_address(provider))?;
+            address(provider, model, environment)?.ok_or_else(|| no_address(provider))?;
         let (variables, needed) = keys(provider);
         let key = variables.iter().find_map(|variable| environment.get(variable));
         // Whoever names an address of their own may have a server that wants no key.
@@ -66,12 +66,9 @@ impl Endpoint {
 
     /// Whether the server runs on this machine.
     pub(crate) fn is_local(&self) -> bool {
-        let host = self.url.split_once("://").map_or("", |(_, rest)| rest);
-        let locals = ["127.0.0.1", "localhost", "[::1]"];
-        locals.iter().any(|local| {
-            host.strip_prefix(local)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-        })
+        let url = reqwest::Url::parse(&self.url).ok();
+        let host = url.as_ref().and_then(reqwest::Url::host_str);
+        matches!(host, Some("127.0.0.1" | "localhost" | "[::1]"))
     }
 
     pub(crate) fn headers(&self) -> Result<HeaderMap, StreamError> {
@@ -112,9 +109,12 @@ pub(crate) fn path(wire: Wire, model: &str) -> String {
     }
 }
 
-fn address(provider: &str, model: &str, environment: &Environment) -> Option<(Wire, String)> {
-    let given = environment.get(&variable(base(provider), "BASE_URL"));
-    let given = given.map(|url| url.trim_end_matches('/').to_owned()).filter(|url| !url.is_empty());
+fn address(
+    provider: &str,
+    model: &str,
+    environment: &Environment,
+) -> Result<Option<(Wire, String)>, StreamError> {
+    let given = given_address(provider, environment)?;
     let or = |usual: &str| given.clone().unwrap_or_else(|| usual.to_owned());
     let (wire, base) = match provider {
         "anthropic" => (Wire::Anthropic, or("https://api.anthropic.com")),
@@ -123,13 +123,36 @@ fn address(provider: &str, model: &str, environment: &Environment) -> Option<(Wi
         "gemini" => {
             (Wire::Gemini, format!("{}/v1beta", or("https://generativelanguage.googleapis.com")))
         }
-        "vertex" => (Wire::Gemini, given.or_else(|| vertex(environment))?),
+        "vertex" => match given.or_else(|| vertex(environment)) {
+            Some(base) => (Wire::Gemini, base),
+            None => return Ok(None),
+        },
         other => {
             let known = COMPATIBLE.iter().find(|(name, _)| *name == other);
-            (Wire::OpenaiChat, given.or_else(|| known.map(|(_, url)| (*url).to_owned()))?)
+            match given.or_else(|| known.map(|(_, url)| (*url).to_owned())) {
+                Some(base) => (Wire::OpenaiChat, base),
+                None => return Ok(None),
+            }
         }
     };
-    Some((wire, format!("{base}{}", path(wire, model))))
+    Ok(Some((wire, format!("{base}{}", path(wire, model)))))
+}
+
+/// What the environment says of a provider's address, without the slash at its end.
+fn given_address(provider: &str, environment: &Environment) -> Result<Option<String>, StreamError> {
+    let variable = variable(base(provider), "BASE_URL");
+    let given = environment.get(&variable).map(|url| url.trim());
+    let Some(given) = given.filter(|url| !url.is_empty()) else { return Ok(None) };
+    match reqwest::Url::parse(given) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            Ok(Some(given.trim_end_matches('/').to_owned()))
+        }
+        _ => Err(StreamError::new(
+            StreamErrorKind::BadRequest,
+            format!("{variable} holds no address: `{given}`"),
+        )
+        .hint("an address begins with http:// or https:// and names a server")),
+    }
 }
 
 fn vertex(environment: &Environment) -> Option<String> {
@@ -289,13 +312,24 @@ mod tests {
                 "set GOOGLE_CLOUD_PROJECT, or VERTEX_BASE_URL",
             ),
             (
+                "here/x",
+                "HERE_BASE_URL holds no address: `localhost:8080`",
+                "an address begins with http:// or https:// and names a server",
+            ),
+            (
+                "there/x",
+                "THERE_BASE_URL holds no address: `http://`",
+                "an address begins with http:// or https:// and names a server",
+            ),
+            (
                 "llama",
                 "no provider is known for `llama`",
                 "say PROVIDER/NAME, for instance anthropic/claude-opus-5-5",
             ),
         ];
         for (name, message, hint) in cases {
-            let error = find(name, &[]).unwrap_err();
+            let given = [("HERE_BASE_URL", "localhost:8080"), ("THERE_BASE_URL", "http://")];
+            let error = find(name, &given).unwrap_err();
             assert_eq!((error.message.as_str(), error.hint.as_deref()), (message, Some(hint)));
         }
     }
@@ -307,6 +341,8 @@ mod tests {
             ("http://localhost", true),
             ("http://[::1]:8080/", true),
             ("http://localhost.example.org", false),
+            ("http://127.0.0.1:x@example.org", false),
+            ("http://me:secret@localhost:8080", true),
             ("https://api.anthropic.com", false),
         ];
         for (url, local) in cases {

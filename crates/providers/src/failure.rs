@@ -16,9 +16,14 @@ pub(crate) fn of_status(status: u16, headers: &HeaderMap, body: &str) -> StreamE
         Some(said) => format!("{status}: {}", said.message),
         None => format!("{status}: {}", excerpt(body)),
     };
-    let by_word = said.as_ref().and_then(|said| by_word(said, retry_after));
-    let kind = by_word.unwrap_or_else(|| by_status(status, retry_after));
-    advise(StreamError::new(kind, message))
+    let kind = match said.as_ref().and_then(|said| by_word(said, retry_after)) {
+        // That something is wrong with the request, the status says more precisely.
+        Some(StreamErrorKind::BadRequest) | None => by_status(status, retry_after),
+        Some(kind) => kind,
+    };
+    let is_foreign = said.is_none() && kind == StreamErrorKind::BadRequest;
+    let error = StreamError::new(kind, message);
+    if is_foreign { error.hint(ELSEWHERE) } else { advise(error) }
 }
 
 /// The vendor reported a failure within the stream: an object with `message` and `type`, `code` or
@@ -45,6 +50,9 @@ pub(crate) fn malformed(what: impl std::fmt::Display) -> StreamError {
     )
 }
 
+/// A vendor would have said something else.
+pub(crate) const ELSEWHERE: &str = "check the base URL: somebody else seems to answer there";
+
 /// The beginning of a text that may be long and of any kind.
 pub(crate) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 300;
@@ -58,7 +66,7 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// A vendor's error object.
 struct Said {
-    /// Its `type`, `code` and `status`, in small letters.
+    /// Its `type`, `code` and `status`, and Google's `reason`, in small letters.
     words: Vec<String>,
     message: String,
     /// Google's `retryDelay`.
@@ -80,11 +88,12 @@ impl Said {
             None => json::text(error, "message")?,
         };
         let word = |key: &str| json::text(error, key).map(str::to_lowercase);
-        let words = ["code", "type", "status"].into_iter().filter_map(word).collect();
-        let details = error.get("details").and_then(Value::as_array);
-        let delay = details.and_then(|details| {
-            details.iter().find_map(|detail| seconds(json::text(detail, "retryDelay")?))
-        });
+        let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
+        let reason = |detail| json::text(detail, "reason").map(str::to_lowercase);
+        let reasons = details.clone().filter_map(reason);
+        let general = ["code", "type", "status"].into_iter().filter_map(word);
+        let words = reasons.chain(general).collect();
+        let delay = details.clone().find_map(|detail| seconds(json::text(detail, "retryDelay")?));
         Some(Said { words, message: message.to_owned(), delay })
     }
 
@@ -150,6 +159,7 @@ fn by_word(said: &Said, retry_after: Option<Duration>) -> Option<StreamErrorKind
             "authentication_error"
             | "permission_error"
             | "invalid_api_key"
+            | "api_key_invalid"
             | "unauthenticated"
             | "permission_denied" => StreamErrorKind::Authentication,
             "invalid_request_error"
@@ -179,6 +189,10 @@ fn by_status(status: u16, retry_after: Option<Duration>) -> StreamErrorKind {
 }
 
 fn advise(error: StreamError) -> StreamError {
+    if let Some(wait) = error.kind.retry_after().filter(|wait| wait.as_secs() > 0) {
+        let hint = "ask again then, or choose another model";
+        return error.hint(format!("the vendor asks to wait for {} s; {hint}", wait.as_secs()));
+    }
     let hint = match &error.kind {
         StreamErrorKind::Authentication => "check the key in the environment, and what it may do",
         StreamErrorKind::Quota => "the account is out of credit, or the plan lacks this model",
@@ -248,6 +262,18 @@ mod tests {
             (500, none, "<html>", StreamErrorKind::Server),
             (401, none, r#"{"error":"no"}"#, StreamErrorKind::Authentication),
             (
+                401,
+                none,
+                r#"{"error":{"type":"invalid_request_error","message":"no key"}}"#,
+                StreamErrorKind::Authentication,
+            ),
+            (
+                400,
+                none,
+                r#"[{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}]"#,
+                StreamErrorKind::Authentication,
+            ),
+            (
                 404,
                 none,
                 r#"{"type":"error","error":{"type":"not_found_error","message":"model: x"}}"#,
@@ -268,6 +294,27 @@ mod tests {
         ];
         for (status, pairs, body, kind) in cases {
             assert_eq!(of_status(status, &headers(pairs), body).kind, kind, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn hints_say_what_to_do() {
+        let hour = &[("retry-after", "3600")][..];
+        let vendors = r#"{"error":{"type":"not_found_error","message":"model: x"}}"#;
+        let cases = [
+            (404, &[][..], vendors, "check the name of the model, and the parameters"),
+            (404, &[][..], "404 page not found", ELSEWHERE),
+            (301, &[][..], "", ELSEWHERE),
+            (
+                429,
+                hour,
+                "{}",
+                "the vendor asks to wait for 3600 s; ask again then, or choose another model",
+            ),
+        ];
+        for (status, pairs, body, hint) in cases {
+            let error = of_status(status, &headers(pairs), body);
+            assert_eq!(error.hint.as_deref(), Some(hint), "{status} {body}");
         }
     }
 

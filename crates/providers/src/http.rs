@@ -3,6 +3,7 @@
 //! Law: nothing runs that nobody polls. A dropped stream closes its connection.
 
 use std::collections::VecDeque;
+use std::error::Error as _;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -204,9 +205,10 @@ impl Exchange {
             .body(self.body.clone())
             .send();
         let response = within(self.timeouts.idle, request).await?.map_err(|error| {
-            let message = format!("{} could not be reached: {}", self.host(), causes(&error));
+            let why = reasons(&error);
+            let message = format!("{} could not be reached: {why}", self.host());
             StreamError::new(StreamErrorKind::Connection, self.harmless(&message))
-                .hint("check the network, the proxy and the base URL")
+                .hint(advice(&why))
         })?;
         if let Some(tape) = &self.tape {
             tape.begin(response.status().as_u16(), &String::from_utf8_lossy(&self.body));
@@ -250,9 +252,15 @@ impl Exchange {
         }
     }
 
-    fn host(&self) -> &str {
-        let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
-        rest.split(['/', '?']).next().unwrap_or(rest)
+    /// Without a name and a password, which an address may hold too.
+    fn host(&self) -> String {
+        let url = reqwest::Url::parse(&self.url).ok();
+        let host = url.as_ref().and_then(|url| Some((url.host_str()?, url.port())));
+        match host {
+            Some((host, Some(port))) => format!("{host}:{port}"),
+            Some((host, None)) => host.to_owned(),
+            None => "the vendor".to_owned(),
+        }
     }
 
     /// Some vendors repeat the key in their answer.
@@ -335,6 +343,7 @@ impl Reading {
                     "it is no event stream: {}",
                     failure::excerpt(&String::from_utf8_lossy(&self.beginning))
                 ))
+                .hint(failure::ELSEWHERE)
             }
             None => error,
         });
@@ -359,6 +368,19 @@ async fn within<T>(wait: Duration, work: impl Future<Output = T>) -> Result<T, S
         StreamError::new(StreamErrorKind::IdleTimeout, message)
             .hint("the vendor may be overloaded; ask again")
     })
+}
+
+/// Why a request could not be sent: the causes, without what only repeats that and where to.
+fn reasons(error: &reqwest::Error) -> String {
+    let text = error.source().map_or_else(|| error.to_string(), causes);
+    text.strip_prefix("client error (Connect): ").map(str::to_owned).unwrap_or(text)
+}
+
+fn advice(why: &str) -> &'static str {
+    match why.contains("InvalidContentType") {
+        true => "the server does not speak TLS: its address may begin with http:, not https:",
+        false => "check the network, the proxy and the base URL",
+    }
 }
 
 /// An error with its causes, which is where the reason stands.

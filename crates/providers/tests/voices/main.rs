@@ -11,4 +11,5 @@ mod official;
 mod parameters;
 mod quirks;
 mod recording;
+mod unreachable;
 mod world;
