@@ -229,7 +229,6 @@ pub(crate) enum ThinkingLevel {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// What shall be done; standard input, where there is any, is added to it
-    #[arg(required_unless_present = "resume")]
     pub(crate) prompt: Vec<String>,
     #[command(flatten)]
     pub(crate) model: Model,
@@ -239,7 +238,7 @@ pub(crate) struct Run {
     /// Events as JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
-    /// The final answer must be JSON that this schema accepts
+    /// The final answer must be JSON that this schema accepts; nothing else goes to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
     /// Show the model this picture too (repeatable)

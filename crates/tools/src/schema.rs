@@ -4,24 +4,85 @@ use serde_json::Value;
 
 use crate::registry::{compile, describe};
 
-/// The error says what is wrong and where.
-pub fn check_text(schema: &Value, text: &str) -> Result<(), String> {
-    let value: Value =
-        serde_json::from_str(text.trim()).map_err(|error| format!("it is not JSON: {error}"))?;
-    let validator = compile(schema)?;
-    let violations: Vec<String> = validator.iter_errors(&value).take(5).map(describe).collect();
-    if violations.is_empty() { Ok(()) } else { Err(violations.join("; ")) }
+/// A schema that can be held against texts, because it is one.
+#[derive(Debug)]
+pub struct Schema {
+    value: Value,
+    validator: jsonschema::Validator,
+}
+
+impl Schema {
+    /// The error says why this is no schema.
+    pub fn new(value: Value) -> Result<Self, String> {
+        // `true` and `false` are schemas too, but nobody writes a file to say them.
+        if !value.is_object() {
+            return Err("a schema is a JSON object".to_owned());
+        }
+        let validator = compile(&value)?;
+        Ok(Self { value, validator })
+    }
+
+    /// The JSON that the text is, also where it stands alone in a fenced block. The error says what
+    /// is wrong and where.
+    pub fn check<'a>(&self, text: &'a str) -> Result<&'a str, String> {
+        let text = unfenced(text.trim());
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+        let violations: Vec<String> =
+            self.validator.iter_errors(&value).take(5).map(describe).collect();
+        if violations.is_empty() { Ok(text) } else { Err(violations.join("; ")) }
+    }
+}
+
+impl std::fmt::Display for Schema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+/// Models like to put JSON into a block of Markdown, whatever they are told.
+fn unfenced(text: &str) -> &str {
+    let inside = || {
+        let (opening, rest) = text.split_once('\n')?;
+        let fence = opening.trim_end().trim_end_matches("json");
+        let is_fence = fence.len() >= 3 && fence.chars().all(|c| c == '`');
+        rest.strip_suffix(fence).filter(|_| is_fence).map(str::trim)
+    };
+    inside().unwrap_or(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_text_is_held_against_its_schema() {
-        let schema = serde_json::json!({"type": "object", "required": ["n"]});
-        assert_eq!(check_text(&schema, " {\"n\": 1}\n"), Ok(()));
-        assert!(check_text(&schema, "{}").unwrap_err().contains("\"n\""));
-        assert!(check_text(&schema, "n is 1").unwrap_err().contains("not JSON"));
+        let schema = Schema::new(json!({"type": "object", "required": ["n"]})).unwrap();
+        let whole = "{\"n\": 1}";
+        for text in [
+            " {\"n\": 1}\n",
+            "```json\n{\"n\": 1}\n```",
+            "```\n{\"n\": 1}\n```\n",
+            "````json \n{\"n\": 1}\n````",
+        ] {
+            assert_eq!(schema.check(text), Ok(whole), "{text}");
+        }
+        for (text, wrong) in [
+            ("{}", "\"n\""),
+            ("n is 1", "not JSON"),
+            ("Here:\n```json\n{\"n\": 1}\n```", "not JSON"),
+            ("```json\n{\"n\": 1}", "not JSON"),
+            ("```json\n{}\n```\n```json\n{\"n\": 1}\n```", "not JSON"),
+        ] {
+            assert!(schema.check(text).unwrap_err().contains(wrong), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_schema_is_refused() {
+        for value in [json!("x"), json!(true), json!({"type": 5}), json!({"$ref": "http://h/x"})] {
+            assert!(Schema::new(value.clone()).is_err(), "{value}");
+        }
     }
 }

@@ -19,6 +19,9 @@ use rustix::termios::{
 /// Between the question and the first answer that counts.
 const GUARD: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
+/// After this long without a word somebody may wonder.
+const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
 /// How the terminal was set when we came; it is set so again when this is dropped.
 #[derive(Debug)]
 pub struct Manners(Option<Termios>);
@@ -94,6 +97,11 @@ impl Terminal {
         self.input.consume(buffered);
         tcflush(self.input.get_ref(), QueueSelector::IFlush).map_err(Into::into)
     }
+}
+
+/// Whether standard input has nothing to say, and no end, for a while.
+pub fn input_is_silent() -> bool {
+    is_ready(&[std::io::stdin().as_fd()], Some(&SILENCE)).is_ok_and(|ready| !ready)
 }
 
 /// Waits until one of them can be read; whether that was so in time.

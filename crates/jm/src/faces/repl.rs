@@ -12,7 +12,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use super::drive::{Driver, block_on};
-use super::screen::Plain;
+use super::screen::{Plain, Words};
 use super::{exit, history, print, undo};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Model, Resume};
@@ -58,7 +58,7 @@ fn newest_conversation(common: &Common) -> Result<String> {
 pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
     block_on(async {
         let mut agent = Agent::open(common, model).await?;
-        let mut screen = Plain::new(Some(PREFIX));
+        let mut screen = Plain::new(Some(PREFIX), Words::Out);
         greet(&agent);
         let reader = Reader::new()?;
         // The thread that reads may be left in the middle of a line.

@@ -1,49 +1,64 @@
 //! `jm run`: a task for the model, done without a terminal.
 
-use std::io::{IsTerminal, Read};
-use std::path::Path;
-
-use anyhow::{Context, Result, bail};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use jm_types::{Part, StreamError};
-use jm_workspace::state::{read_bytes, read_text};
+use anyhow::{Result, bail};
+use jm_tools::schema::Schema;
+use jm_types::text::sanitize;
+use jm_types::{Part, StreamError, StreamErrorKind};
 use serde_json::{Value, json};
 
 use super::answer::Outcome;
 use super::drive::block_on;
-use super::screen::{Lines, Plain, Screen};
-use super::{exit, print};
+use super::screen::{Lines, Plain, Screen, Words};
+use super::{exit, print, task};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Run};
 use crate::sessions;
 
-const MOST_INPUT: u64 = 16 * 1024 * 1024;
-const MOST_IMAGE: u64 = 20 * 1024 * 1024;
 /// How often the model may try to give an answer that the schema accepts.
 const ATTEMPTS: usize = 3;
 
 pub(crate) fn run(common: &Common, run: &Run) -> Result<u8> {
-    let prompt = prompt(run)?;
-    let schema = run.output_schema.as_deref().map(schema).transpose()?;
+    let outcome = begin(common, run);
+    if let (true, Err(error)) = (run.json, &outcome)
+        && !print::is_closed_pipe(error)
+    {
+        // Whoever reads events learns from the last one how it ended, also where nothing began.
+        let error = json!({"kind": "usage", "message": format!("{error:#}"), "hint": null});
+        print::json(&json!({
+            "type": "end", "reason": "failed", "text": "", "error": error, "session": null,
+            "usage": null, "cost": null, "exit": exit::USAGE,
+        }))?;
+    }
+    outcome
+}
+
+fn begin(common: &Common, run: &Run) -> Result<u8> {
+    let prompt = task::prompt(run)?;
+    let schema = run.output_schema.as_deref().map(task::schema).transpose()?;
     let common = resumed(common, run)?;
     block_on(async {
         let mut agent = Agent::open(&common, &run.model).await?;
-        if let Some(schema) = &schema {
-            agent.require(&format!(
-                "Your final answer must be one JSON value and nothing else, with this schema:\n{schema}"
-            ));
-        }
-        let mut view = View::new(run.json);
+        let mut view = View::new(run);
         view.opened(&agent)?;
-        let mut end = agent.turn(prompt, view.screen()).await?;
-        if let Some(schema) = &schema {
-            end = conform(&mut agent, &mut view, schema, end).await?;
-        }
+        let end = match converse(&mut agent, &mut view, schema.as_ref(), prompt).await {
+            Err(error) if print::is_closed_pipe(&error) => return Err(error),
+            Err(error) => Over::Broken(error),
+            Ok(end) => Over::Turn(end),
+        };
         let code = view.ended(&agent, &end)?;
-        agent.close().await?;
-        Ok(code)
+        match (agent.close().await, end) {
+            // What broke it is told; that it could not be closed either adds nothing.
+            (_, Over::Broken(_)) | (Ok(()), Over::Turn(_)) => Ok(code),
+            (Err(error), Over::Turn(_)) => Err(error),
+        }
     })
+}
+
+/// How the run ended.
+enum Over {
+    Turn(TurnEnd),
+    /// We ourselves could not go on, for instance because nothing can be recorded any more.
+    Broken(anyhow::Error),
 }
 
 /// `--resume ID` is `--session ID` of a session that must exist.
@@ -58,66 +73,41 @@ fn resumed(common: &Common, run: &Run) -> Result<Common> {
     Ok(common)
 }
 
-/// The words of the command line, then what stands on standard input, then pictures.
-fn prompt(run: &Run) -> Result<Vec<Part>> {
-    let mut text = run.prompt.join(" ");
-    if !std::io::stdin().is_terminal() {
-        let mut input = String::new();
-        let mut stdin = std::io::stdin().take(MOST_INPUT);
-        stdin.read_to_string(&mut input).context("standard input is not text")?;
-        if !input.trim().is_empty() {
-            text = format!("{text}\n\n{input}").trim_start().to_owned();
-        }
-    }
-    if text.trim().is_empty() && run.resume.is_none() {
-        bail!("what shall be done? The prompt is empty");
-    }
-    let text = if text.trim().is_empty() { "Go on.".to_owned() } else { text };
-    let mut parts = vec![Part::text(text)];
-    for path in &run.image {
-        parts.push(image(path)?);
-    }
-    Ok(parts)
-}
-
-fn image(path: &Path) -> Result<Part> {
-    let bytes =
-        read_bytes(path, MOST_IMAGE).with_context(|| format!("image {}", path.display()))?;
-    let media_type = match bytes.as_slice() {
-        [0x89, b'P', b'N', b'G', ..] => "image/png",
-        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
-        [b'G', b'I', b'F', b'8', ..] => "image/gif",
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
-        _ => bail!("image {}: is not a PNG, JPEG, GIF or WebP picture", path.display()),
-    };
-    Ok(Part::Image { media_type: media_type.to_owned(), data: STANDARD.encode(&bytes) })
-}
-
-fn schema(path: &Path) -> Result<Value> {
-    let text = read_text(path, MOST_INPUT).with_context(|| format!("schema {}", path.display()))?;
-    let text = text.with_context(|| format!("schema {}: there is no such file", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("schema {}", path.display()))
+async fn converse(
+    agent: &mut Agent,
+    view: &mut View,
+    schema: Option<&Schema>,
+    prompt: Vec<Part>,
+) -> Result<TurnEnd> {
+    let Some(schema) = schema else { return agent.turn(prompt, view.screen()).await };
+    agent.require(&format!(
+        "Your final answer must be one JSON value and nothing else, with this schema:\n{schema}"
+    ));
+    let end = agent.turn(prompt, view.screen()).await?;
+    conform(agent, view, schema, end).await
 }
 
 /// Asks again until the answer is what the schema says, a few times.
 async fn conform(
     agent: &mut Agent,
     view: &mut View,
-    schema: &Value,
+    schema: &Schema,
     mut end: TurnEnd,
 ) -> Result<TurnEnd> {
     for attempt in 1..=ATTEMPTS {
         if !matches!(end, TurnEnd::Finished(_)) {
             return Ok(end);
         }
-        let wrong = match jm_tools::schema::check_text(schema, view.last_text()) {
-            Ok(()) => return Ok(end),
+        let wrong = match schema.check(view.last_text()).map(str::to_owned) {
+            Ok(answer) => {
+                view.accept(answer)?;
+                return Ok(end);
+            }
             Err(wrong) => wrong,
         };
         if attempt == ATTEMPTS {
-            let kind = jm_types::StreamErrorKind::Malformed;
             let message = format!("the answer is not what the schema asks for: {wrong}");
-            return Ok(TurnEnd::Failed(StreamError::new(kind, message)));
+            return Ok(TurnEnd::Failed(StreamError::new(StreamErrorKind::Malformed, message)));
         }
         let again = format!("That is not what the schema asks for: {wrong}. Answer again.");
         view.begin_turn();
@@ -133,10 +123,11 @@ enum View {
 }
 
 impl View {
-    fn new(as_json: bool) -> Self {
-        match as_json {
+    fn new(run: &Run) -> Self {
+        let words = if run.output_schema.is_some() { Words::Err } else { Words::Out };
+        match run.json {
             true => View::Lines(Lines::default()),
-            false => View::Plain(Plain::new(None)),
+            false => View::Plain(Plain::new(None, words)),
         }
     }
 
@@ -161,6 +152,20 @@ impl View {
         }
     }
 
+    /// The answer is what the schema asks for.
+    fn accept(&mut self, answer: String) -> Result<()> {
+        match self {
+            View::Plain(_) => {
+                let line = format!("{answer}\n");
+                print::result(&line, &sanitize(&line))
+            }
+            View::Lines(lines) => {
+                lines.last_text = answer;
+                Ok(())
+            }
+        }
+    }
+
     fn opened(&self, agent: &Agent) -> Result<()> {
         match self {
             View::Plain(_) => Ok(()),
@@ -171,17 +176,23 @@ impl View {
         }
     }
 
-    fn ended(&self, agent: &Agent, end: &TurnEnd) -> Result<u8> {
-        let (reason, code) = judge(agent, end);
+    fn ended(&self, agent: &Agent, end: &Over) -> Result<u8> {
+        let (reason, code) = match end {
+            Over::Turn(end) => judge(agent, end),
+            Over::Broken(_) => ("failed", exit::FAILED),
+        };
         let usage = agent.conversation.usage();
         match self {
             View::Plain(_) => explain(agent, end),
             View::Lines(lines) => {
                 let error = match end {
-                    TurnEnd::Failed(error) => json!({
+                    Over::Turn(TurnEnd::Failed(error)) => json!({
                         "kind": error.kind.name(), "message": error.message, "hint": error.hint,
                     }),
-                    _ => Value::Null,
+                    Over::Broken(error) => {
+                        json!({"kind": "internal", "message": format!("{error:#}"), "hint": null})
+                    }
+                    Over::Turn(_) => Value::Null,
                 };
                 print::json(&json!({
                     "type": "end", "reason": reason, "text": lines.last_text, "error": error,
@@ -209,9 +220,13 @@ fn judge(agent: &Agent, end: &TurnEnd) -> (&'static str, u8) {
     }
 }
 
-fn explain(agent: &Agent, end: &TurnEnd) {
+fn explain(agent: &Agent, end: &Over) {
     let session = &agent.driver.session.id;
     let again = format!("  hint: `jm run --resume {session} …` goes on from here");
+    let end = match end {
+        Over::Turn(end) => end,
+        Over::Broken(error) => return print::error(error),
+    };
     match end {
         TurnEnd::Finished(_) => {}
         TurnEnd::Limit => {

@@ -2,7 +2,7 @@
 //!
 //! Law: no call's arguments stand in the model's text, and nothing reaches a terminal unsanitised.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use anyhow::Result;
 use jm_engine::Batch;
@@ -12,7 +12,7 @@ use jm_types::{StreamEvent, Usage};
 use serde_json::json;
 
 use super::answer::{Answer, Outcome};
-use super::print;
+use super::{print, prompt};
 
 /// Hears a turn as it happens.
 pub(crate) trait Screen {
@@ -23,8 +23,17 @@ pub(crate) trait Screen {
     fn note(&mut self, text: &str) -> Result<()>;
 }
 
+/// Where a model's words go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    Out,
+    /// With everything about them, because standard output is for the answer alone.
+    Err,
+}
+
 /// Text on standard output, everything about it on standard error.
 pub(crate) struct Plain {
+    words: Words,
     /// Said once before the first words of a turn.
     prefix: Option<&'static str>,
     prefix_said: bool,
@@ -37,12 +46,17 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    pub(crate) fn new(prefix: Option<&'static str>) -> Self {
+    pub(crate) fn new(prefix: Option<&'static str>, words: Words) -> Self {
+        let is_terminal = match words {
+            Words::Out => std::io::stdout().is_terminal(),
+            Words::Err => std::io::stderr().is_terminal(),
+        };
         Self {
+            words,
             prefix,
             prefix_said: false,
             sanitizer: Sanitizer::default(),
-            is_terminal: std::io::stdout().is_terminal(),
+            is_terminal,
             in_line: false,
             last_text: String::new(),
         }
@@ -63,16 +77,20 @@ impl Plain {
             return Ok(());
         }
         let prefix = self.prefix.filter(|_| !std::mem::replace(&mut self.prefix_said, true));
-        let mut out = std::io::stdout().lock();
-        out.write_all(prefix.unwrap_or_default().as_bytes())?;
-        out.write_all(clean.as_bytes())?;
         self.in_line = !clean.ends_with('\n');
-        out.flush().map_err(Into::into)
+        self.put(&format!("{}{clean}", prefix.unwrap_or_default()))
+    }
+
+    fn put(&self, text: &str) -> Result<()> {
+        match self.words {
+            Words::Out => print::text(text),
+            Words::Err => prompt::show(text),
+        }
     }
 
     fn end_line(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.in_line, false) {
-            true => print::text("\n"),
+            true => self.put("\n"),
             false => Ok(()),
         }
     }

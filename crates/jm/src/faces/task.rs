@@ -1,0 +1,83 @@
+//! What `jm run` is given to do: words, standard input, pictures, and the schema of the answer.
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jm_tools::schema::Schema;
+use jm_types::Part;
+use jm_workspace::state::{read_bytes, read_text};
+use jm_workspace::terminal;
+
+use super::print;
+use crate::cli::Run;
+
+const MIB: u64 = 1024 * 1024;
+const MOST_INPUT: u64 = 16 * MIB;
+const MOST_IMAGE: u64 = 20 * MIB;
+
+/// The words of the command line, then what stands on standard input, then pictures.
+pub(super) fn prompt(run: &Run) -> Result<Vec<Part>> {
+    let mut text = run.prompt.join(" ");
+    let input = input()?;
+    if !input.trim().is_empty() {
+        text = format!("{text}\n\n{input}").trim_start().to_owned();
+    }
+    if text.trim().is_empty() {
+        if run.resume.is_none() {
+            bail!(
+                "what shall be done?\n  hint: jm run PROMPT, or the prompt on standard input, or both"
+            );
+        }
+        text = "Go on.".to_owned();
+    }
+    let mut parts = vec![Part::text(text)];
+    for path in &run.image {
+        parts.push(image(path)?);
+    }
+    Ok(parts)
+}
+
+/// All of standard input, or nothing where a person types.
+fn input() -> Result<String> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Ok(String::new());
+    }
+    if terminal::input_is_silent() {
+        print::note("jm: reading standard input until it ends; `< /dev/null` gives none");
+    }
+    let mut bytes = Vec::new();
+    stdin.take(MOST_INPUT + 1).read_to_end(&mut bytes).context("standard input")?;
+    if bytes.len() as u64 > MOST_INPUT {
+        bail!(
+            "standard input holds more than {} MiB\n  hint: name a file in the prompt; the model \
+             reads of it what it needs",
+            MOST_INPUT / MIB
+        );
+    }
+    String::from_utf8(bytes).context("standard input is not text")
+}
+
+fn image(path: &Path) -> Result<Part> {
+    let bytes =
+        read_bytes(path, MOST_IMAGE).with_context(|| format!("image {}", path.display()))?;
+    let media_type = match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ => bail!("image {}: is not a PNG, JPEG, GIF or WebP picture", path.display()),
+    };
+    Ok(Part::Image { media_type: media_type.to_owned(), data: STANDARD.encode(&bytes) })
+}
+
+pub(super) fn schema(path: &Path) -> Result<Schema> {
+    let named = || format!("schema {}", path.display());
+    let text = read_text(path, MOST_INPUT).with_context(named)?;
+    let text = text.with_context(|| format!("{}: there is no such file", named()))?;
+    let value = serde_json::from_str(&text).with_context(named)?;
+    Schema::new(value).map_err(|why| anyhow!("{}: {why}", named()))
+}
