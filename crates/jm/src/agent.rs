@@ -3,17 +3,21 @@
 //! Law: whatever stops it, the conversation it leaves is one that every vendor accepts, and what it
 //! did is on record.
 
+use std::path::Path;
+
 use anyhow::Result;
 use futures_util::StreamExt;
 use jm_engine::conversation::tokens_of;
 use jm_engine::{ContextEstimate, Conversation, Ending, Heard, Listening, recall};
 use jm_providers::{Client, Parameters, Request, Tools, Voice};
+use jm_store::Store;
 use jm_types::{Assembly, Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, Usage};
 
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::drive::{Driver, End};
 use crate::faces::screen::Screen;
-use crate::{instructions, sessions, voices};
+use crate::instructions::{self, Instructions};
+use crate::{sessions, voices};
 
 /// Of a model's context, how much may be full before room is made.
 const FULL_PERCENT: usize = 80;
@@ -33,6 +37,8 @@ pub(crate) struct Agent {
     parameters: Parameters,
     /// What the instructions and the tools take, by our own count.
     head_tokens: usize,
+    /// What a person should know before the first word.
+    pub(crate) notes: Vec<String>,
 }
 
 /// The model's context, in tokens.
@@ -71,16 +77,19 @@ impl Agent {
         let voice = voices::open(&common, model).await?;
         let driver = Driver::new(&common)?;
         let core = driver.engine.core();
-        let (system, _) = instructions::system(&core.workspace, core.mode);
+        let Instructions { text: system, mut notes } =
+            instructions::system(&core.workspace, core.mode);
         let conversation = match core.recorder.journal() {
             Some(journal) => {
-                recall::recall(journal.store(), &driver.session.id).map_err(sessions::told)?
+                let (store, id) = (journal.store(), &driver.session.id);
+                notes.extend(moved(store, id, core.workspace.sandbox.working_root().path())?);
+                recall::recall(store, id).map_err(sessions::told)?
             }
             None => Conversation::default(),
         };
         let parameters = parameters(model);
         let (tools, head_tokens) = (Tools::default(), 0);
-        Ok(Self { driver, conversation, voice, system, tools, parameters, head_tokens })
+        Ok(Self { driver, conversation, voice, system, tools, parameters, head_tokens, notes })
     }
 
     pub(crate) fn voice(&self) -> &Client {
@@ -197,6 +206,9 @@ impl Agent {
         let before = conversation.usage();
         let heard = engine.heard(session, conversation, listening, ending)?;
         screen.response_ends(used_since(before, conversation.usage()))?;
+        if let Some(why) = self.voice.recording_failure() {
+            screen.note(&format!("the recording stops here: {why}"))?;
+        }
         Ok(match (ending, failure) {
             (Ending::Cancelled, _) => Listened::Interrupted,
             // What came whole before the stream broke is answered; then the model goes on.
@@ -304,6 +316,19 @@ impl Agent {
         engine.leave_waiting(session, &mut self.conversation)?;
         self.driver.close(None).await
     }
+}
+
+/// A conversation speaks of the files where it began, and its tools work where it goes on.
+fn moved(store: &Store, session: &str, root: &Path) -> Result<Option<String>> {
+    let view = store.session(session).map_err(sessions::told)?;
+    let began = view.map(|view| view.root).filter(|began| began != root);
+    Ok(began.map(|began| {
+        format!(
+            "this session began in {}; here its tools work in {}",
+            began.display(),
+            root.display()
+        )
+    }))
 }
 
 fn with_question(mut messages: Vec<Message>) -> Vec<Message> {

@@ -193,9 +193,10 @@ pub(crate) struct Model {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) thinking: Option<ThinkingLevel>,
     /// The most tokens of one answer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tokens: Option<u32>,
-    #[arg(long, value_name = "T")]
+    /// How freely the model chooses its words: 0 is least; most vendors take up to 1 or 2
+    #[arg(long, value_name = "T", value_parser = temperature)]
     pub(crate) temperature: Option<f64>,
     /// The most rounds of tool calls before a person must speak again
     #[arg(long, value_name = "N")]
@@ -206,6 +207,12 @@ pub(crate) struct Model {
     /// Keep the provider's traffic, without keys, in a new file that --model script:FILE replays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().map_err(|error| error.to_string())?;
+    let is_one = number.is_finite() && number >= 0.0;
+    is_one.then_some(number).ok_or_else(|| "a temperature is 0 or more".to_owned())
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 //! Law: the same project gives the same bytes, so that a vendor's cache finds them again.
 
 use jm_tools::Workspace;
-use jm_types::ToolsMode;
+use jm_types::{ErrorKind, ToolError, ToolsMode};
 use jm_workspace::OpenFile;
 
 /// A project's own instructions: the first of these that is there.
@@ -26,26 +26,49 @@ const WITHOUT_TOOLS: &str = "\
 You are Journeyman, a coding assistant. In this session you have no tools: answer from what you are \
 told.";
 
-/// The system prompt, and the name of the project's file that is in it.
-pub(crate) fn system(workspace: &Workspace, mode: ToolsMode) -> (String, Option<&'static str>) {
+/// The system prompt.
+pub(crate) struct Instructions {
+    pub(crate) text: String,
+    /// What of the project's own instructions is not in it, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+pub(crate) fn system(workspace: &Workspace, mode: ToolsMode) -> Instructions {
     let general = match mode {
         ToolsMode::Disabled => WITHOUT_TOOLS,
         ToolsMode::ParseOnly | ToolsMode::Enabled => GENERAL,
     };
-    match project(workspace) {
-        Some((name, text)) => (
-            format!("{general}\n\nThe project's own instructions, from {name}:\n\n{text}"),
-            Some(name),
-        ),
-        None => (general.to_owned(), None),
-    }
+    let mut notes = Vec::new();
+    let text = match project(workspace, &mut notes) {
+        Some((name, text)) => {
+            format!("{general}\n\nThe project's own instructions, from {name}:\n\n{text}")
+        }
+        None => general.to_owned(),
+    };
+    Instructions { text, notes }
 }
 
-fn project(workspace: &Workspace) -> Option<(&'static str, String)> {
-    PROJECT_FILES.iter().find_map(|name| {
-        let path = workspace.sandbox.resolve(name).ok()?;
-        let (bytes, _) = OpenFile::open(&path).ok()?.read_up_to(MOST_PROJECT_BYTES).ok()?;
-        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-        (!text.is_empty()).then_some((*name, text))
+fn project(workspace: &Workspace, notes: &mut Vec<String>) -> Option<(&'static str, String)> {
+    PROJECT_FILES.iter().find_map(|name| match read(workspace, name, notes) {
+        Ok(text) if text.is_empty() => None,
+        Ok(text) => Some((*name, text)),
+        Err(error) if matches!(error.kind, ErrorKind::NotFound { .. }) => None,
+        Err(error) => {
+            notes.push(format!("the instructions in {name} are not read: {error}"));
+            None
+        }
     })
+}
+
+fn read(workspace: &Workspace, name: &str, notes: &mut Vec<String>) -> Result<String, ToolError> {
+    let path = workspace.sandbox.resolve(name)?;
+    let (mut bytes, is_cut) = OpenFile::open(&path)?.read_up_to(MOST_PROJECT_BYTES)?;
+    if is_cut {
+        // Whole lines: half a sentence may say the opposite.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(bytes.len(), |end| end);
+        bytes.truncate(whole);
+        let most = MOST_PROJECT_BYTES / 1024;
+        notes.push(format!("of the instructions in {name} only the first {most} KiB are read"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }

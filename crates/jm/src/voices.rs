@@ -19,6 +19,11 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// The model that the flags or the configuration name.
 pub(crate) async fn open(common: &Common, model: &Model) -> Result<Client> {
     let client = find(common, model).await?;
+    let client = match &model.record {
+        // Not before there is somebody to record: an empty file would be in the way the next time.
+        Some(path) => client.recorded_by(recorder(path)?),
+        None => client,
+    };
     Ok(match model.tool_protocol {
         ToolProtocol::Native => client,
         ToolProtocol::Fenced => client.with_fenced_tools(),
@@ -26,7 +31,7 @@ pub(crate) async fn open(common: &Common, model: &Model) -> Result<Client> {
 }
 
 async fn find(common: &Common, model: &Model) -> Result<Client> {
-    let settings = settings(model)?;
+    let settings = settings()?;
     let name = match &model.model {
         Some(name) => name.trim().to_owned(),
         None => wire::load(common)?.config.model,
@@ -71,16 +76,17 @@ fn with_key(name: &str, mut settings: Settings) -> Result<Client> {
     }
 }
 
-fn settings(model: &Model) -> Result<Settings> {
+fn settings() -> Result<Settings> {
     let mut settings = Settings::new(environment()).map_err(told)?;
     if let Some(catalogue) = catalogue(settings.catalogue.clone())? {
         settings.catalogue = catalogue;
     }
-    if let Some(path) = &model.record {
-        let file = write_new(path).with_context(|| format!("recording {}", path.display()))?;
-        settings.recorder = Some(Recorder::new(file));
-    }
     Ok(settings)
+}
+
+fn recorder(path: &Path) -> Result<Recorder> {
+    let file = write_new(path).with_context(|| format!("recording {}", path.display()))?;
+    Ok(Recorder::new(file))
 }
 
 /// Where a provider's key comes from.

@@ -131,6 +131,18 @@ impl Client {
         Self { calling: Calling::Fenced, ..self }
     }
 
+    /// Keeps the traffic from here on.
+    #[must_use]
+    pub fn recorded_by(mut self, recorder: Recorder) -> Self {
+        self.settings.recorder = Some(recorder);
+        self
+    }
+
+    /// Why the recording is not whole; said once.
+    pub fn recording_failure(&self) -> Option<String> {
+        self.settings.recorder.as_ref()?.failure()
+    }
+
     pub fn provider(&self) -> &str {
         &self.endpoint.provider
     }

@@ -19,6 +19,8 @@ struct Sink {
     /// The head of the file is written with the first turn.
     begun: bool,
     failure: Option<String>,
+    /// Somebody was told of the failure.
+    is_told: bool,
 }
 
 impl std::fmt::Debug for Recorder {
@@ -29,19 +31,22 @@ impl std::fmt::Debug for Recorder {
 
 impl Recorder {
     pub fn new(out: impl Write + Send + 'static) -> Self {
-        Self {
-            sink: Arc::new(Mutex::new(Sink { out: Box::new(out), begun: false, failure: None })),
-        }
+        let out = Box::new(out);
+        let sink = Sink { out, begun: false, failure: None, is_told: false };
+        Self { sink: Arc::new(Mutex::new(sink)) }
     }
 
     pub(crate) fn tape(&self, wire: Wire, key: Option<Secret>) -> Tape {
         Tape { recorder: self.clone(), wire, key, turn: Arc::default() }
     }
 
-    /// Why nothing more is recorded, if that is so. A recording that fails must not fail the
-    /// conversation.
+    /// Why nothing more is recorded, if that is so; said once. A recording that fails must not fail
+    /// the conversation.
     pub fn failure(&self) -> Option<String> {
-        self.sink().failure.clone()
+        let mut sink = self.sink();
+        let failure = sink.failure.clone().filter(|_| !sink.is_told);
+        sink.is_told |= failure.is_some();
+        failure
     }
 
     fn write(&self, wire: Wire, turn: &str) {

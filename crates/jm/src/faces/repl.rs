@@ -95,6 +95,7 @@ fn greet(agent: &Agent) {
     let voice = agent.voice();
     let session = &agent.driver.session.id;
     print::note(&format!("{} {}, session {session}; /help", voice.provider(), voice.model()));
+    agent.notes.iter().for_each(|note| print::note(&format!("jm: {}", one_line(note))));
     let said = agent.conversation.messages().len();
     if said > 0 {
         print::note(&format!("going on after {said} messages"));

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use jm_tools::schema::Schema;
-use jm_types::text::sanitize;
+use jm_types::text::{one_line, sanitize};
 use jm_types::{Part, StreamError, StreamErrorKind};
 use serde_json::{Value, json};
 
@@ -40,6 +40,9 @@ fn begin(common: &Common, run: &Run) -> Result<u8> {
         let mut agent = Agent::open(&common, &run.model).await?;
         let mut view = View::new(run);
         view.opened(&agent)?;
+        for note in &agent.notes {
+            view.screen().note(&one_line(note))?;
+        }
         let end = match converse(&mut agent, &mut view, schema.as_ref(), prompt).await {
             Err(error) if print::is_closed_pipe(&error) => return Err(error),
             Err(error) => Over::Broken(error),

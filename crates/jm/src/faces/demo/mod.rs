@@ -48,7 +48,8 @@ pub(crate) fn run() -> Result<u8> {
 
 impl Stage {
     fn build() -> Result<Self> {
-        let scratch = Scratch::new("jm-demo").context("a place for the demo")?;
+        let scratch = Scratch::new("jm-demo")
+            .context("the demo needs a place for temporary files; TMPDIR names it")?;
         for (name, text) in [
             ("project/greet.sh", GREET),
             ("project/test.sh", TEST),
