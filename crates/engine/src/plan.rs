@@ -143,6 +143,9 @@ fn refused(error: ToolError) -> Planned {
 
 /// Parses and checks a call's arguments; the only way from text to a prepared call.
 pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>, ToolError> {
+    if let Some(no_call) = call.no_call() {
+        return Err(ToolError::bad_args(no_call.why));
+    }
     let by_default = core.policy.denied_by_default.contains(&call.name);
     let stop = core.policy.hard_stop(&call.name);
     stop.map_err(|reason| denied(reason, &call.name, by_default))?;

@@ -1,7 +1,7 @@
 //! A tool call as the model sent it, and the one result it gets.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What a model asks for. The arguments stay text until the planner parses them once, so that what
 /// is journaled and hashed is what was sent.
@@ -16,6 +16,34 @@ impl ToolCall {
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
         Self { id: id.into(), name: name.into(), arguments: arguments.to_string() }
     }
+
+    /// What a model wrote where a call should be. It is answered like one, and never runs.
+    pub fn malformed(id: impl Into<String>, no_call: &NoCall) -> Self {
+        Self::new(id, NAME_OF_NONE, &json!({"error": no_call.why, "written": no_call.written}))
+    }
+
+    /// Why this is no call, if it is none.
+    pub fn no_call(&self) -> Option<NoCall> {
+        if self.name != NAME_OF_NONE {
+            return None;
+        }
+        let mut arguments: Value = serde_json::from_str(&self.arguments).ok()?;
+        let mut text = |key: &str| match arguments.get_mut(key).map(Value::take) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        Some(NoCall { why: text("error")?, written: text("written")? })
+    }
+}
+
+/// The name of a call that is none; no tool has it.
+const NAME_OF_NONE: &str = "tool-call";
+
+/// What is wrong with a call that is none, and what the model wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoCall {
+    pub why: String,
+    pub written: String,
 }
 
 /// The answer to one call: `content` is what the model gets, `display` what a terminal may show.

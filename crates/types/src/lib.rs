@@ -20,7 +20,7 @@ pub mod text;
 
 pub use assembly::{Assembly, Cut, CutCall, Turn};
 pub use balance::{Fault, Imbalance};
-pub use call::{ToolCall, ToolDefinition, ToolResult};
+pub use call::{NoCall, ToolCall, ToolDefinition, ToolResult};
 pub use cancel::{Cancel, Cancelled};
 pub use digest::{Digest, Hashing};
 pub use error::{DenialReason, ErrorKind, ToolError};

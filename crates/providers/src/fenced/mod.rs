@@ -69,11 +69,17 @@ fn told(message: &Message) -> Vec<Part> {
 }
 
 fn call_block(call: &ToolCall) -> String {
+    if let Some(no_call) = call.no_call() {
+        return fenced("tool-call", &no_call.written);
+    }
     let args: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
     fenced("tool-call", &json!({"id": call.id, "name": call.name, "args": args}).to_string())
 }
 
 fn result_block(id: &str, name: &str, content: &str, is_error: bool) -> String {
+    if is_envelope(content, id) {
+        return fenced("tool-result", content);
+    }
     let result = match is_error {
         false => json!({"id": id, "name": name, "ok": true, "result": content}),
         true => json!({
@@ -82,6 +88,12 @@ fn result_block(id: &str, name: &str, content: &str, is_error: bool) -> String {
         }),
     };
     fenced("tool-result", &result.to_string())
+}
+
+/// Whether a toolset's own envelope is this block already (FJ-PROTO-02).
+fn is_envelope(content: &str, id: &str) -> bool {
+    let value: Option<Value> = serde_json::from_str(content).ok();
+    value.is_some_and(|value| value["id"] == id && value["ok"].is_boolean())
 }
 
 /// A fence longer than any run of backquotes inside cannot be closed from within.

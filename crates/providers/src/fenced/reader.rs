@@ -4,12 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jm_types::{StopReason, StreamEvent};
-use serde_json::{Map, Value, json};
+use jm_types::{NoCall, StopReason, StreamEvent, ToolCall};
+use serde_json::{Map, Value};
 
 const OPENING: &str = "tool-call";
-/// The name of a call that is none: no tool has it, so the model hears that.
-const NO_CALL: &str = "tool-call";
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -99,7 +97,7 @@ impl Reader {
             }
             Some(block) if ticks >= block.ticks && ticks == bare.len() => {
                 match self.text.open.take().and_then(|block| block.call) {
-                    Some(call) => self.call(parse(&call), out),
+                    Some(call) => self.call(&call, Ended::Yes, out),
                     None => self.say(line.to_owned(), out),
                 }
             }
@@ -120,13 +118,13 @@ impl Reader {
         out.push(StreamEvent::Text { index, delta });
     }
 
-    fn call(&mut self, asked: Asked, out: &mut Vec<StreamEvent>) {
+    fn call(&mut self, block: &str, ended: Ended, out: &mut Vec<StreamEvent>) {
         let index = self.place();
         self.text.place = None;
         self.calls += 1;
-        let id = asked.id.unwrap_or_else(|| format!("call_{}", self.calls));
-        out.push(StreamEvent::CallStarted { index, id, name: asked.name });
-        out.push(StreamEvent::CallArguments { index, fragment: asked.arguments });
+        let ToolCall { id, name, arguments } = parse(block, ended, format!("call_{}", self.calls));
+        out.push(StreamEvent::CallStarted { index, id, name });
+        out.push(StreamEvent::CallArguments { index, fragment: arguments });
         out.push(StreamEvent::CallSealed { index, arguments: None });
     }
 
@@ -137,8 +135,8 @@ impl Reader {
             let is_passed = std::mem::take(&mut self.text.is_passed);
             self.end_line(&line, is_passed, out);
         }
-        if let Some(Block { call: Some(_), .. }) = self.text.open.take() {
-            self.call(Asked::wrong(None, "the tool-call block has no closing fence"), out);
+        if let Some(Block { call: Some(call), .. }) = self.text.open.take() {
+            self.call(&call, Ended::No, out);
         }
         let reason = match reason {
             StopReason::EndTurn if self.calls > 0 => StopReason::ToolUse,
@@ -169,36 +167,41 @@ fn may_be_fence(line: &str) -> bool {
     bare.is_empty() || bare.starts_with('`')
 }
 
-/// What a block asks for.
-struct Asked {
-    id: Option<String>,
-    name: String,
-    arguments: String,
+/// Whether a block's fence has closed.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    Yes,
+    No,
 }
 
-impl Asked {
-    fn wrong(id: Option<String>, why: &str) -> Self {
-        Self { id, name: NO_CALL.to_owned(), arguments: json!({"error": why}).to_string() }
+/// The call that a block is, or what is wrong with it.
+fn parse(block: &str, ended: Ended, usual_id: String) -> ToolCall {
+    let fault = |why: String| NoCall { why, written: block.trim_end().to_owned() };
+    if ended == Ended::No {
+        let why = "the tool-call block has no closing fence".to_owned();
+        return ToolCall::malformed(usual_id, &fault(why));
     }
-}
-
-fn parse(text: &str) -> Asked {
-    let value = match jm_types::json::parse_strictly(text) {
+    let value = match jm_types::json::parse_strictly(block) {
         Ok(value) => value,
-        Err(why) => return Asked::wrong(None, &format!("the block is not JSON: {why}")),
+        Err(why) => {
+            let why = format!("the block is not JSON: {why}");
+            return ToolCall::malformed(usual_id, &fault(why));
+        }
     };
     let id = match value.get("id") {
-        Some(Value::String(id)) => Some(id.clone()),
-        Some(Value::Number(id)) => Some(id.to_string()),
-        _ => None,
+        Some(Value::String(id)) => id.clone(),
+        Some(Value::Number(id)) => id.to_string(),
+        _ => usual_id,
     };
     let Some(name) = value.get("name").and_then(Value::as_str) else {
-        return Asked::wrong(id, "a tool-call block needs a `name`");
+        return ToolCall::malformed(id, &fault("a tool-call block needs a `name`".to_owned()));
     };
-    let meta = value.get("meta").and_then(Value::as_object).is_some_and(|meta| !meta.is_empty());
-    if meta {
-        return Asked::wrong(id, "`meta` is not supported; leave it out");
+    let mut args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    let meta =
+        value.get("meta").filter(|meta| meta.as_object().is_none_or(|meta| !meta.is_empty()));
+    if let (Some(meta), Some(args)) = (meta, args.as_object_mut()) {
+        // The set whose protocol this is finds it among the arguments; any other refuses it there.
+        args.insert("meta".to_owned(), meta.clone());
     }
-    let args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
-    Asked { id, name: name.to_owned(), arguments: args.to_string() }
+    ToolCall::new(id, name, &args)
 }

@@ -33,7 +33,10 @@ const TWO: &str = "Let me see.\n```tool-call\n{\"id\": \"a\", \"name\": \"f\", \
 /// FJ-PROTO-01: one JSON object a block; unknown fields are ignored, missing ones are an error.
 #[test]
 fn blocks_become_calls() {
-    let wrong = |id: &str, why: &str| format!("call({id} tool-call {{\"error\":\"{why}\"}})");
+    let wrong = |id: &str, why: &str, written: &str| {
+        let arguments = json!({"error": why, "written": written});
+        format!("call({id} tool-call {arguments})")
+    };
     let cases = [
         (
             TWO,
@@ -52,14 +55,17 @@ fn blocks_become_calls() {
         ("```rust\nfn\n```", "text(\"```rust\\nfn\\n```\")".to_owned()),
         ("say ```tool-call\nx", "text(\"say ```tool-call\\nx\")".to_owned()),
         ("```tool-call\n{\"name\":\"f\",\"more\":1}\n```", "call(call_1 f {})".to_owned()),
-        ("```tool-call\n{\"id\":\"a\"}\n```", wrong("a", "a tool-call block needs a `name`")),
+        (
+            "```tool-call\n{\"id\":\"a\"}\n```",
+            wrong("a", "a tool-call block needs a `name`", "{\"id\":\"a\"}"),
+        ),
         (
             "```tool-call\n{\"name\":\"f\"}",
-            wrong("call_1", "the tool-call block has no closing fence"),
+            wrong("call_1", "the tool-call block has no closing fence", "{\"name\":\"f\"}"),
         ),
         (
             "```tool-call\n{\"id\":\"a\",\"name\":\"f\",\"meta\":{\"cwd\":\"/\"}}\n```",
-            wrong("a", "`meta` is not supported; leave it out"),
+            "call(a f {\"meta\":{\"cwd\":\"/\"}})".to_owned(),
         ),
     ];
     for (text, expected) in cases {
@@ -93,4 +99,19 @@ fn results_are_blocks_that_cannot_be_broken_out_of() {
     let expected = "```tool-result\n{\"id\":\"a\",\"name\":\"f\",\"ok\":false,\
                     \"error\":{\"type\":\"process-error\",\"message\":\"no\"}}\n```";
     assert_eq!(failed, expected);
+}
+
+/// What the model wrote stands in its history as it wrote it.
+#[test]
+fn a_block_that_is_no_call_is_given_back_as_it_was() {
+    let turn = hear(&["```tool-call\n{oops\n```\n"]);
+    let text = told(&turn.message).iter().map(|part| format!("{part:?}")).collect::<String>();
+    assert!(text.contains("```tool-call\\n{oops\\n```"), "{text}");
+}
+
+#[test]
+fn an_envelope_that_is_the_block_is_not_wrapped_again() {
+    let own = r#"{"id":"a","name":"f","ok":false,"error":{"type":"file-error","message":"no"}}"#;
+    assert_eq!(result_block("a", "f", own, true), format!("```tool-result\n{own}\n```"));
+    assert!(result_block("b", "f", own, true).contains("process-error"), "another call's");
 }
