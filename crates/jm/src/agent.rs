@@ -9,7 +9,7 @@ use anyhow::Result;
 use futures_util::StreamExt;
 use jm_engine::conversation::tokens_of;
 use jm_engine::{ContextEstimate, Conversation, Ending, Heard, Listening, recall};
-use jm_providers::{Client, Parameters, Request, Tools, Voice};
+use jm_providers::{Client, Parameters, Request, Tools, Voice, Wishes};
 use jm_store::Store;
 use jm_types::{Assembly, Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, Usage};
 
@@ -34,7 +34,7 @@ pub(crate) struct Agent {
     voice: Client,
     system: String,
     tools: Tools,
-    parameters: Parameters,
+    wishes: Wishes,
     /// What the instructions and the tools take, by our own count.
     head_tokens: usize,
     /// What a person should know before the first word.
@@ -87,9 +87,9 @@ impl Agent {
             }
             None => Conversation::default(),
         };
-        let parameters = parameters(model);
+        let wishes = voice.wishes().beneath(&parameters(model));
         let (tools, head_tokens) = (Tools::default(), 0);
-        Ok(Self { driver, conversation, voice, system, tools, parameters, head_tokens, notes })
+        Ok(Self { driver, conversation, voice, system, tools, wishes, head_tokens, notes })
     }
 
     pub(crate) fn voice(&self) -> &Client {
@@ -222,14 +222,13 @@ impl Agent {
     }
 
     fn request(&self) -> Request {
-        Request {
+        self.wishes.in_request(Request {
             system: self.system.clone(),
             messages: self.conversation.messages().to_vec(),
             tools: self.tools.clone(),
-            parameters: self.parameters.clone(),
             conversation: Some(self.driver.session.id.clone()),
             ..Request::default()
-        }
+        })
     }
 
     /// Before the context is full, old results are let go; if that is not enough, the model writes
@@ -260,7 +259,9 @@ impl Agent {
     fn room(&self) -> Option<Room> {
         let info = self.voice.info();
         let limit = usize::try_from(info.context?).unwrap_or(usize::MAX);
-        let answer = self.parameters.max_tokens.or(info.output).map(|tokens| tokens as usize);
+        let wished = self.wishes.in_request(Request::default());
+        let most = wished.parameters_for(self.voice.provider()).max_tokens;
+        let answer = most.or(info.output).map(|tokens| tokens as usize);
         let answer = answer.unwrap_or(ANSWER_TOKENS).min(limit / 4);
         Some(Room { limit, answer, full: (limit / 100 * FULL_PERCENT).saturating_sub(answer) })
     }

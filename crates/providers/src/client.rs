@@ -15,6 +15,7 @@ use crate::retry::Retry;
 use crate::scripted::{Script, Server};
 use crate::voice::{EventStream, Voice};
 use crate::wire::Reader;
+use crate::wishes::Wishes;
 
 /// What the one place that wires the program knows: the environment, read once, and the user's
 /// wishes.
@@ -154,6 +155,11 @@ impl Client {
     /// What is known of the model; nothing where it stands in no table.
     pub fn info(&self) -> &ModelInfo {
         &self.info
+    }
+
+    /// How its answers are wished by the user's table.
+    pub fn wishes(&self) -> &Wishes {
+        &self.settings.catalogue.wishes
     }
 
     /// What a response cost, in US dollars, if the price is known.

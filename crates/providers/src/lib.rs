@@ -25,6 +25,7 @@ pub mod sse;
 mod tools;
 pub mod voice;
 pub mod wire;
+pub mod wishes;
 
 pub use client::{Client, Settings, script_file};
 pub use endpoint::key_variables;
@@ -38,3 +39,4 @@ pub use secret::Secret;
 pub use tools::Tools;
 pub use voice::{EventStream, Voice};
 pub use wire::Wire;
+pub use wishes::Wishes;

@@ -7,13 +7,20 @@ use std::collections::BTreeMap;
 use jm_types::Usage;
 use serde::Deserialize;
 
+use crate::wishes::Wishes;
+
 const EMBEDDED: &str = include_str!("models.toml");
 
 /// The models of every provider, by provider and name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalogue {
     models: BTreeMap<String, BTreeMap<String, ModelInfo>>,
+    /// How the user's models shall answer.
+    pub wishes: Wishes,
 }
+
+/// The heading that is no provider's.
+const WISHES: &str = "parameters";
 
 /// One model. Nothing means unknown.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -74,12 +81,16 @@ pub enum ThinkingStyle {
 impl Catalogue {
     /// The table that the program carries.
     pub fn embedded() -> Result<Self, toml::de::Error> {
-        Ok(Self { models: toml::from_str(EMBEDDED)? })
+        Ok(Self { models: toml::from_str(EMBEDDED)?, wishes: Wishes::default() })
     }
 
-    /// This table with a user's rows over it: a field that the user gives wins.
+    /// This table with a user's rows and wishes over it: a field that the user gives wins.
     pub fn extended(mut self, text: &str) -> Result<Self, toml::de::Error> {
-        let rows: BTreeMap<String, BTreeMap<String, ModelInfo>> = toml::from_str(text)?;
+        let mut table: toml::Table = toml::from_str(text)?;
+        if let Some(toml::Value::Table(wishes)) = table.remove(WISHES) {
+            self.wishes = Wishes::read(wishes)?;
+        }
+        let rows: BTreeMap<String, BTreeMap<String, ModelInfo>> = table.try_into()?;
         for (provider, models) in rows {
             let known = self.models.entry(provider).or_default();
             for (name, row) in models {

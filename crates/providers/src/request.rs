@@ -59,7 +59,9 @@ pub enum CacheRetention {
 impl Request {
     /// The parameters as this provider should see them.
     pub fn parameters_for(&self, provider: &str) -> Parameters {
-        match self.specific.get(provider) {
+        // One vendor, whichever way it is asked.
+        let vendor = if provider == "openai-chat" { "openai" } else { provider };
+        match self.specific.get(vendor) {
             Some(specific) => specific.clone().or(&self.parameters),
             None => self.parameters.clone(),
         }
@@ -68,7 +70,7 @@ impl Request {
 
 impl Parameters {
     /// These values, and the general ones where there are none.
-    fn or(self, general: &Parameters) -> Parameters {
+    pub(crate) fn or(self, general: &Parameters) -> Parameters {
         // A specific level must not lose against a general budget or word, which say the same
         // thing more precisely.
         let says_thinking =

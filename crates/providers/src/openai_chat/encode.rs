@@ -44,11 +44,7 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Resul
         "openai-chat" => Server::Openai,
         _ => Server::Compatible,
     };
-    let own = match server {
-        Server::Openai => "openai",
-        Server::Compatible => reader.provider,
-    };
-    let parameters = request.parameters_for(own);
+    let parameters = request.parameters_for(reader.provider);
     let reasons = match reader.info.thinking {
         Some(style) => style != ThinkingStyle::None,
         None => server == Server::Openai,
