@@ -24,6 +24,8 @@ const FULL_PERCENT: usize = 80;
 /// What an answer may need where nobody knows better.
 const ANSWER_TOKENS: usize = 8_192;
 
+const TOO_LONG: &str = "the conversation has become too long; the model sums it up";
+
 const SUMMARY_PROMPT: &str = "\
 The conversation has become too long. Write down, for yourself, what you need to go on: the task, what \
 was decided, which files were read and changed and how, what is still open. Do not call tools.";
@@ -140,7 +142,8 @@ impl Agent {
                     was_too_long = true;
                     // Without old results there is room for the question itself.
                     self.driver.engine.compact(&mut self.conversation, None)?;
-                    if let Some(end) = self.summarize(screen).await? {
+                    screen.note(TOO_LONG)?;
+                    if let Some(end) = self.summarize().await? {
                         return Ok(end);
                     }
                     continue;
@@ -239,10 +242,11 @@ impl Agent {
         if is_full(self) && self.driver.engine.compact(&mut self.conversation, None)? > 0 {
             screen.note("the results of old calls were taken out to make room")?;
         }
-        match is_full(self) && self.conversation.has_past() {
-            true => self.summarize(screen).await,
-            false => Ok(None),
+        if !is_full(self) || !self.conversation.has_past() {
+            return Ok(None);
         }
+        screen.note(TOO_LONG)?;
+        self.summarize().await
     }
 
     /// What the results of the next batch may take (FR-REG-04b). They may fill the context; then room
@@ -274,18 +278,15 @@ impl Agent {
         }
     }
 
-    /// At the person's word.
+    /// At the person's word, in a conversation in which something was said.
     pub(crate) async fn sum_up(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
-        match self.conversation.messages().is_empty() {
-            true => Ok(None),
-            false => self.summarize(screen).await,
-        }
+        screen.note("the model sums the conversation up")?;
+        self.summarize().await
     }
 
     /// The model writes down what it needs to know. Where that fails, what was said stays as it is,
     /// and that is how the turn ends.
-    async fn summarize(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
-        screen.note("the conversation has become too long; the model sums it up")?;
+    async fn summarize(&mut self) -> Result<Option<TurnEnd>> {
         let mut request = self.request();
         request.messages = with_question(request.messages);
         let mut stream = self.voice.stream(request, Cancel::new());

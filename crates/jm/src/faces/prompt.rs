@@ -98,7 +98,12 @@ fn ask(
     loop {
         show(question(requests.len()))?;
         let answer = terminal.answer_unless(cancel)?;
-        let Some(answer) = answer else { return Ok(ApprovalDecision::DenyAll) };
+        let Some(answer) = answer else {
+            if !cancel.is_cancelled() {
+                show("\n")?;
+            }
+            return Ok(ApprovalDecision::DenyAll);
+        };
         match parse(&answer, requests) {
             Some(decision) => return Ok(decision),
             None => show(&format!("`{}` is not an answer.\n", one_line(&answer)))?,

@@ -28,7 +28,7 @@ const HELP: &str = "\
 /undo [N]          take back what the last N calls changed
 /tool ID RESULT    supply a result in parse-only mode
 /quit              end (so does Ctrl-D); the conversation goes on with `jm resume`
-Anything else goes to the model. Ctrl-C stops what is under way.";
+Anything else goes to the model, paths such as /etc/hosts too. Ctrl-C stops what is under way.";
 
 pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
     let mut common = common.clone();
@@ -126,6 +126,10 @@ impl<'a> Order<'a> {
         }
         let Some(command) = line.strip_prefix('/') else { return Order::Say(line) };
         let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        if word.contains('/') {
+            // `/etc/hosts is wrong` is about a file.
+            return Order::Say(line);
+        }
         let rest = rest.trim();
         match word {
             "help" | "?" => Order::Help,
@@ -164,6 +168,10 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
             list_tools(agent)
         }
         Order::Usage => print::line(&usage(agent)),
+        Order::Compact if agent.conversation.messages().is_empty() => {
+            print::note("nothing was said yet");
+            Ok(())
+        }
         Order::Compact => match agent.sum_up(screen).await? {
             Some(end) => tell(agent, &end),
             None => Ok(()),
@@ -298,6 +306,7 @@ mod tests {
             ("/tool call_1", Order::Unknown("/tool call_1")),
             ("/quit", Order::Quit),
             ("/nonsense", Order::Unknown("/nonsense")),
+            ("/etc/hosts is wrong", Order::Say("/etc/hosts is wrong")),
         ] {
             assert_eq!(Order::of(line), order, "{line}");
         }
