@@ -3,7 +3,7 @@
 //! Law: the sides take turns, and every call has exactly one result, in call order, in the message
 //! after it.
 
-use jm_types::{Message, Part, Role, ToolResult, Usage};
+use jm_types::{Message, Messages, Part, Role, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Fewer bytes a token than any text has, so that an estimate errs on the safe side.
@@ -17,7 +17,7 @@ const LAST_ROUND: usize = 2;
 /// All that must be told to the model, and what telling it has used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    messages: Vec<Message>,
+    messages: Messages,
     /// Of all responses together.
     usage: Usage,
     /// How large the model's context was after its last response.
@@ -32,10 +32,10 @@ impl Conversation {
     /// One that goes on. Nobody has counted its tokens yet.
     pub fn of(messages: Vec<Message>) -> Self {
         let added_bytes = messages.iter().map(bytes).sum();
-        Self { messages, added_bytes, ..Self::default() }
+        Self { messages: messages.into(), added_bytes, ..Self::default() }
     }
 
-    pub fn messages(&self) -> &[Message] {
+    pub fn messages(&self) -> &Messages {
         &self.messages
     }
 
@@ -122,7 +122,8 @@ impl Conversation {
     /// What was said becomes its summary. The person's last words stay, and the model's last calls
     /// with their results.
     pub(crate) fn summarize(&mut self, summary: &str) {
-        let mut kept = self.messages.split_off(self.last_prompt());
+        let begins = self.last_prompt();
+        let mut kept = self.messages.split_off(begins);
         // Before a message of the model's own, so that no result loses its call.
         let is_recent =
             |at: &usize| kept.len() - at <= LAST_ROUND && kept[*at].role == Role::Assistant;
@@ -138,7 +139,7 @@ impl Conversation {
             }
             None => kept.push(Message { role: Role::User, parts: vec![summary] }),
         }
-        self.messages = kept;
+        self.messages = kept.into();
         self.recount();
     }
 

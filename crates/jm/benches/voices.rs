@@ -106,7 +106,8 @@ fn long_answer(runtime: &Runtime, wire: Wire) {
     let began = Instant::now();
     let heard = runtime.block_on(async {
         let client = Client::scripted(script, &settings).await.unwrap();
-        let request = Request { messages: vec![Message::user("tell")], ..Request::default() };
+        let request =
+            Request { messages: vec![Message::user("tell")].into(), ..Request::default() };
         let mut stream = client.stream(request, Cancel::new());
         let mut heard = 0;
         while let Some(event) = stream.next().await {

@@ -11,7 +11,9 @@ use jm_engine::conversation::tokens_of;
 use jm_engine::{ContextEstimate, Conversation, Ending, Heard, Listening, recall};
 use jm_providers::{Client, Parameters, Request, Tools, Voice, Wishes};
 use jm_store::Store;
-use jm_types::{Assembly, Cancel, Message, Part, StopReason, StreamError, StreamErrorKind, Usage};
+use jm_types::{
+    Assembly, Cancel, Message, Messages, Part, StopReason, StreamError, StreamErrorKind, Usage,
+};
 
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::drive::{Driver, End};
@@ -227,7 +229,7 @@ impl Agent {
     fn request(&self) -> Request {
         self.wishes.in_request(Request {
             system: self.system.clone(),
-            messages: self.conversation.messages().to_vec(),
+            messages: self.conversation.messages().clone(),
             tools: self.tools.clone(),
             conversation: Some(self.driver.session.id.clone()),
             ..Request::default()
@@ -288,7 +290,7 @@ impl Agent {
     /// and that is how the turn ends.
     async fn summarize(&mut self) -> Result<Option<TurnEnd>> {
         let mut request = self.request();
-        request.messages = with_question(request.messages);
+        ask_for_summary(&mut request.messages);
         let mut stream = self.voice.stream(request, Cancel::new());
         let mut assembly = Assembly::new();
         loop {
@@ -333,14 +335,13 @@ fn moved(store: &Store, session: &str, root: &Path) -> Result<Option<String>> {
     }))
 }
 
-fn with_question(mut messages: Vec<Message>) -> Vec<Message> {
+fn ask_for_summary(messages: &mut Messages) {
     match messages.last_mut() {
         Some(last) if last.role == jm_types::Role::User => {
             last.parts.push(Part::text(SUMMARY_PROMPT));
         }
         _ => messages.push(Message::user(SUMMARY_PROMPT)),
     }
-    messages
 }
 
 fn used_since(before: Usage, after: Usage) -> Usage {

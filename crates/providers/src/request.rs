@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jm_types::Message;
+use jm_types::Messages;
 use serde::{Deserialize, Serialize};
 
 use crate::tools::Tools;
@@ -11,7 +11,7 @@ use crate::tools::Tools;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
     pub system: String,
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     pub tools: Tools,
     pub parameters: Parameters,
     /// Values for one provider (`anthropic`, `openai`, …), which win over `parameters` (FL-PARAM).

@@ -34,7 +34,7 @@ pub(crate) fn as_text(mut request: Request) -> Request {
     let tools: Vec<String> = request.tools.iter().map(describe).collect();
     request.system = format!("{}\n\n{RULES}\n\n{}", request.system, tools.join("\n\n"));
     request.tools = Tools::default();
-    for message in &mut request.messages {
+    for message in request.messages.iter_mut() {
         message.parts = told(message);
     }
     request

@@ -33,7 +33,7 @@ fn decided(wire: Wire, provider: &str, info: &ModelInfo, request: &Request) -> V
 }
 
 fn asking(parameters: Parameters) -> Request {
-    Request { messages: vec![Message::user("Hi")], parameters, ..Request::default() }
+    Request { messages: vec![Message::user("Hi")].into(), parameters, ..Request::default() }
 }
 
 fn check(wire: Wire, cases: Vec<(ModelInfo, Parameters, Value)>) {

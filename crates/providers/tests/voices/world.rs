@@ -73,7 +73,7 @@ pub(crate) fn request(text: &str) -> Request {
     };
     Request {
         system: "You are a careful engineer.".to_owned(),
-        messages: vec![Message::user(text)],
+        messages: vec![Message::user(text)].into(),
         tools: vec![
             tool(
                 "read_file",
