@@ -23,4 +23,5 @@ pub(crate) use layout::{Place, SCRATCH, layout};
 pub use plan::{CommandSettings, Plan, plan};
 pub(crate) use probe::LEAST_LANDLOCK;
 pub use probe::{Mechanism, landlock_version, probe};
+pub(crate) use toolchains::is_within;
 pub use walls::{Backend, Existing, Kept, Network, Resources, Walls};

@@ -4,6 +4,7 @@
 //! there for a command.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Read-only for every command, where they exist.
@@ -184,7 +185,8 @@ pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -
     all.extend(programs);
     // A variable that names the home itself, or something above it, shows nothing more.
     all.retain(|path| !homes.iter().any(|home| home.starts_with(path)));
-    all.sort();
+    // By their bytes: a hundred paths for each command, of which most are not there.
+    all.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     all.dedup();
     all.retain(|path| path.exists());
     all
@@ -192,8 +194,18 @@ pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -
 
 /// The home of the toolchain that a directory of programs belongs to.
 fn home_of(programs: &Path) -> Option<PathBuf> {
-    let belongs = |home: &&Path| IN_HOME.iter().any(|name| programs.starts_with(home.join(name)));
-    programs.ancestors().skip(1).find(belongs).map(Path::to_owned)
+    let plain: PathBuf = programs.components().collect();
+    let belongs = |home: &&Path| {
+        let below = plain.strip_prefix(home).ok();
+        below.is_some_and(|below| IN_HOME.iter().any(|name| is_within(below, Path::new(name))))
+    };
+    plain.ancestors().skip(1).find(belongs).map(Path::to_owned)
+}
+
+/// `Path::starts_with` for paths that are spelt plainly, without taking them apart.
+pub(crate) fn is_within(path: &Path, folder: &Path) -> bool {
+    let rest = path.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes());
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || folder.as_os_str() == "/")
 }
 
 /// Paths among the readable that stay out of sight.
@@ -213,6 +225,30 @@ pub(crate) fn secrets() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn within_is_said_of_whole_names() {
+        for path in ["/", "/a", "/a/b", "/a/b/c", "/ab", "/a/bc", "b", "b/c"] {
+            for folder in ["/", "/a", "/a/b", "b", "/b"] {
+                let (path, folder) = (Path::new(path), Path::new(folder));
+                assert_eq!(
+                    is_within(path, folder),
+                    path.starts_with(folder),
+                    "{path:?} {folder:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_home_is_known_by_its_programs() {
+        let home = |path: &str| home_of(Path::new(path));
+        assert_eq!(home("/home/me/.cargo/bin"), Some("/home/me".into()));
+        assert_eq!(home("/home/me//.cargo/./bin/"), Some("/home/me".into()));
+        assert_eq!(home("/home/me/.nvm/versions/node/v22/bin"), Some("/home/me".into()));
+        assert_eq!(home("/home/me/.cargo/binaries"), None);
+        assert_eq!(home("/usr/bin"), None);
+    }
 
     #[test]
     fn a_toolchain_on_the_path_is_seen_with_its_parts_and_the_home_is_not() {

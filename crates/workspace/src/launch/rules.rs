@@ -12,7 +12,7 @@ use landlock::{
 };
 
 use super::{During, Failure, Step};
-use crate::confine::{Backend, LEAST_LANDLOCK, SCRATCH, Walls, landlock_version};
+use crate::confine::{Backend, LEAST_LANDLOCK, SCRATCH, Walls, is_within, landlock_version};
 
 /// The rights that this program knows of; a kernel that lacks some of them enforces the others.
 const KNOWN: ABI = ABI::V6;
@@ -89,7 +89,9 @@ fn own_tree(walls: &Walls) -> Rules {
 
 fn alone(walls: &Walls, openings: &Openings) -> Rules {
     let port = openings.port;
-    let seen = walls.readable.iter().flat_map(|path| without(path, &walls.hidden));
+    // Spelt plainly, so that what is hidden inside is found by its bytes.
+    let plain = walls.readable.iter().map(|path| path.components().collect::<PathBuf>());
+    let seen = plain.flat_map(|path| without(&path, &walls.hidden));
     let devices = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
     let devices: BitFlags<AccessFs> = devices & !BitFlags::from(AccessFs::Execute);
     let network = port.map_or(BitFlags::empty(), |_| AccessNet::from_all(KNOWN));
@@ -105,10 +107,11 @@ fn alone(walls: &Walls, openings: &Openings) -> Rules {
         .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(KNOWN)))
 }
 
-/// A directory without some of what is in it: all else by name, because a rule cannot take away.
+/// A directory, spelt plainly, without some of what is in it: all else by name, because a rule cannot
+/// take away.
 fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let inside: Vec<PathBuf> =
-        hidden.iter().filter(|secret| secret.starts_with(path)).cloned().collect();
+        hidden.iter().filter(|secret| is_within(secret, path)).cloned().collect();
     if inside.is_empty() {
         return vec![path.to_owned()];
     }
