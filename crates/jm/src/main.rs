@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     if let Some(code) = jm_workspace::jobs::hosted() {
         return code;
     }
+    jm_workspace::own::outlive_full_files();
     // A panic's message may carry what a file holds; where it happened is enough to report it.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Our own program, started once more, and a place for it to play in.
+//! Our own program: what it survives, how it is started once more, and a place for it to play in.
 //!
 //! Law: the place is private and goes away with its owner; a program that was started is waited for.
 
@@ -7,6 +7,22 @@ use std::io::Result;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+/// From here on a write past the limit of a file's size is an error instead of our end. Whoever we start
+/// is ended by it as ever: a handler is nothing that they inherit.
+#[allow(unsafe_code)]
+pub fn outlive_full_files() {
+    extern "C" fn take_note(_: libc::c_int) {}
+    let handler = take_note as extern "C" fn(libc::c_int);
+    // SAFETY: the handler does nothing, which is always allowed in one; calls that it interrupts are
+    // taken up again.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGXFSZ, &raw const action, std::ptr::null_mut());
+    }
+}
 
 /// A directory that is removed when it is dropped.
 #[derive(Debug)]

@@ -6,17 +6,11 @@ use tokio::sync::watch;
 /// One that comes while nobody waits is not lost: whoever waits next is told at once.
 pub(crate) struct Interrupts(watch::Receiver<()>);
 
-const SIGXFSZ: i32 = 25;
-
 impl Interrupts {
     /// Listens from here on. The first signal stops what is under way in an orderly way. Must be
     /// called inside the runtime.
     pub(crate) fn listen(canceller: &Canceller) -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        // With a handler, a write past a file size limit is an error instead of our death.
-        if let Ok(mut too_large) = signal(SignalKind::from_raw(SIGXFSZ)) {
-            tokio::spawn(async move { while too_large.recv().await.is_some() {} });
-        }
         let (sender, receiver) = watch::channel(());
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
         for mut signals in kinds.into_iter().filter_map(|kind| signal(kind).ok()) {
