@@ -101,7 +101,7 @@ impl Read {
             let near = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             scan.feed(&buffer[..near]);
             if !scan.is_done() && near < buffer.len() {
-                return Err(self.scanned_too_far(scope));
+                return Err(self.scanned_too_far(scope, &scan));
             }
             scanned += buffer.len() as u64;
             if scan.is_done() && file.size > MOST_HASHED {
@@ -118,12 +118,18 @@ impl Read {
         Ok(ReadOutcome::Text(text))
     }
 
-    fn scanned_too_far(&self, scope: &Scope) -> ToolError {
+    fn scanned_too_far(&self, scope: &Scope, scan: &Scan) -> ToolError {
+        let hint = match scan.line {
+            1 => {
+                "its first line is longer than that; a command such as `cut -b` can take pieces of it"
+            }
+            _ => "narrow the range, or ask for lines nearer to the start",
+        };
         ToolError::limit(format!(
             "{}: the lines asked for are not within the first {} bytes",
             self.path, scope.limits.read_scan_bytes
         ))
-        .hint("narrow the range, or ask for lines nearer to the start")
+        .hint(hint)
     }
 }
 
