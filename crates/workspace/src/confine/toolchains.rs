@@ -3,6 +3,7 @@
 //! Law: a list of names, no guessing. What is not named here, not on `PATH` and not granted is not
 //! there for a command.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -168,14 +169,16 @@ const IN_CARGO_HOME: &[&str] = &["bin", "registry", "git", "config", "config.tom
 pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -> Vec<PathBuf> {
     let variable = |name: &str| {
         let found = environment.iter().find(|(known, _)| known.as_ref() == name)?;
-        Some(PathBuf::from(found.1.as_ref())).filter(|path| path.is_absolute())
+        Some(plain(Path::new(found.1.as_ref()))).filter(|path| path.is_absolute())
     };
     let path = environment.iter().find(|(name, _)| name.as_ref() == "PATH");
-    let programs: Vec<PathBuf> =
-        path.map(|(_, value)| std::env::split_paths(value.as_ref()).collect()).unwrap_or_default();
-    let home = variable("HOME");
-    let mut homes: Vec<PathBuf> = home.iter().cloned().collect();
-    homes.extend(programs.iter().filter_map(|program| home_of(program)));
+    let programs: Vec<PathBuf> = path
+        .map(|(_, value)| std::env::split_paths(value.as_ref()).map(|path| plain(&path)).collect())
+        .unwrap_or_default();
+    let homes: BTreeSet<PathBuf> = variable("HOME")
+        .into_iter()
+        .chain(programs.iter().filter_map(|program| home_of(program)))
+        .collect();
 
     let mut all: Vec<PathBuf> = SYSTEM.iter().chain(RESOLVER).map(PathBuf::from).collect();
     all.extend(homes.iter().flat_map(|home| IN_HOME.iter().map(|name| home.join(name))));
@@ -184,7 +187,7 @@ pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -
     all.extend(cargo.iter().flat_map(|cargo| IN_CARGO_HOME.iter().map(|name| cargo.join(name))));
     all.extend(programs);
     // A variable that names the home itself, or something above it, shows nothing more.
-    all.retain(|path| !homes.iter().any(|home| home.starts_with(path)));
+    all.retain(|path| !homes.iter().any(|home| is_within(home, path)));
     // By their bytes: a hundred paths for each command, of which most are not there.
     all.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     all.dedup();
@@ -194,12 +197,16 @@ pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -
 
 /// The home of the toolchain that a directory of programs belongs to.
 fn home_of(programs: &Path) -> Option<PathBuf> {
-    let plain: PathBuf = programs.components().collect();
     let belongs = |home: &&Path| {
-        let below = plain.strip_prefix(home).ok();
+        let below = programs.strip_prefix(home).ok();
         below.is_some_and(|below| IN_HOME.iter().any(|name| is_within(below, Path::new(name))))
     };
-    plain.ancestors().skip(1).find(belongs).map(Path::to_owned)
+    programs.ancestors().skip(1).find(belongs).map(Path::to_owned)
+}
+
+/// Without what says nothing: doubled slashes, one at the end, single dots.
+fn plain(path: &Path) -> PathBuf {
+    path.components().collect()
 }
 
 /// `Path::starts_with` for paths that are spelt plainly, without taking them apart.
@@ -242,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_home_is_known_by_its_programs() {
-        let home = |path: &str| home_of(Path::new(path));
+        let home = |path: &str| home_of(&plain(Path::new(path)));
         assert_eq!(home("/home/me/.cargo/bin"), Some("/home/me".into()));
         assert_eq!(home("/home/me//.cargo/./bin/"), Some("/home/me".into()));
         assert_eq!(home("/home/me/.nvm/versions/node/v22/bin"), Some("/home/me".into()));
@@ -258,8 +265,8 @@ mod tests {
             std::fs::create_dir_all(home.join(name)).unwrap();
         }
         std::fs::write(home.join(".cargo/credentials.toml"), "secret").unwrap();
-        let path = format!("{0}/.cargo/bin:{0}/.pyenv/shims:/usr/bin", home.display());
-        let environment = [("PATH", path.as_str()), ("HOME", "/nonexistent"), ("NVM_DIR", "/")];
+        let path = format!("{0}/.cargo/bin:{0}/.pyenv/shims:/usr/bin:{0}//:", home.display());
+        let environment = [("PATH", path.as_str()), ("HOME", "/nonexistent"), ("NVM_DIR", "//")];
         let found = readable(&environment);
         for name in [".cargo/bin", ".cargo/registry", ".rustup", ".pyenv"] {
             assert!(found.contains(&home.join(name)), "{name}: {found:?}");
