@@ -126,7 +126,7 @@ unsafe fn stand_alone(manner: *mut libc::posix_spawnattr_t) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// What a shell says that was started like this: its word is a script that writes to the descriptor.
+    /// What a script that was started like this writes to its descriptor.
     fn told(script: &str) -> String {
         use std::io::Read;
         use std::os::unix::fs::PermissionsExt;

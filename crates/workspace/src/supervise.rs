@@ -3,13 +3,11 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use jm_types::ToolError;
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 use crate::child::Process;
@@ -183,25 +181,6 @@ pub(crate) fn open_directory(path: &Path) -> std::io::Result<OwnedFd> {
 /// A copy with a number that is none of the launcher's.
 pub(crate) fn out_of_the_way(fd: &impl AsFd) -> std::io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, FREE)?)
-}
-
-/// Own session, and descriptors under numbers that the started program knows.
-#[allow(unsafe_code)]
-pub(crate) fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
-    let prepare = move || {
-        rustix::process::setsid()?;
-        for (fd, number) in &given {
-            // SAFETY: takes no pointers. Should the number be in use for telling that exec failed,
-            // the launcher's silence tells it.
-            if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
-                return Err(std::io::Error::last_os_error());
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls that are async-signal-safe are made; nothing
-    // is allocated and no lock is taken.
-    unsafe { command.pre_exec(prepare) };
 }
 
 impl Line {

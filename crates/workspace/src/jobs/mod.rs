@@ -18,13 +18,14 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, Result, Write};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_types::ToolError;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 
 pub use folder::{Description, How, Job, JobEnd, Seen, State};
 pub use host::hosted;
@@ -40,7 +41,7 @@ use crate::process::{Program, open_directory as open_safe};
 use crate::reaper;
 use crate::sandbox::SafePath;
 use crate::state::StateDir;
-use crate::supervise::{hand_over, open_directory, out_of_the_way};
+use crate::supervise::{open_directory, out_of_the_way};
 use folder::{DESCRIPTION, LOCK_FILE, WALLS};
 use protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, LINE, LOCK};
 
@@ -274,4 +275,23 @@ fn launch(
     line.set_read_timeout(Some(HOST_PATIENCE))?;
     send(&line, order)?;
     Ok(line)
+}
+
+/// Own session, and descriptors under numbers that the started program knows.
+#[allow(unsafe_code)]
+fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        for (fd, number) in &given {
+            // SAFETY: takes no pointers. Should the number be in use for telling that exec failed,
+            // the host's silence tells it.
+            if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls that are async-signal-safe are made; nothing
+    // is allocated and no lock is taken.
+    unsafe { command.pre_exec(prepare) };
 }
