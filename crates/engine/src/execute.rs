@@ -175,10 +175,7 @@ fn context(
 fn effect_log(core: &Arc<Core>, key: &str) -> Arc<Mutex<dyn CommitLog + Send>> {
     match core.recorder.journal() {
         None => Arc::new(Mutex::new(NoLog)),
-        Some(_) => {
-            let (recorder, call) = (Arc::clone(core), key.to_owned());
-            Arc::new(Mutex::new(EffectLog { recorder, call, also: Vec::new() }))
-        }
+        Some(_) => Arc::new(Mutex::new(EffectLog::new(core, key))),
     }
 }
 

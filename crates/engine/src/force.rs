@@ -1,7 +1,7 @@
 //! Which changes are in force, and so can be taken back.
 //!
-//! Law: an undo takes the calls it names out of force, undoing it puts them back. What recovery took
-//! back, or never was, is not in force.
+//! Law: an undo takes the calls it names out of force, undoing it puts them back; one that failed does
+//! neither. What recovery took back, or never was, is not in force.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -32,8 +32,8 @@ impl Force {
     fn of(store: &Store, session: &str) -> Result<Self, StoreError> {
         let mut force = Self { state: HashMap::new(), targets: HashMap::new() };
         for (undo, of) in store.undone(session)? {
-            let error = store.result(&undo)?.and_then(|result| result.error);
-            let of = if is_taken_back(error.as_deref()) { Vec::new() } else { of };
+            let has_failed = store.result(&undo)?.is_some_and(|result| result.error.is_some());
+            let of = if has_failed { Vec::new() } else { of };
             of.iter().for_each(|target| force.set(target, false));
             force.targets.insert(undo, of);
         }

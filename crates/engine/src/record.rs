@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jm_store::{
     CallRecord, Effect, Entry as Append, FileState, Journal, Message, Owner, Record, StoreError,
@@ -18,6 +18,7 @@ use jm_workspace::index::{Difference, IndexedFile};
 use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 
 use crate::batch::{Batch, Entry, Status};
+use crate::engine::Core;
 use crate::output::Outputs;
 
 /// The journal of a running session, or none at all (`--no-journal`).
@@ -324,16 +325,34 @@ fn finished(entry: &Entry, result: &ToolResult) -> Record {
 
 /// The commit log of one call: its manifest and before-images, durable before the first rename.
 pub(crate) struct EffectLog {
-    pub(crate) recorder: std::sync::Arc<crate::engine::Core>,
+    pub(crate) recorder: Arc<Core>,
     pub(crate) call: String,
-    /// Further records that belong to the same moment.
+    /// Further records that belong to the same moment, and further effects.
     pub(crate) also: Vec<Record>,
+    pub(crate) files: Vec<Effect>,
+}
+
+impl EffectLog {
+    pub(crate) fn new(recorder: &Arc<Core>, call: &str) -> Self {
+        let (recorder, call) = (Arc::clone(recorder), call.to_owned());
+        Self { recorder, call, also: Vec::new(), files: Vec::new() }
+    }
+
+    /// Where no file changes: what else there is to say.
+    pub(crate) fn note(self) -> Result<(), ToolError> {
+        let (mut records, call, files) = (self.also, self.call, self.files);
+        if !files.is_empty() {
+            records.push(Record::Prepared { call, files });
+        }
+        self.recorder.recorder.records(records)
+    }
 }
 
 impl CommitLog for EffectLog {
     fn prepared(&mut self, manifest: &Manifest) -> Result<(), String> {
         crash_point("effect.before_prepared");
-        let mut files: Vec<Effect> = manifest.directories.iter().map(made_directory).collect();
+        let mut files = std::mem::take(&mut self.files);
+        files.extend(manifest.directories.iter().map(made_directory));
         files.extend(manifest.entries.iter().map(effect));
         files.extend(manifest.trades.iter().flat_map(trade_effects));
         let mut records = std::mem::take(&mut self.also);
@@ -357,6 +376,12 @@ impl CommitLog for EffectLog {
     fn committed(&mut self) -> Result<(), String> {
         crash_point("effect.committed");
         Ok(())
+    }
+
+    /// Goes with the result: until then the files themselves say it.
+    fn withdrawn(&mut self) {
+        let call = self.call.clone();
+        self.recorder.recorder.later().records.push(Record::Withdrawn { call });
     }
 }
 

@@ -91,40 +91,51 @@ impl Engine {
             name: UNDO.to_owned(),
             arguments: serde_json::json!({"of": report.calls}).to_string(),
         };
-        let sandbox = &core.workspace.sandbox;
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
-        let mut also = vec![Record::Undid { call: call.clone(), of }];
-        let files = directory_effects(sandbox, &plan.rest);
-        if !files.is_empty() {
-            also.push(Record::Prepared { call: call.clone(), files });
-        }
-        if plan.changes.is_empty() && plan.trades.is_empty() {
-            core.recorder.records(also)?;
-        } else {
-            let recorder = Arc::clone(core);
-            let mut log = EffectLog { recorder, call: call.clone(), also };
-            let (changes, trades) = (&plan.changes, &plan.trades);
-            let done = commit_with_trades(sandbox, changes, trades, &Cancel::new(), &mut log)?;
-            report.restored = done.into_iter().map(|done| done.path).collect();
-        }
-        crash_point("undo.before_directories");
-        directories(sandbox, &plan.rest, report);
-        crash_point("undo.after_directories");
-        let text = format!("restored {} file(s)", report.restored.len());
+        let done = take_back(core, &call, of, plan, report);
+        let (text, error) = match &done {
+            Ok(()) => (format!("restored {} file(s)", report.restored.len()), None),
+            Err(error) => (error.to_string(), Some(error.name().to_owned())),
+        };
         let result = ToolResult {
             call_id: String::new(),
             name: UNDO.to_owned(),
             display: sanitize(&text),
             content: text,
-            error: None,
+            error,
         };
         let result = StoredResult::new(&result, Vec::new());
         let finished = Record::Finished { call, result, duration_ms: 0 };
-        core.recorder.records(vec![finished, Record::BatchSealed { batch }])?;
+        let recorded = core.recorder.records(vec![finished, Record::BatchSealed { batch }]);
         crash_point("undo.finished");
-        Ok(())
+        done.and(recorded)
     }
+}
+
+/// Files first, all or none; then the directories that went or came with them.
+fn take_back(
+    core: &Arc<Core>,
+    call: &str,
+    of: Vec<String>,
+    plan: &Plan,
+    report: &mut UndoReport,
+) -> Result<(), ToolError> {
+    let sandbox = &core.workspace.sandbox;
+    let mut log = EffectLog::new(core, call);
+    log.also = vec![Record::Undid { call: call.to_owned(), of }];
+    log.files = directory_effects(sandbox, &plan.rest);
+    let (changes, trades) = (&plan.changes, &plan.trades);
+    if changes.is_empty() && trades.is_empty() {
+        log.note()?;
+    } else {
+        let done = commit_with_trades(sandbox, changes, trades, &Cancel::new(), &mut log)?;
+        report.restored = done.into_iter().map(|done| done.path).collect();
+    }
+    crash_point("undo.before_directories");
+    directories(sandbox, &plan.rest, report);
+    crash_point("undo.after_directories");
+    Ok(())
 }
 
 /// The calls to take back, newest first.

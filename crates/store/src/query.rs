@@ -72,10 +72,14 @@ impl CallView {
     /// What it changed, or was about to change: one effect for each path.
     pub fn effects(&self) -> EffectView {
         let mut files: Vec<Effect> = Vec::new();
-        let mut gap = None;
+        let (mut last, mut gap) = (0, None);
         for (_, record) in &self.records {
             match record {
-                Record::Prepared { files: prepared, .. } => files.extend(prepared.iter().cloned()),
+                Record::Prepared { files: prepared, .. } => {
+                    last = files.len();
+                    files.extend(prepared.iter().cloned());
+                }
+                Record::Withdrawn { .. } => files.truncate(last),
                 Record::Tracked { tracking, .. } => {
                     follow(&mut files, &tracking.files);
                     gap = tracking.gap.clone().or(gap);

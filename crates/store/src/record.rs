@@ -64,6 +64,10 @@ pub enum Record {
         call: String,
         files: Vec<Effect>,
     },
+    /// What was prepared last failed, and every file is as it was.
+    Withdrawn {
+        call: String,
+    },
     /// What a command changed, found by looking before and after.
     Tracked {
         call: String,
@@ -192,6 +196,7 @@ impl Record {
             Record::Approved { .. } => "approved",
             Record::Started { .. } => "started",
             Record::Prepared { .. } => "prepared",
+            Record::Withdrawn { .. } => "withdrawn",
             Record::Tracked { .. } => "tracked",
             Record::Finished { .. } => "finished",
             Record::BatchSealed { .. } => "batch_sealed",
@@ -236,6 +241,7 @@ impl Record {
             | Record::Approved { call, .. }
             | Record::Started { call, .. }
             | Record::Prepared { call, .. }
+            | Record::Withdrawn { call }
             | Record::Tracked { call, .. }
             | Record::Finished { call, .. }
             | Record::Recovered { call, .. }

@@ -99,6 +99,8 @@ CREATE INDEX changes ON records (session, seq)
 CREATE INDEX changes_by_time ON records (at, session, seq)
     WHERE kind IN ('prepared', 'tracked', 'undid');
 ",
+    // The record `withdrawn`: who does not know it would take back what never was.
+    "",
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

@@ -106,7 +106,16 @@ mod plan {
         FAULTS.with_borrow_mut(Vec::clear);
     }
 
+    /// `JM_FAIL=name:2` does the same for the whole process: its second file is refused at `name`.
+    fn is_ordered(name: &str, nth: usize) -> bool {
+        let wanted = std::env::var("JM_FAIL").unwrap_or_default();
+        wanted.rsplit_once(':') == Some((name, nth.to_string().as_str()))
+    }
+
     pub(crate) fn answer(name: &str, nth: usize) -> io::Result<()> {
+        if is_ordered(name, nth) {
+            return Err(Errno::PERM);
+        }
         FAULTS.with_borrow(|faults| {
             let hit = faults.iter().find(|(point, which, _)| point == name && *which == nth);
             hit.map_or(Ok(()), |(_, _, error)| Err(*error))

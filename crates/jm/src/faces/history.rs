@@ -102,7 +102,9 @@ fn in_words(call: &CallView) -> String {
             Record::Recovered { state, choice, .. } => {
                 text.push_str(&format!("    after a crash: {state}; {choice}\n"));
             }
-            Record::Undid { of, .. } => text.push_str(&format!("    undid: {}\n", of.join(", "))),
+            Record::Undid { of, .. } if !has_failed(call) => {
+                text.push_str(&format!("    undid: {}\n", of.join(", ")));
+            }
             _ => {}
         }
     }
@@ -120,6 +122,10 @@ fn in_words(call: &CallView) -> String {
         text.push_str(&format!("    kept: {} (jm output {key})\n", stream.in_words()));
     }
     text
+}
+
+fn has_failed(call: &CallView) -> bool {
+    call.result().is_some_and(|(result, _)| result.error.is_some())
 }
 
 /// What a call meant to do, and what came of it.

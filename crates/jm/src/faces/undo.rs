@@ -17,27 +17,30 @@ pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
             true => Which::Call(key.clone()),
             false => Which::To(key.clone()),
         };
-        return report(&[take_back(common, session, &which, guard)?]);
+        return report(&take_back(common, session, &which, guard)?);
     }
     if undo.count == 0 {
         bail!("undo 0 calls? Give a number from 1");
     }
-    let mut reports = Vec::new();
     for number in 0..undo.count {
         match newest(common, Kind::Change)? {
-            Some(session) => reports.push(take_back(common, &session, &Which::Last(1), guard)?),
+            // Each is told at once, since a later one may fail; one that is not whole is the last.
+            Some(session) => match report(&take_back(common, &session, &Which::Last(1), guard)?)? {
+                exit::RAN => {}
+                code => return Ok(code),
+            },
             None if number == 0 => {
                 bail!("there is nothing to take back; `jm log` shows what was changed")
             }
             None => break,
         }
     }
-    report(&reports)
+    Ok(exit::RAN)
 }
 
 pub(crate) fn redo(common: &Common, redo: &Redo) -> Result<u8> {
     let session = newest(common, Kind::Undo)?.context("there is no undo to take back")?;
-    report(&[take_back(common, &session, &Which::Undo, guard(redo.force))?])
+    report(&take_back(common, &session, &Which::Undo, guard(redo.force))?)
 }
 
 fn guard(force: bool) -> Guard {
@@ -68,23 +71,19 @@ fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Res
     Ok(report)
 }
 
-pub(super) fn report(reports: &[UndoReport]) -> Result<u8> {
-    let mut left = false;
-    for report in reports {
-        for path in &report.restored {
-            print::line(&format!("restored: {}", one_line(&path.to_string_lossy())))?;
-        }
-        for (path, why) in &report.skipped {
-            left = true;
-            let path = one_line(&path.to_string_lossy());
-            print::line(&format!("left alone: {path}: {}", one_line(why)))?;
-        }
-        for gap in &report.gaps {
-            print::line(&format!("not tracked: {}", one_line(gap)))?;
-        }
-        if report.restored.is_empty() && report.skipped.is_empty() && report.gaps.is_empty() {
-            print::line("nothing had to be changed")?;
-        }
+pub(super) fn report(report: &UndoReport) -> Result<u8> {
+    for path in &report.restored {
+        print::line(&format!("restored: {}", one_line(&path.to_string_lossy())))?;
     }
-    Ok(if left { exit::FAILED } else { exit::RAN })
+    for (path, why) in &report.skipped {
+        let path = one_line(&path.to_string_lossy());
+        print::line(&format!("left alone: {path}: {}", one_line(why)))?;
+    }
+    for gap in &report.gaps {
+        print::line(&format!("not tracked: {}", one_line(gap)))?;
+    }
+    if report.restored.is_empty() && report.skipped.is_empty() && report.gaps.is_empty() {
+        print::line("nothing had to be changed")?;
+    }
+    Ok(if report.skipped.is_empty() { exit::RAN } else { exit::FAILED })
 }

@@ -94,6 +94,8 @@ pub trait CommitLog {
     fn prepared(&mut self, manifest: &Manifest) -> Result<(), String>;
     /// All names have changed and the directories are on disk.
     fn committed(&mut self) -> Result<(), String>;
+    /// It failed after it was prepared, and every file is as it was.
+    fn withdrawn(&mut self);
 }
 
 /// For callers that keep no record.
@@ -108,6 +110,8 @@ impl CommitLog for NoLog {
     fn committed(&mut self) -> Result<(), String> {
         Ok(())
     }
+
+    fn withdrawn(&mut self) {}
 }
 
 /// A file that changed, and what could not be kept of it.
@@ -145,7 +149,7 @@ pub fn commit_with_trades(
     let outcome = work.run(changes, trades, cancel, log);
     match outcome {
         Ok(()) => Ok(work.finish(changes, trades)),
-        Err(error) => Err(work.undo(error)),
+        Err(error) => Err(work.undo(error, log)),
     }
 }
 
@@ -154,6 +158,7 @@ pub fn commit_with_trades(
 struct Work {
     places: Vec<Place>,
     staged: Vec<Staged>,
+    is_prepared: bool,
     swapped: usize,
     waiting: Vec<Waiting>,
     traded: usize,
@@ -176,6 +181,7 @@ impl Work {
         let _committing = cancel.begin_commit()?;
         self.locks = swap::lock_all(&self.places)?;
         log.prepared(&self.manifest(changes, trades)).map_err(|why| unrecorded(&why))?;
+        self.is_prepared = true;
         for (index, change) in changes.iter().enumerate() {
             let staged = &self.staged[index];
             let place = &self.places[staged.place];
@@ -262,13 +268,14 @@ impl Work {
     }
 
     /// Every file is as it was, and nothing of ours remains. What cannot be undone is said.
-    fn undo(self, error: ToolError) -> ToolError {
-        let mut error = error;
+    fn undo(self, error: ToolError, log: &mut dyn CommitLog) -> ToolError {
+        let (mut error, mut is_undone) = (error, true);
         for (index, waiting) in self.waiting.iter().enumerate().rev() {
             let place = &self.places[waiting.place];
             let back = if index < self.traded { waiting.swap_back(place) } else { Ok(()) };
             let undone = back.and_then(|()| waiting.discard(place));
             if let Err(failed) = undone {
+                is_undone = false;
                 let left = &waiting.temporary;
                 error = error.hint(format!("not all could be put back ({failed}); see {left}"));
             }
@@ -278,6 +285,7 @@ impl Work {
             if index < self.swapped
                 && let Err(failed) = swap::swap_back(place, &self.targets[index], staged)
             {
+                is_undone = false;
                 error = error.hint(format!(
                     "{} could not be put back ({failed}); its old content is in {}",
                     staged.name.to_string_lossy(),
@@ -288,6 +296,9 @@ impl Work {
             staged.remove_temporary(place);
         }
         self.made.remove();
+        if self.is_prepared && is_undone {
+            log.withdrawn();
+        }
         error
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jm_types::{Digest, ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, XattrFlags};
+use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, XattrFlags};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -16,6 +16,12 @@ use crate::fault;
 use crate::open::Opening;
 use crate::resolve::Found;
 use crate::sandbox::{SafePath, io_error, system_error};
+
+const NEW_FILE: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// A directory that is there already, in which new contents are staged; held open throughout.
 pub(super) struct Place {
@@ -129,11 +135,10 @@ pub(super) fn stage(
     let After::Content { bytes, .. } = &change.after else {
         return Ok(staged(None, None, 0));
     };
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // A new file gets what the umask leaves; one that replaces another starts private.
     let mode = if is_new { 0o666 } else { 0o600 };
     let file =
-        fs::openat(place.fd(), &*temporary, flags, Mode::from_raw_mode(mode)).map_err(fail)?;
+        fs::openat(place.fd(), &*temporary, NEW_FILE, Mode::from_raw_mode(mode)).map_err(fail)?;
     let inode = fs::fstat(&file).map_err(fail)?.st_ino;
     Ok(staged(Some(Digest::of(bytes)), Some(file), inode))
 }
@@ -172,9 +177,38 @@ impl Staged {
         Ok(Some((old, stat)))
     }
 
+    /// The old file once more under `name`, dressed like it.
+    pub(super) fn copy_old(
+        &self,
+        place: &Place,
+        change: &FileChange,
+        name: &str,
+    ) -> rustix::io::Result<()> {
+        let Some((old, stat)) = self.old(change)? else { return Ok(()) };
+        let bytes = change.before.as_ref().map_or(&[][..], |bytes| bytes.as_slice());
+        let copy = fs::openat(place.fd(), name, NEW_FILE, Mode::from_raw_mode(0o600))?;
+        let mut file = File::from(copy);
+        let io = |error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        file.write_all(bytes).map_err(io)?;
+        // What cannot be kept of it was said of the new content already.
+        dress(file.as_fd(), old.as_fd(), &stat);
+        fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
+        fs::futimens(&file, &times(&stat))?;
+        fs::fsync(&file)
+    }
+
     pub(super) fn remove_temporary(&self, place: &Place) {
         // A temp file that cannot be removed now is found by its name later; nothing else can be done.
         fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()).unwrap_or_default();
+    }
+}
+
+/// When the old file was read and written last.
+fn times(stat: &Stat) -> Timestamps {
+    let at = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+    Timestamps {
+        last_access: at(stat.st_atime, stat.st_atime_nsec as _),
+        last_modification: at(stat.st_mtime, stat.st_mtime_nsec as _),
     }
 }
 

@@ -14,6 +14,7 @@ use jm_types::{Digest, ErrorKind, Hashing, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
+use rustix::path::Arg;
 
 use super::stage::{Place, Staged};
 use super::{After, FileChange, failed};
@@ -61,7 +62,8 @@ pub(super) fn swap_in(
     match (&change.before, &change.after) {
         (None, After::Absent) => Ok(()),
         (None, After::Content { .. }) => {
-            create(place, inner, staged).map_err(|error| match error {
+            let to = target(place, inner);
+            move_to_free_name(place, staged, to, nth).map_err(|error| match error {
                 Errno::EXIST => stale(change.path.asked()),
                 error => failed(change, error),
             })
@@ -91,23 +93,24 @@ fn remove(
 
 /// A removed file gets its name back, unless somebody else has taken it.
 fn put_back(place: &Place, staged: &Staged) -> io::Result<()> {
-    let (from, to) = (&*staged.temporary, &*staged.name);
-    let renamed = fs::renameat_with(place.fd(), from, place.fd(), to, RenameFlags::NOREPLACE);
-    match renamed {
-        Err(error) if unsupported(error) => {
-            fs::linkat(place.fd(), from, place.fd(), to, AtFlags::empty())
-        }
-        answer => answer,
-    }
+    move_to_free_name(place, staged, place.fd(), 0)
 }
 
 fn target<'a>(place: &'a Place, inner: &'a Option<OwnedFd>) -> BorrowedFd<'a> {
     inner.as_ref().map_or(place.fd(), AsFd::as_fd)
 }
 
-fn create(place: &Place, inner: &Option<OwnedFd>, staged: &Staged) -> io::Result<()> {
+/// The temporary file gets its name, which nothing may have.
+///
+/// A rename that replaces nothing, else a hard link, whose temporary name goes with the clean-up. Where
+/// there is neither, another program's new file can be lost between the look and the rename.
+fn move_to_free_name(
+    place: &Place,
+    staged: &Staged,
+    to: BorrowedFd<'_>,
+    nth: usize,
+) -> io::Result<()> {
     let names = (&*staged.temporary, &*staged.name);
-    let to = target(place, inner);
     if exchanges(place) {
         let renamed = fs::renameat_with(place.fd(), names.0, to, names.1, RenameFlags::NOREPLACE);
         match renamed {
@@ -115,8 +118,30 @@ fn create(place: &Place, inner: &Option<OwnedFd>, staged: &Staged) -> io::Result
             answer => return answer,
         }
     }
-    // A hard link never replaces anything; the temporary name goes with the clean-up.
-    fs::linkat(place.fd(), names.0, to, names.1, AtFlags::empty())
+    match link((place.fd(), OsStr::new(names.0)), (to, names.1), nth) {
+        Err(error) if has_no_links(error) => {}
+        answer => return answer,
+    }
+    match fs::statat(to, names.1, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => fs::renameat(place.fd(), names.0, to, names.1),
+        Ok(_) => Err(Errno::EXIST),
+        Err(error) => Err(error),
+    }
+}
+
+fn link(
+    from: (BorrowedFd<'_>, &OsStr),
+    to: (BorrowedFd<'_>, &OsStr),
+    nth: usize,
+) -> io::Result<()> {
+    fault::point("commit.link", nth)?;
+    fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty())
+}
+
+/// exFAT and FAT know no second name of a file, nor do many shares; some file systems allow no more of
+/// them, and a person may not link what is somebody else's.
+fn has_no_links(error: Errno) -> bool {
+    unsupported(error) || [Errno::PERM, Errno::ACCESS, Errno::MLINK].contains(&error)
 }
 
 fn replace(
@@ -128,7 +153,7 @@ fn replace(
 ) -> Result<(), ToolError> {
     let fail = |error| failed(change, error);
     if !exchange(place, staged).map_err(fail)? {
-        return replace_by_link(place, staged, change, expected);
+        return replace_by_rename(place, staged, change, expected, nth);
     }
     let unchanged = digest_of(place, &staged.temporary).is_ok_and(|digest| digest == expected);
     let checked = fault::point("commit.compare", nth);
@@ -140,20 +165,21 @@ fn replace(
     Err(stale(change.path.asked()))
 }
 
-/// For file systems without exchange: keep a second name of the old file, then rename over it.
+/// For file systems without exchange: keep the old file under a second name, then rename over it.
 ///
 /// Between the comparison and the rename another program's write can be lost; our own processes
 /// are kept out by the lock. In the end the temporary name holds the old file here too.
-fn replace_by_link(
+fn replace_by_rename(
     place: &Place,
     staged: &Staged,
     change: &FileChange,
     expected: Digest,
+    nth: usize,
 ) -> Result<(), ToolError> {
     let fail = |error| failed(change, error);
     let kept = kept_name(staged);
-    fs::linkat(place.fd(), &*staged.name, place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
-    let same = digest_of(place, &kept).is_ok_and(|digest| digest == expected);
+    keep(place, staged, change, &kept, nth)?;
+    let same = digest_of(place, &staged.name).is_ok_and(|digest| digest == expected);
     let outcome = match same {
         false => Err(stale(change.path.asked())),
         true => fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
@@ -164,6 +190,27 @@ fn replace_by_link(
         fs::unlinkat(place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
     }
     outcome
+}
+
+/// The old file by another name, or a copy of it where a file has only one.
+fn keep(
+    place: &Place,
+    staged: &Staged,
+    change: &FileChange,
+    kept: &str,
+    nth: usize,
+) -> Result<(), ToolError> {
+    match link((place.fd(), &staged.name), (place.fd(), OsStr::new(kept)), nth) {
+        Err(error) if has_no_links(error) => {
+            let copied = staged.copy_old(place, change, kept);
+            // Half a copy is of no use to anybody; one that cannot be removed is found by its name.
+            copied.inspect_err(|_| {
+                fs::unlinkat(place.fd(), kept, AtFlags::empty()).unwrap_or_default();
+            })
+        }
+        answer => answer,
+    }
+    .map_err(|error| failed(change, error))
 }
 
 /// Undoes one swap. What is foreign by now is left where it is.
@@ -235,7 +282,7 @@ pub(super) fn inode(place: &Place, name: &OsStr) -> io::Result<u64> {
     fs::statat(place.fd(), name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino)
 }
 
-fn digest_of(place: &Place, name: &str) -> std::io::Result<Digest> {
+fn digest_of(place: &Place, name: impl Arg) -> std::io::Result<Digest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = File::from(fs::openat(place.fd(), name, flags, Mode::empty())?);
     if !file.metadata()?.is_file() {

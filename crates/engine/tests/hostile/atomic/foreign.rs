@@ -10,9 +10,9 @@ use jm_types::{Cancel, ToolError};
 use jm_workspace::{After, CommitLog, FileChange, Manifest, commit};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
-use super::world;
+use super::{DISKS, world_on};
 use crate::tree::{Content, Fact, leftovers, tree};
-use crate::world::{OPENINGS, World};
+use crate::world::World;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
@@ -59,6 +59,7 @@ fn replace(path: &Path, new: impl FnOnce(&Path) -> std::io::Result<()>) {
 struct Meddling<'a> {
     when: When,
     act: &'a dyn Fn(),
+    is_withdrawn: bool,
 }
 
 impl CommitLog for Meddling<'_> {
@@ -75,6 +76,10 @@ impl CommitLog for Meddling<'_> {
         }
         Err("the disk is full".to_owned())
     }
+
+    fn withdrawn(&mut self) {
+        self.is_withdrawn = true;
+    }
 }
 
 /// Changes `d1/f` in the given way and `d2/f`, and meddles with `d1/f`.
@@ -86,8 +91,12 @@ fn meddled(world: &World, after: &After, when: When, act: &dyn Fn()) -> ToolErro
     };
     let changes =
         [change("d1/f", after.clone()), change("d2/f", After::content(b"new\n".to_vec()))];
-    let mut log = Meddling { when, act };
-    commit(&world.workspace.sandbox, &changes, &Cancel::new(), &mut log).unwrap_err()
+    let mut log = Meddling { when, act, is_withdrawn: false };
+    let done = commit(&world.workspace.sandbox, &changes, &Cancel::new(), &mut log);
+    let error = done.unwrap_err();
+    let is_whole = !error.hints.iter().any(|hint| hint.contains("could not be put back"));
+    assert_eq!(log.is_withdrawn, is_whole, "{error:?}");
+    error
 }
 
 fn check(world: &World, error: &ToolError, foreign: &[(String, Content)], told: &str) {
@@ -113,15 +122,15 @@ fn check(world: &World, error: &ToolError, foreign: &[(String, Content)], told: 
 #[test]
 fn what_is_foreign_stays() {
     let mut wrong = Vec::new();
-    for opening in OPENINGS {
+    for disk in DISKS {
         for (kind, after) in
             [("changed", After::content(b"new\n".to_vec())), ("removed", After::Absent)]
         {
             for (when, meddle) in
                 MEDDLES.iter().flat_map(|m| [(When::Prepared, m), (When::Committed, m)])
             {
-                let told = format!("{opening:?}, {kind}, {when:?}, {}", meddle.what);
-                let world = world(opening);
+                let told = format!("{disk:?}, {kind}, {when:?}, {}", meddle.what);
+                let world = world_on(disk);
                 let act = || (meddle.act)(&world.root.join("d1/f"));
                 let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                     let error = meddled(&world, &after, when, &act);
@@ -150,13 +159,13 @@ fn expected(meddle: &Meddle) -> Vec<(String, Content)> {
 /// RACE 69: a name that somebody deleted meanwhile.
 #[test]
 fn a_file_that_is_deleted_meanwhile() {
-    for opening in OPENINGS {
+    for disk in DISKS {
         for when in [When::Prepared, When::Committed] {
-            let world = world(opening);
+            let world = world_on(disk);
             let act = || std::fs::remove_file(world.root.join("d1/f")).unwrap();
             let after = After::content(b"new\n".to_vec());
             let error = meddled(&world, &after, when, &act);
-            check(&world, &error, &[], &format!("{opening:?}, {when:?}"));
+            check(&world, &error, &[], &format!("{disk:?}, {when:?}"));
         }
     }
 }
@@ -164,11 +173,11 @@ fn a_file_that_is_deleted_meanwhile() {
 /// FR-TOOL-PATCH-01a: removing is part of it, and is undone with it.
 #[test]
 fn a_removal_is_undone() {
-    for opening in OPENINGS {
-        let world = world(opening);
+    for disk in DISKS {
+        let world = world_on(disk);
         let before = super::now(&world);
         let error = meddled(&world, &After::Absent, When::Committed, &|| {});
         assert!(error.to_string().contains("could not be recorded"), "{error}");
-        super::unchanged(&world, &before, &format!("{opening:?}"));
+        super::unchanged(&world, &before, &format!("{disk:?}"));
     }
 }
