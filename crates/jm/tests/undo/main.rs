@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod failed;
+mod many;
 mod random;
 mod trades;
 mod world;

@@ -1,6 +1,8 @@
 //! Directories that a commit makes, after it is on record that it will.
+//!
+//! Law: each is held open once, however many files go to it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -10,16 +12,22 @@ use rustix::io::{self, Errno};
 
 use super::stage::{Place, Staged};
 
-/// Directories made so far, outermost first.
+/// The directories on the way to new files, outermost first.
 #[derive(Default)]
 pub(super) struct Made {
     directories: Vec<OneMade>,
+    /// By place, and the names that lead there from it.
+    known: HashMap<(usize, Vec<OsString>), usize>,
 }
 
 struct OneMade {
-    parent: OwnedFd,
+    place: usize,
+    /// Its parent among the directories; otherwise that is the place.
+    parent: Option<usize>,
     name: OsString,
     directory: OwnedFd,
+    /// Another process made it meanwhile, which is as good.
+    is_foreign: bool,
 }
 
 /// The paths that will be made for these files, each once, outermost first.
@@ -39,60 +47,82 @@ pub(super) fn planned(places: &[Place], staged: &[Staged]) -> Vec<PathBuf> {
 }
 
 impl Made {
-    /// Makes what is missing on the way to a file, and opens the last of it. A directory that
-    /// another process made meanwhile is as good.
-    pub(super) fn way_to(&mut self, place: &Place, file: &Staged) -> io::Result<Option<OwnedFd>> {
-        let mut inner: Option<OwnedFd> = None;
-        for name in &file.missing {
-            let parent = inner.as_ref().map_or(place.fd(), AsFd::as_fd);
-            inner = Some(self.step(parent, name)?);
+    /// Makes what is missing on the way to a file that comes.
+    pub(super) fn make_way(&mut self, places: &[Place], file: &Staged) -> io::Result<()> {
+        if file.after.is_none() {
+            return Ok(());
         }
-        Ok(inner)
+        let mut parent = None;
+        for depth in 1..=file.missing.len() {
+            let key = (file.place, file.missing[..depth].to_vec());
+            parent = Some(match self.known.get(&key) {
+                Some(known) => *known,
+                None => {
+                    let made = self.step(places, (file.place, parent), &file.missing[depth - 1])?;
+                    self.directories.push(made);
+                    self.known.insert(key, self.directories.len() - 1);
+                    self.directories.len() - 1
+                }
+            });
+        }
+        Ok(())
     }
 
-    fn step(&mut self, parent: BorrowedFd<'_>, name: &OsString) -> io::Result<OwnedFd> {
-        let made = match fs::mkdirat(parent, &**name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => true,
-            Err(Errno::EXIST) => false,
+    fn step(
+        &self,
+        places: &[Place],
+        (place, parent): (usize, Option<usize>),
+        name: &OsString,
+    ) -> io::Result<OneMade> {
+        let at = self.directory(places, place, parent);
+        let is_foreign = match fs::mkdirat(at, &**name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => false,
+            Err(Errno::EXIST) => true,
             Err(error) => return Err(error),
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = fs::openat(parent, &**name, flags, Mode::empty()).and_then(|directory| {
-            let both = (io::dup(parent)?, io::dup(&directory)?);
-            Ok((directory, both))
-        });
-        match opened {
-            Ok((directory, (parent, copy))) => {
-                if made {
-                    let name = name.clone();
-                    self.directories.push(OneMade { parent, name, directory: copy });
-                }
-                Ok(directory)
+        match fs::openat(at, &**name, flags, Mode::empty()) {
+            Ok(directory) => {
+                Ok(OneMade { place, parent, name: name.clone(), directory, is_foreign })
             }
             Err(error) => {
-                if made {
-                    fs::unlinkat(parent, &**name, AtFlags::REMOVEDIR).unwrap_or_default();
+                if !is_foreign {
+                    fs::unlinkat(at, &**name, AtFlags::REMOVEDIR).unwrap_or_default();
                 }
                 Err(error)
             }
         }
     }
 
-    /// The new directories, and their names in their parents, are on disk.
+    fn directory<'a>(
+        &'a self,
+        places: &'a [Place],
+        place: usize,
+        index: Option<usize>,
+    ) -> BorrowedFd<'a> {
+        index.map_or_else(|| places[place].fd(), |index| self.directories[index].directory.as_fd())
+    }
+
+    /// The directory that a file is in, once the way to it is made.
+    pub(super) fn target<'a>(&'a self, places: &'a [Place], file: &Staged) -> BorrowedFd<'a> {
+        let index = match file.missing.is_empty() {
+            true => None,
+            false => self.known.get(&(file.place, file.missing.clone())).copied(),
+        };
+        self.directory(places, file.place, index)
+    }
+
+    /// The names in the new directories are on disk; their own are, when the places are.
     pub(super) fn sync(&self) -> io::Result<()> {
-        for made in &self.directories {
-            fs::fsync(&made.directory)?;
-            fs::fsync(&made.parent)?;
-        }
-        Ok(())
+        self.directories.iter().try_for_each(|made| fs::fsync(&made.directory))
     }
 
     /// Removes what was made, as far as it is empty.
-    pub(super) fn remove(&self) {
-        for made in self.directories.iter().rev() {
-            if fs::unlinkat(&made.parent, &*made.name, AtFlags::REMOVEDIR).is_err() {
-                return;
-            }
+    pub(super) fn remove(&self, places: &[Place]) {
+        for made in self.directories.iter().rev().filter(|made| !made.is_foreign) {
+            let parent = self.directory(places, made.place, made.parent);
+            // One that holds somebody's file stays, and so do those around it.
+            fs::unlinkat(parent, &*made.name, AtFlags::REMOVEDIR).unwrap_or_default();
         }
     }
 }

@@ -4,6 +4,7 @@
 //! fails, the files that already changed are changed back. A file that somebody else changed since
 //! it was read is never overwritten.
 
+mod descriptors;
 mod made;
 mod stage;
 mod swap;
@@ -13,10 +14,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_types::{Cancel, Digest, ErrorKind, ToolError};
-use rustix::fd::OwnedFd;
 
 use crate::fault;
 use crate::sandbox::{SafePath, Sandbox, io_error};
+use descriptors::Descriptors;
 use made::Made;
 use stage::{Place, Staged};
 use trade::Waiting;
@@ -145,6 +146,7 @@ pub fn commit_with_trades(
     for path in paths.chain(trades.iter().map(|trade| &trade.path)) {
         sandbox.refuse_own(path)?;
     }
+    let _descriptors = Descriptors::as_many_as_allowed();
     let mut work = Work::default();
     let outcome = work.run(changes, trades, cancel, log);
     match outcome {
@@ -163,10 +165,6 @@ struct Work {
     waiting: Vec<Waiting>,
     traded: usize,
     made: Made,
-    /// The new directory that each file goes to, where there is one.
-    targets: Vec<Option<OwnedFd>>,
-    /// Held until all is done or undone.
-    locks: Vec<OwnedFd>,
 }
 
 impl Work {
@@ -179,16 +177,17 @@ impl Work {
     ) -> Result<(), ToolError> {
         self.stage(changes, trades, cancel)?;
         let _committing = cancel.begin_commit()?;
-        self.locks = swap::lock_all(&self.places)?;
+        swap::lock_all(&self.places)?;
         log.prepared(&self.manifest(changes, trades)).map_err(|why| unrecorded(&why))?;
         self.is_prepared = true;
         for (index, change) in changes.iter().enumerate() {
             let staged = &self.staged[index];
             let place = &self.places[staged.place];
             fault::point("commit.rename", index + 1).map_err(|error| failed(change, error))?;
-            let inner = self.made.way_to(place, staged).map_err(|error| failed(change, error))?;
-            self.targets.push(inner);
-            swap::swap_in(place, &self.targets[index], staged, change, index + 1)?;
+            let made = self.made.make_way(&self.places, staged);
+            made.map_err(|error| failed(change, error))?;
+            let target = self.made.target(&self.places, staged);
+            swap::swap_in(place, target, staged, change, index + 1)?;
             self.swapped += 1;
         }
         for (index, (waiting, trade)) in self.waiting.iter().zip(trades).enumerate() {
@@ -283,7 +282,8 @@ impl Work {
         for (index, staged) in self.staged.iter().enumerate().rev() {
             let place = &self.places[staged.place];
             if index < self.swapped
-                && let Err(failed) = swap::swap_back(place, &self.targets[index], staged)
+                && let Err(failed) =
+                    swap::swap_back(place, self.made.target(&self.places, staged), staged)
             {
                 is_undone = false;
                 error = error.hint(format!(
@@ -295,7 +295,7 @@ impl Work {
             }
             staged.remove_temporary(place);
         }
-        self.made.remove();
+        self.made.remove(&self.places);
         if self.is_prepared && is_undone {
             log.withdrawn();
         }

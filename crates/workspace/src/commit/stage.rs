@@ -144,12 +144,14 @@ pub(super) fn stage(
 }
 
 impl Staged {
-    /// Content, owner, attributes, permissions, sync: in this order.
+    /// Content, owner, attributes, permissions, sync: in this order. Then the file is closed, so that
+    /// many may wait.
     pub(super) fn fill(&mut self, change: &FileChange, nth: usize) -> Result<(), ToolError> {
+        let file = self.file.take();
         let fail = |error| failed(change, error);
         let old = self.old(change).map_err(fail)?;
         self.mode = old.as_ref().map(|(_, stat)| stat.st_mode & 0o7777);
-        let (Some(file), After::Content { bytes, mode }) = (&self.file, &change.after) else {
+        let (Some(file), After::Content { bytes, mode }) = (&file, &change.after) else {
             return Ok(());
         };
         fault::point("commit.write", nth).map_err(fail)?;

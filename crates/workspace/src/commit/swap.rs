@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use jm_types::freshness::CHANGED;
 use jm_types::{Digest, ErrorKind, Hashing, ToolError};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::BorrowedFd;
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
 use rustix::path::Arg;
@@ -23,38 +23,37 @@ use crate::open::Opening;
 
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Other Journeyman processes stay out of these directories until the locks are dropped.
+/// Other Journeyman processes stay out of these directories until the places are closed: a lock belongs
+/// to the open file, and each commit opens its own.
 ///
 /// Taken in one global order, so that two commits cannot wait for each other.
-pub(super) fn lock_all(places: &[Place]) -> Result<Vec<OwnedFd>, ToolError> {
+pub(super) fn lock_all(places: &[Place]) -> Result<(), ToolError> {
     let mut order: Vec<&Place> = places.iter().collect();
     order.sort_by_key(|place| place.identity());
-    order.into_iter().map(lock).collect()
+    order.into_iter().try_for_each(lock)
 }
 
-fn lock(place: &Place) -> Result<OwnedFd, ToolError> {
-    let fail = |error| ToolError::io("directory lock", crate::sandbox::plain(error));
-    // Locks belong to the open file, so each commit opens its own.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let own = fs::openat(place.fd(), ".", flags, Mode::empty()).map_err(fail)?;
+fn lock(place: &Place) -> Result<(), ToolError> {
     let began = Instant::now();
     loop {
-        match fs::flock(&own, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(own),
+        match fs::flock(place.fd(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
             Err(Errno::WOULDBLOCK | Errno::INTR) if began.elapsed() < LOCK_PATIENCE => {
                 std::thread::sleep(Duration::from_millis(1));
             }
             // A file system without locks leaves the exchange itself as the only guard.
-            Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => return Ok(own),
-            Err(error) => return Err(fail(error)),
+            Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => return Ok(()),
+            Err(error) => {
+                return Err(ToolError::io("directory lock", crate::sandbox::plain(error)));
+            }
         }
     }
 }
 
-/// `inner` is the new directory that a new file goes to; other files are in their place.
+/// `target` is the directory that the file is in: its place, or a new one.
 pub(super) fn swap_in(
     place: &Place,
-    inner: &Option<OwnedFd>,
+    target: BorrowedFd<'_>,
     staged: &Staged,
     change: &FileChange,
     nth: usize,
@@ -62,8 +61,7 @@ pub(super) fn swap_in(
     match (&change.before, &change.after) {
         (None, After::Absent) => Ok(()),
         (None, After::Content { .. }) => {
-            let to = target(place, inner);
-            move_to_free_name(place, staged, to, nth).map_err(|error| match error {
+            move_to_free_name(place, staged, target, nth).map_err(|error| match error {
                 Errno::EXIST => stale(change.path.asked()),
                 error => failed(change, error),
             })
@@ -94,10 +92,6 @@ fn remove(
 /// A removed file gets its name back, unless somebody else has taken it.
 fn put_back(place: &Place, staged: &Staged) -> io::Result<()> {
     move_to_free_name(place, staged, place.fd(), 0)
-}
-
-fn target<'a>(place: &'a Place, inner: &'a Option<OwnedFd>) -> BorrowedFd<'a> {
-    inner.as_ref().map_or(place.fd(), AsFd::as_fd)
 }
 
 /// The temporary file gets its name, which nothing may have.
@@ -160,7 +154,7 @@ fn replace(
     if unchanged && checked.is_ok() {
         return Ok(());
     }
-    swap_back(place, &None, staged).map_err(fail)?;
+    swap_back(place, place.fd(), staged).map_err(fail)?;
     checked.map_err(fail)?;
     Err(stale(change.path.asked()))
 }
@@ -214,12 +208,11 @@ fn keep(
 }
 
 /// Undoes one swap. What is foreign by now is left where it is.
-pub(super) fn swap_back(place: &Place, inner: &Option<OwnedFd>, staged: &Staged) -> io::Result<()> {
+pub(super) fn swap_back(place: &Place, target: BorrowedFd<'_>, staged: &Staged) -> io::Result<()> {
     if staged.is_new {
-        let at = target(place, inner);
-        return match fs::statat(at, &*staged.name, AtFlags::SYMLINK_NOFOLLOW) {
+        return match fs::statat(target, &*staged.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if stat.st_ino == staged.inode => {
-                fs::unlinkat(at, &*staged.name, AtFlags::empty())
+                fs::unlinkat(target, &*staged.name, AtFlags::empty())
             }
             Ok(_) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error),
