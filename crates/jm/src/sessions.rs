@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use jm_engine::{Outputs, Recorder, Session};
 use jm_store::{Journal, Owner, Record, Store, StoreError};
+use jm_types::text::one_line;
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::identity::Identity;
 use jm_workspace::spool::SpoolDir;
@@ -99,6 +100,13 @@ pub(crate) fn open_named(
     id: &str,
     opening: &Opening,
 ) -> Result<(Session, Recorder)> {
+    if opening.root.to_str().is_none() {
+        let root = one_line(&opening.root.to_string_lossy());
+        bail!(
+            "the path of the workspace, {root}, is not UTF-8, so nothing can be recorded of it\n  \
+             hint: rename the directory, or work without a record: --no-journal"
+        );
+    }
     let state = state()?;
     let path = journal_file(&state)?;
     let own = owner(&Identity::own());

@@ -72,8 +72,8 @@ impl Keyring {
             // One that reads no input has no use for it.
             stdin.write_all(input.as_bytes()).unwrap_or_default();
         }
-        let output = collected(child.stdout.take());
-        let complaint = collected(child.stderr.take());
+        let output = collected(child.stdout.take())?;
+        let complaint = collected(child.stderr.take())?;
         let succeeded = ended(&mut child)?;
         let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
         let (output, complaint) = (text(output), text(complaint));
@@ -81,8 +81,8 @@ impl Keyring {
     }
 }
 
-fn collected(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
+fn collected(pipe: Option<impl Read + Send + 'static>) -> Result<std::thread::JoinHandle<String>> {
+    std::thread::Builder::new().spawn(move || {
         let mut text = String::new();
         if let Some(pipe) = pipe {
             // Text that breaks off is as good as none.

@@ -2,12 +2,13 @@
 //!
 //! Law: a disk that hangs can hang nothing but the call that asked it. A short job costs little
 //! more than itself: both sides look for each other for a moment before they go to sleep, because
-//! waking a sleeping thread takes longer than reading a file.
+//! waking a sleeping thread takes longer than reading a file. Where no thread is to be had, the job is
+//! done by whoever asks.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -39,10 +40,11 @@ pub async fn off_thread<T: Send + 'static>(
     }));
     let until = Instant::now() + look();
     while Instant::now() < until {
-        if let Ok(outcome) = told.try_recv() {
-            return outcome;
+        match told.try_recv() {
+            Ok(outcome) => return outcome,
+            Err(oneshot::error::TryRecvError::Empty) => std::hint::spin_loop(),
+            Err(gone) => return Err(Box::new(gone)),
         }
-        std::hint::spin_loop();
     }
     match told.await {
         Ok(outcome) => outcome,
@@ -68,8 +70,17 @@ fn submit(mut job: Job) {
             Err(returned) => job = returned.0,
         }
     }
-    // A thread that cannot be had drops the job, and whoever waits for it is told.
-    drop(std::thread::Builder::new().name("jm-work".to_owned()).spawn(move || serve(job)));
+    let first = Arc::new(Mutex::new(Some(job)));
+    let theirs = Arc::clone(&first);
+    let worker = std::thread::Builder::new().name("jm-work".to_owned());
+    let started = worker.spawn(move || taken(&theirs).into_iter().for_each(serve));
+    if started.is_err() {
+        taken(&first).into_iter().for_each(|job| job());
+    }
+}
+
+fn taken(first: &Mutex<Option<Job>>) -> Option<Job> {
+    first.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// A worker's life: a job, then a look for the next one, then sleep, then the end.

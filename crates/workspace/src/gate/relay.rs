@@ -123,13 +123,18 @@ impl Ends<'_> {
 /// The answers on this thread, what is asked on another.
 fn both_ways(ends: Ends<'_>, ask: impl FnOnce()) {
     std::thread::scope(|scope| {
-        let answers = scope.spawn(move || match copy(ends.server, ends.client) {
+        let answer = move || match copy(ends.server, ends.client) {
             Ok(()) => close(ends.client),
             Err(_) => ends.hang_up(),
-        });
-        ask();
-        // Joined, a panic over there is not passed on: this connection is over either way.
-        answers.join().unwrap_or_default();
+        };
+        match std::thread::Builder::new().spawn_scoped(scope, answer) {
+            Ok(answers) => {
+                ask();
+                // Joined, a panic over there is not passed on: this connection is over either way.
+                answers.join().unwrap_or_default();
+            }
+            Err(_) => ends.hang_up(),
+        }
     })
 }
 

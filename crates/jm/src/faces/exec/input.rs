@@ -20,17 +20,17 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn from_stdin() -> Self {
+    pub(super) fn from_stdin() -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel(1);
-        std::thread::spawn(move || {
+        std::thread::Builder::new().spawn(move || {
             let mut input = BufReader::new(std::io::stdin());
             while let Some(line) = read_line(&mut input) {
                 if sender.blocking_send(line).is_err() {
                     return;
                 }
             }
-        });
-        Self { receiver }
+        })?;
+        Ok(Self { receiver })
     }
 
     pub(super) async fn next(&mut self) -> Option<Line> {

@@ -7,7 +7,7 @@ mod fenced;
 mod input;
 mod jsonl;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jm_types::ToolCall;
 
 use super::answer::{Answer, Outcome};
@@ -20,7 +20,8 @@ pub(crate) fn run(common: &Common, exec: &Exec) -> Result<u8> {
     block_on(async {
         let driver = Driver::new(common)?;
         let mut work = Work { driver, worst: exit::RAN };
-        let lines = Lines::from_stdin();
+        let lines =
+            Lines::from_stdin().context("no thread can be started to read standard input")?;
         match exec.jsonl {
             true => jsonl::run(&mut work, lines).await?,
             false => fenced::run(&mut work, lines).await?,

@@ -162,15 +162,18 @@ impl ExternalTools {
             .filter(|(_, slot)| slot.answer.get().is_none())
             .collect();
         let next = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..left.len().min(ASKED_TOGETHER) {
-                scope.spawn(|| {
-                    while let Some((name, slot)) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        // What came of it is in the slot.
-                        drop(self.answer(name, slot));
-                    }
-                });
+        let ask = || {
+            while let Some((name, slot)) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+                // What came of it is in the slot.
+                drop(self.answer(name, slot));
             }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..left.len().min(ASKED_TOGETHER) {
+                // With fewer threads it takes longer.
+                drop(std::thread::Builder::new().spawn_scoped(scope, ask));
+            }
+            ask();
         });
     }
 }
