@@ -2,7 +2,7 @@
 //! before and after.
 //!
 //! Law: a file whose stat did not move is not read again; what lies beyond the budget is not
-//! guessed at but said. `.git` and what the project ignores are not looked at.
+//! guessed at but said. `.git`, what the project ignores and our own state are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -220,6 +220,9 @@ impl Looking<'_> {
             return None;
         }
         let absolute = self.sandbox.working_root().path().join(&relative);
+        if self.sandbox.own().contains(&absolute) {
+            return None;
+        }
         if self.sandbox.denies(&absolute) || Self::is_ignored(levels, &relative, is_directory) {
             self.index.ignored.insert(absolute);
             return None;

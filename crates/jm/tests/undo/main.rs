@@ -143,6 +143,30 @@ fn ignored_files_are_not_tracked() {
     world.holds(&[("a", GONE), ("build.log", "new\n"), ("target/x", "x\n")]);
 }
 
+/// Somebody works in their home: what the journal does meanwhile is no change of the command's.
+#[test]
+fn our_own_state_is_not_tracked() {
+    let world = World::new();
+    let flags = ["--yes", "--allow", "run_command", "--session", "s"];
+    let state = world.workspace.join(".local/state/journeyman");
+    let jm = |args: &[&str]| {
+        let mut command = world.command(env!("CARGO_BIN_EXE_jm"));
+        let output = command.env("JM_STATE_DIR", &state).args(args).output().unwrap();
+        let printed =
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{args:?}: {printed}");
+        printed
+    };
+    for number in 1..=2 {
+        let args = format!(r#"{{"command":"echo {number} > a"}}"#);
+        jm(&[&["call", "run_command", &args], &flags[..]].concat());
+    }
+    let log = jm(&["log", "s"]);
+    assert!(!log.contains("journal.db"), "{log}");
+    assert_eq!(jm(&["undo"]).lines().count(), 1);
+    world.holds(&[("a", "1\n")]);
+}
+
 /// A file does not come or go because a rule does.
 #[test]
 fn a_rule_that_a_command_changes_costs_no_file() {
