@@ -89,7 +89,15 @@ pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Process, Lin
         return Err(ToolError::failed("command", what));
     }
     start_launcher(launcher, task).map_err(|error| {
-        ToolError::failed("command", format!("its launcher cannot be started: {error}"))
+        let failed = format!("its launcher cannot be started: {error}");
+        let failed = ToolError::failed("command", failed);
+        match error.kind() {
+            std::io::ErrorKind::NotFound => failed.hint("commands need /proc; is it mounted?"),
+            std::io::ErrorKind::WouldBlock => {
+                failed.hint("too many processes run; end some, or raise the limit: ulimit -u")
+            }
+            _ => failed,
+        }
     })
 }
 
