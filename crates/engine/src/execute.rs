@@ -17,11 +17,11 @@ use jm_workspace::confine::Grant;
 use jm_workspace::{CommitLog, Freshness, NoLog, ReadRecord};
 
 use crate::batch::{Bitten, Status};
+use crate::effects::EffectLog;
 use crate::engine::{Canceller, Core};
 use crate::grants;
 use crate::output;
 use crate::plan;
-use crate::record::EffectLog;
 use crate::reply::{self, Form, Reply};
 use crate::session::Session;
 use crate::track;

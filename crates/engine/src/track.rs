@@ -12,6 +12,7 @@ use jm_store::FileRow;
 use jm_tools::{Effect, Output};
 use jm_types::{ToolCall, ToolError, ToolEvent};
 use jm_workspace::Sandbox;
+use jm_workspace::file::now_epoch_ms;
 use jm_workspace::index::{Budget, Difference, Index, IndexedFile};
 use jm_workspace::names::protected_part;
 use jm_workspace::worker::off_thread;
@@ -38,13 +39,14 @@ pub(crate) async fn around(
         tell_protected(core, call, &top, &Difference::default()).await;
         return outcome;
     }
+    let began = now_epoch_ms();
     let before = look(core).await?;
     let outcome = work.await;
     let after = look(core).await?;
     let difference = before.difference(&after);
     // It has run, whatever becomes of the record: its outcome stands, and if nothing can be recorded
     // any more the next write says so.
-    core.recorder.tracked(key, &difference).unwrap_or_default();
+    core.recorder.tracked(key, began, &difference).unwrap_or_default();
     tell_protected(core, call, &top, &difference).await;
     outcome
 }

@@ -13,9 +13,9 @@ use jm_types::{Cancel, ToolError, ToolResult};
 use jm_workspace::fault::crash_point;
 use jm_workspace::{FileChange, Sandbox, Trade, commit_with_trades, directory};
 
+use crate::effects::EffectLog;
 use crate::engine::{Core, Engine};
 use crate::force;
-use crate::record::EffectLog;
 use crate::restore::{self, Blocked, Restore, safe};
 use crate::session::Session;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::query::{Folded, session_view};
-use crate::{CallView, Record, SessionView, Store, StoreError};
+use crate::{CallView, Effect, Record, SessionView, Store, StoreError};
 
 /// Records that are read at a time.
 const PAGE: usize = 512;
@@ -138,6 +138,21 @@ impl Store {
         Ok(undone)
     }
 
+    /// The files that other sessions were about to change since a moment, in the order of time.
+    pub fn prepared_by_others(&self, session: &str, since: u64) -> Result<Vec<Effect>, StoreError> {
+        let since = i64::try_from(since).unwrap_or(i64::MAX);
+        let connection = self.connection();
+        let mut select = connection.prepare_cached(&prepared_since())?;
+        let bodies = select.query_map(params![session, since], |row| row.get::<_, String>(0))?;
+        let mut effects = Vec::new();
+        for body in bodies {
+            if let Record::Prepared { files, .. } = serde_json::from_str(&body?)? {
+                effects.extend(files);
+            }
+        }
+        Ok(effects)
+    }
+
     /// Calls of one session that changed something, newest first: some of them, and where to go on.
     pub fn changed_in(
         &self,
@@ -196,6 +211,14 @@ fn changed_in_workspace() -> String {
          WHERE {CHANGES} AND (at, session, seq) < (?1, ?2, ?3)
            AND (SELECT root FROM sessions AS s WHERE s.session = records.session) = ?4
          ORDER BY at DESC, session DESC, seq DESC LIMIT {PAGE}"
+    )
+}
+
+fn prepared_since() -> String {
+    format!(
+        "SELECT body FROM records INDEXED BY changes_by_time
+         WHERE {CHANGES} AND at >= ?2 AND session <> ?1 AND kind = 'prepared'
+         ORDER BY at, session, seq"
     )
 }
 

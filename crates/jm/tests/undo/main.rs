@@ -10,6 +10,8 @@ mod random;
 mod trades;
 mod world;
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use world::{GONE, Tree, World, command, same, write_file};
@@ -141,6 +143,39 @@ fn ignored_files_are_not_tracked() {
     world.run("echo new > build.log; mkdir target; echo x > target/x; echo x > a");
     world.says(0, &["undo"]);
     world.holds(&[("a", GONE), ("build.log", "new\n"), ("target/x", "x\n")]);
+}
+
+/// Two sessions in one workspace: a command that runs long is not held responsible for what the other
+/// one does meanwhile, and taking it back spares that.
+#[test]
+fn what_another_session_changes_meanwhile_is_not_the_commands() {
+    let world = World::new();
+    world.write("edited", "1\n");
+    world.write("both", "1\n");
+    let mut exec = world.exec();
+    exec.start(&command("echo 2 > both; echo x > mine; while [ ! -e done ]; do sleep .01; done"));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !world.workspace.join("mine").exists() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let other = |args: &[&str]| {
+        let mut jm = world.command(env!("CARGO_BIN_EXE_jm"));
+        let output = jm.args(args).args(["--yes", "--session", "other"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    other(&["call", "write_file", r#"{"path":"new/deep/file","content":"theirs\n"}"#]);
+    for file in ["edited", "both"] {
+        other(&["call", "read_file", &format!(r#"{{"path":"{file}"}}"#)]);
+        let patch = format!(r#"{{"patch":"LP1\nF {file}\nT\ntheirs\n.\nEND\n"}}"#);
+        other(&["call", "apply_patch", &patch]);
+    }
+    world.write("done", "");
+    assert_eq!(exec.answer()["verdict"], "ran");
+    drop(exec);
+    let printed = world.says(1, &["undo"]);
+    assert!(printed.contains("/both: it changed since"), "{printed}");
+    world.holds(&[("edited", "1\ntheirs\n"), ("both", "2\ntheirs\n"), ("mine", GONE)]);
+    world.holds(&[("new/deep/file", "theirs\n")]);
 }
 
 /// Somebody works in their home: what the journal does meanwhile is no change of the command's.

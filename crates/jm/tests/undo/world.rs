@@ -148,7 +148,15 @@ pub(crate) struct Exec {
 impl Exec {
     /// Null when the program died.
     pub(crate) fn send(&mut self, call: &Value) -> Value {
+        self.start(call);
+        self.answer()
+    }
+
+    pub(crate) fn start(&mut self, call: &Value) {
         writeln!(self.input.as_mut().unwrap(), "{call}").unwrap();
+    }
+
+    pub(crate) fn answer(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or(Value::Null)
