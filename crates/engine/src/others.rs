@@ -42,14 +42,17 @@ mod tests {
         }
     }
 
-    fn effect((before, after): (&str, &str)) -> Effect {
+    /// Before and after.
+    type Step = (&'static str, &'static str);
+
+    fn effect((before, after): Step) -> Effect {
         let (before, after) = (state(before), state(after));
         Effect { path: PathBuf::from("/w/f"), before, after, temporary: None }
     }
 
     #[test]
     fn theirs_is_taken_away() {
-        let cases: &[((&str, &str), &[(&str, &str)], Option<(&str, &str)>)] = &[
+        let cases: &[(Step, &[Step], Option<Step>)] = &[
             // Nobody else was there.
             (("a", "b"), &[], Some(("a", "b"))),
             // All of it is theirs, in one step or in several; also what came and what went.

@@ -360,6 +360,7 @@ mod tests {
             (changed_in_session(), "changes"),
             (changed_in_workspace(), "changes_by_time"),
             (undone_in_session(), "changes"),
+            (prepared_since(), "changes_by_time"),
             (ABOUT_CALL.to_owned(), "about"),
         ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {select}")).unwrap();
