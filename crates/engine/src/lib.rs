@@ -38,4 +38,4 @@ pub use record::Recorder;
 pub use recover::{CallState, Choice, Examined, Side};
 pub use session::{Pause, Session, SessionError};
 pub use turn::{Ending, Heard, Listening};
-pub use undo::{Guard, UndoReport, Which};
+pub use undo::{Guard, Taken, UndoReport, Which};

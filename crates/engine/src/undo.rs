@@ -11,7 +11,7 @@ use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoredRes
 use jm_types::text::sanitize;
 use jm_types::{Cancel, ToolError, ToolResult};
 use jm_workspace::fault::crash_point;
-use jm_workspace::{FileChange, Sandbox, Trade, commit_with_trades, directory};
+use jm_workspace::{After, FileChange, Sandbox, Trade, commit_with_trades, directory};
 
 use crate::effects::EffectLog;
 use crate::engine::{Core, Engine};
@@ -41,10 +41,21 @@ pub enum Guard {
     Force,
 }
 
+/// A call that was to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub call: String,
+    pub summary: String,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoReport {
-    pub calls: Vec<String>,
+    /// Newest first.
+    pub calls: Vec<Taken>,
+    /// Nothing of them is left to be tried again.
+    pub is_complete: bool,
     pub restored: Vec<PathBuf>,
+    pub removed: Vec<PathBuf>,
     /// Left alone, and why.
     pub skipped: Vec<(PathBuf, String)>,
     /// What was never tracked.
@@ -62,13 +73,14 @@ impl Engine {
         let store = core.recorder.journal().ok_or_else(no_journal)?.store();
         let chosen = choose(store, &session.id, which)?;
         let mut report = UndoReport {
-            calls: chosen.iter().map(|call| call.call.call.clone()).collect(),
+            calls: chosen.iter().map(taken).collect(),
             gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
             ..UndoReport::default()
         };
         let plan = Plan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
         // What was left alone can be tried again, so the calls stay in force.
-        let of = if plan.is_complete { report.calls.clone() } else { Vec::new() };
+        report.is_complete = plan.is_complete;
+        let of = if plan.is_complete { keys(&report) } else { Vec::new() };
         if !plan.is_complete && plan.changes.is_empty() && plan.trades.is_empty() {
             return Ok(report);
         }
@@ -89,13 +101,16 @@ impl Engine {
             call: call.clone(),
             id: String::new(),
             name: UNDO.to_owned(),
-            arguments: serde_json::json!({"of": report.calls}).to_string(),
+            arguments: serde_json::json!({"of": keys(report)}).to_string(),
         };
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
         let done = take_back(core, &call, of, plan, report);
         let (text, error) = match &done {
-            Ok(()) => (format!("restored {} file(s)", report.restored.len()), None),
+            Ok(()) => {
+                let count = report.restored.len() + report.removed.len();
+                (format!("restored {count} file(s)"), None)
+            }
             Err(error) => (error.to_string(), Some(error.name().to_owned())),
         };
         let result = ToolResult {
@@ -130,7 +145,11 @@ fn take_back(
         log.note()?;
     } else {
         let done = commit_with_trades(sandbox, changes, trades, &Cancel::new(), &mut log)?;
-        report.restored = done.into_iter().map(|done| done.path).collect();
+        for (index, done) in done.into_iter().enumerate() {
+            let goes = changes.get(index).is_some_and(|change| change.after == After::Absent);
+            let list = if goes { &mut report.removed } else { &mut report.restored };
+            list.push(done.path);
+        }
     }
     crash_point("undo.before_directories");
     directories(sandbox, &plan.rest, report);
@@ -147,6 +166,19 @@ fn choose(store: &Store, session: &str, which: &Which) -> Result<Vec<CallView>, 
             .hint("`jm log` shows what was changed, and by which call"));
     }
     Ok(chosen)
+}
+
+fn taken(call: &CallView) -> Taken {
+    let undid = call.records.iter().find_map(|(_, record)| match record {
+        Record::Undid { of, .. } => Some(format!("{UNDO} of {}", of.join(", "))),
+        _ => None,
+    });
+    let summary = undid.unwrap_or_else(|| call.summary().to_owned());
+    Taken { call: call.call.call.clone(), summary }
+}
+
+fn keys(report: &UndoReport) -> Vec<String> {
+    report.calls.iter().map(|taken| taken.call.clone()).collect()
 }
 
 fn no_journal() -> ToolError {

@@ -62,6 +62,15 @@ impl CallView {
         })
     }
 
+    /// What it meant to do, in a line; otherwise its tool's name.
+    pub fn summary(&self) -> &str {
+        let told = self.records.iter().find_map(|(_, record)| match record {
+            Record::Planned { summary, .. } if !summary.is_empty() => Some(summary.as_str()),
+            _ => None,
+        });
+        told.unwrap_or(&self.call.name)
+    }
+
     pub fn started(&self) -> Option<&Owner> {
         self.records.iter().rev().find_map(|(_, record)| match record {
             Record::Started { process, .. } => Some(process),

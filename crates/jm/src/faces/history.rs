@@ -130,10 +130,6 @@ fn has_failed(call: &CallView) -> bool {
 
 /// What a call meant to do, and what came of it.
 pub(crate) fn headline(call: &CallView) -> String {
-    let summary = call.records.iter().find_map(|(_, record)| match record {
-        Record::Planned { summary, .. } if !summary.is_empty() => Some(summary.clone()),
-        _ => None,
-    });
     let outcome = match call.result() {
         None => "no result".to_owned(),
         Some((result, duration)) => match &result.error {
@@ -141,7 +137,7 @@ pub(crate) fn headline(call: &CallView) -> String {
             Some(kind) => kind.clone(),
         },
     };
-    format!("{} [{outcome}]", one_line(&summary.unwrap_or_else(|| call.call.name.clone())))
+    format!("{} [{outcome}]", one_line(call.summary()))
 }
 
 pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {

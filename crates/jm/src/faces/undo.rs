@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use jm_engine::force::{self, Kind};
-use jm_engine::{Guard, UndoReport, Which};
+use jm_engine::{Guard, Taken, UndoReport, Which};
 use jm_types::text::one_line;
 
 use super::{exit, history, print, recover};
@@ -72,8 +72,19 @@ fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Res
 }
 
 pub(super) fn report(report: &UndoReport) -> Result<u8> {
-    for path in &report.restored {
-        print::line(&format!("restored: {}", one_line(&path.to_string_lossy())))?;
+    let has_changed = !report.restored.is_empty() || !report.removed.is_empty();
+    let done = match (report.is_complete, has_changed) {
+        (true, _) => "took back",
+        (false, true) => "took back in part",
+        (false, false) => "not taken back",
+    };
+    for Taken { call, summary } in &report.calls {
+        print::line(&format!("{done}: {call} {}", one_line(summary)))?;
+    }
+    for (what, paths) in [("restored", &report.restored), ("removed", &report.removed)] {
+        for path in paths {
+            print::line(&format!("{what}: {}", one_line(&path.to_string_lossy())))?;
+        }
     }
     for (path, why) in &report.skipped {
         let path = one_line(&path.to_string_lossy());
@@ -82,7 +93,7 @@ pub(super) fn report(report: &UndoReport) -> Result<u8> {
     for gap in &report.gaps {
         print::line(&format!("not tracked: {}", one_line(gap)))?;
     }
-    if report.restored.is_empty() && report.skipped.is_empty() && report.gaps.is_empty() {
+    if !has_changed && report.skipped.is_empty() && report.gaps.is_empty() {
         print::line("nothing had to be changed")?;
     }
     Ok(if report.skipped.is_empty() { exit::RAN } else { exit::FAILED })
