@@ -43,9 +43,14 @@ fn lock(place: &Place) -> Result<(), ToolError> {
             }
             // A file system without locks leaves the exchange itself as the only guard.
             Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => return Ok(()),
-            Err(error) => {
-                return Err(ToolError::io("directory lock", crate::sandbox::plain(error)));
+            Err(Errno::WOULDBLOCK) => {
+                return Err(ToolError::io(
+                    &place.path,
+                    "another program keeps the directory locked",
+                )
+                .hint("nothing was changed; try again when it has ended"));
             }
+            Err(error) => return Err(crate::sandbox::system_error(&place.path, error)),
         }
     }
 }
