@@ -12,6 +12,7 @@ use jm_types::text::sanitize;
 use jm_types::{Cancel, ToolError, ToolResult};
 use jm_workspace::fault::crash_point;
 use jm_workspace::{After, FileChange, Sandbox, Trade, commit_with_trades, directory};
+use serde::{Deserialize, Serialize};
 
 use crate::effects::EffectLog;
 use crate::engine::{Core, Engine};
@@ -39,6 +40,12 @@ pub enum Which {
 pub enum Guard {
     Hash,
     Force,
+}
+
+/// The arguments of an undo.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    of: Vec<String>,
 }
 
 /// A call that was to be taken back.
@@ -101,7 +108,7 @@ impl Engine {
             call: call.clone(),
             id: String::new(),
             name: UNDO.to_owned(),
-            arguments: serde_json::json!({"of": keys(report)}).to_string(),
+            arguments: serde_json::json!(Asked { of: keys(report) }).to_string(),
         };
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
@@ -169,11 +176,10 @@ fn choose(store: &Store, session: &str, which: &Which) -> Result<Vec<CallView>, 
 }
 
 fn taken(call: &CallView) -> Taken {
-    let undid = call.records.iter().find_map(|(_, record)| match record {
-        Record::Undid { of, .. } => Some(format!("{UNDO} of {}", of.join(", "))),
-        _ => None,
-    });
-    let summary = undid.unwrap_or_else(|| call.summary().to_owned());
+    let summary = match serde_json::from_str(&call.call.arguments) {
+        Ok(Asked { of }) if force::is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
+        Ok(_) | Err(_) => call.summary().to_owned(),
+    };
     Taken { call: call.call.call.clone(), summary }
 }
 

@@ -320,16 +320,18 @@ pub(crate) struct Undo {
     /// This call and all that came after it in its session
     #[arg(long, value_name = "ID", conflicts_with = "call")]
     pub(crate) to: Option<String>,
-    /// Overwrite files that changed since
-    #[arg(long)]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) how: Redo,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Redo {
     /// Overwrite files that changed since
     #[arg(long)]
     pub(crate) force: bool,
+    /// One JSON object a step
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -180,7 +180,7 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
             let driver = &mut agent.driver;
             let which = Which::Last(count.max(1));
             let report = driver.engine.undo(&mut driver.session, &which, Guard::Hash)?;
-            undo::report(&report).map(drop)
+            undo::in_words(&report)
         }
         Order::Say(text) => {
             screen.begin_turn();

@@ -4,47 +4,46 @@ use anyhow::{Context, Result, bail};
 use jm_engine::force::{self, Kind};
 use jm_engine::{Guard, Taken, UndoReport, Which};
 use jm_types::text::one_line;
+use serde_json::{Value, json};
 
 use super::{exit, history, print, recover};
 use crate::cli::{Common, Redo, Undo};
 use crate::{sessions, wire};
 
 pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
-    let guard = guard(undo.force);
     if let Some(key) = undo.call.as_ref().or(undo.to.as_ref()) {
         let (session, _) = key.rsplit_once('-').context("a call is named as in `jm log`")?;
         let which = match undo.call.is_some() {
             true => Which::Call(key.clone()),
             false => Which::To(key.clone()),
         };
-        return report(&take_back(common, session, &which, guard)?);
+        return tell(&take_back(common, session, &which, undo.how)?, undo.how);
     }
     if undo.count == 0 {
         bail!("undo 0 calls? Give a number from 1");
     }
+    let mut code = exit::RAN;
     for number in 0..undo.count {
-        match newest(common, Kind::Change)? {
-            // Each is told at once, since a later one may fail; one that is not whole is the last.
-            Some(session) => match report(&take_back(common, &session, &Which::Last(1), guard)?)? {
-                exit::RAN => {}
-                code => return Ok(code),
-            },
+        let session = match newest(common, Kind::Change)? {
+            Some(session) => session,
             None if number == 0 => {
                 bail!("there is nothing to take back; `jm log` shows what was changed")
             }
             None => break,
+        };
+        let report = take_back(common, &session, &Which::Last(1), undo.how)?;
+        // At once, since a later one may fail.
+        code = code.max(tell(&report, undo.how)?);
+        if !report.is_complete {
+            break;
         }
     }
-    Ok(exit::RAN)
+    Ok(code)
 }
 
-pub(crate) fn redo(common: &Common, redo: &Redo) -> Result<u8> {
+pub(crate) fn redo(common: &Common, how: Redo) -> Result<u8> {
     let session = newest(common, Kind::Undo)?.context("there is no undo to take back")?;
-    report(&take_back(common, &session, &Which::Undo, guard(redo.force))?)
-}
-
-fn guard(force: bool) -> Guard {
-    if force { Guard::Force } else { Guard::Hash }
+    tell(&take_back(common, &session, &Which::Undo, how)?, how)
 }
 
 /// The session that is named, or that of this workspace whose last such change is the newest of all.
@@ -58,7 +57,8 @@ fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
     force::newest_session(&store, &history::root(common)?, kind).map_err(sessions::told)
 }
 
-fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Result<UndoReport> {
+fn take_back(common: &Common, session: &str, which: &Which, how: Redo) -> Result<UndoReport> {
+    let guard = if how.force { Guard::Force } else { Guard::Hash };
     history::choose(&sessions::store()?, common, Some(session))?;
     let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     recover::before_work(common, &wired.engine, session)?;
@@ -71,7 +71,28 @@ fn take_back(common: &Common, session: &str, which: &Which, guard: Guard) -> Res
     Ok(report)
 }
 
-pub(super) fn report(report: &UndoReport) -> Result<u8> {
+fn tell(report: &UndoReport, how: Redo) -> Result<u8> {
+    match how.json {
+        true => print::json(&as_json(report))?,
+        false => in_words(report)?,
+    }
+    Ok(if report.skipped.is_empty() { exit::RAN } else { exit::FAILED })
+}
+
+fn as_json(report: &UndoReport) -> Value {
+    let calls = report
+        .calls
+        .iter()
+        .map(|Taken { call, summary }| json!({"call": call, "summary": summary}));
+    let left = report.skipped.iter().map(|(path, why)| json!({"path": path, "why": why}));
+    json!({
+        "calls": calls.collect::<Vec<_>>(), "complete": report.is_complete,
+        "restored": report.restored, "removed": report.removed,
+        "left_alone": left.collect::<Vec<_>>(), "not_tracked": report.gaps,
+    })
+}
+
+pub(super) fn in_words(report: &UndoReport) -> Result<()> {
     let has_changed = !report.restored.is_empty() || !report.removed.is_empty();
     let done = match (report.is_complete, has_changed) {
         (true, _) => "took back",
@@ -96,5 +117,5 @@ pub(super) fn report(report: &UndoReport) -> Result<u8> {
     if !has_changed && report.skipped.is_empty() && report.gaps.is_empty() {
         print::line("nothing had to be changed")?;
     }
-    Ok(if report.skipped.is_empty() { exit::RAN } else { exit::FAILED })
+    Ok(())
 }
