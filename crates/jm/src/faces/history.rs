@@ -113,7 +113,8 @@ fn in_words(call: &CallView) -> String {
         let path = one_line(&effect.path.to_string_lossy());
         text.push_str(&format!("    {}: {path}\n", change(&effect.before, &effect.after)));
     }
-    if let Some(gap) = effects.gap {
+    let never_looked = is_unknown(call).then(|| UNSEEN.to_owned());
+    if let Some(gap) = effects.gap.or(never_looked) {
         text.push_str(&format!("    not tracked: {gap}\n"));
     }
     let output = call.result().and_then(|(result, _)| result.output.as_ref());
@@ -122,6 +123,15 @@ fn in_words(call: &CallView) -> String {
         text.push_str(&format!("    kept: {} (jm output {key})\n", stream.in_words()));
     }
     text
+}
+
+const UNSEEN: &str = "the program ended before it could look at what the command had changed";
+
+/// A command that a crash cut short.
+fn is_unknown(call: &CallView) -> bool {
+    let is_tracked = |(_, record): &(u64, Record)| matches!(record, Record::Tracked { .. });
+    let error = call.result().and_then(|(result, _)| result.error.as_deref());
+    error == Some("unknown_outcome") && !call.records.iter().any(is_tracked)
 }
 
 fn has_failed(call: &CallView) -> bool {
