@@ -4,6 +4,7 @@
 //! fails, the files that already changed are changed back. A file that somebody else changed since
 //! it was read is never overwritten.
 
+mod dress;
 mod made;
 mod stage;
 mod swap;

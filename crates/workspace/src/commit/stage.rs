@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use jm_types::{Digest, ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, XattrFlags};
+use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::dress::dress;
 use super::{After, FileChange, failed};
 use crate::fault;
 use crate::open::Opening;
@@ -150,10 +151,13 @@ impl Staged {
         fault::point("commit.write", nth).map_err(fail)?;
         let io = |error: std::io::Error| unwritten(change.path.asked(), &error);
         File::from(file.try_clone().map_err(io)?).write_all(bytes).map_err(io)?;
+        let mut rights = mode.or(self.mode);
         if let Some((old, stat)) = &old {
-            self.notes = dress(file.as_fd(), old.as_fd(), stat);
+            let dressed = dress(file.as_fd(), old.as_fd(), stat);
+            rights = rights.map(|mode| dressed.allows(mode));
+            self.notes = dressed.notes;
         }
-        if let Some(mode) = mode.or(self.mode) {
+        if let Some(mode) = rights {
             // After chown, which clears the set-user-id bits.
             fs::fchmod(file, Mode::from_raw_mode(mode)).map_err(fail)?;
         }
@@ -176,41 +180,6 @@ impl Staged {
         // A temp file that cannot be removed now is found by its name later; nothing else can be done.
         fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()).unwrap_or_default();
     }
-}
-
-/// Owner and extended attributes of the old file; what could not be kept is said.
-fn dress(new: BorrowedFd<'_>, old: BorrowedFd<'_>, stat: &Stat) -> Vec<String> {
-    let mut notes = Vec::new();
-    let owner = Some(fs::Uid::from_raw(stat.st_uid));
-    let group = Some(fs::Gid::from_raw(stat.st_gid));
-    if fs::fchown(new, owner, group).is_err() {
-        notes.push("the owner could not be kept".to_owned());
-    }
-    if copy_attributes(old, new).is_err() {
-        notes.push("not all extended attributes could be kept".to_owned());
-    }
-    if stat.st_nlink > 1 {
-        notes.push("other hard links of this file keep the old content".to_owned());
-    }
-    notes
-}
-
-/// Access control lists are extended attributes too, so this keeps them.
-fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    let mut names = vec![0; 64 * 1024];
-    let length = match fs::flistxattr(from, &mut names[..]) {
-        Err(Errno::NOTSUP) => return Ok(()),
-        answer => answer?,
-    };
-    names.truncate(length);
-    let mut outcome = Ok(());
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let mut value = vec![0; 64 * 1024];
-        let copied = fs::fgetxattr(from, name, &mut value[..])
-            .and_then(|length| fs::fsetxattr(to, name, &value[..length], XattrFlags::empty()));
-        outcome = outcome.and(copied);
-    }
-    outcome
 }
 
 /// Short whatever the target's name is, and not to be guessed.
