@@ -133,8 +133,8 @@ pub(super) fn stage(
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // A new file gets what the umask leaves; one that replaces another starts private.
     let mode = if is_new { 0o666 } else { 0o600 };
-    let file =
-        fs::openat(place.fd(), &*temporary, flags, Mode::from_raw_mode(mode)).map_err(fail)?;
+    let file = fs::openat(place.fd(), &*temporary, flags, Mode::from_raw_mode(mode))
+        .map_err(|error| unstaged(change, error))?;
     let inode = fs::fstat(&file).map_err(fail)?.st_ino;
     Ok(staged(Some(Digest::of(bytes)), Some(file), inode))
 }
@@ -179,6 +179,17 @@ impl Staged {
     pub(super) fn remove_temporary(&self, place: &Place) {
         // A temp file that cannot be removed now is found by its name later; nothing else can be done.
         fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()).unwrap_or_default();
+    }
+}
+
+/// A file that may be written, in a directory that may not.
+fn unstaged(change: &FileChange, error: Errno) -> ToolError {
+    let denied = failed(change, error);
+    match (error, &change.before) {
+        (Errno::ACCESS | Errno::PERM, Some(_)) => denied.hint(
+            "a file is changed by a new one beside it, so its directory must be writable too",
+        ),
+        _ => denied,
     }
 }
 
