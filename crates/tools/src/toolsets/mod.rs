@@ -12,6 +12,7 @@ mod forj;
 mod gemini;
 pub mod ikigai;
 mod lines;
+mod name;
 mod operation;
 mod row;
 mod standard;
