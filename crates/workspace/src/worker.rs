@@ -17,6 +17,9 @@ const LOOK: Duration = Duration::from_micros(60);
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(10);
 
+/// What a call is told whose work could not be begun.
+const NO_THREAD: &str = "the system has no thread to work on";
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The threads that wait for work; the one that worked last comes first.
@@ -44,10 +47,8 @@ pub async fn off_thread<T: Send + 'static>(
         }
         std::hint::spin_loop();
     }
-    match told.await {
-        Ok(outcome) => outcome,
-        Err(gone) => Err(Box::new(gone)),
-    }
+    // The job is dropped untold only where no thread could be had for it.
+    told.await.unwrap_or_else(|_| Err(Box::new(NO_THREAD)))
 }
 
 /// On a single core, looking only keeps the other side from working.
