@@ -2,8 +2,10 @@
 //!
 //! Law: entries stay in call order, and each ends with exactly one result (NFR-REL-01).
 
+use std::path::PathBuf;
+
 use jm_store::StoredOutput;
-use jm_types::{RiskLevel, ToolCall, ToolError, ToolResult};
+use jm_types::{ReadRecord, RiskLevel, ToolCall, ToolError, ToolResult};
 use jm_workspace::confine::Grant;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,9 @@ pub struct Entry {
     /// Its tool changes nothing and runs nothing.
     #[serde(default)]
     pub only_reads: bool,
+    /// What its refusal has shown of files, which counts as read.
+    #[serde(default)]
+    pub seen: Vec<(PathBuf, ReadRecord)>,
     /// It ran, and the walls refused it something that a person may give it.
     #[serde(default)]
     pub bitten: Option<Bitten>,
@@ -162,6 +167,7 @@ impl Entry {
             risk: None,
             duration_ms: 0,
             only_reads: false,
+            seen: Vec::new(),
             bitten: None,
             is_received: false,
             is_announced: false,

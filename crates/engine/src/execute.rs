@@ -222,15 +222,21 @@ async fn run(core: &Core, call: &ToolCall, ctx: &mut ToolCtx) -> Result<Output, 
     let is_committing = !cancel.cancel();
     let patience = if is_committing { COMMIT_GRACE } else { grace };
     // A command that is being stopped still reports what it printed, a commit that has begun ends.
-    if let Ok(outcome) = tokio::time::timeout(patience, &mut work).await {
-        return settled(outcome);
-    }
-    Err(match timed_out {
+    let outcome = tokio::time::timeout(patience, &mut work).await;
+    let stopped = match timed_out {
         true => {
             ToolError::new(ErrorKind::Timeout { tool: call.name.clone(), elapsed: began.elapsed() })
         }
         false => ToolError::cancelled(),
-    })
+    };
+    match outcome.map(settled) {
+        // It stopped because we told it to; why we did is for us to say.
+        Ok(Err(error)) if error.kind == ErrorKind::Cancelled => {
+            Err(ToolError { kind: stopped.kind, ..error })
+        }
+        Ok(outcome) => outcome,
+        Err(_) => Err(stopped),
+    }
 }
 
 /// Ends when the call is cancelled.

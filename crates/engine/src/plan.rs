@@ -346,7 +346,7 @@ pub(crate) async fn still_holds(
 fn settle(session: &mut Session, index: usize, planned: Planned) {
     let form = session.form();
     let entry = &mut session.batch_mut().entries[index];
-    let (mut facts, status) = match planned {
+    let (facts, status) = match planned {
         Planned::Allowed(facts) => (facts, Status::Approved { fingerprint: None }),
         Planned::Asks(facts, request) => (facts, Status::Pending(request)),
         Planned::Refused { facts, error } => {
@@ -358,7 +358,8 @@ fn settle(session: &mut Session, index: usize, planned: Planned) {
     entry.risk = facts.risk;
     entry.only_reads = facts.only_reads;
     entry.status = status;
-    for (path, record) in std::mem::take(&mut facts.seen) {
+    entry.seen.clone_from(&facts.seen);
+    for (path, record) in facts.seen {
         session.freshness_mut().record(path, record);
     }
 }

@@ -142,7 +142,12 @@ impl Recorder {
         // The calls themselves are there since they came, and none has a result yet.
         let can_wait = first.is_some_and(|entry| entry.only_reads)
             && batch.entries.iter().all(|entry| entry.is_received && entry.result().is_none());
-        self.note(records, can_wait)?;
+        match can_wait {
+            true => self.note(records, can_wait)?,
+            false => {
+                self.append(&Append { records, reads: seen(&batch.entries), ..Append::default() })?
+            }
+        }
         crash_point("batch.after");
         Ok(())
     }
@@ -230,6 +235,7 @@ impl Recorder {
     /// Results for calls that never ran: denied, refused or cancelled after the batch was recorded.
     pub(crate) fn answered(&self, batch: &Batch, keys: &[String]) -> Result<(), ToolError> {
         let named = batch.entries.iter().filter(|entry| keys.contains(&entry.key));
+        let reads = seen(named.clone());
         let mut records: Vec<Record> =
             named.filter_map(|entry| Some(finished(entry, entry.result()?))).collect();
         if records.is_empty() {
@@ -238,7 +244,7 @@ impl Recorder {
         if batch.is_finished() {
             records.push(Record::BatchSealed { batch: batch.number });
         }
-        self.append_records(records)
+        self.append(&Append { records, reads, ..Append::default() })
     }
 
     /// The results have been given to whoever asked.
@@ -331,10 +337,16 @@ fn planned(entry: &Entry) -> Record {
     }
 }
 
+/// What the refusals among these have shown.
+fn seen<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<(PathBuf, ReadRecord)> {
+    let refused = entries.into_iter().filter(|entry| entry.result().is_some());
+    refused.flat_map(|entry| entry.seen.clone()).collect()
+}
+
 fn finished(entry: &Entry, result: &ToolResult) -> Record {
     Record::Finished {
         call: entry.key.clone(),
-        result: StoredResult::new(result, Vec::new()),
+        result: StoredResult::new(result, entry.seen.clone()),
         duration_ms: entry.duration_ms,
     }
 }

@@ -253,7 +253,7 @@ impl End {
         record: &Record,
         now: i64,
     ) -> Result<(), StoreError> {
-        let body = serde_json::to_string(record)?;
+        let body = serde_json::to_string(record).map_err(StoreError::NoText)?;
         self.seq += 1;
         self.hash = chain(self.hash, now, &body);
         match record {
@@ -290,7 +290,8 @@ impl End {
     }
 
     fn save(&self, step: &Transaction<'_>, session: &str, now: i64) -> Result<(), StoreError> {
-        let opening = self.opening.as_ref().map(serde_json::to_string).transpose()?;
+        let opening = self.opening.as_ref().map(serde_json::to_string).transpose();
+        let opening = opening.map_err(StoreError::NoText)?;
         step.prepare_cached(
             "UPDATE sessions SET seq = ?2, hash = ?3, last = ?4, calls = ?5, batches = ?6,
              opened_at = ?7, sealed_at = ?8, opening = ?9 WHERE session = ?1",

@@ -44,6 +44,8 @@ pub enum StoreError {
     Fenced,
     #[error("the journal could not be written: {0}")]
     Write(#[from] rusqlite::Error),
+    #[error("the journal holds text, and this is none: {0}")]
+    NoText(serde_json::Error),
     #[error("a record of the journal cannot be read: {0}")]
     Record(#[from] serde_json::Error),
     #[error("stored content cannot be read: {0}")]
@@ -70,6 +72,9 @@ impl StoreError {
                 Some("free space on the disk that holds the state directory, then run again")
             }
             StoreError::Write(_) => Some("check the state directory; `jm verify` looks for damage"),
+            StoreError::NoText(_) => {
+                Some("a name that is not UTF-8 cannot be recorded; rename it, or use --no-journal")
+            }
             StoreError::Record(_) | StoreError::Content(_) | StoreError::Missing(_) => {
                 Some("`jm verify` says what is damaged")
             }

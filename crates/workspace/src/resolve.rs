@@ -39,6 +39,8 @@ pub(crate) struct Resolved {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Dead {
     Outside,
+    /// By the `..` of a relative link.
+    LinkOutside,
     AbsoluteLink,
     Loop,
     NotADirectory(PathBuf),
@@ -57,6 +59,8 @@ struct Walk<'a> {
     root: BorrowedFd<'a>,
     stack: Vec<(OsString, OwnedFd)>,
     rest: VecDeque<Part>,
+    /// How many of the next parts were written in a link.
+    of_link: usize,
     links: usize,
     reach: Reach,
 }
@@ -75,11 +79,14 @@ pub(crate) fn resolve(
     parts: VecDeque<Part>,
     reach: Reach,
 ) -> Result<Resolved, Dead> {
-    let mut walk = Walk { root, stack: Vec::new(), rest: parts, links: 0, reach };
+    let mut walk = Walk { root, stack: Vec::new(), rest: parts, of_link: 0, links: 0, reach };
     while let Some(part) = walk.rest.pop_front() {
+        let is_of_link = walk.of_link > 0;
+        walk.of_link -= usize::from(is_of_link);
         match part {
             Part::Up => match (walk.stack.pop(), reach) {
                 (Some(_), _) | (None, Reach::Everything) => {}
+                (None, Reach::Beneath) if is_of_link => return Err(Dead::LinkOutside),
                 (None, Reach::Beneath) => return Err(Dead::Outside),
             },
             Part::Name(name) => {
@@ -139,6 +146,7 @@ impl Walk<'_> {
             (true, Reach::Everything) => self.stack.clear(),
             (false, _) => {}
         }
+        self.of_link += parts.len();
         for part in parts.into_iter().rev() {
             self.rest.push_front(part);
         }

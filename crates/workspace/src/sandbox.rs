@@ -363,6 +363,9 @@ pub(crate) fn plain(error: Errno) -> String {
 fn explain(dead: Dead, path: &str) -> ToolError {
     match dead {
         Dead::Outside => outside(path),
+        Dead::LinkOutside => ToolError::outside(path).hint(
+            "the path goes through a symbolic link that leads out of the workspace; such links are not followed",
+        ),
         Dead::AbsoluteLink => ToolError::outside(path)
             .hint("the path goes through an absolute symbolic link; only relative links that stay inside the workspace are followed"),
         Dead::Loop => ToolError::io(path, "too many symbolic links, perhaps a loop"),

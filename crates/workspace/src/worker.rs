@@ -46,10 +46,7 @@ pub async fn off_thread<T: Send + 'static>(
             Err(gone) => return Err(Box::new(gone)),
         }
     }
-    match told.await {
-        Ok(outcome) => outcome,
-        Err(gone) => Err(Box::new(gone)),
-    }
+    told.await.unwrap_or_else(|gone| Err(Box::new(gone)))
 }
 
 /// On a single core, looking only keeps the other side from working.

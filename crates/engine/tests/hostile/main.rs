@@ -15,4 +15,5 @@ mod probe;
 mod races;
 mod stale;
 mod tree;
+mod walkers;
 mod world;

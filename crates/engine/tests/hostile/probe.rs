@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use jm_tools::{
@@ -17,6 +18,8 @@ pub(crate) enum Act {
     Fails(ToolError),
     /// Until it is dropped.
     Sleeps(Duration),
+    /// Until it is told to stop, which it hears at once.
+    Heeds,
     /// On a thread, deaf to everything.
     Blocks(Duration),
     Panics(At, With),
@@ -91,7 +94,12 @@ impl Probe {
     fn may_panic(&self, here: At) {
         match &self.act {
             Act::Panics(at, with) if *at == here => with.panic(),
-            Act::Panics(..) | Act::Says(_) | Act::Fails(_) | Act::Sleeps(_) | Act::Blocks(_) => {}
+            Act::Panics(..)
+            | Act::Says(_)
+            | Act::Fails(_)
+            | Act::Sleeps(_)
+            | Act::Heeds
+            | Act::Blocks(_) => {}
         }
     }
 }
@@ -149,6 +157,16 @@ impl Prepared for Probe {
                 Act::Sleeps(time) => {
                     tokio::time::sleep(time).await;
                     Ok(said("woke up".to_owned()))
+                }
+                Act::Heeds => {
+                    let stopped = std::future::poll_fn(|task| match ctx.abort.checkpoint() {
+                        Err(cancelled) => Poll::Ready(cancelled),
+                        Ok(()) => {
+                            task.waker().wake_by_ref();
+                            Poll::Pending
+                        }
+                    });
+                    Err(stopped.await.into())
                 }
                 Act::Blocks(time) => {
                     let nap = move || {

@@ -114,7 +114,7 @@ fn rename(w: &Path, from: &str, to: &str) {
     std::fs::rename(w.join(from), w.join(to)).unwrap_or_default();
 }
 
-fn exchange(w: &Path, one: &str, other: &str) {
+pub(crate) fn exchange(w: &Path, one: &str, other: &str) {
     for _ in 0..2 {
         let (one, other) = (w.join(one), w.join(other));
         renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap_or_default();

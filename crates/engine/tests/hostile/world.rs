@@ -37,6 +37,7 @@ const IN_TIME: Duration = Duration::from_secs(60);
 
 pub(crate) struct Setting {
     pub(crate) opening: Opening,
+    pub(crate) toolset: Toolset,
     pub(crate) paths: PathPolicy,
     pub(crate) limits: Limits,
     pub(crate) policy: Policy,
@@ -55,6 +56,7 @@ impl Setting {
         let timeout = Duration::from_secs(30);
         Self {
             opening,
+            toolset: Toolset::Forge,
             paths: PathPolicy::FORGE,
             limits: Limits::default(),
             policy: policy(ApprovalMode::Auto),
@@ -83,6 +85,8 @@ pub(crate) fn policy(mode: ApprovalMode) -> Policy {
 
 pub(crate) struct World {
     _home: TempDir,
+    /// Our own state, which is neither inside nor outside.
+    _state: TempDir,
     pub(crate) base: PathBuf,
     /// W, the workspace.
     pub(crate) root: PathBuf,
@@ -130,6 +134,7 @@ impl World {
         let home = tempfile::Builder::new().prefix("hostile-").tempdir_in(&setting.disk).unwrap();
         let base = home.path().canonicalize().unwrap();
         let [root, outside, sibling] = ["w", "x", "w2"].map(|name| base.join(name));
+        let state = tempfile::tempdir_in(&setting.disk).unwrap();
         let canary = canary();
         furnish(&root, &outside, &sibling, &canary);
         let sandbox = sandbox(&root, setting.opening, setting.paths);
@@ -138,11 +143,11 @@ impl World {
             environment: Arc::new(EnvSanitizer::new(&[])),
             confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
             jobs: Arc::default(),
-            state: Arc::new(ProjectState::new(&outside, &root)),
+            state: Arc::new(ProjectState::new(state.path(), &root)),
         };
         let (sender, events) = mpsc::channel(setting.events);
         let tools =
-            Toolset::Forge.tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
+            setting.toolset.tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
         let engine = Engine::new(Core {
             registry: ToolRegistry::new(tools).unwrap(),
             workspace: workspace.clone(),
@@ -158,6 +163,7 @@ impl World {
         });
         Self {
             _home: home,
+            _state: state,
             base,
             root,
             outside,

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result};
 use jm_engine::{Inspection, Session};
-use jm_types::text::sanitize;
+use jm_types::text::reveal;
 use jm_types::{ToolCall, Verdict};
 use serde_json::json;
 
@@ -104,5 +104,5 @@ fn in_words(seen: &Inspection) -> String {
     if let Some(output) = seen.error.as_ref().and_then(|error| error.output.as_deref()) {
         text.push_str(&format!("\n{output}"));
     }
-    sanitize(&text)
+    reveal(&text)
 }

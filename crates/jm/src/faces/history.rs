@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use jm_store::{CallView, Effect, FileState, Record, SessionView, Store};
-use jm_types::text::{one_line, sanitize};
+use jm_types::text::{one_line, reveal, sanitize};
 use serde_json::{Value, json};
 
 use super::conversation::{self, Said};
@@ -74,7 +74,7 @@ fn show(store: &Store, root: &Path, log: &Log, call: &CallView) -> Result<()> {
     }
     print::text(&in_words(call))?;
     match log.diff {
-        true => print::text(&sanitize(&diffs(store, root, call))),
+        true => print::text(&reveal(&diffs(store, root, call))),
         false => Ok(()),
     }
 }

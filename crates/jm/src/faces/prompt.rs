@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use jm_engine::{ApprovalDecision, ConfirmationRequest, Session};
-use jm_types::text::{one_line, sanitize};
+use jm_types::text::{one_line, reveal};
 use jm_types::{Cancel, ErrorKind, RiskLevel, ToolError};
 use jm_workspace::terminal::Terminal;
 
@@ -158,7 +158,7 @@ fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> Strin
     }
     text.push_str(&format!("   asked because: {}\n", request.rule));
     if let Some(preview) = &request.preview {
-        text.push_str(&sanitize(preview));
+        text.push_str(&reveal(preview));
     }
     text
 }

@@ -12,6 +12,7 @@ mod forj;
 mod gemini;
 pub mod ikigai;
 mod lines;
+mod name;
 mod operation;
 mod row;
 mod standard;
@@ -28,7 +29,7 @@ pub use envelope::CallRef;
 pub(crate) use envelope::Envelope;
 pub use operation::{Operation, Outcome};
 pub use row::{Lowered, Stakes, Timeouts};
-pub(crate) use row::{Row, mismatch, parse};
+pub(crate) use row::{Row, mismatch, parse, with_notes};
 
 /// The dialect of tools that a session speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

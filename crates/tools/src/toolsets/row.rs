@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{CallRef, Operation, Outcome, Toolset};
 use crate::context::{Scope, ToolCtx};
+use crate::ops::change::ChangedFile;
 use crate::ops::run::Events;
 use crate::tool::{
     Effect, Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec, Use,
@@ -215,4 +216,10 @@ pub(crate) fn parse<A: DeserializeOwned>(args: Value) -> Result<A, ToolError> {
 /// A row that pairs a `lower` with another operation's `raise` is a mistake of ours.
 pub(crate) fn mismatch(tool: &str, outcome: &Outcome) -> ToolError {
     ToolError::failed(tool, format!("unexpected outcome {:.40}", format!("{outcome:?}")))
+}
+
+/// What was done, and below it what could not be kept of the file or is wrong with it now.
+pub(crate) fn with_notes(said: String, file: &ChangedFile) -> String {
+    let notes = file.notes.iter().map(|note| format!("note: {note}"));
+    std::iter::once(said).chain(notes).collect::<Vec<_>>().join("\n")
 }

@@ -5,6 +5,7 @@
 pub mod json_length;
 pub mod one_line;
 pub mod redact;
+pub mod reveal;
 pub mod sanitize;
 pub mod settle;
 pub mod suggest;
@@ -14,6 +15,7 @@ pub mod utf8;
 pub use json_length::json_length;
 pub use one_line::{Summary, one_line, summarize};
 pub use redact::{Redactor, looks_like_secret, redact};
+pub use reveal::reveal;
 pub use sanitize::{Sanitizer, is_terminal_safe, sanitize};
 pub use settle::Settler;
 pub use suggest::suggest;

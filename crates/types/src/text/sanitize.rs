@@ -146,7 +146,7 @@ fn text(c: char, shown: &mut String) -> State {
     State::Text
 }
 
-fn show_code_point(c: char, shown: &mut String) {
+pub(super) fn show_code_point(c: char, shown: &mut String) {
     shown.push_str(&format!("<U+{:04X}>", u32::from(c)));
 }
 

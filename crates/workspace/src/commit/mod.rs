@@ -5,6 +5,7 @@
 //! it was read is never overwritten.
 
 mod descriptors;
+mod dress;
 mod made;
 mod stage;
 mod swap;

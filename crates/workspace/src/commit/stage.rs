@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use jm_types::{Digest, ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, XattrFlags};
+use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::dress::dress;
 use super::{After, FileChange, failed};
 use crate::fault;
 use crate::open::Opening;
@@ -137,8 +138,8 @@ pub(super) fn stage(
     };
     // A new file gets what the umask leaves; one that replaces another starts private.
     let mode = if is_new { 0o666 } else { 0o600 };
-    let file =
-        fs::openat(place.fd(), &*temporary, NEW_FILE, Mode::from_raw_mode(mode)).map_err(fail)?;
+    let file = fs::openat(place.fd(), &*temporary, NEW_FILE, Mode::from_raw_mode(mode))
+        .map_err(|error| unstaged(change, error))?;
     let inode = fs::fstat(&file).map_err(fail)?.st_ino;
     Ok(staged(Some(Digest::of(bytes)), Some(file), inode))
 }
@@ -157,10 +158,13 @@ impl Staged {
         fault::point("commit.write", nth).map_err(fail)?;
         let io = |error: std::io::Error| unwritten(change.path.asked(), &error);
         File::from(file.try_clone().map_err(io)?).write_all(bytes).map_err(io)?;
+        let mut rights = mode.or(self.mode);
         if let Some((old, stat)) = &old {
-            self.notes = dress(file.as_fd(), old.as_fd(), stat);
+            let dressed = dress(file.as_fd(), old.as_fd(), stat);
+            rights = rights.map(|mode| dressed.allows(mode));
+            self.notes = dressed.notes;
         }
-        if let Some(mode) = mode.or(self.mode) {
+        if let Some(mode) = rights {
             // After chown, which clears the set-user-id bits.
             fs::fchmod(file, Mode::from_raw_mode(mode)).map_err(fail)?;
         }
@@ -193,8 +197,8 @@ impl Staged {
         let io = |error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
         file.write_all(bytes).map_err(io)?;
         // What cannot be kept of it was said of the new content already.
-        dress(file.as_fd(), old.as_fd(), &stat);
-        fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
+        let rights = dress(file.as_fd(), old.as_fd(), &stat).allows(stat.st_mode & 0o7777);
+        fs::fchmod(&file, Mode::from_raw_mode(rights))?;
         fs::futimens(&file, &times(&stat))?;
         fs::fsync(&file)
     }
@@ -214,39 +218,15 @@ fn times(stat: &Stat) -> Timestamps {
     }
 }
 
-/// Owner and extended attributes of the old file; what could not be kept is said.
-fn dress(new: BorrowedFd<'_>, old: BorrowedFd<'_>, stat: &Stat) -> Vec<String> {
-    let mut notes = Vec::new();
-    let owner = Some(fs::Uid::from_raw(stat.st_uid));
-    let group = Some(fs::Gid::from_raw(stat.st_gid));
-    if fs::fchown(new, owner, group).is_err() {
-        notes.push("the owner could not be kept".to_owned());
+/// A file that may be written, in a directory that may not.
+fn unstaged(change: &FileChange, error: Errno) -> ToolError {
+    let denied = failed(change, error);
+    match (error, &change.before) {
+        (Errno::ACCESS | Errno::PERM, Some(_)) => denied.hint(
+            "a file is changed by a new one beside it, so its directory must be writable too",
+        ),
+        _ => denied,
     }
-    if copy_attributes(old, new).is_err() {
-        notes.push("not all extended attributes could be kept".to_owned());
-    }
-    if stat.st_nlink > 1 {
-        notes.push("other hard links of this file keep the old content".to_owned());
-    }
-    notes
-}
-
-/// Access control lists are extended attributes too, so this keeps them.
-fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    let mut names = vec![0; 64 * 1024];
-    let length = match fs::flistxattr(from, &mut names[..]) {
-        Err(Errno::NOTSUP) => return Ok(()),
-        answer => answer?,
-    };
-    names.truncate(length);
-    let mut outcome = Ok(());
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let mut value = vec![0; 64 * 1024];
-        let copied = fs::fgetxattr(from, name, &mut value[..])
-            .and_then(|length| fs::fsetxattr(to, name, &value[..length], XattrFlags::empty()));
-        outcome = outcome.and(copied);
-    }
-    outcome
 }
 
 /// Short whatever the target's name is, and not to be guessed.

@@ -3,12 +3,14 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
 use jm_tools::ops::change::lp1;
-use jm_tools::ops::change::{Edit, Existing};
+use jm_tools::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use jm_workspace::text::{ReplaceWhich, Text};
+use jm_workspace::{Freshness, NoLog};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
-use rustix::fs::{XattrFlags, getxattr, setxattr};
+use rustix::fs::{Gid, Uid, XattrFlags, getxattr, setxattr};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use serde_json::json;
 
 use super::{PATH, edited, world};
@@ -220,6 +222,90 @@ fn what_is_not_content_is_kept() {
             std::fs::remove_file(&path).unwrap();
         }
     }
+}
+
+/// CONT 109: what a directory gives to every new file is not given to one that was there without it.
+#[test]
+fn an_edited_file_takes_no_rights_from_its_directory() {
+    // One user of the list may read and write: version 2, then tag, rights and id of each entry.
+    let entries: [(u16, u16, u32); 5] =
+        [(1, 6, !0), (2, 6, 1234), (4, 4, !0), (16, 6, !0), (32, 0, !0)];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, id) in entries {
+        list.extend(tag.to_le_bytes());
+        list.extend(rights.to_le_bytes());
+        list.extend(id.to_le_bytes());
+    }
+    for opening in OPENINGS {
+        let mut world = World::new(opening);
+        world.write("shared/f", "a\n");
+        let (directory, path) = (world.root.join("shared"), world.root.join("shared/f"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let given = setxattr(&directory, "system.posix_acl_default", &list, XattrFlags::empty());
+        if given.is_err() {
+            return;
+        }
+        world.read("shared/f");
+        let result = world.patch("LP1\nF shared/f\nT\nb\n.\nEND\n");
+        assert_eq!(result.content, "modified: shared/f");
+        let mut value = [0; 256];
+        let left = getxattr(&path, "system.posix_acl_access", &mut value[..]);
+        assert_eq!(left, Err(rustix::io::Errno::NODATA), "{opening:?}");
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, 0o640);
+    }
+}
+
+/// CONT 109: a file that cannot be given back to its owner gives nobody more, and goes back to its
+/// group where that is ours too.
+#[test]
+fn an_edited_file_of_somebody_else_gives_nobody_more() {
+    if !is_root() {
+        return;
+    }
+    let (owner, group) = ("the owner could not be kept", "the group could not be kept");
+    let strangers: &[u32] = &[];
+    let cases: [(&[u32], u32, u32, &[&str]); 5] = [
+        (strangers, 0o4755, 0o755, &[owner, group]),
+        (strangers, 0o2775, 0o755, &[owner, group]),
+        (strangers, 0o664, 0o644, &[owner, group]),
+        (&[4321], 0o640, 0o640, &[owner]),
+        (&[4321], 0o6755, 0o2755, &[owner]),
+    ];
+    // Without an exchange the old file keeps a second name for a moment, which the kernel refuses for
+    // files of others.
+    for (groups, mode, kept, notes) in cases {
+        let world = world(OPENINGS[0]);
+        world.write(PATH, "a\n");
+        let path = world.root.join(PATH);
+        chown(&path, Some(1234), Some(4321)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        for directory in [&world.base, &world.root] {
+            let all = std::fs::Permissions::from_mode(0o777);
+            std::fs::set_permissions(directory, all).unwrap();
+        }
+        let told = std::thread::scope(|threads| {
+            threads.spawn(|| appended_by_nobody(&world, groups)).join().unwrap()
+        });
+        let after = std::fs::metadata(&path).unwrap();
+        assert_eq!(told, notes, "{mode:o}");
+        assert_eq!(after.mode() & 0o7777, kept, "{mode:o}");
+        assert_eq!(after.gid() == 4321, !groups.is_empty(), "{mode:o}");
+        assert_eq!(world.file(PATH), b"a\nb\n");
+    }
+}
+
+/// On this thread, which loses its privileges. What could not be kept.
+fn appended_by_nobody(world: &World, groups: &[u32]) -> Vec<String> {
+    let groups: Vec<_> = groups.iter().map(|group| Gid::from_raw(*group)).collect();
+    set_thread_groups(&groups).unwrap();
+    let nobody = (Some(Gid::from_raw(65534)), Some(Uid::from_raw(65534)));
+    set_thread_res_gid(nobody.0, nobody.0, nobody.0).unwrap();
+    set_thread_res_uid(nobody.1, nobody.1, nobody.1).unwrap();
+    let edit = Edit::Append { content: b"b\n".to_vec() };
+    let files = vec![FileEdit { path: PATH.to_owned(), edit }];
+    let change = Change::new(files, FreshnessRule::NotRequired);
+    let mut done = change.run(&world.scope(Freshness::default()), &mut NoLog).unwrap();
+    done.remove(0).notes
 }
 
 /// CONT 109: a new file in a set-group-id directory gets the directory's group, like any other.

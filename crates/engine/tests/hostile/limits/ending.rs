@@ -32,15 +32,17 @@ fn results(world: &World) -> Vec<ToolResult> {
 fn a_call_that_takes_too_long_is_ended_and_the_next_one_runs() {
     let mut world = world(vec![
         Probe::new("slow", Act::Sleeps(LONG)).within(SHORT),
+        Probe::new("heeding", Act::Heeds).within(SHORT),
         Probe::new("deaf", Act::Blocks(Duration::from_secs(2))).within(SHORT),
         Probe::new("deaf_change", Act::Blocks(Duration::from_secs(2))).changing().within(SHORT),
         Probe::says("quick"),
     ]);
     let began = Instant::now();
-    let calls = ["slow", "deaf", "deaf_change", "quick"].map(|tool| call(tool, tool)).to_vec();
+    let calls =
+        ["slow", "heeding", "deaf", "deaf_change", "quick"].map(|tool| call(tool, tool)).to_vec();
     let results = world.batch(calls);
     let timeout = Some("timeout");
-    assert_eq!(errors(&results), [timeout, timeout, timeout, None]);
+    assert_eq!(errors(&results), [timeout, timeout, timeout, timeout, None]);
     assert!(results[0].content.contains("slow timed out after 0."), "{}", results[0].content);
     assert!(began.elapsed() < NOT_HANGING, "{:?}", began.elapsed());
 }
@@ -59,7 +61,7 @@ fn the_default_timeout() {
 /// once.
 #[test]
 fn cancelling_ends_the_call_and_those_behind_it() {
-    for act in [Act::Sleeps(LONG), Act::Blocks(Duration::from_secs(2))] {
+    for act in [Act::Sleeps(LONG), Act::Heeds, Act::Blocks(Duration::from_secs(2))] {
         let slow = Probe::new("slow", act);
         let (running, last) = (slow.ran.clone(), Probe::says("last"));
         let never = last.ran.clone();

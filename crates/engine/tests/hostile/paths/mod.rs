@@ -9,6 +9,7 @@ mod names;
 mod roots;
 mod single;
 mod special;
+mod toolsets;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -298,3 +298,18 @@ fn a_sparse_terabyte_costs_little_memory() {
         }
     });
 }
+
+/// I7, SPEC 77: nor does a file of very many lines take many times its size.
+#[test]
+fn millions_of_lines_cost_little_memory() {
+    in_own_process("paths::single::millions_of_lines_cost_little_memory", || {
+        let mut world = World::new(OPENINGS[0]);
+        world.write("blank", vec![b'\n'; 16 << 20]);
+        forget_peak_memory();
+        let before = peak_memory();
+        let result = world.patch(&appending("blank"));
+        let grown = peak_memory().saturating_sub(before) >> 20;
+        assert_eq!(result.error.as_deref(), Some("limits_exceeded"), "{}", result.content);
+        assert!(grown < 64, "{grown} MB");
+    });
+}

@@ -13,7 +13,7 @@ const OPENING: &str = "tool-call";
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     let mut reader = Reader::default();
-    while let Some(line) = lines.next().await {
+    while let Some(line) = lines.next().await? {
         let block = match line {
             Line::Text(text) => reader.feed(&text),
             Line::Bad(why) => reader.spoil(why),

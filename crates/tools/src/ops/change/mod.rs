@@ -220,8 +220,9 @@ impl Change {
             self.check_fresh(scope, target).or_else(|error| self.settle(target, error))?;
         }
         for target in targets.iter_mut().filter(|target| !target.is_given_up()) {
-            let computed = target.compute(&self.files);
-            let computed = computed.and_then(|()| self.check_new_text(target));
+            // A text that is not found in a foreign encoding is not found because of it.
+            let expressible = self.check_new_text(target);
+            let computed = expressible.and_then(|()| target.compute(&self.files));
             computed
                 .and_then(|()| self.check(target))
                 .or_else(|error| self.settle(target, error))?;

@@ -10,6 +10,8 @@ use super::{ChangedFile, Did, EditDone, EditFailure, FileEdit, diff, syntax};
 
 /// A file larger than this is not edited in memory.
 const MOST_EDITED: u64 = 256 * 1024 * 1024;
+/// Nor is one of more lines: where each of them lies takes more memory than a short line itself.
+const MOST_LINES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Target {
@@ -62,6 +64,12 @@ impl Target {
         if more {
             return Err(ToolError::limit(format!(
                 "{} is larger than {MOST_EDITED} bytes, too large to edit",
+                self.path.asked()
+            )));
+        }
+        if memchr::memchr_iter(b'\n', &bytes).count() > MOST_LINES {
+            return Err(ToolError::limit(format!(
+                "{} has more than {MOST_LINES} lines, too many to edit",
                 self.path.asked()
             )));
         }

@@ -13,7 +13,10 @@ use jm_workspace::text::ReplaceWhich;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, mismatch, parse};
+use super::{
+    Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, mismatch, parse,
+    with_notes,
+};
 use crate::ops::calc::Calc;
 use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use crate::ops::page::{Page, PageOutcome};
@@ -298,7 +301,8 @@ fn change(path: String, edit: Edit) -> Operation {
 fn raise_write(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Changed(files) = &outcome else { return Err(mismatch("write", &outcome)) };
     let file = files.first().ok_or_else(|| mismatch("write", &outcome))?;
-    Ok(Output::Text(format!("Wrote {} bytes to {}", file.bytes, file.path)))
+    let said = format!("Wrote {} bytes to {}", file.bytes, file.path);
+    Ok(Output::Text(with_notes(said, file)))
 }
 
 #[derive(Deserialize)]
@@ -321,5 +325,5 @@ fn lower_edit(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
 fn raise_edit(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Changed(files) = &outcome else { return Err(mismatch("edit", &outcome)) };
     let file = files.first().ok_or_else(|| mismatch("edit", &outcome))?;
-    Ok(Output::Text(format!("Edited {}", file.path)))
+    Ok(Output::Text(with_notes(format!("Edited {}", file.path), file)))
 }

@@ -10,6 +10,7 @@ use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
 use crate::ops::find::Find;
 use crate::ops::search::{Case, Counted, Query, Search, Syntax};
 use crate::ops::walk::{Hidden, Kinds, Walk};
+use crate::toolsets::name::on_one_line;
 
 const MATCHES: usize = 100;
 const FILES: usize = 500;
@@ -58,9 +59,10 @@ pub(super) fn raise_grep(outcome: Outcome, _: usize) -> Result<Output, ToolError
     let Outcome::Searched(found) = outcome else { return Err(mismatch("grep", &outcome)) };
     let mut lines = Vec::new();
     for file in &found.files {
+        let path = on_one_line(&file.path);
         let cut = |is_cut| if is_cut { " …" } else { "" };
         let line = |line: &crate::ops::search::Line| {
-            format!("{}:{}:{}{}", file.path, line.number, line.text, cut(line.is_cut))
+            format!("{path}:{}:{}{}", line.number, line.text, cut(line.is_cut))
         };
         lines.extend(file.lines.iter().map(line));
     }
@@ -101,7 +103,8 @@ pub(super) fn lower_find(args: Value, _: &Limits) -> Result<Lowered, ToolError> 
 
 pub(super) fn raise_find(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Found(found) = outcome else { return Err(mismatch("find", &outcome)) };
-    let mut lines: Vec<String> = found.files.into_iter().map(|file| file.path).collect();
+    let mut lines: Vec<String> =
+        found.files.iter().map(|file| on_one_line(&file.path).into_owned()).collect();
     match (lines.len(), found.is_cut || found.is_partial) {
         (0, false) => lines.push("No files found.".to_owned()),
         (count, true) => lines.push(format!("\n[the first {count} files; there are more]")),
@@ -135,6 +138,7 @@ pub(super) fn raise_ls(outcome: Outcome, _: usize) -> Result<Output, ToolError> 
     let (mut directories, mut others) = (Vec::new(), Vec::new());
     for entry in &walked.entries {
         let path = entry.path.to_string_lossy();
+        let path = on_one_line(&path);
         match entry.entry.kind {
             EntryKind::Directory => directories.push(format!("{path}/")),
             _ => others.push(path.into_owned()),

@@ -5,7 +5,7 @@ use jm_workspace::text::ReplaceWhich;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse};
+use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse, with_notes};
 use crate::ops::change::{
     Change, ChangedFile, Did, Edit, EditDone, EditFailure, FileEdit, FreshnessRule, Mode, OnError,
 };
@@ -42,7 +42,7 @@ pub(super) fn raise_edit_file(outcome: Outcome, _: usize) -> Result<Output, Tool
     let file = files.first().ok_or_else(|| mismatch("edit_file", &outcome))?;
     let plural = if file.replaced == 1 { "" } else { "s" };
     let said = format!("Edited {} ({} replacement{plural})", file.path, file.replaced);
-    Ok(Output::Text(super::with_notes(said, file)))
+    Ok(Output::Text(with_notes(said, file)))
 }
 
 pub(super) fn lower_edit_region(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
@@ -77,7 +77,7 @@ pub(super) fn raise_edit_region(outcome: Outcome, _: usize) -> Result<Output, To
         Did::Created | Did::Modified => format!("Replaced {region}"),
         Did::Nothing => format!("Unchanged: {region} are that already"),
     };
-    Ok(Output::Text(super::with_notes(said, file)))
+    Ok(Output::Text(with_notes(said, file)))
 }
 
 #[derive(Deserialize)]
@@ -154,7 +154,7 @@ pub(super) fn raise_multi_edit(outcome: Outcome, _: usize) -> Result<Output, Too
         false => format!("Applied {applied} of {count} edits"),
     }];
     for file in &files {
-        lines.push(super::with_notes(of_file(file), file));
+        lines.push(with_notes(of_file(file), file));
         lines.extend(file.edits.iter().filter_map(why_not));
     }
     lines.extend(files.into_iter().filter_map(|file| file.preview));

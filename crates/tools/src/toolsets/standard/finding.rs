@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
 use crate::ops::find::Find;
 use crate::ops::search::{Case, FileHits, Line, Query, Search, Syntax};
+use crate::toolsets::name::on_one_line;
 
 const MATCHES: usize = 200;
 const FILES: usize = 1000;
@@ -65,7 +66,7 @@ pub(super) fn raise_search(outcome: Outcome, _: usize) -> Result<Output, ToolErr
 }
 
 fn of_file(file: &FileHits) -> String {
-    let mut lines = vec![file.path.clone()];
+    let mut lines = vec![on_one_line(&file.path).into_owned()];
     let mut last = None;
     for line in &file.lines {
         if last.is_some_and(|last: u64| line.number > last + 1 && has_context(file)) {
@@ -116,7 +117,8 @@ pub(super) fn lower_glob(args: Value, _: &Limits) -> Result<Lowered, ToolError> 
 
 pub(super) fn raise_glob(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Found(found) = outcome else { return Err(mismatch("glob", &outcome)) };
-    let mut lines: Vec<String> = found.files.into_iter().map(|file| file.path).collect();
+    let mut lines: Vec<String> =
+        found.files.iter().map(|file| on_one_line(&file.path).into_owned()).collect();
     match (lines.len(), found.is_cut || found.is_partial) {
         (0, false) => lines.push("No files match; `**/` crosses directories.".to_owned()),
         (count, true) => lines.push(format!("[the first {count} files; narrow the pattern]")),

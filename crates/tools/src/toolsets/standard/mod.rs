@@ -16,8 +16,9 @@ use super::forj::lower_run_tests;
 use super::tasks::{lower_task, lower_todo};
 use super::{
     Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, Toolset, envelope, mismatch, parse,
+    with_notes,
 };
-use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule};
+use crate::ops::change::{Change, Did, Edit, Existing, FileEdit, FreshnessRule};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
@@ -158,9 +159,4 @@ fn raise_write_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
         Did::Nothing => "Unchanged:",
     };
     Ok(Output::Text(with_notes(format!("{did} {} ({} bytes)", file.path, file.bytes), file)))
-}
-
-fn with_notes(said: String, file: &ChangedFile) -> String {
-    let notes = file.notes.iter().map(|note| format!("note: {note}"));
-    std::iter::once(said).chain(notes).collect::<Vec<_>>().join("\n")
 }
