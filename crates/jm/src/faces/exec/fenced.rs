@@ -13,7 +13,7 @@ const OPENING: &str = "tool-call";
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     let mut reader = Reader::default();
-    while let Some(line) = lines.next().await {
+    while let Some(line) = work.next(&mut lines).await? {
         let block = match line {
             Line::Text(text) => reader.feed(&text),
             Line::Bad(why) => reader.spoil(why),
@@ -23,8 +23,8 @@ pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
         }
     }
     match reader.unfinished() {
-        Some(block) => answer(work, block).await,
-        None => Ok(()),
+        Some(block) if !work.is_interrupted() => answer(work, block).await,
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use anyhow::{Context, Result};
 use tokio::sync::mpsc;
 
 /// A longer line is not a tool call that any limit accepts.
@@ -16,7 +17,9 @@ pub(super) enum Line {
 
 /// Read by a thread of its own, since standard input cannot be waited for otherwise.
 pub(super) struct Lines {
-    receiver: mpsc::Receiver<Line>,
+    receiver: mpsc::Receiver<std::io::Result<Line>>,
+    /// How many were given out.
+    pub(super) taken: u64,
 }
 
 impl Lines {
@@ -24,36 +27,39 @@ impl Lines {
         let (sender, receiver) = mpsc::channel(1);
         std::thread::Builder::new().spawn(move || {
             let mut input = BufReader::new(std::io::stdin());
-            while let Some(line) = read_line(&mut input) {
-                if sender.blocking_send(line).is_err() {
+            while let Some(line) = read_line(&mut input).transpose() {
+                let failed = line.is_err();
+                if sender.blocking_send(line).is_err() || failed {
                     return;
                 }
             }
         })?;
-        Ok(Self { receiver })
+        Ok(Self { receiver, taken: 0 })
     }
 
-    pub(super) async fn next(&mut self) -> Option<Line> {
-        self.receiver.recv().await
+    /// `None` at the end. Input that cannot be read has not ended, and is not taken for it.
+    pub(super) async fn next(&mut self) -> Result<Option<Line>> {
+        let line = self.receiver.recv().await.transpose().context("standard input")?;
+        self.taken += u64::from(line.is_some());
+        Ok(line)
     }
 }
 
-fn read_line(input: &mut impl BufRead) -> Option<Line> {
+fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Line>> {
     let mut bytes = Vec::new();
     let limit = LONGEST as u64 + 1;
-    match Read::by_ref(input).take(limit).read_until(b'\n', &mut bytes) {
-        Ok(0) | Err(_) => return None,
-        Ok(_) => {}
+    if Read::by_ref(input).take(limit).read_until(b'\n', &mut bytes)? == 0 {
+        return Ok(None);
     }
     if bytes.len() > LONGEST {
-        input.skip_until(b'\n').ok()?;
-        return Some(Line::Bad(format!("the line is longer than {LONGEST} bytes")));
+        input.skip_until(b'\n')?;
+        return Ok(Some(Line::Bad(format!("the line is longer than {LONGEST} bytes"))));
     }
     if bytes.last() == Some(&b'\n') {
         bytes.pop();
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Some(Line::Text(text)),
-        Err(_) => Some(Line::Bad("the line is not UTF-8".to_owned())),
-    }
+    Ok(Some(match String::from_utf8(bytes) {
+        Ok(text) => Line::Text(text),
+        Err(_) => Line::Bad("the line is not UTF-8".to_owned()),
+    }))
 }

@@ -9,7 +9,7 @@ use super::input::{Line, Lines};
 use super::{Work, print};
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
-    while let Some(line) = lines.next().await {
+    while let Some(line) = work.next(&mut lines).await? {
         let parsed = match line {
             Line::Text(text) if text.trim().is_empty() => continue,
             Line::Text(text) => parse(&text),
