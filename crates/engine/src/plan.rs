@@ -146,9 +146,14 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     if let Some(no_call) = call.no_call() {
         return Err(ToolError::bad_args(no_call.why));
     }
-    let by_default = core.policy.denied_by_default.contains(&call.name);
-    let stop = core.policy.hard_stop(&call.name);
-    stop.map_err(|reason| denied(reason, &call.name, by_default))?;
+    if let Err(reason) = core.policy.hard_stop(&call.name) {
+        // The lists name tools of every toolset; what is not there cannot be allowed either.
+        if matches!(reason, DenialReason::Denylisted { .. }) {
+            core.registry.knows(&call.name)?;
+        }
+        let by_default = core.policy.denied_by_default.contains(&call.name);
+        return Err(denied(reason, &call.name, by_default));
+    }
     let tool = core.registry.lookup(&call.name)?;
     if call.arguments.len() > core.limits.args_bytes {
         return Err(ToolError::limit(format!(
