@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 use jm_tools::toolsets::Toolset;
+use jm_types::text::Fence;
 use jm_types::{ToolCall, json};
 use serde_json::{Map, Value, json};
 
@@ -65,8 +66,12 @@ fn parse(text: &str, toolset: Toolset) -> Result<ToolCall, NoCall> {
     let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let (id, name) = (text_of("id"), text_of("name"));
     let wrong = |why: String| NoCall { id: id.clone(), name: name.clone(), why };
-    let given = id.clone().ok_or_else(|| wrong("a tool-call block needs an `id`".to_owned()))?;
-    let tool = name.clone().ok_or_else(|| wrong("a tool-call block needs a `name`".to_owned()))?;
+    let needed = |key: &str, article: &str| match value.get(key) {
+        None => wrong(format!("a tool-call block needs {article} `{key}`")),
+        Some(_) => wrong(format!("the `{key}` of a tool-call block must be a string")),
+    };
+    let given = id.clone().ok_or_else(|| needed("id", "an"))?;
+    let tool = name.clone().ok_or_else(|| needed("name", "a"))?;
     let mut args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
     match (value.get("meta"), args.as_object_mut(), toolset) {
         (None, ..) => {}
@@ -147,36 +152,32 @@ fn longest_run(text: &str) -> usize {
 /// Finds blocks line by line.
 #[derive(Default)]
 struct Reader {
-    /// The fence that closes the open block, and the block's lines if it is a call.
-    open: Option<(String, Option<Vec<String>>)>,
+    /// The fence of the open block, and the block's lines if it is a call.
+    open: Option<(Fence, Option<Vec<String>>)>,
     spoilt: Option<String>,
 }
 
 impl Reader {
     fn feed(&mut self, line: &str) -> Option<Block> {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let trimmed = line.trim_start();
         match &mut self.open {
             None => {
-                let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
-                if ticks >= 3 {
-                    let is_call = trimmed[ticks..].trim() == OPENING;
-                    self.open = Some(("`".repeat(ticks), is_call.then(Vec::new)));
-                }
+                self.open = Fence::opened_by(line).map(|(fence, word)| {
+                    let is_call = fence.is_of_backquotes() && word == OPENING;
+                    (fence, is_call.then(Vec::new))
+                });
                 None
             }
-            Some((fence, body)) => {
-                let closes =
-                    trimmed.starts_with(&**fence) && trimmed.trim().chars().all(|c| c == '`');
-                if !closes {
-                    if let Some(lines) = body {
-                        lines.push(line.to_owned());
-                    }
-                    return None;
-                }
+            Some((fence, body)) if fence.is_closed_by(line) => {
                 let body = body.take();
                 self.open = None;
                 body.map(|lines| self.spoilt.take().map_or_else(|| Ok(lines.join("\n")), Err))
+            }
+            Some((_, body)) => {
+                if let Some(lines) = body {
+                    lines.push(line.to_owned());
+                }
+                None
             }
         }
     }
