@@ -14,19 +14,35 @@ const OPENING: &str = "tool-call";
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     let mut reader = Reader::default();
+    let (mut has_blocks, mut has_bare_calls) = (false, false);
     while let Some(line) = work.next(&mut lines).await? {
         let block = match line {
-            Line::Text(text) => reader.feed(&text),
+            Line::Text(text) => {
+                has_bare_calls |= !has_blocks && reader.open.is_none() && is_bare_call(&text);
+                reader.feed(&text)
+            }
             Line::Bad(why) => reader.spoil(why),
         };
         if let Some(block) = block {
+            has_blocks = true;
             answer(work, block).await?;
         }
     }
     match reader.unfinished() {
         Some(block) if !work.is_interrupted() => answer(work, block).await,
+        None if has_bare_calls && !has_blocks => {
+            print::note("jm: note: the input has no tool-call block; for JSON lines say --jsonl");
+            Ok(())
+        }
         Some(_) | None => Ok(()),
     }
+}
+
+/// A line that the other form of input would take for a call.
+fn is_bare_call(line: &str) -> bool {
+    let value = || serde_json::from_str::<Value>(line).ok();
+    let is_call = |value: Value| value.get("name").or(value.get("calls")).is_some();
+    line.trim_start().starts_with('{') && value().is_some_and(is_call)
 }
 
 /// The text of one block, or why it is none.
