@@ -64,7 +64,7 @@ pub(crate) async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
         }
         let call = entry.call.clone();
         let planned = match admit(core, session, index, is_duplicate) {
-            Err(error) => Planned::Refused { facts: Facts::default(), error },
+            Err(error) => refused(core, error),
             Ok(()) => plan_call(core, session, call, index, Look::WhenAsked).await,
         };
         settle(session, index, planned);
@@ -102,8 +102,8 @@ fn admit(
 /// One call by itself, as if it were alone in its batch.
 pub(crate) async fn plan_one(core: &Arc<Core>, session: &Session, call: ToolCall) -> Planned {
     match core.mode {
-        ToolsMode::Disabled => return refused(DenialReason::Disabled.into()),
-        ToolsMode::ParseOnly => return refused(ToolError::new(ErrorKind::NotRunHere)),
+        ToolsMode::Disabled => return refused(core, DenialReason::Disabled.into()),
+        ToolsMode::ParseOnly => return refused(core, ToolError::new(ErrorKind::NotRunHere)),
         ToolsMode::Enabled => {}
     }
     plan_call(core, session, call, 0, Look::Always).await
@@ -117,7 +117,7 @@ async fn plan_call(
     index: usize,
     look: Look,
 ) -> Planned {
-    let core = Arc::clone(core);
+    let own = Arc::clone(core);
     let freshness = Arc::clone(session.freshness());
     // Earlier calls of the batch may still make this one possible, so its failure to preview is
     // only final when none of them is left to run.
@@ -127,18 +127,21 @@ async fn plan_call(
     let timeout = core.default_timeout;
     let (name, session_id) = (call.name.clone(), session.id.clone());
     let work = off_thread(move || {
-        let scope = scope_of(&core, freshness, session_id, &call.name);
-        judge(&core, &call, &scope, is_next, look)
+        let scope = scope_of(&own, freshness, session_id, &call.name);
+        judge(&own, &call, &scope, is_next, look)
     });
     match tokio::time::timeout(timeout, work).await {
         Ok(Ok(planned)) => planned,
-        Ok(Err(payload)) => refused(panicked(Some(&*payload))),
-        Err(_) => refused(ToolError::new(ErrorKind::Timeout { tool: name, elapsed: timeout })),
+        Ok(Err(payload)) => refused(core, panicked(Some(&*payload))),
+        Err(_) => {
+            refused(core, ToolError::new(ErrorKind::Timeout { tool: name, elapsed: timeout }))
+        }
     }
 }
 
-fn refused(error: ToolError) -> Planned {
-    Planned::Refused { facts: Facts::default(), error }
+fn refused(core: &Core, error: ToolError) -> Planned {
+    let facts = Facts { rule: rule_of(core, &error), ..Facts::default() };
+    Planned::Refused { facts, error }
 }
 
 /// Parses and checks a call's arguments; the only way from text to a prepared call.
@@ -146,9 +149,14 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     if let Some(no_call) = call.no_call() {
         return Err(ToolError::bad_args(no_call.why));
     }
-    let by_default = core.policy.denied_by_default.contains(&call.name);
-    let stop = core.policy.hard_stop(&call.name);
-    stop.map_err(|reason| denied(reason, &call.name, by_default))?;
+    if let Err(reason) = core.policy.hard_stop(&call.name) {
+        // The lists name tools of every toolset; what is not there cannot be allowed either.
+        if matches!(reason, DenialReason::Denylisted { .. }) {
+            core.registry.knows(&call.name)?;
+        }
+        let by_default = core.policy.denied_by_default.contains(&call.name);
+        return Err(denied(reason, &call.name, by_default));
+    }
     let tool = core.registry.lookup(&call.name)?;
     if call.arguments.len() > core.limits.args_bytes {
         return Err(ToolError::limit(format!(
@@ -167,12 +175,12 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
 
 fn denied(reason: DenialReason, tool: &str, is_default: bool) -> ToolError {
     let hint = match &reason {
-        DenialReason::Denylisted { .. } if is_default => {
-            Some(format!("a person can allow it: --allow {tool}"))
-        }
-        DenialReason::Denylisted { .. } => Some(
+        DenialReason::Denylisted { .. } if !is_default => Some(
             "`--deny` or `tools.approval.denylist` denies it, and a denial always wins".to_owned(),
         ),
+        DenialReason::Denylisted { .. } | DenialReason::NotAllowlisted { .. } => {
+            Some(format!("a person can allow it: --allow {tool}"))
+        }
         _ => None,
     };
     hint.into_iter().fold(ToolError::from(reason), ToolError::hint)
@@ -181,10 +189,7 @@ fn denied(reason: DenialReason, tool: &str, is_default: bool) -> ToolError {
 fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look) -> Planned {
     let prepared = match prepare(core, call) {
         Ok(prepared) => prepared,
-        Err(error) => {
-            let facts = Facts { rule: boundary(core, &error), ..Facts::default() };
-            return Planned::Refused { facts, error };
-        }
+        Err(error) => return refused(core, error),
     };
     let mut intent = prepared.intent();
     let summary = summarize(&intent.summary, SUMMARY_CHARACTERS);
@@ -199,14 +204,15 @@ fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look)
     let warnings = match preflight(core, &mut intent) {
         Ok(warnings) => warnings,
         Err(error) => {
-            facts.rule = boundary(core, &error);
+            facts.rule = rule_of(core, &error);
             return Planned::Refused { facts, error };
         }
     };
     let ruling = core.policy.rule(&call.name, &intent);
     facts.rule = ruling.rule;
     if ruling.verdict == Verdict::Deny {
-        let error = DenialReason::NotAllowlisted { tool: call.name.clone() }.into();
+        let reason = DenialReason::NotAllowlisted { tool: call.name.clone() };
+        let error = denied(reason, &call.name, false);
         return Planned::Refused { facts, error };
     }
     if ruling.verdict == Verdict::Allow && look == Look::WhenAsked {
@@ -229,15 +235,23 @@ fn judge(core: &Core, call: &ToolCall, scope: &Scope, is_next: bool, look: Look)
     }
 }
 
-/// What the sandbox compared, where it is the one that refuses (GO-DEBUG).
-fn boundary(core: &Core, error: &ToolError) -> String {
-    match &error.kind {
-        ErrorKind::SandboxViolation(
-            DenialReason::PathOutsideSandbox { attempted, .. }
-            | DenialReason::DeniedPatternMatched { attempted, .. }
-            | DenialReason::ProtectedPath { attempted, .. },
-        ) => one_line(&format!("sandbox: {}", core.workspace.sandbox.placed(attempted))),
-        _ => String::new(),
+/// Which rule refused the call, if one did; of the sandbox what it compared (GO-DEBUG).
+fn rule_of(core: &Core, error: &ToolError) -> String {
+    let ErrorKind::SandboxViolation(reason) = &error.kind else { return String::new() };
+    match reason {
+        DenialReason::PathOutsideSandbox { attempted, .. }
+        | DenialReason::DeniedPatternMatched { attempted, .. }
+        | DenialReason::ProtectedPath { attempted, .. } => {
+            one_line(&format!("sandbox: {}", core.workspace.sandbox.placed(attempted)))
+        }
+        DenialReason::Disabled if core.mode == ToolsMode::Disabled => {
+            "tools mode disabled".to_owned()
+        }
+        DenialReason::Disabled => "approval is not enabled".to_owned(),
+        DenialReason::Denylisted { .. } => "on the deny list".to_owned(),
+        DenialReason::NotAllowlisted { .. }
+        | DenialReason::DeniedByPerson { .. }
+        | DenialReason::LimitsExceeded { .. } => String::new(),
     }
 }
 

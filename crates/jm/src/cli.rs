@@ -175,6 +175,8 @@ pub(crate) struct Keys {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
+    /// Say where each comes from; so does no word at all
+    List(Listing),
     /// Keep a key, read from standard input or typed unseen
     Set { provider: String },
     /// Forget a key

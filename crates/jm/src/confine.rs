@@ -8,7 +8,7 @@ use jm_workspace::Confiner;
 use jm_workspace::confine::{Backend, CommandSettings, Launcher, Resources};
 
 use crate::cli::Common;
-use crate::sessions;
+use crate::locations;
 
 /// Whatever becomes of the file that we were started from.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -44,7 +44,7 @@ pub(crate) fn recording_confiner(common: &Common, config: &Config) -> Result<Con
     if common.no_journal {
         return confiner(config);
     }
-    let records = sessions::state()?.path().join(RECORDS);
+    let records = locations::state()?.path().join(RECORDS);
     let launcher = Launcher { records: Some(records), ..launcher() };
     Ok(Confiner::new(launcher, settings(config)?))
 }

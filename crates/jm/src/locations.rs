@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use jm_workspace::state::StateDir;
 
 const NAME: &str = "journeyman";
+/// What to do about a state directory that cannot be used.
+pub(crate) const STATE_HINT: &str = "\n  hint: make the state directory writable for you, or name \
+                                     another with JM_STATE_DIR";
 
 pub(crate) fn user_config() -> Option<PathBuf> {
     base("XDG_CONFIG_HOME", ".config").map(|base| base.join(NAME).join("config.toml"))
@@ -30,15 +33,18 @@ pub(crate) fn user_tools() -> Option<PathBuf> {
 
 pub(crate) fn state() -> Result<StateDir> {
     let path = state_path()?;
-    StateDir::open(&path).with_context(|| format!("state directory {}", path.display()))
+    StateDir::open(&path)
+        .map_err(|error| anyhow!("state directory {}: {error}{STATE_HINT}", path.display()))
 }
 
 pub(crate) fn state_path() -> Result<PathBuf> {
     if let Some(path) = variable("JM_STATE_DIR") {
         return Ok(path);
     }
-    let base = base("XDG_STATE_HOME", ".local/state");
-    let base = base.context("neither JM_STATE_DIR nor HOME is set: where shall state be kept?")?;
+    let base = base("XDG_STATE_HOME", ".local/state").context(
+        "there is no place for state: neither JM_STATE_DIR nor HOME is an absolute path\n  hint: set \
+         JM_STATE_DIR to a directory of your own",
+    )?;
     Ok(base.join(NAME))
 }
 

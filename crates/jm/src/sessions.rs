@@ -14,22 +14,16 @@ use jm_workspace::spool::SpoolDir;
 use jm_workspace::state::{StateDir, fresh_id};
 
 use crate::cli::Common;
-use crate::locations;
+use crate::locations::{self, STATE_HINT};
 
 const JOURNAL: &str = "journal.db";
-const HINT: &str = "\n  hint: nothing was run; make the state directory writable for you, or name another \
-                    with JM_STATE_DIR";
 const RESERVE: &str = "reserve";
 /// Enough for the records that say that the disk is full.
 const RESERVE_BYTES: u64 = 1024 * 1024;
 
-pub(crate) fn state() -> Result<StateDir> {
-    locations::state().map_err(|error| anyhow::anyhow!("{error:#}{HINT}"))
-}
-
 /// The journal, for looking only.
 pub(crate) fn store() -> Result<Store> {
-    Store::open(&journal_file(&state()?)?).map_err(told)
+    Store::open(&journal_file(&locations::state()?)?).map_err(told)
 }
 
 pub(crate) fn exists(id: &str) -> Result<bool> {
@@ -39,13 +33,13 @@ pub(crate) fn exists(id: &str) -> Result<bool> {
 fn journal_file(state: &StateDir) -> Result<PathBuf> {
     state.private_file(JOURNAL).map_err(|error| {
         let path = state.path().join(JOURNAL);
-        anyhow::anyhow!("the journal {} cannot be used: {error}{HINT}", path.display())
+        anyhow::anyhow!("the journal {} cannot be used: {error}{STATE_HINT}", path.display())
     })
 }
 
 /// Where outputs are while their commands run.
 pub(crate) fn spools() -> Result<SpoolDir> {
-    let state = state()?;
+    let state = locations::state()?;
     SpoolDir::open(&state).with_context(|| format!("state directory {}", state.path().display()))
 }
 
@@ -107,7 +101,7 @@ pub(crate) fn open_named(
              hint: rename the directory, or work without a record: --no-journal"
         );
     }
-    let state = state()?;
+    let state = locations::state()?;
     let path = journal_file(&state)?;
     let own = owner(&Identity::own());
     let alive = |owner: &Owner| identity(owner).is_alive();
@@ -137,7 +131,7 @@ pub(crate) fn open_named(
 
 /// The space that is kept for a full disk; the next session that has room keeps it again.
 pub(crate) fn give_back_reserve() -> Result<()> {
-    state()?.give_back(RESERVE);
+    locations::state()?.give_back(RESERVE);
     Ok(())
 }
 

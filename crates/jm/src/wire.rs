@@ -61,6 +61,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
         });
         anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
     })?;
+    loaded.warnings.extend(parallel(&loaded));
     check_names(common, &loaded.config, project.as_ref())?;
     common.deny.iter().for_each(|tool| loaded.deny(tool));
     for tool in &common.allow {
@@ -69,6 +70,16 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
             .map_err(|denied| anyhow::anyhow!("{denied}\n  hint: {}", denied.hint()))?;
     }
     Ok(Settings { loaded, project })
+}
+
+/// Calls run one after another (docs/adr/0006-sequential-unless-asked.md), whoever asks otherwise.
+fn parallel(loaded: &Loaded) -> Option<String> {
+    let key = "tools.allow_parallel";
+    let origin = loaded.provenance.get(key).and_then(|origins| origins.last());
+    let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
+    loaded.config.tools.allow_parallel.then(|| {
+        format!("{place}`{key}` has no effect yet: calls run one after another; leave it out")
+    })
 }
 
 fn variables() -> Vec<(String, String)> {
@@ -145,11 +156,7 @@ pub(crate) fn wire_with(
         recorder,
         index: Default::default(),
     });
-    let mut warnings = loaded.warnings.clone();
-    if config.tools.allow_parallel {
-        warnings.push("tools.allow_parallel has no effect yet: calls run one by one".to_owned());
-    }
-    Ok(Wired { engine, session, events, warnings })
+    Ok(Wired { engine, session, events, warnings: loaded.warnings })
 }
 
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {

@@ -131,6 +131,12 @@ impl ToolRegistry {
         found.unwrap_or_else(|| Err(self.unknown(name)))
     }
 
+    /// Whether there is a tool of that name. It is not asked anything.
+    pub fn knows(&self, name: &str) -> Result<(), ToolError> {
+        let is_known = self.tools.contains_key(name) || self.names().iter().any(|one| one == name);
+        is_known.then_some(()).ok_or_else(|| self.unknown(name))
+    }
+
     /// What is ready, sorted by name (NFR-MAIN-03). Waits for the sources as they see fit.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.listing().iter().filter_map(Listed::definition).collect()

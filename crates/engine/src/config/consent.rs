@@ -19,7 +19,13 @@ pub struct AllowedAndDenied {
 
 impl AllowedAndDenied {
     pub fn hint(&self) -> String {
-        format!("a denial always wins: take `{}` out of `{DENYLIST}` there", shown(&self.tool))
+        let tool = shown(&self.tool);
+        match self.denied_by.source {
+            Source::Flag => format!("a denial always wins: leave out `--deny {tool}`"),
+            Source::Default | Source::User(_) | Source::Project(_) | Source::Environment => {
+                format!("a denial always wins: take `{tool}` out of `{DENYLIST}` there")
+            }
+        }
     }
 }
 

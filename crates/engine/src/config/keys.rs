@@ -152,7 +152,7 @@ pub static KEYS: &[Key] = &[
     Key {
         path: "tools.allow_parallel",
         kind: Kind::Toggle { field: |config| &mut config.tools.allow_parallel, loose: true },
-        help: "run calls of a batch together when what they read and write does not conflict",
+        help: "has no effect yet: calls of a batch run one after another, and `true` only warns",
     },
     number(
         CALLS,

@@ -29,7 +29,8 @@ pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
             return preview(&driver, tool_call, call.json).await;
         }
         let end = driver.answer(vec![tool_call]).await?;
-        let code = report(&driver.session, end, call.json)?;
+        let code = report(&driver.session, end, call.json)
+            .with_context(|| where_it_is(common, &driver.session))?;
         let delivered = driver.session.batch().number;
         driver.close(Some(delivered)).await?;
         Ok(code)
@@ -56,6 +57,16 @@ fn report(session: &Session, end: End, as_json: bool) -> Result<u8> {
     match end {
         End::Interrupted => Ok(exit::INTERRUPTED),
         End::Answered => Ok(answer.verdict.exit_code()),
+    }
+}
+
+/// For somebody who did not get the answer.
+fn where_it_is(common: &Common, session: &Session) -> String {
+    match session.batch().entries.first() {
+        Some(entry) if !common.no_journal => {
+            format!("the call is done; `jm output {}` prints its result", entry.key)
+        }
+        Some(_) | None => "the call is done".to_owned(),
     }
 }
 

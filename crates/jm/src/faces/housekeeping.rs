@@ -64,6 +64,8 @@ pub(crate) fn completions(mut command: clap::Command, shell: Shell) -> Result<u8
 }
 
 pub(crate) fn man(command: clap::Command) -> Result<u8> {
-    clap_mangen::Man::new(command).render(&mut std::io::stdout().lock())?;
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    print::text(&String::from_utf8_lossy(&page))?;
     Ok(exit::RAN)
 }

@@ -21,6 +21,7 @@ const MOST_BYTES: u64 = 16 * 1024;
 pub(crate) fn run(keys: &Keys) -> Result<u8> {
     match &keys.command {
         None => list(keys.json),
+        Some(KeysCommand::List(listing)) => list(keys.json || listing.json),
         Some(KeysCommand::Set { provider }) => set(provider),
         Some(KeysCommand::Remove { provider }) => remove(provider),
     }

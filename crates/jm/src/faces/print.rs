@@ -5,45 +5,45 @@
 
 use std::io::{IsTerminal, Write};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jm_types::text::{is_terminal_safe, one_line, sanitize};
 use serde::Serialize;
 
 /// A result: exact for programs, harmless for a terminal.
 pub(crate) fn result(content: &str, display: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    let text = if out.is_terminal() { display } else { content };
-    out.write_all(text.as_bytes())?;
-    if out.is_terminal() && !text.ends_with('\n') {
-        out.write_all(b"\n")?;
+    let is_terminal = std::io::stdout().is_terminal();
+    text(if is_terminal { display } else { content })?;
+    if is_terminal && !display.ends_with('\n') {
+        text("\n")?;
     }
-    out.flush().map_err(Into::into)
+    Ok(())
 }
 
-pub(crate) fn line(text: &str) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(Into::into)
+pub(crate) fn line(line: &str) -> Result<()> {
+    text(&format!("{line}\n"))
 }
 
 pub(crate) fn text(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush().map_err(Into::into)
+    exactly(text.as_bytes())
 }
 
 /// Bytes as they are for programs, as harmless text for a terminal.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.is_terminal() {
-        true => out.write_all(sanitize(&String::from_utf8_lossy(bytes)).as_bytes())?,
-        false => out.write_all(bytes)?,
+    match std::io::stdout().is_terminal() {
+        true => text(&sanitize(&String::from_utf8_lossy(bytes))),
+        false => exactly(bytes),
     }
-    out.flush().map_err(Into::into)
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
+    line(&harmless_json(value)?)
+}
+
+/// All of it, now: what waits in a buffer when the program ends would be lost without a word.
+fn exactly(bytes: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", harmless_json(value)?)?;
-    out.flush().map_err(Into::into)
+    let written = out.write_all(bytes).and_then(|()| out.flush());
+    written.context("standard output cannot be written")
 }
 
 /// For `--debug`: one object a line, on standard error.

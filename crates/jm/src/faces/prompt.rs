@@ -11,6 +11,9 @@ use jm_types::text::{one_line, reveal};
 use jm_types::{Cancel, ErrorKind, RiskLevel, ToolError};
 use jm_workspace::terminal::Terminal;
 
+/// A preview with more lines than this may have pushed what stands above it out of sight.
+const LONG_PREVIEW: usize = 15;
+
 /// Who answers prompts.
 #[derive(Debug)]
 pub(crate) enum Approver {
@@ -157,10 +160,12 @@ fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> Strin
         text.push_str(&format!("   ! {}\n", one_line(warning)));
     }
     text.push_str(&format!("   asked because: {}\n", request.rule));
-    if let Some(preview) = &request.preview {
-        text.push_str(&reveal(preview));
+    let Some(preview) = &request.preview else { return text };
+    let preview = reveal(preview);
+    match preview.lines().count() > LONG_PREVIEW {
+        true => format!("{text}{preview}{text}"),
+        false => format!("{text}{preview}"),
     }
-    text
 }
 
 #[cfg(test)]

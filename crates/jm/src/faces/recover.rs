@@ -31,6 +31,9 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Re
 
 pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     let store = sessions::store()?;
+    if common.session.is_some() {
+        history::choose(&store, common, None)?;
+    }
     let root = history::root(common)?;
     let views = store.unsettled().map_err(sessions::told)?;
     let ours = views.into_iter().filter(|view| match &common.session {
@@ -42,7 +45,12 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     for view in ours {
         let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
         if alive {
-            print::line(&format!("session {}: still at work", view.session))?;
+            let text = format!("session {}: still at work", view.session);
+            if listing.json {
+                print::note(&text)
+            } else {
+                print::line(&text)?
+            }
             continue;
         }
         match settle(common, listing, &store, &view.session)? {

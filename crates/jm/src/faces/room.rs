@@ -129,7 +129,7 @@ pub(super) struct Room {
 impl Room {
     /// `most` is the quota.
     pub(super) fn now(most: u64) -> Result<Self> {
-        let state = sessions::state()?;
+        let state = locations::state()?;
         let free = state.disk_free()?;
         let stored = sessions::store()?.blob_stats().map_err(sessions::told)?.stored;
         Ok(Self { path: state.path().to_owned(), free, stored, most })

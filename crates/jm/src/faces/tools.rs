@@ -30,7 +30,9 @@ pub(crate) fn run(common: &Common, tools: &Tools) -> Result<u8> {
     let wire::Settings { loaded, project } = wire::settings(common)?;
     let config = &loaded.config;
     let mut registry = wire::registry(config)?;
-    let workspace = wire::workspace(common, config)?;
+    // A list records nothing, so it needs no place for records.
+    let unrecorded = Common { no_journal: true, ..common.clone() };
+    let workspace = wire::workspace(&unrecorded, config)?;
     registry.add_source(Box::new(external::source(config, &workspace, project.as_ref())));
     if tools.rescan {
         registry.forget()?;

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jm_types::text::Fence;
 use jm_types::{NoCall, StopReason, StreamEvent, ToolCall};
 use serde_json::{Map, Value};
 
@@ -34,7 +35,7 @@ struct Text {
 }
 
 struct Block {
-    ticks: usize,
+    fence: Fence,
     /// The lines of a call; nothing for any other block.
     call: Option<String>,
 }
@@ -84,25 +85,24 @@ impl Reader {
     }
 
     fn end_line(&mut self, line: &str, is_passed: bool, out: &mut Vec<StreamEvent>) {
-        let bare = line.trim();
-        let ticks = if is_passed { 0 } else { bare.len() - bare.trim_start_matches('`').len() };
-        match &mut self.text.open {
-            None if ticks >= 3 => {
-                let is_call = bare[ticks..].trim() == OPENING;
+        let opened = if is_passed { None } else { Fence::opened_by(line) };
+        match (&mut self.text.open, opened) {
+            (None, Some((fence, word))) => {
+                let is_call = fence.is_of_backquotes() && word == OPENING;
                 let call = is_call.then(String::new);
-                self.text.open = Some(Block { ticks, call });
+                self.text.open = Some(Block { fence, call });
                 if !is_call {
                     self.say(line.to_owned(), out);
                 }
             }
-            Some(block) if ticks >= block.ticks && ticks == bare.len() => {
+            (Some(block), _) if !is_passed && block.fence.is_closed_by(line) => {
                 match self.text.open.take().and_then(|block| block.call) {
                     Some(call) => self.call(&call, Ended::Yes, out),
                     None => self.say(line.to_owned(), out),
                 }
             }
-            Some(Block { call: Some(call), .. }) => call.push_str(line),
-            None | Some(Block { call: None, .. }) => self.say(line.to_owned(), out),
+            (Some(Block { call: Some(call), .. }), _) => call.push_str(line),
+            (None | Some(Block { call: None, .. }), _) => self.say(line.to_owned(), out),
         }
     }
 
@@ -164,7 +164,7 @@ impl Reader {
 /// Whether a line that has not ended may still become a fence.
 fn may_be_fence(line: &str) -> bool {
     let bare = line.trim_start();
-    bare.is_empty() || bare.starts_with('`')
+    bare.is_empty() || bare.starts_with(['`', '~'])
 }
 
 /// Whether a block's fence has closed.

@@ -53,6 +53,14 @@ fn blocks_become_calls() {
             "text(\"````\\n```\\n```tool-call\\n{}\\n```\\n````\\n\")".to_owned(),
         ),
         ("```rust\nfn\n```", "text(\"```rust\\nfn\\n```\")".to_owned()),
+        (
+            "~~~\n```tool-call\n{\"name\":\"f\"}\n```\n~~~\n",
+            "text(\"~~~\\n```tool-call\\n{\\\"name\\\":\\\"f\\\"}\\n```\\n~~~\\n\")".to_owned(),
+        ),
+        (
+            "```a``` is code.\n```tool-call\n{\"name\":\"f\"}\n```\n",
+            "text(\"```a``` is code.\\n\") call(call_1 f {})".to_owned(),
+        ),
         ("say ```tool-call\nx", "text(\"say ```tool-call\\nx\")".to_owned()),
         ("```tool-call\n{\"name\":\"f\",\"more\":1}\n```", "call(call_1 f {})".to_owned()),
         (

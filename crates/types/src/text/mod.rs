@@ -2,6 +2,7 @@
 //!
 //! Law: nothing here touches disk, clock or environment, and everything is linear in its input.
 
+pub mod fence;
 pub mod json_length;
 pub mod one_line;
 pub mod redact;
@@ -12,6 +13,7 @@ pub mod suggest;
 pub mod truncate;
 pub mod utf8;
 
+pub use fence::Fence;
 pub use json_length::json_length;
 pub use one_line::{Summary, one_line, summarize};
 pub use redact::{Redactor, looks_like_secret, redact};

@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 use jm_tools::toolsets::Toolset;
+use jm_types::text::Fence;
 use jm_types::{ToolCall, json};
 use serde_json::{Map, Value, json};
 
@@ -13,19 +14,35 @@ const OPENING: &str = "tool-call";
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     let mut reader = Reader::default();
-    while let Some(line) = lines.next().await? {
+    let (mut has_blocks, mut has_bare_calls) = (false, false);
+    while let Some(line) = work.next(&mut lines).await? {
         let block = match line {
-            Line::Text(text) => reader.feed(&text),
+            Line::Text(text) => {
+                has_bare_calls |= !has_blocks && reader.open.is_none() && is_bare_call(&text);
+                reader.feed(&text)
+            }
             Line::Bad(why) => reader.spoil(why),
         };
         if let Some(block) = block {
+            has_blocks = true;
             answer(work, block).await?;
         }
     }
     match reader.unfinished() {
-        Some(block) => answer(work, block).await,
-        None => Ok(()),
+        Some(block) if !work.is_interrupted() => answer(work, block).await,
+        None if has_bare_calls && !has_blocks => {
+            print::note("jm: note: the input has no tool-call block; for JSON lines say --jsonl");
+            Ok(())
+        }
+        Some(_) | None => Ok(()),
     }
+}
+
+/// A line that the other form of input would take for a call.
+fn is_bare_call(line: &str) -> bool {
+    let value = || serde_json::from_str::<Value>(line).ok();
+    let is_call = |value: Value| value.get("name").or(value.get("calls")).is_some();
+    line.trim_start().starts_with('{') && value().is_some_and(is_call)
 }
 
 /// The text of one block, or why it is none.
@@ -65,8 +82,12 @@ fn parse(text: &str, toolset: Toolset) -> Result<ToolCall, NoCall> {
     let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let (id, name) = (text_of("id"), text_of("name"));
     let wrong = |why: String| NoCall { id: id.clone(), name: name.clone(), why };
-    let given = id.clone().ok_or_else(|| wrong("a tool-call block needs an `id`".to_owned()))?;
-    let tool = name.clone().ok_or_else(|| wrong("a tool-call block needs a `name`".to_owned()))?;
+    let needed = |key: &str, article: &str| match value.get(key) {
+        None => wrong(format!("a tool-call block needs {article} `{key}`")),
+        Some(_) => wrong(format!("the `{key}` of a tool-call block must be a string")),
+    };
+    let given = id.clone().ok_or_else(|| needed("id", "an"))?;
+    let tool = name.clone().ok_or_else(|| needed("name", "a"))?;
     let mut args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
     match (value.get("meta"), args.as_object_mut(), toolset) {
         (None, ..) => {}
@@ -147,36 +168,32 @@ fn longest_run(text: &str) -> usize {
 /// Finds blocks line by line.
 #[derive(Default)]
 struct Reader {
-    /// The fence that closes the open block, and the block's lines if it is a call.
-    open: Option<(String, Option<Vec<String>>)>,
+    /// The fence of the open block, and the block's lines if it is a call.
+    open: Option<(Fence, Option<Vec<String>>)>,
     spoilt: Option<String>,
 }
 
 impl Reader {
     fn feed(&mut self, line: &str) -> Option<Block> {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let trimmed = line.trim_start();
         match &mut self.open {
             None => {
-                let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
-                if ticks >= 3 {
-                    let is_call = trimmed[ticks..].trim() == OPENING;
-                    self.open = Some(("`".repeat(ticks), is_call.then(Vec::new)));
-                }
+                self.open = Fence::opened_by(line).map(|(fence, word)| {
+                    let is_call = fence.is_of_backquotes() && word == OPENING;
+                    (fence, is_call.then(Vec::new))
+                });
                 None
             }
-            Some((fence, body)) => {
-                let closes =
-                    trimmed.starts_with(&**fence) && trimmed.trim().chars().all(|c| c == '`');
-                if !closes {
-                    if let Some(lines) = body {
-                        lines.push(line.to_owned());
-                    }
-                    return None;
-                }
+            Some((fence, body)) if fence.is_closed_by(line) => {
                 let body = body.take();
                 self.open = None;
                 body.map(|lines| self.spoilt.take().map_or_else(|| Ok(lines.join("\n")), Err))
+            }
+            Some((_, body)) => {
+                if let Some(lines) = body {
+                    lines.push(line.to_owned());
+                }
+                None
             }
         }
     }

@@ -15,29 +15,38 @@ pub(super) enum Line {
     Bad(String),
 }
 
-/// Read by a thread of its own, since standard input cannot be waited for otherwise.
+/// Read by a thread of its own, since standard input cannot be waited for otherwise; each only when
+/// it is wanted, because where a person types, the next line may be the answer to a question.
 pub(super) struct Lines {
+    wanted: std::sync::mpsc::Sender<()>,
     receiver: mpsc::Receiver<std::io::Result<Line>>,
+    /// How many were given out.
+    pub(super) taken: u64,
 }
 
 impl Lines {
     pub(super) fn from_stdin() -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel(1);
+        let (wanted, wishes) = std::sync::mpsc::channel();
         std::thread::Builder::new().spawn(move || {
             let mut input = BufReader::new(std::io::stdin());
-            while let Some(line) = read_line(&mut input).transpose() {
-                let is_last = line.is_err();
-                if sender.blocking_send(line).is_err() || is_last {
+            for () in wishes {
+                let Some(line) = read_line(&mut input).transpose() else { return };
+                if sender.blocking_send(line).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(Self { receiver })
+        Ok(Self { wanted, receiver, taken: 0 })
     }
 
-    /// Nothing at the end. What cannot be read is not an end.
+    /// `None` at the end. Input that cannot be read has not ended, and is not taken for it.
     pub(super) async fn next(&mut self) -> Result<Option<Line>> {
-        self.receiver.recv().await.transpose().context("standard input")
+        // After the end nobody listens, which the answer says too.
+        self.wanted.send(()).ok();
+        let line = self.receiver.recv().await.transpose().context("standard input")?;
+        self.taken += u64::from(line.is_some());
+        Ok(line)
     }
 }
 

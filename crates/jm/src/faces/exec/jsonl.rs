@@ -9,7 +9,7 @@ use super::input::{Line, Lines};
 use super::{Work, print};
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
-    while let Some(line) = lines.next().await? {
+    while let Some(line) = work.next(&mut lines).await? {
         let parsed = match line {
             Line::Text(text) if text.trim().is_empty() => continue,
             Line::Text(text) => parse(&text),
@@ -48,6 +48,7 @@ fn parse(text: &str) -> Result<Asked, String> {
     match value.get("calls") {
         None => call(&value).map(Asked::Call),
         Some(Value::Array(calls)) => {
+            only(&value, &["calls"], "a batch has `calls`")?;
             calls.iter().map(call).collect::<Result<_, _>>().map(Asked::Batch)
         }
         Some(_) => Err("`calls` must be a list of calls".to_owned()),
@@ -58,10 +59,7 @@ fn call(value: &Value) -> Result<ToolCall, String> {
     let name = value.get("name").and_then(Value::as_str);
     let name =
         name.ok_or("a call needs a `name`, for example {\"name\":\"read_file\",\"args\":{…}}")?;
-    let mut keys = value.as_object().into_iter().flat_map(|fields| fields.keys());
-    if let Some(other) = keys.find(|key| !["id", "name", "args"].contains(&key.as_str())) {
-        return Err(format!("a call has `id`, `name` and `args`, and no `{}`", one_line(other)));
-    }
+    only(value, &["id", "name", "args"], "a call has `id`, `name` and `args`")?;
     let id = match value.get("id") {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(id)) => id.clone(),
@@ -71,4 +69,13 @@ fn call(value: &Value) -> Result<ToolCall, String> {
     let empty = json!({});
     let args = value.get("args").unwrap_or(&empty);
     Ok(ToolCall::new(id, name, args))
+}
+
+/// A key that nobody reads would be a wish that nobody hears.
+fn only(value: &Value, known: &[&str], has: &str) -> Result<(), String> {
+    let mut keys = value.as_object().into_iter().flat_map(|fields| fields.keys());
+    match keys.find(|key| !known.contains(&key.as_str())) {
+        Some(other) => Err(format!("{has}, and no `{}`", one_line(other))),
+        None => Ok(()),
+    }
 }

@@ -1,7 +1,7 @@
 //! `jm exec`: tool calls from standard input, results to standard output, no model.
 //!
 //! Law: input is answered in order, as it comes, and no fault of one call keeps the next from
-//! being answered.
+//! being answered. After an interruption nothing more of the input is taken.
 
 mod fenced;
 mod input;
@@ -14,7 +14,7 @@ use super::answer::{Answer, Outcome};
 use super::drive::{Driver, End, block_on};
 use super::{exit, print};
 use crate::cli::{Common, Exec};
-use input::Lines;
+use input::{Line, Lines};
 
 pub(crate) fn run(common: &Common, exec: &Exec) -> Result<u8> {
     block_on(async {
@@ -56,6 +56,28 @@ impl Work {
 
     fn answers(&self) -> Vec<Answer<'_>> {
         self.driver.session.batch().entries.iter().filter_map(Answer::of).collect()
+    }
+
+    /// The next line, unless the input has ended or somebody has interrupted.
+    async fn next(&mut self, lines: &mut Lines) -> Result<Option<Line>> {
+        if !self.is_interrupted() {
+            tokio::select! {
+                biased;
+                () = self.driver.interrupts.next() => self.worst = exit::INTERRUPTED,
+                line = lines.next() => return line,
+            }
+        }
+        print::note(&match lines.taken {
+            0 => "jm: interrupted; nothing of the input was run".to_owned(),
+            taken => format!(
+                "jm: interrupted after line {taken} of the input; nothing behind it was run"
+            ),
+        });
+        Ok(None)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.worst == exit::INTERRUPTED
     }
 
     /// Something in the input was no call.
