@@ -79,7 +79,10 @@ fn check(opening: Opening, what: &str, walker: Walker) {
     std::thread::scope(|threads| {
         threads.spawn(|| attack(&world.root, &stop));
         let began = Instant::now();
-        for _ in 0..ROUNDS {
+        // On a busy machine the inside may be away whenever somebody looks.
+        let mut rounds = 0;
+        while rounds < ROUNDS || (found == 0 && began.elapsed() < NOT_HANGING / 2) {
+            rounds += 1;
             let told = walker(&world.scope(Freshness::default())).unwrap_or_default();
             assert!(!told.contains(&world.canary), "I2, {opening:?}, {what}: {told}");
             assert!(!told.contains("only-outside"), "{opening:?}, {what}: {told}");
