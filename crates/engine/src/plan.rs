@@ -167,10 +167,8 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
         ))
         .hint("tools.max_tool_args_bytes sets the limit"));
     }
-    let args = json::parse_strictly(&call.arguments).map_err(|error| {
-        let error = ToolError::bad_args(format!("the arguments are not JSON: {error}"));
-        tool.in_own_words(error)
-    })?;
+    let args = json::parse_strictly(&call.arguments)
+        .map_err(|error| tool.refuse_arguments(format!("the arguments are not JSON: {error}")))?;
     core.registry.validate(&call.name, &args)?;
     tool.prepare(args, &core.limits)
 }
