@@ -91,7 +91,8 @@ fn admit(
             "too many tool calls in one message: only the first {} are run",
             core.limits.calls_per_batch
         ))
-        .hint("send the remaining calls in the next message"));
+        .hint("send the remaining calls in the next message")
+        .hint("tools.max_tool_calls_per_batch sets the limit"));
     }
     if is_duplicate {
         return Err(ToolError::new(ErrorKind::DuplicateToolCallId { id: call.id.clone() }));
@@ -163,12 +164,11 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
             "the arguments have {} bytes; at most {} are accepted",
             call.arguments.len(),
             core.limits.args_bytes
-        )));
+        ))
+        .hint("tools.max_tool_args_bytes sets the limit"));
     }
-    let args = json::parse_strictly(&call.arguments).map_err(|error| {
-        let error = ToolError::bad_args(format!("the arguments are not JSON: {error}"));
-        tool.in_own_words(error)
-    })?;
+    let args = json::parse_strictly(&call.arguments)
+        .map_err(|error| tool.refuse_arguments(format!("the arguments are not JSON: {error}")))?;
     core.registry.validate(&call.name, &args)?;
     tool.prepare(args, &core.limits)
 }

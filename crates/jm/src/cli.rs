@@ -28,7 +28,7 @@ project, then JM_* variables, then flags. `jm config` shows what is in force and
 #[derive(Debug, Parser)]
 #[command(name = "jm", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options of every command")]
     pub(crate) common: Common,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -39,13 +39,14 @@ pub(crate) struct Common {
     /// Directory the tools work in (repeatable; the first is the working directory) [default: .]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
-    /// Dialect of tools
+    /// Dialect of tools: standard, forge, forj, ikigai, gemini or flemma
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) toolset: Option<String>,
     /// Loop limits: careful or standard
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// What happens to calls that no list names
+    /// What happens to calls that no list names: auto runs them, prompt asks before side effects,
+    /// deny refuses them
     #[arg(long, global = true, value_name = "MODE")]
     pub(crate) approve: Option<Approve>,
     /// Answer every prompt with yes; denied tools and paths stay denied
@@ -160,7 +161,10 @@ pub(crate) enum Command {
     /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
     InstallPrograms(InstallPrograms),
     /// Print a completion script
-    Completions { shell: Shell },
+    Completions {
+        /// Whose
+        shell: Shell,
+    },
     /// Print the manual page
     Man,
 }
@@ -169,6 +173,7 @@ pub(crate) enum Command {
 pub(crate) struct Keys {
     #[command(subcommand)]
     pub(crate) command: Option<KeysCommand>,
+    /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -178,9 +183,15 @@ pub(crate) enum KeysCommand {
     /// Say where each comes from; so does no word at all
     List(Listing),
     /// Keep a key, read from standard input or typed unseen
-    Set { provider: String },
+    Set {
+        /// Whose: anthropic, openai, gemini, vertex, openrouter or a name from models.toml
+        provider: String,
+    },
     /// Forget a key
-    Remove { provider: String },
+    Remove {
+        /// Whose
+        provider: String,
+    },
 }
 
 /// Who answers.
@@ -293,6 +304,7 @@ pub(crate) struct Exec {
 
 #[derive(Debug, Args)]
 pub(crate) struct Listing {
+    /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -301,6 +313,7 @@ pub(crate) struct Listing {
 pub(crate) struct Log {
     /// Session; the newest of this workspace without it
     pub(crate) id: Option<String>,
+    /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
     /// Show the changes of files too
@@ -382,6 +395,7 @@ pub(crate) struct Export {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ps {
+    /// Print JSON, for programs
     #[arg(long, conflicts_with_all = ["stop", "output", "screen"])]
     pub(crate) json: bool,
     /// Also those that have ended
@@ -419,7 +433,9 @@ pub(crate) struct Sandbox {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
+    /// Name of a tool; all of them without it
     pub(crate) name: Option<String>,
+    /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
     /// Ask every external tool for its schema again
@@ -432,6 +448,7 @@ pub(crate) struct Tools {
 
 #[derive(Debug, Args)]
 pub(crate) struct Config {
+    /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
     /// Describe every key instead
@@ -454,4 +471,22 @@ pub(crate) struct Trust {
     /// Only say whether the project is trusted
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) show: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn unexplained(command: &clap::Command) -> Vec<String> {
+        let own = command.get_arguments().filter(|arg| arg.get_help().is_none());
+        let own = own.map(|arg| format!("{} {}", command.get_name(), arg.get_id()));
+        own.chain(command.get_subcommands().flat_map(unexplained)).collect()
+    }
+
+    #[test]
+    fn every_word_is_explained() {
+        assert_eq!(unexplained(&Cli::command()), Vec::<String>::new());
+    }
 }

@@ -83,9 +83,8 @@ fn parallel(loaded: &Loaded) -> Option<String> {
 }
 
 fn variables() -> Vec<(String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
+    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }
 
 /// The flags as the topmost layer, so that they are checked like everything else.

@@ -65,6 +65,16 @@ impl Registered {
         self.is_plain() && plain::satisfies(self.executor.schema(), args)
     }
 
+    /// What is wrong with arguments, and what they could be.
+    pub fn refuse_arguments(&self, why: String) -> ToolError {
+        let error = ToolError::bad_args(why);
+        let error = match parameters(self.executor.schema()) {
+            names if names.is_empty() => error,
+            names => error.hint(format!("{} takes: {names}", self.executor.name())),
+        };
+        self.executor.in_own_words(error)
+    }
+
     /// The validator of its schema, or why there is none.
     fn validator(&self) -> Result<&jsonschema::Validator, SchemaError> {
         let compiled = self.validator.get_or_init(|| compile(self.executor.schema()));
@@ -187,12 +197,7 @@ impl ToolRegistry {
         if violations.is_empty() {
             return Ok(());
         }
-        let error = ToolError::bad_args(violations.join("; "));
-        let error = match parameters(tool.executor.schema()) {
-            names if names.is_empty() => error,
-            names => error.hint(format!("{name} takes: {names}")),
-        };
-        Err(tool.executor.in_own_words(error))
+        Err(tool.refuse_arguments(violations.join("; ")))
     }
 
     fn unknown(&self, name: &str) -> ToolError {

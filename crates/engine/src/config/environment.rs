@@ -24,7 +24,7 @@ const OTHERS: &[&str] = &[
     "JM_STATE_DIR",
 ];
 
-/// The settings among the variables.
+/// The settings among the variables, which are as `to_string_lossy` gives them.
 pub(super) fn settings<'a>(
     variables: &'a [(String, String)],
     report: &mut Report,
@@ -46,6 +46,15 @@ fn setting<'a>(
     text: &'a str,
     report: &mut Report,
 ) -> Option<Setting<'a>> {
+    // What stands for bytes that were no text.
+    if text.contains(char::REPLACEMENT_CHARACTER) {
+        report.error(|| ConfigError {
+            origin: Origin::whole(Source::Environment),
+            message: format!("`{name}`: the value is not UTF-8"),
+            hint: None,
+        });
+        return None;
+    }
     let value = match key.kind {
         Kind::Toggle { .. } => match text.trim() {
             "true" => DeValue::Boolean(true),

@@ -156,7 +156,8 @@ fn lower_apply_patch(args: Value, limits: &Limits) -> Result<Lowered, ToolError>
             args.patch.len(),
             limits.patch_bytes
         ))
-        .hint("split the change into several patches"));
+        .hint("split the change into several patches")
+        .hint("tools.apply_patch.max_patch_bytes sets the limit"));
     }
     let patch = lp1::parse(&args.patch).map_err(|error| {
         let failed = ToolError::new(jm_types::ErrorKind::PatchFailed {
