@@ -138,8 +138,14 @@ impl Machine {
         }
     }
 
+    /// Of a session that was not even on record there is nothing to recover, as of all others.
     pub(crate) fn recover(&self, choice: &str) -> Output {
-        self.run(&["recover", "--session", SESSION, "--on-recovery", choice])
+        let recovered = self.run(&["recover", "--session", SESSION, "--on-recovery", choice]);
+        let is_unknown = String::from_utf8_lossy(&recovered.stderr).contains("no session S;");
+        match is_unknown {
+            true => self.run(&["recover", "--on-recovery", choice]),
+            false => recovered,
+        }
     }
 
     /// One object for each call that the session has, in order.
