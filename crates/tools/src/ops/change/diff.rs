@@ -31,8 +31,9 @@ pub fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Strin
     diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string()
 }
 
+/// One NUL must not hide the text around it from whoever is asked.
 fn is_binary(bytes: &[u8]) -> bool {
-    memchr::memchr(0, bytes).is_some()
+    memchr::memchr(0, bytes).is_some() && std::str::from_utf8(bytes).is_err()
 }
 
 #[cfg(test)]
@@ -45,6 +46,12 @@ mod tests {
         assert_eq!(change, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
         assert!(unified("f", None, Some(b"x\n")).starts_with("--- /dev/null\n+++ b/f\n"));
         assert!(unified("/abs/f", None, Some(b"x\n")).contains("+++ b/abs/f\n"));
-        assert!(unified("f", Some(b"\0"), Some(b"\0\0")).contains("1 bytes become 2 bytes"));
+        assert!(unified("f", Some(b"\xff\0"), Some(b"")).contains("2 bytes become 0 bytes"));
+    }
+
+    #[test]
+    fn a_nul_hides_nothing() {
+        let change = unified("f", Some(b"a\n"), Some(b"a\nrm -rf ~ #\0\n"));
+        assert!(change.ends_with("+rm -rf ~ #\0\n"), "{change:?}");
     }
 }
