@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_types::{Cancel, Digest, ErrorKind, ToolError};
+use rustix::fs;
 
 use crate::fault;
 use crate::sandbox::{SafePath, Sandbox, io_error};
@@ -302,6 +303,8 @@ impl Work {
         }
         self.made.remove(&self.places);
         if self.is_prepared && is_undone {
+            // A disk that refuses even this may forget the way back, but then it is not to be trusted.
+            self.places.iter().for_each(|place| fs::fsync(&place.directory).unwrap_or_default());
             log.withdrawn();
         }
         error
