@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use jm_store::{CallView, Changed, Place, Store, StoreError};
+use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
 
+use crate::recover::Choice;
 use crate::undo::{UNDO, Which};
 
 /// What undo is asked for: a change, or an undo.
@@ -66,15 +67,23 @@ impl Force {
     }
 }
 
-/// Recovery took its effects back already, or they never were.
-fn is_taken_back(error: Option<&str>) -> bool {
-    matches!(error, Some("interrupted" | "discarded"))
+/// Recovery took its effects back already, or they never were. Where only its result was discarded, its
+/// files have stayed.
+fn is_taken_back(call: &CallView) -> bool {
+    let taken_back = |(_, record): &(u64, Record)| match record {
+        Record::Recovered { choice, .. } => choice == Choice::Undo.word(),
+        _ => false,
+    };
+    match call.result().and_then(|(result, _)| result.error.as_deref()) {
+        Some("interrupted") => true,
+        Some("discarded") => call.records.iter().any(taken_back),
+        Some(_) | None => false,
+    }
 }
 
 fn has_effects(call: &CallView) -> bool {
     let effects = call.effects();
-    let error = call.result().and_then(|(result, _)| result.error.as_deref());
-    !is_taken_back(error) && (!effects.files.is_empty() || effects.gap.is_some())
+    !is_taken_back(call) && (!effects.files.is_empty() || effects.gap.is_some())
 }
 
 /// Changes of one session, or of all of a workspace, newest first, read as far as they are wanted.

@@ -13,12 +13,12 @@ use jm_workspace::jobs::{Keeping, State};
 use jm_workspace::launch::{CommandRecord, Ended};
 use jm_workspace::spool::Spooled;
 use jm_workspace::survivors::Survivor;
-use jm_workspace::{Found, OpenFile, SafePath, directory};
+use jm_workspace::{Found, directory};
 
 use crate::engine::{Core, Engine};
 use crate::force::is_undo;
 use crate::heal::{heal, remove_made, rescue, take_back};
-use crate::restore::{current, is_beneath_a_file, safe};
+use crate::restore::{current, is_beneath_a_file, mode, mode_of, safe};
 
 /// What became of a call, as far as it can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -299,17 +299,6 @@ fn side(core: &Core, effect: &Effect) -> Side {
 
 fn is_file(state: FileState) -> bool {
     matches!(state, FileState::File { .. })
-}
-
-fn mode_of(path: &SafePath) -> Option<u32> {
-    OpenFile::open(path).ok()?.mode()
-}
-
-fn mode(state: &FileState) -> Option<u32> {
-    match state {
-        FileState::File { mode, .. } | FileState::Directory { mode } => Some(*mode),
-        FileState::Missing => None,
-    }
 }
 
 /// The call's one result, unless it has one that stands.

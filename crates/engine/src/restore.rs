@@ -90,6 +90,18 @@ pub(crate) fn current(path: &SafePath) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
+/// The permission bits of a file.
+pub(crate) fn mode_of(path: &SafePath) -> Option<u32> {
+    OpenFile::open(path).ok()?.mode()
+}
+
+pub(crate) fn mode(state: &FileState) -> Option<u32> {
+    match state {
+        FileState::File { mode, .. } | FileState::Directory { mode } => Some(*mode),
+        FileState::Missing => None,
+    }
+}
+
 /// Where a file stands in the way there is nothing beneath it.
 pub(crate) fn is_beneath_a_file(sandbox: &Sandbox, path: &Path) -> bool {
     let root = sandbox.working_root().path();
@@ -118,6 +130,9 @@ pub(crate) fn plain(
         FileState::Missing => digest.is_none(),
         FileState::Directory { .. } => false,
     };
+    if is(&restore.wanted) && mode_of(&path) == mode(&restore.wanted) {
+        return Ok(None);
+    }
     if !is(&restore.expected) && !is(&restore.wanted) && guard == Guard::Hash {
         return Err(Blocked::for_now(CHANGED));
     }
@@ -127,9 +142,6 @@ pub(crate) fn plain(
         }
         FileState::Missing | FileState::Directory { .. } => After::Absent,
     };
-    if now.is_none() && after == After::Absent {
-        return Ok(None);
-    }
     Ok(Some(FileChange { path, before: now.map(Arc::new), after }))
 }
 

@@ -138,7 +138,8 @@ impl Store {
         Ok(undone)
     }
 
-    /// The files that other sessions were about to change since a moment, in the order of time.
+    /// The files that other sessions were about to change since a moment, in the order of time, but for
+    /// changes that they had to withdraw.
     pub fn prepared_by_others(&self, session: &str, since: u64) -> Result<Vec<Effect>, StoreError> {
         let since = i64::try_from(since).unwrap_or(i64::MAX);
         let connection = self.connection();
@@ -218,6 +219,8 @@ fn prepared_since() -> String {
     format!(
         "SELECT body FROM records INDEXED BY changes_by_time
          WHERE {CHANGES} AND at >= ?2 AND session <> ?1 AND kind = 'prepared'
+           AND (SELECT kind FROM records AS next WHERE next.call = records.call
+                AND next.seq > records.seq ORDER BY next.seq LIMIT 1) IS NOT 'withdrawn'
          ORDER BY at, session, seq"
     )
 }
@@ -286,8 +289,10 @@ impl Iterator for Calls<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
-    use crate::{CallRecord, Entry, Journal, Owner, Tracking};
+    use crate::{CallRecord, Entry, FileState, Journal, Owner, Tracking};
 
     fn clock() -> u64 {
         1_000
@@ -347,6 +352,35 @@ mod tests {
         assert!(all(|place| store.changed_under(Path::new("/x"), place).unwrap()).is_empty());
         let one = store.call("s", "s-700").unwrap().unwrap();
         assert_eq!((one.batch, one.records.len()), (700, 1));
+    }
+
+    /// A file that another session wanted to change and could not is not theirs.
+    #[test]
+    fn a_withdrawn_change_is_nobodys() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("journal.db");
+        let theirs = open(&path, "s");
+        let prepared = |call: &str, path: &str| {
+            let (before, after) = (FileState::Missing, FileState::Directory { mode: 0o755 });
+            let files = vec![Effect { path: path.into(), before, after, temporary: None }];
+            Record::Prepared { call: call.to_owned(), files }
+        };
+        let withdrawn = |call: &str| Record::Withdrawn { call: call.to_owned() };
+        let records = vec![
+            prepared("s-1", "/w/kept"),
+            prepared("s-1", "/w/withdrawn"),
+            withdrawn("s-1"),
+            prepared("s-2", "/w/tried"),
+            withdrawn("s-2"),
+            prepared("s-2", "/w/tried again"),
+        ];
+        theirs.append(&Entry { records, ..Entry::default() }).unwrap();
+        let told = |session: &str| -> Vec<PathBuf> {
+            let effects = theirs.store().prepared_by_others(session, 0).unwrap();
+            effects.into_iter().map(|effect| effect.path).collect()
+        };
+        assert_eq!(told("other"), [Path::new("/w/kept"), Path::new("/w/tried again")]);
+        assert_eq!(told("s"), Vec::<PathBuf>::new());
     }
 
     #[test]

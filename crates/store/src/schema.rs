@@ -104,22 +104,58 @@ CREATE INDEX changes_by_time ON records (at, session, seq)
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    // Only an old journal is locked; whoever comes second finds it migrated.
-    match version(connection)? {
-        found if found == known => return Ok(()),
-        found if found > known => return Err(StoreError::Newer { found, known }),
-        _ => {}
+    // Only an old journal is locked.
+    if missing(connection)?.is_empty() {
+        return Ok(());
     }
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = version(&step)?;
-    for script in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+    // Whoever comes second finds it migrated, perhaps by a newer program.
+    for script in missing(&step)? {
         step.execute_batch(script)?;
     }
-    step.pragma_update(None, "user_version", known)?;
+    step.pragma_update(None, "user_version", known())?;
     step.commit().map_err(Into::into)
 }
 
-fn version(connection: &Connection) -> Result<i64, StoreError> {
-    connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(Into::into)
+fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// The steps that are still to be done.
+fn missing(connection: &Connection) -> Result<&'static [&'static str], StoreError> {
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let done = usize::try_from(found).unwrap_or(0);
+    MIGRATIONS.get(done..).ok_or(StoreError::Newer { found, known: known() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+
+    static FASTER: Mutex<Option<Connection>> = Mutex::new(None);
+
+    /// Whoever is faster ends its migration while the other waits for it.
+    fn is_done(_: i32) -> bool {
+        let faster = FASTER.lock().unwrap_or_else(PoisonError::into_inner).take();
+        faster.is_some_and(|faster| faster.execute_batch("COMMIT").is_ok())
+    }
+
+    #[test]
+    fn a_newer_program_that_migrates_at_the_same_time_is_noticed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("journal.db");
+        let faster = Connection::open(&path).unwrap();
+        faster
+            .execute_batch("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; PRAGMA user_version = 99")
+            .unwrap();
+        *FASTER.lock().unwrap() = Some(faster);
+        let mut slower = Connection::open(&path).unwrap();
+        slower.busy_handler(Some(is_done)).unwrap();
+        let outcome = migrate(&mut slower);
+        assert!(matches!(outcome, Err(StoreError::Newer { found: 99, .. })), "{outcome:?}");
+        let left: i64 = slower.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 99);
+    }
 }

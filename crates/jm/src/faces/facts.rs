@@ -5,7 +5,7 @@ use jm_engine::recover::FileFact;
 use jm_engine::{Examined, Side};
 use jm_store::{FileState, Store};
 use jm_tools::ops::change::diff::unified;
-use jm_types::text::one_line;
+use jm_types::text::{one_line, reveal};
 use jm_workspace::pump::Stream;
 use jm_workspace::spool::Spooled;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(crate) fn in_words(store: &Store, session: &str, found: &[Examined]) -> Stri
             let path = one_line(&file.effect.path.to_string_lossy());
             text.push_str(&format!("    {path}: {}\n", side(file.now)));
         }
-        for line in diff(store, session, call).lines() {
+        for line in reveal(&diff(store, session, call)).lines() {
             text.push_str(&format!("      {line}\n"));
         }
         for printed in &call.printed {

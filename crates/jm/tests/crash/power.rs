@@ -20,15 +20,20 @@ const CUTS: &[Cut] = &[
     Cut::Mixed(3),
 ];
 
-/// Nothing where there is no strace, or it may not look.
 fn traced(machine: &Machine, lines: &[String]) -> Option<Vec<Step>> {
+    traced_failing(machine, lines, "")
+}
+
+/// The steps of a run in which files are refused at a point. Nothing where there is no strace, or it may
+/// not look.
+fn traced_failing(machine: &Machine, lines: &[String], point: &str) -> Option<Vec<Step>> {
     let log = machine.base().join("strace");
     let asked = machine.exec(lines);
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-xx", "-s", "10000000", "-e", TRACED, "-o"]).arg(&log);
     strace.arg(asked.get_program()).args(asked.get_args());
     machine.dress(&mut strace);
-    strace.stdin(File::open(machine.base().join("input")).unwrap());
+    strace.env("JM_FAIL", point).stdin(File::open(machine.base().join("input")).unwrap());
     let ended = strace.stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !ended.is_ok_and(|status| status.success()) {
         println!("not shown: there is no strace here that works");
@@ -181,6 +186,27 @@ fn the_steps_of_a_patch_are_durable_in_order() {
     let last_folder = folders[folders.len() - 1];
     let finished = recorded.iter().any(|at| *at > last_folder);
     assert!(finished, "the result is durable after the names and before the answer");
+}
+
+/// Of a patch that failed the names are back on disk before the record says that it never was.
+#[test]
+fn a_withdrawn_patch_is_back_before_it_is_called_so() {
+    let mut workload = without_commands();
+    workload.batches.truncate(4);
+    let machine = prepared(&workload);
+    let lines = workload.lines();
+    let Some(steps) = traced_failing(&machine, &lines, "commit.rename:4") else { return };
+    let work = machine.workspace().to_str().unwrap().to_owned();
+    let answers: Vec<usize> = places(&steps, |step| *step == Step::Answer);
+    let patch = &steps[answers[2]..=answers[3]];
+    let renamed =
+        places(patch, |s| matches!(s, Step::Rename { from, .. } if from.contains("/.jm-")));
+    let folder = places(patch, |s| matches!(s, Step::Sync { path } if *path == work));
+    let recorded =
+        places(patch, |s| matches!(s, Step::Sync { path } if path.ends_with("/journal.db-wal")));
+    let (back, synced, withdrawn) = (renamed.last(), folder.last(), recorded.last());
+    let order = format!("back {back:?}, synced {synced:?}, withdrawn {withdrawn:?}");
+    assert!(back.is_some() && back < synced && synced < withdrawn, "{order}");
 }
 
 fn places(steps: &[Step], wanted: impl Fn(&Step) -> bool) -> Vec<usize> {

@@ -105,3 +105,18 @@ fn killed_while_discarding() {
 fn killed_while_undoing() {
     killed_twice("undo");
 }
+
+/// Who decides sees all of what was changed, whatever a terminal would make of it.
+#[test]
+fn nothing_is_hidden_from_who_decides() {
+    let machine = Machine::new(&[]);
+    let batches = vec![vec![workload::write("1", "a", "shown \u{1b}_; rm -rf ~\n")]];
+    let lines = Workload { files: Vec::new(), batches }.lines();
+    killed_at(machine.exec(&lines), &("call.before_finished".to_owned(), 1));
+    let asked = machine.run(&["recover", "--session", "S", "--on-recovery", "fail"]);
+    let told = crate::machine::text(&asked.stdout);
+    assert!(told.contains("+shown <U+001B>_; rm -rf ~\n"), "{told}");
+    let undone = machine.run(&["undo", "--session", "S", "--on-recovery", "keep"]);
+    let told = crate::machine::text(&undone.stderr);
+    assert!(told.contains("+shown <U+001B>_; rm -rf ~\n"), "{told}");
+}

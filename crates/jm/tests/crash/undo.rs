@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::check;
 use crate::machine::{Machine, Tree, text};
 use crate::matrix::{Point, assert_nothing, in_parallel, killed_at, passed, points};
+use crate::workload::{self, Workload};
 
 /// Files that change, come, go and keep their permissions; directories that come and go; a file and
 /// a directory that change places, and another pair.
@@ -119,4 +120,25 @@ fn killed_while_taking_back() {
 #[test]
 fn killed_while_bringing_again() {
     killed_everywhere(Way::Redo);
+}
+
+/// Discarding a result leaves the file; only `undo` as the choice takes it back. Either way the next undo
+/// takes back what is there, and nothing else.
+#[test]
+fn what_was_only_discarded_can_be_taken_back() {
+    for (choice, is_there) in [("discard", true), ("undo", false)] {
+        let machine = Machine::new(&[]);
+        let batches = vec![
+            vec![workload::write("1", "first", "1\n")],
+            vec![workload::write("2", "second", "2\n"), workload::write("3", "third", "3\n")],
+        ];
+        let lines = Workload { files: Vec::new(), batches }.lines();
+        killed_at(machine.exec(&lines), &("effect.before_prepared".to_owned(), 3));
+        let recovered = machine.recover(choice);
+        assert_eq!(recovered.status.code(), Some(0), "{}", text(&recovered.stderr));
+        let has = |name: &str| machine.tree().contains_key(name);
+        assert_eq!((has("first"), has("second")), (true, is_there), "{choice}");
+        succeed(&machine, &["undo", "--session", "S"]);
+        assert_eq!((has("first"), has("second")), (is_there, false), "{choice}");
+    }
 }

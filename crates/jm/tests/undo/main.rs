@@ -73,6 +73,29 @@ fn a_file_changed_by_hand_is_shown_and_left_alone_until_forced() {
     world.holds(&[("a", "by hand\n")]);
 }
 
+/// What is as it shall be already is neither written again nor said to be restored.
+#[test]
+fn only_what_had_to_be_changed_is_told() {
+    let world = World::new();
+    world.write("a", "1\n");
+    world.write("b", "1\n");
+    world.run("echo 2 > a; echo 2 > b; echo 2 > c");
+    world.write("b", "by hand\n");
+    world.says(1, &["undo"]);
+    world.write("b", "2\n");
+    let restored = format!("restored: {}\n", world.workspace.join("b").display());
+    let printed = world.says(0, &["undo"]);
+    assert_eq!(printed, format!("took back: s-1 {SUMMARY}\n{restored}"));
+    world.holds(&[("a", "1\n"), ("b", "1\n"), ("c", GONE)]);
+    // Each undo has its redo, which brings again what that one took.
+    assert_eq!(world.says(0, &["redo"]), format!("took back: s-3 undo of s-1\n{restored}"));
+    world.holds(&[("a", "1\n"), ("b", "2\n"), ("c", GONE)]);
+    world.says(0, &["redo"]);
+    world.holds(&[("a", "2\n"), ("b", "2\n"), ("c", "2\n")]);
+}
+
+const SUMMARY: &str = "Run command: echo 2 > a; echo 2 > b; echo 2 > c";
+
 #[test]
 fn one_call_from_the_middle_is_taken_back_alone() {
     let world = World::new();

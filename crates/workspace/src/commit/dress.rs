@@ -34,9 +34,10 @@ impl Dressed {
 pub(super) fn dress(new: BorrowedFd<'_>, old: BorrowedFd<'_>, stat: &Stat) -> Dressed {
     let mut notes = Vec::new();
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-    let has_owner = fs::fchown(new, Some(owner), Some(group)).is_ok();
-    // Only the superuser gives files away, but anybody may use each of their groups.
-    let has_group = has_owner || fs::fchown(new, None, Some(group)).is_ok();
+    let has_both = fs::fchown(new, Some(owner), Some(group)).is_ok();
+    // Only the superuser gives files away, but anybody has their own, and may use each of their groups.
+    let has_group = has_both || fs::fchown(new, None, Some(group)).is_ok();
+    let has_owner = has_both || fs::fstat(new).is_ok_and(|new| new.st_uid == stat.st_uid);
     if !has_owner {
         notes.push("the owner could not be kept".to_owned());
     }

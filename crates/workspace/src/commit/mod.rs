@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_types::{Cancel, Digest, ErrorKind, ToolError};
+use rustix::fs;
 
 use crate::fault;
 use crate::sandbox::{SafePath, Sandbox, io_error};
@@ -190,10 +191,13 @@ impl Work {
             let target = self.made.target(&self.places, staged);
             swap::swap_in(place, target, staged, change, index + 1)?;
             self.swapped += 1;
+            swap::compare(place, staged, change, index + 1)?;
         }
         for (index, (waiting, trade)) in self.waiting.iter().zip(trades).enumerate() {
-            waiting.swap_in(&self.places[waiting.place], trade, index + 1)?;
+            let place = &self.places[waiting.place];
+            waiting.swap_in(place, trade, index + 1)?;
             self.traded += 1;
+            waiting.compare(place, trade, index + 1)?;
         }
         self.made.sync().map_err(|error| failed(&changes[0], error))?;
         for (index, place) in self.places.iter().enumerate() {
@@ -272,7 +276,8 @@ impl Work {
         let (mut error, mut is_undone) = (error, true);
         for (index, waiting) in self.waiting.iter().enumerate().rev() {
             let place = &self.places[waiting.place];
-            let back = if index < self.traded { waiting.swap_back(place) } else { Ok(()) };
+            let is_swapped = index < self.traded;
+            let back = if is_swapped { waiting.swap_back(place, index + 1) } else { Ok(()) };
             let undone = back.and_then(|()| waiting.discard(place));
             if let Err(failed) = undone {
                 is_undone = false;
@@ -282,9 +287,9 @@ impl Work {
         }
         for (index, staged) in self.staged.iter().enumerate().rev() {
             let place = &self.places[staged.place];
+            let target = self.made.target(&self.places, staged);
             if index < self.swapped
-                && let Err(failed) =
-                    swap::swap_back(place, self.made.target(&self.places, staged), staged)
+                && let Err(failed) = swap::swap_back(place, target, staged, index + 1)
             {
                 is_undone = false;
                 error = error.hint(format!(
@@ -298,6 +303,8 @@ impl Work {
         }
         self.made.remove(&self.places);
         if self.is_prepared && is_undone {
+            // A disk that refuses even this may forget the way back, but then it is not to be trusted.
+            self.places.iter().for_each(|place| fs::fsync(&place.directory).unwrap_or_default());
             log.withdrawn();
         }
         error

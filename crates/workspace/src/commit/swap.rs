@@ -1,7 +1,8 @@
 //! The moment a file changes: a compare-and-swap of names.
 //!
 //! Law: after the exchange the temporary name holds what the target was. If that is not what the
-//! change was computed from, somebody else wrote meanwhile, and theirs goes back.
+//! change was computed from, somebody else wrote meanwhile, and theirs goes back; where it cannot, it
+//! stays under that name.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -74,24 +75,33 @@ pub(super) fn swap_in(
         (Some(before), After::Content { .. }) => {
             replace(place, staged, change, Digest::of(before), nth)
         }
-        (Some(before), After::Absent) => remove(place, staged, change, Digest::of(before)),
+        // The content waits under the temporary name until all is done.
+        (Some(_), After::Absent) => {
+            fs::renameat(place.fd(), &*staged.name, place.fd(), &*staged.temporary)
+                .map_err(|error| failed(change, error))
+        }
     }
 }
 
-/// The name goes; the content waits under the temporary name until all is done.
-fn remove(
+/// After the swap: what stood there is under the temporary name, and is what was expected.
+pub(super) fn compare(
     place: &Place,
     staged: &Staged,
     change: &FileChange,
-    expected: Digest,
+    nth: usize,
 ) -> Result<(), ToolError> {
+    let Some(before) = &change.before else { return Ok(()) };
     let fail = |error| failed(change, error);
-    fs::renameat(place.fd(), &*staged.name, place.fd(), &*staged.temporary).map_err(fail)?;
-    if digest_of(place, &staged.temporary).is_ok_and(|digest| digest == expected) {
-        return Ok(());
+    fault::point("commit.compare", nth).map_err(fail)?;
+    // Without exchange it had to wait under another name.
+    match fs::renameat(place.fd(), &*kept_name(staged), place.fd(), &*staged.temporary) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(fail(error)),
     }
-    put_back(place, staged).map_err(fail)?;
-    Err(stale(change.path.asked()))
+    match digest_of(place, &staged.temporary) {
+        Ok(digest) if digest == Digest::of(before) => Ok(()),
+        Ok(_) | Err(_) => Err(stale(change.path.asked())),
+    }
 }
 
 /// A removed file gets its name back, unless somebody else has taken it.
@@ -150,24 +160,16 @@ fn replace(
     expected: Digest,
     nth: usize,
 ) -> Result<(), ToolError> {
-    let fail = |error| failed(change, error);
-    if !exchange(place, staged).map_err(fail)? {
-        return replace_by_rename(place, staged, change, expected, nth);
+    match exchange(place, staged).map_err(|error| failed(change, error))? {
+        true => Ok(()),
+        false => replace_by_rename(place, staged, change, expected, nth),
     }
-    let unchanged = digest_of(place, &staged.temporary).is_ok_and(|digest| digest == expected);
-    let checked = fault::point("commit.compare", nth);
-    if unchanged && checked.is_ok() {
-        return Ok(());
-    }
-    swap_back(place, place.fd(), staged).map_err(fail)?;
-    checked.map_err(fail)?;
-    Err(stale(change.path.asked()))
 }
 
 /// For file systems without exchange: keep the old file under a second name, then rename over it.
 ///
 /// Between the comparison and the rename another program's write can be lost; our own processes
-/// are kept out by the lock. In the end the temporary name holds the old file here too.
+/// are kept out by the lock.
 fn replace_by_rename(
     place: &Place,
     staged: &Staged,
@@ -181,9 +183,9 @@ fn replace_by_rename(
     let same = digest_of(place, &staged.name).is_ok_and(|digest| digest == expected);
     let outcome = match same {
         false => Err(stale(change.path.asked())),
-        true => fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
-            .and_then(|()| fs::renameat(place.fd(), &*kept, place.fd(), &*staged.temporary))
-            .map_err(fail),
+        true => {
+            fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name).map_err(fail)
+        }
     };
     if outcome.is_err() {
         fs::unlinkat(place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
@@ -213,7 +215,13 @@ fn keep(
 }
 
 /// Undoes one swap. What is foreign by now is left where it is.
-pub(super) fn swap_back(place: &Place, target: BorrowedFd<'_>, staged: &Staged) -> io::Result<()> {
+pub(super) fn swap_back(
+    place: &Place,
+    target: BorrowedFd<'_>,
+    staged: &Staged,
+    nth: usize,
+) -> io::Result<()> {
+    fault::point("commit.back", nth)?;
     if staged.is_new {
         return match fs::statat(target, &*staged.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if stat.st_ino == staged.inode => {
@@ -233,7 +241,13 @@ pub(super) fn swap_back(place: &Place, target: BorrowedFd<'_>, staged: &Staged) 
     if exchange(place, staged)? {
         return Ok(());
     }
-    fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
+    let kept = kept_name(staged);
+    match fs::renameat(place.fd(), &*kept, place.fd(), &*staged.name) {
+        Err(Errno::NOENT) => {
+            fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
+        }
+        answer => answer,
+    }
 }
 
 /// After success: the old content, under its temporary name, is no longer needed.

@@ -169,17 +169,26 @@ impl Waiting {
                 "this file system cannot exchange a file and a directory",
             ));
         }
-        let found = Node::read_at(place.fd(), OsStr::new(&self.temporary), &mut MOST.clone());
-        let checked = fault::point("commit.compare", nth);
-        if checked.is_ok() && found.is_ok_and(|found| found == trade.before) {
-            return Ok(());
-        }
-        self.swap_back(place).map_err(fail)?;
-        checked.map_err(fail)?;
-        Err(swap::stale(trade.path.asked()))
+        Ok(())
     }
 
-    pub(super) fn swap_back(&self, place: &Place) -> io::Result<()> {
+    /// After the swap: what stood there is what was expected.
+    pub(super) fn compare(
+        &self,
+        place: &Place,
+        trade: &Trade,
+        nth: usize,
+    ) -> Result<(), ToolError> {
+        let fail = |error| io_error(trade.path.asked(), error);
+        fault::point("commit.compare", nth).map_err(fail)?;
+        match Node::read_at(place.fd(), OsStr::new(&self.temporary), &mut MOST.clone()) {
+            Ok(found) if found == trade.before => Ok(()),
+            Ok(_) | Err(_) => Err(swap::stale(trade.path.asked())),
+        }
+    }
+
+    pub(super) fn swap_back(&self, place: &Place, nth: usize) -> io::Result<()> {
+        fault::point("commit.back", nth)?;
         // What stands there now must be ours, or it is not ours to replace.
         if swap::inode(place, &self.name)? != self.inode {
             return Err(Errno::STALE);

@@ -7,8 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jm_types::{Cancel, ToolError};
+use jm_workspace::fault::fail_at;
 use jm_workspace::{After, CommitLog, FileChange, Manifest, commit};
 use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::io::Errno;
 
 use super::{DISKS, world_on};
 use crate::tree::{Content, Fact, leftovers, tree};
@@ -179,5 +181,29 @@ fn a_removal_is_undone() {
         let error = meddled(&world, &After::Absent, When::Committed, &|| {});
         assert!(error.to_string().contains("could not be recorded"), "{error}");
         super::unchanged(&world, &before, &format!("{disk:?}"));
+    }
+}
+
+/// ATOM 145: what was taken out and cannot be put back is not thrown away, and nobody claims that the
+/// change never was.
+#[test]
+fn what_cannot_be_put_back_is_kept() {
+    for disk in DISKS {
+        for after in [After::content(b"new\n".to_vec()), After::Absent] {
+            let world = world_on(disk);
+            fail_at("commit.compare", 1, Errno::IO);
+            fail_at("commit.back", 1, Errno::IO);
+            let error = meddled(&world, &after, When::Committed, &|| {});
+            disk.insert();
+            let told = format!("{disk:?}, {after:?}: {error:?}");
+            assert!(
+                error.hints.iter().any(|hint| hint.contains("could not be put back")),
+                "{told}"
+            );
+            let now = tree(&world.root, None);
+            let kept: Vec<_> =
+                leftovers(&now).into_iter().map(|path| now[path].content.clone()).collect();
+            assert_eq!(kept, [Content::Bytes(b"old 1\n".to_vec())], "{told}");
+        }
     }
 }
