@@ -57,7 +57,7 @@ struct Room {
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TurnEnd {
-    Finished(Option<StopReason>),
+    Finished,
     /// The model would go on, but has had its rounds.
     Limit,
     /// Somebody must supply results (parse-only mode).
@@ -135,7 +135,12 @@ impl Agent {
             }
             match self.listen(screen).await? {
                 Listened::Heard(Heard::Asks) => was_too_long = false,
-                Listened::Heard(Heard::Spoke(stop)) => return Ok(TurnEnd::Finished(stop)),
+                Listened::Heard(Heard::Spoke(stop)) => {
+                    if let Some(note) = stop.as_ref().and_then(not_whole) {
+                        screen.note(note)?;
+                    }
+                    return Ok(TurnEnd::Finished);
+                }
                 Listened::Heard(Heard::Nothing) => return Ok(TurnEnd::Failed(silence())),
                 Listened::Interrupted => return Ok(TurnEnd::Interrupted),
                 Listened::Failed(error)
@@ -351,6 +356,18 @@ fn used_since(before: Usage, after: Usage) -> Usage {
         cache_read: after.cache_read - before.cache_read,
         cache_write: after.cache_write - before.cache_write,
         reasoning: after.reasoning - before.reasoning,
+    }
+}
+
+/// What a person should know of an answer that did not come to its own end.
+fn not_whole(stop: &StopReason) -> Option<&'static str> {
+    match stop {
+        StopReason::MaxTokens => Some(
+            "the answer reached its limit of tokens and is cut off; --max-tokens sets the limit",
+        ),
+        StopReason::ContextWindow => Some("the answer filled the model's context and is cut off"),
+        StopReason::Refusal => Some("the model refused to say more"),
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::Other(_) => None,
     }
 }
 

@@ -59,7 +59,8 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "TOOL")]
     pub(crate) deny: Vec<String>,
     /// Go on with this session: what it has read counts, and its calls are one history
-    #[arg(long, global = true, value_name = "ID", env = "JM_SESSION")]
+    /// [env: JM_SESSION]
+    #[arg(long, global = true, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Record nothing; such calls cannot be undone
     #[arg(long, global = true)]
@@ -83,8 +84,8 @@ pub(crate) struct Common {
     /// Let commands write this directory besides the roots (repeatable)
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) writable: Vec<PathBuf>,
-    /// Read this file instead of the user's configuration
-    #[arg(long, global = true, value_name = "FILE", env = "JM_CONFIG")]
+    /// Read this file instead of the user's configuration [env: JM_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Of the faces that have a model.
     #[arg(skip)]

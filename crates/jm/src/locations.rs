@@ -1,5 +1,6 @@
 //! Where our own files are.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
@@ -52,7 +53,12 @@ fn base(name: &str, below_home: &str) -> Option<PathBuf> {
     variable(name).or_else(|| variable("HOME").map(|home| home.join(below_home)))
 }
 
+/// What a variable names. One that is empty names nothing, as if it were not there.
+pub(crate) fn named(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 /// Relative values are ignored, as the XDG specification asks.
 fn variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    named(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }));
     let outcome = match faces::programs::run_by_name() {
         Some(outcome) => outcome,
-        None => run(Cli::parse()),
+        None => run(with_variables(Cli::parse())),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
@@ -46,6 +46,16 @@ fn main() -> ExitCode {
             ExitCode::from(exit::USAGE)
         }
     }
+}
+
+/// What no flag says, a variable may say.
+fn with_variables(mut cli: Cli) -> Cli {
+    let Cli { common, .. } = &mut cli;
+    // What is not UTF-8 names no session, which is said where sessions are opened.
+    let session = || locations::named("JM_SESSION").map(|id| id.to_string_lossy().into_owned());
+    common.session = common.session.take().or_else(session);
+    common.config = common.config.take().or_else(|| locations::named("JM_CONFIG").map(Into::into));
+    cli
 }
 
 fn run(cli: Cli) -> Result<u8> {

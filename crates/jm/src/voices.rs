@@ -42,15 +42,19 @@ async fn find(common: &Common, model: &Model) -> Result<Client> {
              configuration, for instance --model anthropic/claude-sonnet-4-5; `jm demo` needs none"
         )
     }
-    match script_file(&name) {
-        Some(file) => {
-            let text = read(Path::new(file))?
-                .with_context(|| format!("script {file}: there is no such file"))?;
-            let script = Script::parse(&text).map_err(told)?;
-            Client::scripted(script, &settings).await.map_err(told)
-        }
-        None => with_key(&name, settings),
+    let fenced = name.strip_prefix("fenced:").and_then(script_file);
+    match (script_file(&name), fenced) {
+        (Some(file), _) => scripted(file, &settings).await,
+        (None, Some(file)) => scripted(file, &settings).await.map(Client::with_fenced_tools),
+        (None, None) => with_key(&name, settings),
     }
+}
+
+async fn scripted(file: &str, settings: &Settings) -> Result<Client> {
+    let text =
+        read(Path::new(file))?.with_context(|| format!("script {file}: there is no such file"))?;
+    let script = Script::parse(&text).map_err(told)?;
+    Client::scripted(script, settings).await.map_err(told)
 }
 
 /// Where the environment has no key, the system's keyring is asked.

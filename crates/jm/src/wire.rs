@@ -162,13 +162,17 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
     let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
         .context("the workspace cannot be opened")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
-    let state = ProjectState::new(&locations::state_path()?, sandbox.working_root().path());
+    let (state, jobs) = match locations::state_path() {
+        // Then only what would be kept there has no place.
+        Err(_) if common.no_journal => Default::default(),
+        path => (ProjectState::new(&path?, sandbox.working_root().path()), jobs(config)?),
+    };
     Ok(Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(environment),
         confiner: Arc::new(confine::recording_confiner(common, config)?),
         state: Arc::new(state),
-        jobs: Arc::new(jobs(config)?),
+        jobs: Arc::new(jobs),
     })
 }
 

@@ -179,7 +179,11 @@ impl ToolRegistry {
 
     /// The names that are known without waiting, sorted.
     pub fn names(&self) -> Vec<String> {
-        let foreign = self.sources.iter().flat_map(|source| source.names());
+        self.with_own(self.sources.iter().flat_map(|source| source.names()))
+    }
+
+    /// These names and those of the tools that are built in, sorted.
+    fn with_own(&self, foreign: impl Iterator<Item = String>) -> Vec<String> {
         let mut names: Vec<String> = self.tools.keys().cloned().chain(foreign).collect();
         names.sort_unstable();
         names.dedup();
@@ -205,7 +209,10 @@ impl ToolRegistry {
         let error = ToolError::new(ErrorKind::UnknownTool { name: name.to_owned() });
         match suggest(name, names.iter().map(String::as_str), 1).first() {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint(format!("available tools: {}", names.join(", "))),
+            None => {
+                let foreign = self.sources.iter().flat_map(|source| source.hopeful_names());
+                error.hint(format!("available tools: {}", self.with_own(foreign).join(", ")))
+            }
         }
     }
 }

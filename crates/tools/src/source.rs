@@ -16,6 +16,9 @@ pub trait ToolSource: Send + Sync + std::fmt::Debug {
     /// The names that are known without waiting.
     fn names(&self) -> Vec<String>;
 
+    /// Those of the names that nothing is known to be wrong with, without waiting.
+    fn hopeful_names(&self) -> Vec<String>;
+
     /// The tool of that name, once it is ready or its time is up; nothing when it is not from here.
     fn find(&self, name: &str) -> Option<Result<Arc<Registered>, ToolError>>;
 

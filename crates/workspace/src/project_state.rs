@@ -22,9 +22,18 @@ const MOST_TRIES: u32 = 1000;
 /// A larger note is not one of ours.
 const MOST_NOTE: u64 = 16 * 1024 * 1024;
 
-/// Directories are made with the first thing that is kept in them.
-#[derive(Debug, Clone)]
+const NO_PLACE: &str = "there is no place for state, where this would be kept";
+const NAME_ONE: &str = "JM_STATE_DIR names a directory for it";
+
+/// By default there is no place for anything, and nothing was ever kept.
+#[derive(Debug, Clone, Default)]
 pub struct ProjectState {
+    folders: Option<Folders>,
+}
+
+/// They are made with the first thing that is kept in them.
+#[derive(Debug, Clone)]
+struct Folders {
     backups: PathBuf,
     notes: PathBuf,
 }
@@ -34,43 +43,50 @@ impl ProjectState {
     pub fn new(state: &Path, project: &Path) -> Self {
         let project = Digest::of(project.as_os_str().as_encoded_bytes()).to_string();
         let below = |name: &str| state.join(name).join(&project[..16]);
-        Self { backups: below("backups"), notes: below("notes") }
+        Self { folders: Some(Folders { backups: below("backups"), notes: below("notes") }) }
     }
 
     /// What a session wrote down under a name.
     pub fn note(&self, session: &str, name: &str) -> Result<Option<String>, ToolError> {
-        let file = self.notes.join(note_name(session, name));
+        let Some(Folders { notes, .. }) = &self.folders else { return Ok(None) };
+        let file = notes.join(note_name(session, name));
         read_text(&file, MOST_NOTE).map_err(|error| ToolError::io(file, error))
     }
 
     pub fn write_note(&self, session: &str, name: &str, text: &str) -> Result<(), ToolError> {
-        let folder = StateDir::open(&self.notes);
+        let Some(Folders { notes, .. }) = &self.folders else {
+            return Err(ToolError::io(name, NO_PLACE).hint(NAME_ONE));
+        };
+        let folder = StateDir::open(notes);
         let written =
             folder.and_then(|folder| folder.write(&note_name(session, name), text.as_bytes()));
-        written.map_err(|error| ToolError::io(&self.notes, error))
+        written.map_err(|error| ToolError::io(notes, error))
     }
 
     /// Keeps a copy of a file's content and says where it is.
     pub fn keep_backup(&self, path: &SafePath, content: &[u8]) -> Result<PathBuf, ToolError> {
-        let kept = self.try_keep(path.relative(), content);
+        let Some(Folders { backups, .. }) = &self.folders else {
+            return Err(ToolError::io(path.asked(), NO_PLACE).hint(NAME_ONE));
+        };
+        let kept = try_keep(backups, path.relative(), content);
         kept.map_err(|error| {
             ToolError::io(path.asked(), format!("no backup could be made: {error}"))
                 .hint("nothing was changed; check the state directory and its disk")
         })
     }
+}
 
-    fn try_keep(&self, relative: &Path, content: &[u8]) -> io::Result<PathBuf> {
-        let place = Digest::of(relative.as_os_str().as_encoded_bytes()).to_string();
-        let name = relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let start: String = name.chars().take(80).collect();
-        let folder = StateDir::open(&self.backups.join(format!("{start}-{}", &place[..8])))?;
-        let (mut file, path) = create(&folder, &stamp(now_epoch_ms() / 1000), &start)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        File::open(folder.path())?.sync_all()?;
-        forget_old(folder.path());
-        Ok(path)
-    }
+fn try_keep(backups: &Path, relative: &Path, content: &[u8]) -> io::Result<PathBuf> {
+    let place = Digest::of(relative.as_os_str().as_encoded_bytes()).to_string();
+    let name = relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let start: String = name.chars().take(80).collect();
+    let folder = StateDir::open(&backups.join(format!("{start}-{}", &place[..8])))?;
+    let (mut file, path) = create(&folder, &stamp(now_epoch_ms() / 1000), &start)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    File::open(folder.path())?.sync_all()?;
+    forget_old(folder.path());
+    Ok(path)
 }
 
 /// A session's id is our own, but its spelling may come from a flag.
@@ -155,15 +171,14 @@ mod tests {
     fn backups_of_one_second_do_not_collide() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let state = ProjectState::new(folder.path(), Path::new("/p"));
         let kept: Vec<PathBuf> = (0..25_u8)
-            .map(|number| state.try_keep(Path::new("a/f.el"), &[number]).unwrap())
+            .map(|number| try_keep(folder.path(), Path::new("a/f.el"), &[number]).unwrap())
             .collect();
         let there: Vec<&PathBuf> = kept.iter().filter(|path| path.exists()).collect();
         assert_eq!(there.len(), MOST_KEPT);
         assert_eq!(std::fs::read(kept.last().unwrap()).unwrap(), [24]);
         assert_eq!(std::fs::metadata(there[0]).unwrap().permissions().mode() & 0o777, 0o600);
-        let other = state.try_keep(Path::new("b/f.el"), b"x").unwrap();
+        let other = try_keep(folder.path(), Path::new("b/f.el"), b"x").unwrap();
         assert_ne!(other.parent(), kept[0].parent());
     }
 }

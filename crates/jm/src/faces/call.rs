@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use jm_engine::{Inspection, Session};
 use jm_types::text::reveal;
 use jm_types::{ToolCall, Verdict};
@@ -14,7 +14,7 @@ use super::prompt::risk_word;
 use super::{exit, print};
 use crate::cli::{Call, Common};
 
-/// Arguments from standard input beyond this are refused by every limit anyway.
+/// More than this is not read from standard input, whatever the limit of arguments.
 const MOST_INPUT: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
@@ -38,12 +38,15 @@ pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
 }
 
 fn from_stdin() -> Result<String> {
-    let mut text = String::new();
-    std::io::stdin()
-        .take(MOST_INPUT)
-        .read_to_string(&mut text)
-        .context("arguments from standard input")?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    let mut input = std::io::stdin().take(MOST_INPUT + 1);
+    input.read_to_end(&mut bytes).context("arguments from standard input")?;
+    if bytes.len() as u64 > MOST_INPUT {
+        bail!(
+            "the arguments from standard input have more than {MOST_INPUT} bytes; nothing was run"
+        );
+    }
+    String::from_utf8(bytes).context("the arguments from standard input are not UTF-8")
 }
 
 fn report(session: &Session, end: End, as_json: bool) -> Result<u8> {

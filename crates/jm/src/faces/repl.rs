@@ -206,7 +206,7 @@ async fn supply(agent: &mut Agent, screen: &mut Plain, id: &str, result: &str) -
 
 fn tell(agent: &Agent, end: &TurnEnd) -> Result<()> {
     match end {
-        TurnEnd::Finished(_) => {}
+        TurnEnd::Finished => {}
         TurnEnd::Interrupted => print::note("jm: interrupted"),
         TurnEnd::Limit => {
             print::note("jm: the model has had its rounds of tool calls; say something to go on");

@@ -98,7 +98,7 @@ async fn conform(
     mut end: TurnEnd,
 ) -> Result<TurnEnd> {
     for attempt in 1..=ATTEMPTS {
-        if !matches!(end, TurnEnd::Finished(_)) {
+        if !matches!(end, TurnEnd::Finished) {
             return Ok(end);
         }
         let wrong = match schema.check(view.last_text()).map(str::to_owned) {
@@ -214,8 +214,8 @@ fn judge(agent: &Agent, end: &TurnEnd) -> (&'static str, u8) {
         entry.result().is_some_and(|result| Outcome::of(result) == Outcome::NeedsApproval)
     });
     match end {
-        TurnEnd::Finished(_) if needed_a_person => ("needs_person", exit::DENIED),
-        TurnEnd::Finished(_) => ("finished", exit::RAN),
+        TurnEnd::Finished if needed_a_person => ("needs_person", exit::DENIED),
+        TurnEnd::Finished => ("finished", exit::RAN),
         TurnEnd::Limit => ("limit", exit::LIMIT),
         TurnEnd::Waiting => ("needs_results", exit::DENIED),
         TurnEnd::Interrupted => ("interrupted", exit::INTERRUPTED),
@@ -231,7 +231,7 @@ fn explain(agent: &Agent, end: &Over) {
         Over::Broken(error) => return print::error(error),
     };
     match end {
-        TurnEnd::Finished(_) => {}
+        TurnEnd::Finished => {}
         TurnEnd::Limit => {
             print::note("jm: the model has had its rounds of tool calls (--max-iterations)");
             print::note(&again);

@@ -1,7 +1,7 @@
 //! Page: as many lines of a file as fit, from a line on, and how many there are.
 //!
 //! Law: memory is bounded by what is shown, and bytes are kept as they are. A file of any size can
-//! be paged through.
+//! be paged through; one that is very large is not read further only to count its lines.
 
 use jm_types::ToolError;
 use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile};
@@ -10,7 +10,7 @@ use crate::context::Scope;
 use crate::ops::binary::SNIFF;
 use crate::ops::not_found;
 
-/// Up to this size a page counts as a read of the file.
+/// Up to this size a page counts as a read of the file, and its lines are counted.
 const MOST_HASHED: u64 = 64 * 1024 * 1024;
 const CHUNK: usize = 64 * 1024;
 
@@ -36,8 +36,8 @@ pub struct PageOutcome {
     pub bytes: Vec<u8>,
     /// How many lines were begun.
     pub lines: u64,
-    /// How many the file has.
-    pub total: u64,
+    /// How many the file has, if it was read to its end. Otherwise there is more.
+    pub total: Option<u64>,
     /// Lines that were asked for do not fit.
     pub is_cut: bool,
     /// Bytes of the file.
@@ -75,11 +75,14 @@ impl Page {
                 hashing.update(&buffer[..count]);
             }
             taking.feed(&buffer[..count]);
+            if !hashes && taking.is_done() && taking.page.size < file.size {
+                return Ok(taking.leave(file.size));
+            }
         }
-        let page = taking.finish();
-        self.check_reach(page.total)?;
+        let (page, total) = taking.finish();
+        self.check_reach(total)?;
         if hashes {
-            let is_all = page.first == 1 && page.lines == page.total && !page.is_cut;
+            let is_all = page.first == 1 && page.lines == total && !page.is_cut;
             let extent = if is_all { Extent::Whole } else { Extent::Part };
             let sha256: Digest = hashing.finish();
             scope.seen.record(&path, sha256, extent);
@@ -119,7 +122,7 @@ impl Taking {
             first,
             bytes: Vec::new(),
             lines: 0,
-            total: 0,
+            total: None,
             is_cut: false,
             size: 0,
             start: Vec::new(),
@@ -130,13 +133,18 @@ impl Taking {
         Self { page, line: 1, end, most, at_line_start: true }
     }
 
+    /// Nothing more will be shown.
+    fn is_done(&self) -> bool {
+        self.line >= self.end || self.page.is_cut
+    }
+
     fn feed(&mut self, bytes: &[u8]) {
         self.page.size += bytes.len() as u64;
         let missing = SNIFF.saturating_sub(self.page.start.len()).min(bytes.len());
         self.page.start.extend_from_slice(&bytes[..missing]);
         let mut rest = bytes;
         while !rest.is_empty() {
-            if self.line >= self.end || self.page.is_cut {
+            if self.is_done() {
                 return self.count(rest);
             }
             let stop = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
@@ -157,14 +165,22 @@ impl Taking {
         self.page.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
     }
 
-    /// Nothing more is shown; only the number of lines matters.
+    /// Only the number of lines matters.
     fn count(&mut self, rest: &[u8]) {
         self.line += memchr::memchr_iter(b'\n', rest).count() as u64;
         self.at_line_start = rest.ends_with(b"\n");
     }
 
-    fn finish(mut self) -> PageOutcome {
-        self.page.total = self.line - u64::from(self.at_line_start);
+    /// At the end of the file: the page, and how many lines there are.
+    fn finish(mut self) -> (PageOutcome, u64) {
+        let total = self.line - u64::from(self.at_line_start);
+        self.page.total = Some(total);
+        (self.page, total)
+    }
+
+    /// Before the end of a file of this size.
+    fn leave(mut self, size: u64) -> PageOutcome {
+        self.page.size = size;
         self.page
     }
 }
@@ -178,7 +194,7 @@ mod tests {
         let page = Page { first, count, most_bytes, ..Page::whole("f") };
         let mut taking = Taking::new(&page, 1000);
         text.chunks(chunk).for_each(|piece| taking.feed(piece));
-        taking.finish()
+        taking.finish().0
     }
 
     /// Text, what was asked, the bytes, lines begun, lines in all, cut.
@@ -205,7 +221,7 @@ mod tests {
                 let found = (&found.bytes[..], found.lines, found.total, found.is_cut);
                 assert_eq!(
                     found,
-                    (bytes.as_bytes(), *lines, *total, *is_cut),
+                    (bytes.as_bytes(), *lines, Some(*total), *is_cut),
                     "{text:?} {asked:?}"
                 );
             }

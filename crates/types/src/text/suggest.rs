@@ -66,7 +66,7 @@ fn typo_distance(wanted: &str, candidate: &str) -> Option<usize> {
     let length = wanted.chars().count();
     // An extension is a poor witness: `ab.rs` and `xy.rs` share most of their letters.
     let stem = wanted.rsplit_once('.').map_or(wanted, |(stem, _)| stem).chars().count();
-    let most = (length / 3).max(2).min(stem / 2);
+    let most = (length / 3).max(1).min(stem / 2);
     if most == 0 || length.abs_diff(candidate.chars().count()) > most {
         return None;
     }
@@ -112,6 +112,9 @@ mod tests {
         check("lib.rs", &["mod.rs", "bin.rs"], &[]);
         check("server.rs", &["client.rs", "store.rs"], &[]);
         check("main.rs", &[], &[]);
+        // Half of a short word is another word.
+        check("bash", &["task", "bush"], &["bush"]);
+        check("grep", &["glob"], &[]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use super::hosts::{Host, HostRule};
 use super::walls::{Network, Walls};
+use crate::names::{Protection, protection};
 
 /// A refusal, and what would lift it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -230,6 +231,9 @@ impl Bite {
                  tools.sandbox.commands.network"
             )),
             Self::Around => Some("use HTTP or HTTPS with a program that knows proxies".to_owned()),
+            Self::Kept(path) if protection(path) == Protection::Never => {
+                Some("a person can change it; no tool can".to_owned())
+            }
             Self::Kept(_) => Some("change it with a file tool, which asks a person".to_owned()),
             Self::Greeting(_) | Self::Denied(_) | Self::Call => None,
         }

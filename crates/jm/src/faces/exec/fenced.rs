@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use jm_tools::toolsets::Toolset;
-use jm_types::text::Fence;
+use jm_types::text::{Fence, one_line};
 use jm_types::{ToolCall, json};
 use serde_json::{Map, Value, json};
 
@@ -14,11 +14,21 @@ const OPENING: &str = "tool-call";
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     let mut reader = Reader::default();
-    let (mut has_blocks, mut has_bare_calls) = (false, false);
+    let (mut has_blocks, mut has_bare_calls, mut has_misspelt) = (false, false, false);
     while let Some(line) = work.next(&mut lines).await? {
         let block = match line {
             Line::Text(text) => {
-                has_bare_calls |= !has_blocks && reader.open.is_none() && is_bare_call(&text);
+                if reader.open.is_none() {
+                    has_bare_calls |= !has_blocks && is_bare_call(&text);
+                    if let Some(word) = misspelt(&text).filter(|_| !has_misspelt) {
+                        has_misspelt = true;
+                        let (line, word) = (lines.taken, one_line(word));
+                        print::note(&format!(
+                            "jm: note: line {line}: a block of `{word}` is passed over; a call is a \
+                             block of `{OPENING}`"
+                        ));
+                    }
+                }
                 reader.feed(&text)
             }
             Line::Bad(why) => reader.spoil(why),
@@ -43,6 +53,13 @@ fn is_bare_call(line: &str) -> bool {
     let value = || serde_json::from_str::<Value>(line).ok();
     let is_call = |value: Value| value.get("name").or(value.get("calls")).is_some();
     line.trim_start().starts_with('{') && value().is_some_and(is_call)
+}
+
+/// What a line calls its block, if it seems to mean a call and is not how one begins.
+fn misspelt(line: &str) -> Option<&str> {
+    let (_, word) = Fence::opened_by(line).filter(|(fence, _)| fence.is_of_backquotes())?;
+    let letters = word.chars().filter(|letter| letter.is_alphabetic()).flat_map(char::to_lowercase);
+    (word != OPENING && letters.take(8).eq("toolcall".chars())).then_some(word)
 }
 
 /// The text of one block, or why it is none.

@@ -183,6 +183,15 @@ impl ToolSource for ExternalTools {
         self.known().keys().cloned().collect()
     }
 
+    fn hopeful_names(&self) -> Vec<String> {
+        let is_hopeful = |slot: &Arc<Slot>| {
+            slot.candidate.fault.is_none() && !matches!(slot.answer.get(), Some(Err(_)))
+        };
+        let known = self.known();
+        let hopeful = known.iter().filter(|(_, slots)| slots.iter().any(is_hopeful));
+        hopeful.map(|(name, _)| name.clone()).collect()
+    }
+
     /// The first candidate that can be used; if none can, why the first cannot. A name that is not
     /// known may have come since.
     fn find(&self, name: &str) -> Option<Result<Arc<Registered>, ToolError>> {

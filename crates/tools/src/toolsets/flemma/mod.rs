@@ -231,8 +231,8 @@ fn lower_read(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
 
 fn raise_read(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Paged(page) = outcome else { return Err(mismatch("read", &outcome)) };
-    if page.first > page.total.max(1) {
-        let (first, total) = (page.first, page.total);
+    let first = page.first;
+    if let Some(total) = page.total.filter(|&total| first > total.max(1)) {
         return Err(ToolError::bad_args(format!(
             "offset {first} is beyond the end of {}, which has {total} lines",
             page.path
@@ -248,23 +248,26 @@ fn raise_read(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
         (true, None) => return Ok(Output::Text(format!("{text}\n\n[{}]", too_long(&page)))),
         (false, _) => (&text[..], page.lines),
     };
-    let (first, total, next) = (page.first, page.total, page.first + lines);
-    Ok(Output::Text(match next > total {
-        true => shown.to_owned(),
-        false => format!(
-            "{}\n\n[lines {first} to {} of {total}; go on with offset={next}]",
-            shown.trim_end_matches('\n'),
-            next - 1,
-        ),
-    }))
+    let next = first + lines;
+    let of_all = match page.total {
+        Some(total) if next > total => return Ok(Output::Text(shown.to_owned())),
+        Some(total) => format!(" of {total}"),
+        None => ", there are more".to_owned(),
+    };
+    Ok(Output::Text(format!(
+        "{}\n\n[lines {first} to {}{of_all}; go on with offset={next}]",
+        shown.trim_end_matches('\n'),
+        next - 1,
+    )))
 }
 
 /// Of a line that does not fit into one answer.
 fn too_long(page: &PageOutcome) -> String {
     let (line, size) = (page.first, format_size(page.bytes.len()));
-    let next = match page.total > line {
-        true => format!("; the next line is offset={}", line + 1),
-        false => String::new(),
+    let next = match page.total {
+        Some(total) if total > line => format!("; the next line is offset={}", line + 1),
+        Some(_) => String::new(),
+        None => format!("; the next line, if there is one, is offset={}", line + 1),
     };
     format!("the first {size} of line {line}, which is longer{next}")
 }
