@@ -41,6 +41,8 @@ pub(super) struct Staged {
     pub(super) temporary: String,
     /// There was no file before.
     pub(super) is_new: bool,
+    /// The content that the change was computed from.
+    pub(super) before: Option<Digest>,
     /// The new content; nothing when the file goes.
     pub(super) after: Option<Digest>,
     pub(super) mode: Option<u32>,
@@ -119,13 +121,15 @@ pub(super) fn stage(
     fault::point("commit.create", nth).map_err(fail)?;
     let name = change.path.relative().file_name().ok_or_else(|| fail(Errno::ISDIR))?.to_owned();
     let temporary = temporary_name().map_err(fail)?;
-    let is_new = change.before.is_none();
+    let before = change.before.as_ref().map(|bytes| Digest::of(bytes));
+    let is_new = before.is_none();
     let staged = |after, file, inode| Staged {
         place: index,
         missing,
         name,
         temporary: temporary.clone(),
         is_new,
+        before,
         after,
         mode: None,
         mode_after: 0,

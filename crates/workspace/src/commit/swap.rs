@@ -72,9 +72,7 @@ pub(super) fn swap_in(
                 error => failed(change, error),
             })
         }
-        (Some(before), After::Content { .. }) => {
-            replace(place, staged, change, Digest::of(before), nth)
-        }
+        (Some(_), After::Content { .. }) => replace(place, staged, change, nth),
         // The content waits under the temporary name until all is done.
         (Some(_), After::Absent) => {
             fs::renameat(place.fd(), &*staged.name, place.fd(), &*staged.temporary)
@@ -90,7 +88,9 @@ pub(super) fn compare(
     change: &FileChange,
     nth: usize,
 ) -> Result<(), ToolError> {
-    let Some(before) = &change.before else { return Ok(()) };
+    if staged.is_new {
+        return Ok(());
+    }
     let fail = |error| failed(change, error);
     fault::point("commit.compare", nth).map_err(fail)?;
     // Without exchange it had to wait under another name.
@@ -98,10 +98,15 @@ pub(super) fn compare(
         Ok(()) | Err(Errno::NOENT) => {}
         Err(error) => return Err(fail(error)),
     }
-    match digest_of(place, &staged.temporary) {
-        Ok(digest) if digest == Digest::of(before) => Ok(()),
-        Ok(_) | Err(_) => Err(stale(change.path.asked())),
+    match holds_the_old(place, staged, &staged.temporary) {
+        true => Ok(()),
+        false => Err(stale(change.path.asked())),
     }
+}
+
+/// Whether a name holds what the change was computed from.
+fn holds_the_old(place: &Place, staged: &Staged, name: impl Arg) -> bool {
+    digest_of(place, name).is_ok_and(|digest| Some(digest) == staged.before)
 }
 
 /// A removed file gets its name back, unless somebody else has taken it.
@@ -157,12 +162,11 @@ fn replace(
     place: &Place,
     staged: &Staged,
     change: &FileChange,
-    expected: Digest,
     nth: usize,
 ) -> Result<(), ToolError> {
     match exchange(place, staged).map_err(|error| failed(change, error))? {
         true => Ok(()),
-        false => replace_by_rename(place, staged, change, expected, nth),
+        false => replace_by_rename(place, staged, change, nth),
     }
 }
 
@@ -174,14 +178,12 @@ fn replace_by_rename(
     place: &Place,
     staged: &Staged,
     change: &FileChange,
-    expected: Digest,
     nth: usize,
 ) -> Result<(), ToolError> {
     let fail = |error| failed(change, error);
     let kept = kept_name(staged);
     keep(place, staged, change, &kept, nth)?;
-    let same = digest_of(place, &staged.name).is_ok_and(|digest| digest == expected);
-    let outcome = match same {
+    let outcome = match holds_the_old(place, staged, &staged.name) {
         false => Err(stale(change.path.asked())),
         true => {
             fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name).map_err(fail)
@@ -232,11 +234,14 @@ pub(super) fn swap_back(
         };
     }
     if staged.after.is_none() {
-        return put_back(place, staged);
+        return match put_back(place, staged) {
+            Err(Errno::EXIST) => give_way(place, staged),
+            answer => answer,
+        };
     }
     // What stands there now must be ours, or it is not ours to replace.
-    if inode(place, &staged.name)? != staged.inode {
-        return Err(Errno::STALE);
+    if !inode(place, &staged.name).is_ok_and(|found| found == staged.inode) {
+        return give_way(place, staged);
     }
     if exchange(place, staged)? {
         return Ok(());
@@ -247,6 +252,23 @@ pub(super) fn swap_back(
             fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name)
         }
         answer => answer,
+    }
+}
+
+/// Somebody has taken the name since, or removed it. If what we took out was not what we expected, it was
+/// theirs, and has gone as it would have gone without us.
+fn give_way(place: &Place, staged: &Staged) -> io::Result<()> {
+    let is_theirs = match digest_of(place, &staged.temporary) {
+        Ok(digest) => Some(digest) != staged.before,
+        // A link, or no file at all. What cannot be read may be anybody's.
+        Err(error) => {
+            error.kind() == std::io::ErrorKind::InvalidData
+                || Errno::from_io_error(&error) == Some(Errno::LOOP)
+        }
+    };
+    match is_theirs {
+        true => fs::unlinkat(place.fd(), &*staged.temporary, AtFlags::empty()),
+        false => Err(Errno::STALE),
     }
 }
 
