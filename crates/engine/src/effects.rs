@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_store::{Effect, Entry as Append, FileState, Record};
-use jm_types::{Digest, ErrorKind, ToolError};
+use jm_types::{Digest, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::index::{Difference, IndexedFile};
 use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 
 use crate::engine::Core;
+use crate::record::reason;
 
 /// The commit log of one call: its manifest and before-images, durable before the first rename.
 pub(crate) struct EffectLog {
@@ -56,10 +57,7 @@ impl CommitLog for EffectLog {
             Node::Directory { .. } => None,
         });
         let entry = Append { records, blobs: blobs.chain(traded).collect(), ..Append::default() };
-        self.recorder.recorder.append(&entry).map_err(|error| match error.kind {
-            ErrorKind::Unrecorded { message } => message,
-            other => other.to_string(),
-        })?;
+        self.recorder.recorder.append(&entry).map_err(|error| reason(&error))?;
         crash_point("effect.after_prepared");
         Ok(())
     }

@@ -313,6 +313,20 @@ fn unrecorded(error: &StoreError) -> ToolError {
     error.hint().into_iter().fold(failed, ToolError::hint)
 }
 
+/// Why something could not be recorded, without the claim that it was not done.
+pub(crate) fn reason(error: &ToolError) -> String {
+    match &error.kind {
+        ErrorKind::Unrecorded { message } => message.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// For what was done already when it could not be recorded.
+pub(crate) fn done_unrecorded(what: &str, error: ToolError) -> ToolError {
+    let failed = format!("it was done, but this could not be recorded: {}", reason(&error));
+    error.hints.into_iter().fold(ToolError::failed(what, failed), ToolError::hint)
+}
+
 fn call_record(entry: &Entry) -> CallRecord {
     CallRecord {
         call: entry.key.clone(),

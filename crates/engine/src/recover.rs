@@ -18,6 +18,7 @@ use jm_workspace::{Found, directory};
 use crate::engine::{Core, Engine};
 use crate::force::is_undo;
 use crate::heal::{heal, remove_made, rescue, take_back};
+use crate::record::done_unrecorded;
 use crate::restore::{current, is_beneath_a_file, mode, mode_of, safe};
 
 /// What became of a call, as far as it can be known.
@@ -183,7 +184,7 @@ impl Engine {
                 let output = core.recorder.keep_spooled(&call.view.call.call, &call.printed);
                 records.extend(result_of(&call, state, choice, output));
                 // At once: what is settled must not be judged again by what a later step leaves.
-                core.recorder.records(records)?;
+                core.recorder.records(records).map_err(unrecorded)?;
                 core.workspace.confiner.forget_record(&call.view.call.call);
                 crash_point("recover.after_call");
             }
@@ -197,10 +198,15 @@ impl Engine {
         directory::sweep_leftovers(sandbox, &|pid| !protected.contains(&pid));
         undone.iter().for_each(|call| remove_made(&core, call));
         crash_point("recover.before_seal");
-        core.recorder.records(vec![Record::BatchSealed { batch }])?;
+        core.recorder.records(vec![Record::BatchSealed { batch }]).map_err(unrecorded)?;
         crash_point("recover.after_seal");
         Ok(())
     }
+}
+
+/// Files may have been put right by then; the next attempt finds them so.
+fn unrecorded(error: ToolError) -> ToolError {
+    done_unrecorded("recovery", error)
 }
 
 fn is_interrupted((result, _): (&StoredResult, u64)) -> bool {

@@ -19,7 +19,7 @@ use jm_workspace::worker::off_thread;
 
 use crate::engine::Core;
 use crate::keep::{Keeper, row};
-use crate::record::Recorder;
+use crate::record::{Recorder, reason};
 
 /// Runs the call, and records what changed around it if it is a command.
 pub(crate) async fn around(
@@ -42,10 +42,12 @@ pub(crate) async fn around(
     let began = now_epoch_ms();
     let before = look(core).await?;
     let outcome = work.await;
-    let after = look(core).await?;
-    let difference = before.difference(&after);
-    // It has run, whatever becomes of the record: its outcome stands, and if nothing can be recorded
-    // any more the next write says so.
+    // It has run, whatever becomes of the look and the record: its outcome stands, and if nothing can be
+    // recorded any more the next write says so.
+    let difference = match look(core).await {
+        Ok(after) => before.difference(&after),
+        Err(error) => Difference { gap: Some(reason(&error)), ..Difference::default() },
+    };
     core.recorder.tracked(key, began, &difference).unwrap_or_default();
     tell_protected(core, call, &top, &difference).await;
     outcome

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::effects::EffectLog;
 use crate::engine::{Core, Engine};
 use crate::force;
+use crate::record::done_unrecorded;
 use crate::restore::{self, Blocked, Restore, safe};
 use crate::session::Session;
 
@@ -131,7 +132,7 @@ impl Engine {
         let finished = Record::Finished { call, result, duration_ms: 0 };
         let recorded = core.recorder.records(vec![finished, Record::BatchSealed { batch }]);
         crash_point("undo.finished");
-        done.and(recorded)
+        done.and(recorded.map_err(|error| done_unrecorded(UNDO, error)))
     }
 }
 

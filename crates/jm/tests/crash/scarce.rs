@@ -189,6 +189,11 @@ pub(crate) fn afterwards(
     if !matches!(code, Some(0..=3)) {
         wrong.push(format!("ended with {code:?}: {said}"));
     }
+    if said.contains("nothing was run")
+        && *meanwhile != check::without_temporaries(scene.before.clone())
+    {
+        wrong.push(format!("something was done: {said}"));
+    }
     let settled = machine.recover("keep");
     if settled.status.code() != Some(0) {
         wrong.push(format!("not settled: {}{}", text(&settled.stdout), text(&settled.stderr)));
