@@ -255,6 +255,9 @@ fn an_edited_file_takes_no_rights_from_its_directory() {
     }
 }
 
+/// Owner of the file, our further groups, its mode, the mode that is kept, and what is told.
+type Stranger = (u32, &'static [u32], u32, u32, &'static [&'static str]);
+
 /// CONT 109: a file that cannot be given back to its owner or its group gives nobody more, and goes back
 /// to the one of them that is ours too.
 #[test]
@@ -262,15 +265,15 @@ fn an_edited_file_of_somebody_else_gives_nobody_more() {
     if !is_root() {
         return;
     }
-    let (owner, group) = ("the owner could not be kept", "the group could not be kept");
-    let strangers: &[u32] = &[];
-    let cases: [(u32, &[u32], u32, u32, &[&str]); 6] = [
-        (1234, strangers, 0o4755, 0o755, &[owner, group]),
-        (1234, strangers, 0o2775, 0o755, &[owner, group]),
-        (1234, strangers, 0o664, 0o644, &[owner, group]),
-        (1234, &[4321], 0o640, 0o640, &[owner]),
-        (1234, &[4321], 0o6755, 0o2755, &[owner]),
-        (NOBODY, strangers, 0o6775, 0o4755, &[group]),
+    const OWNER: &str = "the owner could not be kept";
+    const GROUP: &str = "the group could not be kept";
+    let cases: [Stranger; 6] = [
+        (1234, &[], 0o4755, 0o755, &[OWNER, GROUP]),
+        (1234, &[], 0o2775, 0o755, &[OWNER, GROUP]),
+        (1234, &[], 0o664, 0o644, &[OWNER, GROUP]),
+        (1234, &[4321], 0o640, 0o640, &[OWNER]),
+        (1234, &[4321], 0o6755, 0o2755, &[OWNER]),
+        (NOBODY, &[], 0o6775, 0o4755, &[GROUP]),
     ];
     for (opening, case) in OPENINGS.iter().flat_map(|opening| cases.map(|case| (opening, case))) {
         let (uid, groups, mode, kept, notes) = case;
