@@ -11,7 +11,7 @@ pub enum ReplaceError {
     #[error("the text to replace is not in the file")]
     NotFound,
     /// `lines` are the first lines, from 1, on which a hit starts.
-    #[error("the text to replace occurs {count} times, on lines {}", listed(lines))]
+    #[error("the text to replace occurs {count} times, on {}", listed(lines))]
     NotUnique { count: usize, lines: Vec<usize> },
 }
 
@@ -21,5 +21,6 @@ pub const LISTED_LINES: usize = 20;
 fn listed(lines: &[usize]) -> String {
     let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
     let more = if lines.len() == LISTED_LINES { ", …" } else { "" };
-    numbers.join(", ") + more
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    format!("{word} {}{more}", numbers.join(", "))
 }

@@ -76,9 +76,28 @@ pub(super) fn place(
     if let Some(known) = places.iter().position(|place| place.identity == identity) {
         return Ok((known, missing));
     }
+    if is_append_only(&directory) {
+        return Err(ToolError::io(path.asked(), "its directory is append-only").hint(
+            "a file is changed by a new one that takes its name, which cannot be done there; \
+             `chattr -a` lifts that",
+        ));
+    }
     let path = root.path().join(&there);
     places.push(Place { directory, opening, path, identity });
     Ok((places.len() - 1, missing))
+}
+
+/// Names can be made in such a directory, and neither changed nor removed: our temporary file would
+/// stay.
+#[cfg(target_os = "linux")]
+fn is_append_only(directory: &OwnedFd) -> bool {
+    let seen = fs::statx(directory, "", AtFlags::EMPTY_PATH, fs::StatxFlags::TYPE);
+    seen.is_ok_and(|seen| seen.stx_attributes.contains(fs::StatxAttributes::APPEND))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_append_only(_: &OwnedFd) -> bool {
+    false
 }
 
 impl Place {

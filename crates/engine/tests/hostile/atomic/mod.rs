@@ -1,5 +1,6 @@
 //! ATOM: all files of a change, or none, whatever fails and wherever.
 
+mod append_only;
 mod foreign;
 
 use std::os::unix::fs::PermissionsExt;
