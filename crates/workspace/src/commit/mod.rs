@@ -281,7 +281,7 @@ impl Work {
             let undone = back.and_then(|()| waiting.discard(place));
             if let Err(failed) = undone {
                 is_undone = false;
-                let left = &waiting.temporary;
+                let left = swap::set_aside(place, &waiting.temporary);
                 error = error.hint(format!("not all could be put back ({failed}); see {left}"));
             }
         }
@@ -292,11 +292,16 @@ impl Work {
                 && let Err(failed) = swap::swap_back(place, target, staged, index + 1)
             {
                 is_undone = false;
-                error = error.hint(format!(
-                    "{} could not be put back ({failed}); its old content is in {}",
-                    staged.name.to_string_lossy(),
-                    staged.temporary
-                ));
+                let name = staged.name.to_string_lossy();
+                error = error.hint(match staged.is_new {
+                    true => format!("{name} could not be put back ({failed}): it is still there"),
+                    false => {
+                        let left = swap::set_aside(place, &staged.temporary);
+                        format!(
+                            "{name} could not be put back ({failed}); its old content is in {left}"
+                        )
+                    }
+                });
                 continue;
             }
             staged.remove_temporary(place);

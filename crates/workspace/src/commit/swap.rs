@@ -272,6 +272,18 @@ fn give_way(place: &Place, staged: &Staged) -> io::Result<()> {
     }
 }
 
+/// What could not be put back gets a name that no later clean-up takes for a leftover.
+pub(super) fn set_aside(place: &Place, temporary: &str) -> String {
+    let saved = temporary.replace(".tmp", ".saved");
+    let waits_under = [old_name(temporary), temporary.to_owned()];
+    let mut moved =
+        waits_under.iter().map(|name| fs::renameat(place.fd(), &**name, place.fd(), &*saved));
+    match moved.any(|moved| moved.is_ok()) {
+        true => saved,
+        false => temporary.to_owned(),
+    }
+}
+
 /// After success: the old content, under its temporary name, is no longer needed.
 pub(super) fn discard(place: &Place, staged: &Staged) -> io::Result<()> {
     match fs::unlinkat(place.fd(), &*staged.temporary, AtFlags::empty()) {
@@ -308,8 +320,12 @@ fn unsupported(error: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP].contains(&error)
 }
 
+fn old_name(temporary: &str) -> String {
+    format!("{temporary}.old")
+}
+
 fn kept_name(staged: &Staged) -> String {
-    format!("{}.old", staged.temporary)
+    old_name(&staged.temporary)
 }
 
 pub(super) fn inode(place: &Place, name: &OsStr) -> io::Result<u64> {

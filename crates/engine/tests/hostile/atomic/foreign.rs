@@ -204,6 +204,10 @@ fn what_cannot_be_put_back_is_kept() {
             let kept: Vec<_> =
                 leftovers(&now).into_iter().map(|path| now[path].content.clone()).collect();
             assert_eq!(kept, [Content::Bytes(b"old 1\n".to_vec())], "{told}");
+            // No clean-up takes it for a leftover, and whoever looks for it knows where.
+            let name = leftovers(&now)[0].file_name().unwrap().to_str().unwrap();
+            assert!(name.ends_with(".saved"), "{told}");
+            assert!(error.hints.iter().any(|hint| hint.ends_with(name)), "{told}");
         }
     }
 }
