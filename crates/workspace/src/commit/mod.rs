@@ -189,9 +189,9 @@ impl Work {
             let made = self.made.make_way(&self.places, staged);
             made.map_err(|error| failed(change, error))?;
             let target = self.made.target(&self.places, staged);
-            swap::swap_in(place, target, staged, change, index + 1)?;
+            let waits = swap::swap_in(place, target, staged, change, index + 1)?;
             self.swapped += 1;
-            swap::compare(place, staged, change, index + 1)?;
+            swap::compare(place, staged, change, waits, index + 1)?;
         }
         for (index, (waiting, trade)) in self.waiting.iter().zip(trades).enumerate() {
             let place = &self.places[waiting.place];
@@ -277,13 +277,14 @@ impl Work {
         for (index, waiting) in self.waiting.iter().enumerate().rev() {
             let place = &self.places[waiting.place];
             let is_swapped = index < self.traded;
-            let back = if is_swapped { waiting.swap_back(place, index + 1) } else { Ok(()) };
-            let undone = back.and_then(|()| waiting.discard(place));
-            if let Err(failed) = undone {
+            if is_swapped && let Err(failed) = waiting.swap_back(place, index + 1) {
                 is_undone = false;
                 let left = swap::set_aside(place, &waiting.temporary);
                 error = error.hint(format!("not all could be put back ({failed}); see {left}"));
+                continue;
             }
+            // Our own new side; what cannot be removed now is found by its name later.
+            waiting.discard(place).unwrap_or_default();
         }
         for (index, staged) in self.staged.iter().enumerate().rev() {
             let place = &self.places[staged.place];

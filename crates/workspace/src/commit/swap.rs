@@ -56,6 +56,14 @@ fn lock(place: &Place) -> Result<(), ToolError> {
     }
 }
 
+/// Where what was swapped out waits until all is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    UnderTheTemporaryName,
+    /// Without exchange it had to be kept under another name first.
+    Aside,
+}
+
 /// `target` is the directory that the file is in: its place, or a new one.
 pub(super) fn swap_in(
     place: &Place,
@@ -63,22 +71,22 @@ pub(super) fn swap_in(
     staged: &Staged,
     change: &FileChange,
     nth: usize,
-) -> Result<(), ToolError> {
+) -> Result<Waits, ToolError> {
     match (&change.before, &change.after) {
-        (None, After::Absent) => Ok(()),
+        (None, After::Absent) => {}
         (None, After::Content { .. }) => {
             move_to_free_name(place, staged, target, nth).map_err(|error| match error {
                 Errno::EXIST => stale(change.path.asked()),
                 error => failed(change, error),
-            })
+            })?;
         }
-        (Some(_), After::Content { .. }) => replace(place, staged, change, nth),
-        // The content waits under the temporary name until all is done.
+        (Some(_), After::Content { .. }) => return replace(place, staged, change, nth),
         (Some(_), After::Absent) => {
             fs::renameat(place.fd(), &*staged.name, place.fd(), &*staged.temporary)
-                .map_err(|error| failed(change, error))
+                .map_err(|error| failed(change, error))?;
         }
     }
+    Ok(Waits::UnderTheTemporaryName)
 }
 
 /// After the swap: what stood there is under the temporary name, and is what was expected.
@@ -86,6 +94,7 @@ pub(super) fn compare(
     place: &Place,
     staged: &Staged,
     change: &FileChange,
+    waits: Waits,
     nth: usize,
 ) -> Result<(), ToolError> {
     if staged.is_new {
@@ -93,10 +102,9 @@ pub(super) fn compare(
     }
     let fail = |error| failed(change, error);
     fault::point("commit.compare", nth).map_err(fail)?;
-    // Without exchange it had to wait under another name.
-    match fs::renameat(place.fd(), &*kept_name(staged), place.fd(), &*staged.temporary) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(error) => return Err(fail(error)),
+    if waits == Waits::Aside {
+        let kept = kept_name(staged);
+        fs::renameat(place.fd(), &*kept, place.fd(), &*staged.temporary).map_err(fail)?;
     }
     match holds_the_old(place, staged, &staged.temporary) {
         true => Ok(()),
@@ -163,10 +171,10 @@ fn replace(
     staged: &Staged,
     change: &FileChange,
     nth: usize,
-) -> Result<(), ToolError> {
+) -> Result<Waits, ToolError> {
     match exchange(place, staged).map_err(|error| failed(change, error))? {
-        true => Ok(()),
-        false => replace_by_rename(place, staged, change, nth),
+        true => Ok(Waits::UnderTheTemporaryName),
+        false => replace_by_rename(place, staged, change, nth).map(|()| Waits::Aside),
     }
 }
 
