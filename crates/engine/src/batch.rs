@@ -34,6 +34,12 @@ pub struct Entry {
     /// Its tool changes nothing and runs nothing.
     #[serde(default)]
     pub only_reads: bool,
+    /// It is a command that confinement keeps to reading.
+    #[serde(default)]
+    pub inspects: bool,
+    /// The preview that goes with the question.
+    #[serde(default)]
+    pub shown: Option<String>,
     /// What its refusal has shown of files, which counts as read.
     #[serde(default)]
     pub seen: Vec<(PathBuf, ReadRecord)>,
@@ -70,6 +76,8 @@ pub enum Status {
         fingerprint: Option<String>,
     },
     Pending(ConfirmationRequest),
+    /// Not run here: its result comes from outside (FR-MODE-02).
+    Waiting,
     Running,
     Done(ToolResult),
 }
@@ -113,8 +121,21 @@ impl Batch {
     pub fn pending(&self) -> impl Iterator<Item = &ConfirmationRequest> {
         self.entries.iter().filter_map(|entry| match &entry.status {
             Status::Pending(request) => Some(request),
-            Status::New | Status::Approved { .. } | Status::Running | Status::Done(_) => None,
+            Status::New
+            | Status::Approved { .. }
+            | Status::Waiting
+            | Status::Running
+            | Status::Done(_) => None,
         })
+    }
+
+    /// The calls whose results come from outside and are not there yet.
+    pub fn waiting(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| matches!(entry.status, Status::Waiting))
+    }
+
+    pub fn awaits_results(&self) -> bool {
+        self.waiting().next().is_some()
     }
 
     /// Calls come in the order in which they were whole; they run in the order of the message.
@@ -167,6 +188,8 @@ impl Entry {
             risk: None,
             duration_ms: 0,
             only_reads: false,
+            inspects: false,
+            shown: None,
             seen: Vec::new(),
             bitten: None,
             is_received: false,
@@ -185,7 +208,11 @@ impl Entry {
     pub fn result(&self) -> Option<&ToolResult> {
         match &self.status {
             Status::Done(result) => Some(result),
-            Status::New | Status::Approved { .. } | Status::Pending(_) | Status::Running => None,
+            Status::New
+            | Status::Approved { .. }
+            | Status::Pending(_)
+            | Status::Waiting
+            | Status::Running => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_store::{Effect, Entry as Append, FileState, Record};
+use jm_store::{Effect, Entry as Append, FileState, Order, Record};
 use jm_types::{Digest, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::index::{Difference, IndexedFile};
@@ -56,7 +56,9 @@ impl CommitLog for EffectLog {
             Node::File { bytes, .. } => Some(bytes.as_slice()),
             Node::Directory { .. } => None,
         });
-        let entry = Append { records, blobs: blobs.chain(traded).collect(), ..Append::default() };
+        let blobs = blobs.chain(traded).collect();
+        // The directories are locked: whoever wants to change files there waits for this write.
+        let entry = Append { records, blobs, order: Order::AtOnce, ..Append::default() };
         self.recorder.recorder.append(&entry).map_err(|error| reason(&error))?;
         crash_point("effect.after_prepared");
         Ok(())

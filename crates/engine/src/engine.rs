@@ -82,8 +82,13 @@ impl Core {
         capacity::available(*estimate, self.limits.capacity_bytes)
     }
 
+    /// The most bytes that a result may have now (FR-OUT-04).
+    pub(crate) fn result_limit(&self) -> usize {
+        self.limits.output_bytes.min(self.capacity())
+    }
+
     /// A result has taken its part; the next one gets what is left.
-    fn take_capacity(&self, bytes: usize) {
+    pub(crate) fn take_capacity(&self, bytes: usize) {
         let mut estimate = self.estimate.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(estimate) = estimate.as_mut() {
             estimate.take(bytes);
@@ -144,19 +149,18 @@ impl Engine {
     pub(crate) fn shape(&self, session: &mut Session) {
         session.set_form(Form {
             toolset: self.core.registry.toolset(),
-            limit: self.core.limits.output_bytes.min(self.core.capacity()),
+            limit: self.core.result_limit(),
         });
     }
 
     async fn work(&self, session: &mut Session) -> Pause {
-        if self.core.mode == ToolsMode::ParseOnly {
-            let finished = session.batch().is_finished();
-            return if finished { Pause::Finished } else { Pause::NeedsResults };
-        }
         plan::plan_batch(&self.core, session).await;
         self.record_batch(session);
         if self.canceller.is_requested() {
             return self.cancelled(session);
+        }
+        if session.batch().awaits_results() {
+            return Pause::NeedsResults;
         }
         if session.batch().awaits_a_person() {
             return Pause::NeedsApproval;
@@ -209,11 +213,12 @@ impl Engine {
         let planned = plan::plan_one(&self.core, session, call).await;
         let error = match &planned {
             Planned::Refused { error, .. } => Some(error.clone()),
-            Planned::Allowed(_) | Planned::Asks(..) => None,
+            Planned::Allowed(_) | Planned::Asks(..) | Planned::Waits(_) => None,
         };
         let (facts, verdict, request) = match planned {
             Planned::Refused { facts, .. } => (facts, Verdict::Deny, None),
             Planned::Allowed(facts) => (facts, Verdict::Allow, None),
+            Planned::Waits(facts) => (facts, Verdict::Ask, None),
             Planned::Asks(facts, request) => (facts, Verdict::Ask, Some(request)),
         };
         let preview = facts.preview.map(|preview| preview.text);

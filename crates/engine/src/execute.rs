@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use jm_store::StoredOutput;
 use jm_tools::{Effect, Output, Scope, Seen, ToolCtx};
 use jm_types::{Cancel, ErrorKind, ToolCall, ToolError, ToolEvent, ToolResult};
-use jm_workspace::confine::Grant;
+use jm_workspace::confine::{Access, Grant};
 use jm_workspace::{CommitLog, Freshness, NoLog, ReadRecord};
 
 use crate::batch::{Bitten, Status};
@@ -46,6 +46,7 @@ pub(crate) async fn execute(
         return finish(core, session, index, Outcome { result, output, seen: Vec::new() });
     }
     let grants = again.map(|bitten| bitten.grants).unwrap_or_default();
+    let is_asked = fingerprint.is_some();
     if !begin(core, session, index, fingerprint, &grants) {
         return;
     }
@@ -55,14 +56,25 @@ pub(crate) async fn execute(
     let cancel = Cancel::new();
     canceller.activate(&cancel);
     let mut ctx = context(core, session, &call, &key, cancel);
-    if !grants.is_empty() {
-        ctx.workspace.confiner = Arc::new(core.workspace.confiner.granting(&grants));
+    ctx.approved = session.batch().entries[index].shown.clone().filter(|_| is_asked);
+    // A person who was asked about a command that only reads has agreed to an ordinary one.
+    let asked = is_asked.then_some(Grant::Ordinary);
+    let given: Vec<Grant> = grants.iter().cloned().chain(asked).collect();
+    if !given.is_empty() {
+        ctx.workspace.confiner = Arc::new(core.workspace.confiner.granting(&given));
     }
     let started = (call.id.clone(), call.name.clone());
     announce(core, ToolEvent::Started { tool_call_id: started.0, tool_name: started.1 }).await;
-    let outcome = track::around(core, &call, &key, run(core, &call, &mut ctx)).await;
+    let is_held = ctx.workspace.confiner.reader_access() == Access::ReadsOnly;
+    let outcome = match session.batch().entries[index].inspects && is_held {
+        // It cannot have changed anything.
+        true => run(core, &call, &mut ctx).await,
+        false => track::around(core, &call, &key, run(core, &call, &mut ctx)).await,
+    };
     announce(core, ToolEvent::Completed { tool_call_id: call.id.clone() }).await;
     let seen = ctx.seen.take();
+    // While the call holds on to it, recording in it would copy all that was ever read.
+    ctx.freshness = Arc::default();
     for (path, record) in &seen {
         session.freshness_mut().record(path.clone(), record.clone());
     }
@@ -79,7 +91,9 @@ pub(crate) async fn execute(
     entry.duration_ms += u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let refused = ctx.workspace.confiner.take_refused(&key);
     let wanted = grants::wanted(grants, refused);
-    match wanted.filter(|_| session.offers_grants() && result.is_error()) {
+    // A set may report a failed command as a result; what ran read-only is offered all the same.
+    let is_offered = |grants: &Vec<Grant>| result.is_error() || grants.contains(&Grant::Ordinary);
+    match wanted.filter(|grants| session.offers_grants() && is_offered(grants)) {
         Some(grants) => {
             grants::ask(session, index, Bitten { result, output, grants, is_granted: false });
             core.recorder.forget_spool(&key);
@@ -149,7 +163,6 @@ fn context(
     key: &str,
     cancel: Cancel,
 ) -> ToolCtx {
-    let timeout = core.registry.lookup(&call.name).ok().and_then(|tool| tool.timeout());
     ToolCtx {
         workspace: core.workspace.clone(),
         freshness: Arc::clone(session.freshness()),
@@ -159,13 +172,15 @@ fn context(
         abort: cancel,
         output_tx: core.events.clone(),
         default_timeout: core.default_timeout,
-        deadline: Instant::now() + timeout.unwrap_or(core.default_timeout),
+        // Set when the call itself begins.
+        deadline: Instant::now() + core.default_timeout,
         max_output_bytes: core.limits.output_bytes,
         available_capacity_bytes: core.capacity(),
         tool_call_id: call.id.clone(),
         call_key: key.to_owned(),
         session_id: session.id.clone(),
         tool_name: call.name.clone(),
+        approved: None,
         allow_truncation: true,
         working_dir: core.workspace.sandbox.working_root().path().to_owned(),
         limits: core.limits.clone(),
@@ -190,25 +205,31 @@ pub(crate) fn scope_of(
     Scope {
         workspace: core.workspace.clone(),
         freshness,
+        expected: Default::default(),
         seen: Seen::default(),
         cancel: Cancel::new(),
         session_id,
         limits: core.limits.clone(),
-        output_limit: core.limits.output_bytes.min(capacity),
+        output_limit: core.result_limit(),
         capacity,
         deadline: Instant::now() + core.default_timeout,
         call_key: String::new(),
         tool_name: tool.to_owned(),
+        approved: None,
     }
 }
 
+/// Runs the call to its end or its deadline. Its time begins here: what is done around it, such as the look at
+/// the workspace before a command, is not taken from it.
 async fn run(core: &Core, call: &ToolCall, ctx: &mut ToolCtx) -> Result<Output, ToolError> {
-    let grace = match core.registry.lookup(&call.name)?.spec().effect {
-        Effect::Runs => COMMAND_GRACE,
+    let tool = core.registry.lookup(&call.name)?;
+    let grace = match tool.spec().effect {
+        Effect::Inspects | Effect::Runs => COMMAND_GRACE,
         Effect::Reads | Effect::Changes => Duration::ZERO,
     };
     let cancel = ctx.abort.clone();
     let began = Instant::now();
+    ctx.deadline = began + tool.timeout().unwrap_or(core.default_timeout);
     let deadline = ctx.deadline + grace;
     let stopped = stopped(&cancel);
     let work = async { plan::prepare(core, call)?.execute(ctx).await };

@@ -9,7 +9,7 @@ use std::path::Path;
 use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
 
 use crate::recover::Choice;
-use crate::undo::{UNDO, Which};
+use crate::undo::{Asked, UNDO, Which};
 
 /// What undo is asked for: a change, or an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,28 +22,73 @@ pub(crate) fn is_undo(call: &CallView) -> bool {
     call.call.name == UNDO
 }
 
+/// What a step that took something back was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Change,
+    Undo,
+    Redo,
+}
+
+/// One undo or redo.
+#[derive(Debug)]
+struct Step {
+    role: Role,
+    /// The calls that it took out of force: all that it was for, or none.
+    of: Vec<String>,
+    /// The calls that it was for, where it could take back only a part of their changes.
+    in_part: Vec<String>,
+    /// Those of its calls that are steps themselves. They came before it, so following them ends, whatever a
+    /// damaged journal says.
+    earlier: Vec<String>,
+}
+
 /// The undos of one session and what they did to each other.
 struct Force {
     /// Calls that an undo has named, and whether they are in force now.
     state: HashMap<String, bool>,
-    targets: HashMap<String, Vec<String>>,
+    steps: HashMap<String, Step>,
 }
 
 impl Force {
     fn of(store: &Store, session: &str) -> Result<Self, StoreError> {
-        let mut force = Self { state: HashMap::new(), targets: HashMap::new() };
-        for (undo, of) in store.undone(session)? {
-            let has_failed = store.result(&undo)?.is_some_and(|result| result.error.is_some());
-            let of = if has_failed { Vec::new() } else { of };
-            of.iter().for_each(|target| force.set(target, false));
-            force.targets.insert(undo, of);
+        let mut force = Self { state: HashMap::new(), steps: HashMap::new() };
+        for (key, of) in store.undone(session)? {
+            let has_failed = store.result(&key)?.is_some_and(|result| result.error.is_some());
+            let (of, in_part) = match (has_failed, of.is_empty()) {
+                (true, _) => (Vec::new(), Vec::new()),
+                (false, false) => (of, Vec::new()),
+                (false, true) => (of, asked_for(store, session, &key)?),
+            };
+            force.add(key, of, in_part);
         }
         Ok(force)
     }
 
+    fn add(&mut self, key: String, of: Vec<String>, in_part: Vec<String>) {
+        for target in &of {
+            self.set(target, false);
+            // What was redone in part before is now whole: taking back the call itself covers it.
+            let is_redone = |step: &Step| step.role == Role::Redo && step.in_part.contains(target);
+            let redone = self.steps.iter().filter(|(_, step)| is_redone(step));
+            self.state.extend(redone.map(|(key, _)| (key.clone(), false)));
+        }
+        let target = of.first().or(in_part.first());
+        // What is redone in part is taken back like a change, so that is an undo too.
+        let role = match target.map(|target| self.role(target)) {
+            Some(Role::Undo) => Role::Redo,
+            Some(Role::Change | Role::Redo) | None => Role::Undo,
+        };
+        let earlier = of.iter().filter(|target| self.steps.contains_key(*target)).cloned();
+        let earlier = earlier.collect();
+        self.steps.insert(key, Step { role, of, in_part, earlier });
+    }
+
     fn set(&mut self, key: &str, value: bool) {
         self.state.insert(key.to_owned(), value);
-        for target in self.targets.get(key).cloned().unwrap_or_default() {
+        let Some(step) = self.steps.get(key) else { return };
+        self.state.extend(step.of.iter().map(|target| (target.clone(), !value)));
+        for target in step.earlier.clone() {
             self.set(&target, !value);
         }
     }
@@ -52,19 +97,28 @@ impl Force {
         self.state.get(key).copied().unwrap_or(true)
     }
 
-    /// An undo of an undo is a redo; redoing that again would be an ordinary undo.
-    fn is_redo(&self, undo: &str) -> bool {
-        let first = self.targets.get(undo).and_then(|of| of.first());
-        first.is_some_and(|target| self.targets.contains_key(target))
+    /// Taking back a change is an undo, taking back an undo is a redo.
+    fn role(&self, key: &str) -> Role {
+        self.steps.get(key).map_or(Role::Change, |step| step.role)
     }
 
+    /// What taking the call back would be; nothing for a whole redo, because that put the calls themselves
+    /// back in force.
     fn kind(&self, key: &str) -> Option<Kind> {
-        match self.targets.contains_key(key) {
-            false => Some(Kind::Change),
-            true if self.is_redo(key) => None,
-            true => Some(Kind::Undo),
+        let is_in_part = self.steps.get(key).is_some_and(|step| !step.in_part.is_empty());
+        match self.role(key) {
+            Role::Change => Some(Kind::Change),
+            Role::Undo => Some(Kind::Undo),
+            Role::Redo => is_in_part.then_some(Kind::Change),
         }
     }
+}
+
+/// The calls that an undo or a redo was for, as its own call names them.
+fn asked_for(store: &Store, session: &str, key: &str) -> Result<Vec<String>, StoreError> {
+    let call = store.call(session, key)?;
+    let asked = call.and_then(|call| serde_json::from_str::<Asked>(&call.call.arguments).ok());
+    Ok(asked.map(|asked| asked.of).unwrap_or_default())
 }
 
 /// Recovery took its effects back already, or they never were. Where only its result was discarded, its
@@ -83,7 +137,8 @@ fn is_taken_back(call: &CallView) -> bool {
 
 fn has_effects(call: &CallView) -> bool {
     let effects = call.effects();
-    !is_taken_back(call) && (!effects.files.is_empty() || effects.gap.is_some())
+    let is_any = !effects.files.is_empty() || !effects.concurrent.is_empty();
+    !is_taken_back(call) && (is_any || effects.gap.is_some())
 }
 
 /// Changes of one session, or of all of a workspace, newest first, read as far as they are wanted.
@@ -190,5 +245,44 @@ pub(crate) fn find(
             }
             Ok(Vec::new())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps in order: who, what it took out of force, what it took back in part.
+    fn force(steps: &[(&str, &[&str], &[&str])]) -> Force {
+        let mut force = Force { state: HashMap::new(), steps: HashMap::new() };
+        let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
+        for (key, of, in_part) in steps {
+            force.add((*key).to_owned(), owned(of), owned(in_part));
+        }
+        force
+    }
+
+    fn told(force: &Force, keys: &[&str]) -> Vec<(bool, Option<Kind>)> {
+        keys.iter().map(|key| (force.holds(key), force.kind(key))).collect()
+    }
+
+    #[test]
+    fn what_is_redone_in_part_is_a_change_until_it_is_whole() {
+        let (change, undo) = (Some(Kind::Change), Some(Kind::Undo));
+        let keys = ["1", "2", "3", "4"];
+        let part = force(&[("2", &["1"], &[]), ("3", &[], &["2"])]);
+        assert_eq!(told(&part, &keys[..3]), [(false, change), (true, undo), (true, change)]);
+        let whole = force(&[("2", &["1"], &[]), ("3", &[], &["2"]), ("4", &["2"], &[])]);
+        let expected = [(true, change), (false, undo), (false, change), (true, None)];
+        assert_eq!(told(&whole, &keys), expected);
+        let undone = force(&[("2", &["1"], &[]), ("3", &[], &["2"]), ("4", &["3"], &[])]);
+        let expected = [(false, change), (true, undo), (false, change), (true, undo)];
+        assert_eq!(told(&undone, &keys), expected);
+    }
+
+    #[test]
+    fn steps_that_name_each_other_end() {
+        let round = force(&[("1", &["2", "1"], &[]), ("2", &["1"], &[]), ("3", &["1", "2"], &[])]);
+        assert_eq!(round.kind("3"), None);
     }
 }

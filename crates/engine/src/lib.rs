@@ -3,6 +3,7 @@
 //! Law: a turn is a value. `Engine::run` works until it needs a person, and everything it must
 //! know to go on, in this process or another, is in the `Session`.
 
+mod ahead;
 pub mod batch;
 pub mod capacity;
 pub mod config;
@@ -13,6 +14,7 @@ mod execute;
 pub mod force;
 mod grants;
 mod heal;
+mod ids;
 mod keep;
 mod others;
 pub mod output;
@@ -37,5 +39,5 @@ pub use policy::{Policy, Ruling};
 pub use record::Recorder;
 pub use recover::{CallState, Choice, Examined, Side};
 pub use session::{Pause, Session, SessionError};
-pub use turn::{Ending, Heard, Listening};
-pub use undo::{Guard, Taken, UndoReport, Which};
+pub use turn::{Ending, Heard, Hearing, Listening};
+pub use undo::{Damaged, Guard, Taken, UndoReport, Which};

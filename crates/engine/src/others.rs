@@ -1,12 +1,17 @@
-//! What other sessions changed while a command ran.
+//! Concurrent changes: what other sessions did while a command ran.
 //!
-//! Law: what the journal knows to be another session's is not the command's. Otherwise taking the command
-//! back would take back their work too.
+//! Law: what the journal knows to be another session's is not the command's, and what their commands may have
+//! done is nobody's. Otherwise taking the command back would take back their work too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use jm_store::{Effect, FileState};
+use jm_store::{Concurrent, Effect, FileState, Running, StoreError, TrackedElsewhere};
+use jm_tools::Effect as ToolEffect;
+use jm_workspace::identity::Identity;
+
+use crate::engine::Core;
+use crate::undo::UNDO;
 
 /// A change is on record a moment before it happens.
 pub(crate) const A_MOMENT: u64 = 2_000;
@@ -26,6 +31,101 @@ pub(crate) fn without_theirs(found: Vec<Effect>, theirs: Vec<Effect>) -> Vec<Eff
         Some(_) | None => Some(effect),
     };
     found.into_iter().filter_map(left).collect()
+}
+
+/// The commands of other sessions that run beside one of ours.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    /// When ours began, before the first look at the workspace.
+    pub(crate) began: u64,
+    at_first: Result<BTreeSet<String>, StoreError>,
+}
+
+/// What commands of other sessions may have changed between our two looks.
+#[derive(Debug, Default)]
+struct Suspects {
+    /// Those that may have changed anything.
+    any: BTreeSet<String>,
+    /// Those that ended, by the paths that had changed meanwhile: nothing else is theirs.
+    paths: BTreeMap<PathBuf, BTreeSet<String>>,
+}
+
+impl Beside {
+    /// Begins with those that run now.
+    pub(crate) fn watch(core: &Core, began: u64) -> Self {
+        Self { began, at_first: running(core, is_alive) }
+    }
+
+    /// All that ran at some time between the two looks. A process that died meanwhile may have run its
+    /// command until then. An error where the journal cannot say.
+    fn suspects(self, core: &Core) -> Result<Suspects, StoreError> {
+        let mut suspects = Suspects { any: self.at_first?, ..Suspects::default() };
+        let Some(journal) = core.recorder.journal() else { return Ok(suspects) };
+        let root = core.workspace.sandbox.working_root().path();
+        let ended = journal.store().tracked_by_others(journal.session(), root, self.began)?;
+        for TrackedElsewhere { call, paths } in ended {
+            match paths {
+                None => drop(suspects.any.insert(call)),
+                Some(paths) => {
+                    suspects.any.remove(&call);
+                    for path in paths {
+                        suspects.paths.entry(path).or_default().insert(call.clone());
+                    }
+                }
+            }
+        }
+        // Last, because a command may have been run again since.
+        suspects.any.extend(running(core, |call| call.started >= self.began || is_alive(call))?);
+        Ok(suspects)
+    }
+
+    /// Divides what was found into what is the command's, and what cannot be told apart.
+    pub(crate) fn divide(self, core: &Core, found: Vec<Effect>) -> (Vec<Effect>, Vec<Concurrent>) {
+        match self.suspects(core) {
+            Ok(suspects) => suspects.divide(found),
+            Err(_) if found.is_empty() => (found, Vec::new()),
+            // Without their names it is known all the same that nothing is known.
+            Err(_) => (Vec::new(), vec![Concurrent { calls: Vec::new(), files: found }]),
+        }
+    }
+}
+
+impl Suspects {
+    fn divide(self, found: Vec<Effect>) -> (Vec<Effect>, Vec<Concurrent>) {
+        let mut own = Vec::new();
+        let mut shared: BTreeMap<BTreeSet<String>, Vec<Effect>> = BTreeMap::new();
+        for effect in found {
+            let mut calls = self.any.clone();
+            calls.extend(self.paths.get(&effect.path).into_iter().flatten().cloned());
+            match calls.is_empty() {
+                true => own.push(effect),
+                false => shared.entry(calls).or_default().push(effect),
+            }
+        }
+        let concurrent = shared
+            .into_iter()
+            .map(|(calls, files)| Concurrent { calls: calls.into_iter().collect(), files });
+        (own, concurrent.collect())
+    }
+}
+
+fn is_alive(call: &Running) -> bool {
+    let owner = &call.owner;
+    Identity { pid: owner.pid, started: owner.started, boot: owner.boot.clone() }.is_alive()
+}
+
+/// The commands among the calls that run elsewhere. A change of files is on record before it happens, so it
+/// needs no guessing; a tool that is not known here may be anything.
+fn running(core: &Core, counts: impl Fn(&Running) -> bool) -> Result<BTreeSet<String>, StoreError> {
+    let Some(journal) = core.recorder.journal() else { return Ok(BTreeSet::new()) };
+    let root = core.workspace.sandbox.working_root().path();
+    let is_command = |call: &Running| {
+        let tool = core.registry.lookup(&call.call.name);
+        call.call.name != UNDO && tool.map_or(true, |tool| tool.spec().effect == ToolEffect::Runs)
+    };
+    let running = journal.store().running_elsewhere(journal.session(), root)?;
+    let commands = running.into_iter().filter(|call| counts(call) && is_command(call));
+    Ok(commands.map(|call| call.call.call).collect())
 }
 
 #[cfg(test)]
@@ -74,5 +174,29 @@ mod tests {
             let expected: Vec<Effect> = expected.iter().copied().map(effect).collect();
             assert_eq!(left, expected, "{found:?}");
         }
+    }
+    #[test]
+    fn what_another_command_may_have_changed_is_nobodys() {
+        let found = |path: &str| Effect { path: PathBuf::from(path), ..effect(("", "a")) };
+        let suspects = |any: &[&str], paths: &[(&str, &str)]| {
+            let mut suspects = Suspects::default();
+            suspects.any.extend(any.iter().map(|call| (*call).to_owned()));
+            for (path, call) in paths {
+                suspects.paths.entry(path.into()).or_default().insert((*call).to_owned());
+            }
+            suspects
+        };
+        let shared = |calls: &[&str], path: &str| Concurrent {
+            calls: calls.iter().map(|call| (*call).to_owned()).collect(),
+            files: vec![found(path)],
+        };
+        let both = || vec![found("/w/f"), found("/w/g")];
+        assert_eq!(suspects(&[], &[]).divide(both()), (both(), vec![]));
+        // One that ended is known by what had changed; one that runs may have done anything.
+        let ended = suspects(&[], &[("/w/g", "x-1")]).divide(both());
+        assert_eq!(ended, (vec![found("/w/f")], vec![shared(&["x-1"], "/w/g")]));
+        let running = suspects(&["y-1"], &[("/w/g", "x-1")]).divide(both());
+        let expected = vec![shared(&["x-1", "y-1"], "/w/g"), shared(&["y-1"], "/w/f")];
+        assert_eq!(running, (vec![], expected));
     }
 }

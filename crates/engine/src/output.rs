@@ -46,7 +46,7 @@ impl Recorder {
     /// What of a call's command still runs.
     pub(crate) fn survivors(&self, call: &str) -> Vec<Survivor> {
         let leader = self.outputs.as_ref().and_then(|outputs| outputs.spools.leader(call));
-        leader.map(|leader| survivors::of(&leader)).unwrap_or_default()
+        leader.map(|leader| survivors::lasting(&leader)).unwrap_or_default()
     }
 
     pub(crate) fn forget_spool(&self, call: &str) {
@@ -73,7 +73,7 @@ impl Recorder {
     }
 
     /// Keeps the result of a tool as it was before it was cut.
-    fn keep_text(&self, call: &str, text: &str) -> Option<StoredOutput> {
+    pub(crate) fn keep_text(&self, call: &str, text: &str) -> Option<StoredOutput> {
         let most = usize::try_from(self.outputs.as_ref()?.each).unwrap_or(usize::MAX);
         let kept = &text.as_bytes()[..text.len().min(most)];
         if kept.is_empty() {

@@ -45,6 +45,11 @@ impl Policy {
         }
     }
 
+    /// The same for a call that does what another tool is for: it is stopped as that tool would be.
+    pub fn hard_stop_of(&self, intent: &Intent) -> Result<(), DenialReason> {
+        intent.stands_for.map_or(Ok(()), |governing| self.hard_stop(governing))
+    }
+
     /// By a person's wish, not only ours.
     fn is_denied_by_somebody(&self, tool: &str) -> bool {
         self.denylist.contains(tool) && !self.denied_by_default.contains(tool)

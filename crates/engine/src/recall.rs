@@ -1,15 +1,18 @@
 //! A conversation read back from the journal.
 //!
-//! Law: what was said comes back as it was said, and every call has its result behind it. A
-//! response of which only calls came before a crash was never a message: nothing of it ran, and
-//! the model is asked again.
+//! Law: what was said comes back as it was said, and every call has its result behind it, but for a
+//! batch that still waits for results from outside. A response that a crash cut off is a message of
+//! the words and calls that were recorded; nothing of it ran.
 
 use std::collections::BTreeMap;
 
 use jm_store::{CallView, Message as Remembered, Role as Speaker, Store, StoreError};
-use jm_types::{Message, Part, Role};
+use jm_types::text::sanitize;
+use jm_types::{Message, Part, Role, ToolCall, ToolResult};
 
+use crate::batch::{Batch, Entry, Status};
 use crate::conversation::Conversation;
+use crate::session::Session;
 use crate::turn::from_data;
 
 /// What a session's model has been told and has said.
@@ -20,6 +23,7 @@ pub fn recall(store: &Store, session: &str) -> Result<Conversation, StoreError> 
     for call in store.calls_after(session, first.seq)? {
         batches.entry(call.batch).or_default().push(call);
     }
+    let waiting = store.waiting(session)?.first().map(|call| call.batch);
     let mut messages: Vec<Message> = Vec::new();
     for view in said {
         let Remembered { role, content, batch } = view.message;
@@ -32,7 +36,8 @@ pub fn recall(store: &Store, session: &str) -> Result<Conversation, StoreError> 
             Speaker::Assistant => {
                 let Some(message) = from_data(Role::Assistant, content) else { continue };
                 let calls = batch.and_then(|batch| batches.remove(&batch)).unwrap_or_default();
-                let results = results(store, &message, calls)?;
+                let waits = batch.is_some() && batch == waiting;
+                let results = if waits { None } else { results(store, &message, calls)? };
                 join(&mut messages, Some(message));
                 join(&mut messages, results);
             }
@@ -41,6 +46,47 @@ pub fn recall(store: &Store, session: &str) -> Result<Conversation, StoreError> 
         }
     }
     Ok(Conversation::of(messages))
+}
+
+/// Gives a session back the batch that waits for results from outside, if there is one.
+pub fn resume_waiting(store: &Store, session: &mut Session) -> Result<(), StoreError> {
+    let calls = store.waiting(&session.id)?;
+    let Some(first) = calls.first() else { return Ok(()) };
+    let number = first.batch;
+    let entries = calls.iter().map(|view| waiting_entry(store, view)).collect::<Result<_, _>>()?;
+    let iterations = iterations(store, &session.id)?;
+    session.await_results(Batch { number, is_recorded: true, entries }, iterations);
+    Ok(())
+}
+
+fn waiting_entry(store: &Store, view: &CallView) -> Result<Entry, StoreError> {
+    let call = &view.call;
+    let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+    let mut entry = Entry::new(call.call.clone(), ToolCall { id, name, arguments });
+    entry.summary = view.summary().to_owned();
+    entry.is_received = true;
+    entry.status = match view.result() {
+        None => Status::Waiting,
+        Some((result, _)) => {
+            entry.is_recorded = true;
+            let content = store.content(result)?;
+            Status::Done(ToolResult {
+                call_id: result.call_id.clone(),
+                name: result.name.clone(),
+                display: sanitize(&content),
+                content,
+                error: result.error.clone(),
+            })
+        }
+    };
+    Ok(entry)
+}
+
+/// How many batches a model has asked for since the person last spoke.
+fn iterations(store: &Store, session: &str) -> Result<usize, StoreError> {
+    let said = store.messages_since_summary(session)?;
+    let since = said.iter().rev().take_while(|view| view.message.role != Speaker::User);
+    Ok(since.filter(|view| view.message.batch.is_some()).count())
 }
 
 fn join(messages: &mut Vec<Message>, message: Option<Message>) {

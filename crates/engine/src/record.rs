@@ -9,15 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jm_store::{
     CallRecord, Entry as Append, Journal, Message, Owner, Record, StoreError, StoredOutput,
-    StoredResult, Tracking,
+    StoredResult,
 };
 use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
-use jm_workspace::index::Difference;
+use serde_json::Value;
 
 use crate::batch::{Batch, Entry, Status};
-use crate::effects::effects_of;
-use crate::others::{A_MOMENT, without_theirs};
 use crate::output::Outputs;
 
 /// The journal of a running session, or none at all (`--no-journal`).
@@ -137,6 +135,8 @@ impl Recorder {
         }
         if batch.is_finished() {
             records.push(Record::BatchSealed { batch: batch.number });
+        } else if batch.awaits_results() {
+            records.push(Record::BatchWaits { batch: batch.number });
         }
         records.extend(first.map(|entry| self.start_of(entry)));
         // The calls themselves are there since they came, and none has a result yet.
@@ -152,11 +152,18 @@ impl Recorder {
         Ok(())
     }
 
-    /// A call as it came in the model's stream, before its message is whole (FR-RES-04a).
-    pub(crate) fn received(&self, batch: u64, entry: &Entry) -> Result<(), ToolError> {
+    /// Records a call as it came in the model's stream, before its message is whole, and what the model
+    /// had said before it (FR-RES-04a).
+    pub(crate) fn received(
+        &self,
+        batch: u64,
+        entry: &Entry,
+        said: Vec<Value>,
+    ) -> Result<(), ToolError> {
         crash_point("call.before_received");
         let calls = vec![call_record(entry)];
-        self.append_records(vec![Record::BatchOpened { batch, calls }])?;
+        let received = Record::Received { batch, said };
+        self.append_records(vec![received, Record::BatchOpened { batch, calls }])?;
         crash_point("call.after_received");
         Ok(())
     }
@@ -255,26 +262,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// What changed since a moment, but for what other sessions have on record.
-    pub(crate) fn tracked(
-        &self,
-        call: &str,
-        since: u64,
-        difference: &Difference,
-    ) -> Result<(), ToolError> {
-        crash_point("track.before");
-        let theirs = self.journal.as_ref().map(|journal| {
-            journal.store().prepared_by_others(journal.session(), since.saturating_sub(A_MOMENT))
-        });
-        // Without their records all of it counts as the command's.
-        let theirs = theirs.transpose().unwrap_or_default().unwrap_or_default();
-        let files = without_theirs(effects_of(difference), theirs);
-        let tracking = Tracking { files, gap: difference.gap.clone() };
-        self.append_records(vec![Record::Tracked { call: call.to_owned(), tracking }])?;
-        crash_point("track.after");
-        Ok(())
-    }
-
     pub(crate) fn records(&self, records: Vec<Record>) -> Result<(), ToolError> {
         self.append_records(records)
     }
@@ -304,7 +291,8 @@ impl Later {
         let records = self.records.iter().chain(&entry.records).cloned().collect();
         let texts = self.texts.iter().map(String::as_bytes);
         let blobs = texts.chain(entry.blobs.iter().copied()).collect();
-        write(&Append { records, blobs, reads: entry.reads.clone(), index: entry.index.clone() })
+        let (reads, index) = (entry.reads.clone(), entry.index.clone());
+        write(&Append { records, blobs, reads, index, order: entry.order })
     }
 }
 
@@ -338,7 +326,7 @@ fn call_record(entry: &Entry) -> CallRecord {
 
 fn planned(entry: &Entry) -> Record {
     let verdict = match &entry.status {
-        Status::Pending(_) => Verdict::Ask,
+        Status::Pending(_) | Status::Waiting => Verdict::Ask,
         Status::Done(_) => Verdict::Deny,
         Status::New | Status::Approved { .. } | Status::Running => Verdict::Allow,
     };
@@ -392,7 +380,7 @@ mod tests {
             let recorder = Recorder::new(journal, owner, "nobody", None);
             let call = ToolCall::new("c", "tool", &json!({}));
             let mut entry = Entry { only_reads, ..Entry::new("s-1".to_owned(), call) };
-            recorder.received(1, &entry).unwrap();
+            recorder.received(1, &entry, Vec::new()).unwrap();
             entry.is_received = true;
             entry.status = Status::Approved { fingerprint: None };
             let mut batch = Batch { number: 1, is_recorded: false, entries: vec![entry] };

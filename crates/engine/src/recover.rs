@@ -3,23 +3,24 @@
 //! Law: a call that may have run is never run again (FR-RES-04c). For files the hashes on disk say
 //! what happened; for everything else we can only say that we do not know.
 
+use std::path::Path;
 use std::time::Duration;
 
 use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
-use jm_types::{Digest, ToolError};
+use jm_types::ToolError;
 use jm_workspace::fault::crash_point;
 use jm_workspace::jobs::{Keeping, State};
 use jm_workspace::launch::{CommandRecord, Ended};
 use jm_workspace::spool::Spooled;
 use jm_workspace::survivors::Survivor;
-use jm_workspace::{Found, directory};
+use jm_workspace::{Found, OpenFile, directory};
 
 use crate::engine::{Core, Engine};
 use crate::force::is_undo;
 use crate::heal::{heal, remove_made, rescue, take_back};
 use crate::record::done_unrecorded;
-use crate::restore::{current, is_beneath_a_file, mode, mode_of, safe};
+use crate::restore::{current_digest, is_beneath_a_file, mode, mode_of, safe};
 
 /// What became of a call, as far as it can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +111,7 @@ fn command_words(command: &CommandRecord) -> String {
 pub enum Choice {
     /// The results stand; a change that was half done is completed.
     Keep,
-    /// The results are marked failed; a change that was half done is taken back.
+    /// Every result is marked failed; a change that was half done is taken back, one that is in place stays.
     Discard,
     /// Like discard, and what the batch had changed is taken back too.
     Undo,
@@ -148,6 +149,20 @@ impl Engine {
         let calls = journal.store().unfinished(session);
         let calls = calls.map_err(|error| ToolError::failed("recovery", error.to_string()))?;
         Ok(calls.into_iter().map(|view| examine(&core, view)).collect())
+    }
+
+    /// What a file of the journal holds now: through the sandbox, without following links, at most `most`
+    /// bytes. `None` where there is no file; an error says why it is not shown.
+    pub fn read_now(&self, path: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
+        let path = safe(&self.core().workspace.sandbox, path)?;
+        if path.is_missing() {
+            return Ok(None);
+        }
+        let read = OpenFile::open(&path).and_then(|mut file| file.read_up_to(most));
+        match read.map_err(|error| error.to_string())? {
+            (bytes, false) => Ok(Some(bytes)),
+            (_, true) => Err(format!("it is larger than {most} bytes")),
+        }
     }
 
     /// Gives every call its one truthful result and closes the batch. Runs nothing. Doing it again
@@ -284,8 +299,8 @@ fn side(core: &Core, effect: &Effect) -> Side {
         };
     };
     let is_directory = path.found() == Found::Directory;
-    let now = match current(&path) {
-        Ok(now) => now.map(|bytes| Digest::of(&bytes)),
+    let now = match current_digest(&path) {
+        Ok(now) => now,
         Err(_) if is_directory => None,
         Err(_) => return Side::Other,
     };
@@ -307,6 +322,12 @@ fn is_file(state: FileState) -> bool {
     matches!(state, FileState::File { .. })
 }
 
+const DISCARDED: &str = "discarded after a crash, at the user's wish";
+
+fn has_changes(view: &CallView) -> bool {
+    !view.effects().files.is_empty()
+}
+
 /// The call's one result, unless it has one that stands.
 fn result_of(
     call: &Examined,
@@ -319,8 +340,11 @@ fn result_of(
         return None;
     }
     let (content, error) = match (had.is_some(), choice, state) {
-        (true, Choice::Discard, _) => {
-            ("discarded after a crash, at the user's wish", Some("discarded"))
+        (true, Choice::Discard, _) => (DISCARDED, Some("discarded")),
+        // Discarding is about results of tools; the change stays, and has not been confirmed to
+        // anybody. An undo is no tool's: it is done or it is not.
+        (false, Choice::Discard, CallState::AllEffects) if !is_undo(&call.view) => {
+            (DISCARDED, Some("discarded"))
         }
         (_, Choice::Undo, CallState::NoEffect | CallState::Finished) => {
             ("undone after a crash, at the user's wish", Some("discarded"))
@@ -352,6 +376,12 @@ fn result_of(
         ),
         false => content.to_owned(),
     };
+    if choice == Choice::Discard && error == Some("discarded") && has_changes(&call.view) {
+        let key = &call.view.call.call;
+        content.push_str(&format!(
+            "; its changes are in place, `jm undo --call {key}` takes them back"
+        ));
+    }
     if output.is_some() {
         content.push_str(&format!(". What it had printed: jm output {}", call.view.call.call));
     }

@@ -78,7 +78,7 @@ fn is_gits(path: &Path) -> bool {
     path.iter().any(|name| name == ".git")
 }
 
-/// What a file is now.
+/// What a file is now, as a whole: for what is about to be replaced.
 pub(crate) fn current(path: &SafePath) -> Result<Option<Vec<u8>>, String> {
     match path.found() {
         Found::Missing { .. } => Ok(None),
@@ -86,6 +86,18 @@ pub(crate) fn current(path: &SafePath) -> Result<Option<Vec<u8>>, String> {
         Found::File | Found::Special(_) => {
             let read = OpenFile::open(path).and_then(|mut file| file.read_up_to(u64::MAX / 2));
             read.map(|(bytes, _)| Some(bytes)).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// The hash of what a file is now, without its content in memory; `None` where there is no file.
+pub(crate) fn current_digest(path: &SafePath) -> Result<Option<Digest>, String> {
+    match path.found() {
+        Found::Missing { .. } => Ok(None),
+        Found::Directory => Err("it is a directory now".to_owned()),
+        Found::File | Found::Special(_) => {
+            let digest = OpenFile::open(path).and_then(|mut file| file.digest());
+            digest.map(Some).map_err(|error| error.to_string())
         }
     }
 }
@@ -123,8 +135,7 @@ pub(crate) fn plain(
     }
     let path = safe(sandbox, &restore.path)
         .map_err(|why| Blocked { for_good: is_gits(&restore.path), why })?;
-    let now = current(&path).map_err(Blocked::for_now)?;
-    let digest = now.as_ref().map(|bytes| Digest::of(bytes));
+    let digest = current_digest(&path).map_err(Blocked::for_now)?;
     let is = |state: &FileState| match state {
         FileState::File { sha256, .. } => digest == Some(*sha256),
         FileState::Missing => digest.is_none(),
@@ -142,7 +153,9 @@ pub(crate) fn plain(
         }
         FileState::Missing | FileState::Directory { .. } => After::Absent,
     };
-    Ok(Some(FileChange { path, before: now.map(Arc::new), after }))
+    // Only what is replaced is read as a whole; the exchange compares it once more.
+    let before = current(&path).map_err(Blocked::for_now)?.map(Arc::new);
+    Ok(Some(FileChange { path, before, after }))
 }
 
 fn content(store: &Store, sha256: Digest) -> Result<Vec<u8>, Blocked> {

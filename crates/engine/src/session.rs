@@ -2,16 +2,18 @@
 //!
 //! Law: it is data. It can be saved at any pause and go on in another process.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jm_tools::toolsets::Toolset;
-use jm_types::text::sanitize;
+use jm_types::text::{sanitize, truncate};
 use jm_types::{DenialReason, ErrorKind, Limits, ToolCall, ToolError, ToolResult};
 use jm_workspace::Freshness;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
+use crate::ids::Ids;
 use crate::reply::{self, Form};
 
 /// Why the engine stopped.
@@ -32,8 +34,14 @@ pub struct Session {
     pub id: String,
     freshness: Arc<Freshness>,
     batch: Batch,
+    /// Needed only while the calls of a batch come in.
+    #[serde(skip)]
+    ids: Ids,
     /// Batches since the person last spoke (FR-RES-03).
     iterations: usize,
+    /// Batches that the person has allowed since then, beyond the limit.
+    #[serde(default)]
+    granted_iterations: usize,
     calls: u64,
     batches: u64,
     /// How results look, as the engine last said.
@@ -49,6 +57,8 @@ pub enum SessionError {
     BatchOpen,
     #[error("no call with the id {0} waits for this")]
     NotWaiting(String),
+    #[error("there are two results for the call with the id {0}")]
+    SuppliedTwice(String),
 }
 
 impl Session {
@@ -57,7 +67,9 @@ impl Session {
             id: id.into(),
             freshness: Arc::default(),
             batch: Batch::default(),
+            ids: Ids::default(),
             iterations: 0,
+            granted_iterations: 0,
             calls: 0,
             batches: 0,
             form: Form { toolset: Toolset::default(), limit: Limits::default().capacity_bytes },
@@ -111,11 +123,35 @@ impl Session {
     /// The person spoke: the iteration limit counts anew.
     pub fn begin_turn(&mut self) {
         self.iterations = 0;
+        self.granted_iterations = 0;
+    }
+
+    /// The person allows so many batches more in this turn.
+    pub fn grant_iterations(&mut self, more: usize) {
+        self.granted_iterations = self.granted_iterations.saturating_add(more);
+    }
+
+    /// A turn's limit of batches, with what the person has granted besides.
+    pub fn iterations_allowed(&self, limit: usize) -> usize {
+        limit.saturating_add(self.granted_iterations)
+    }
+
+    /// How many batches there were beyond that.
+    pub fn iterations_beyond(&self, limit: usize) -> usize {
+        self.iterations.saturating_sub(self.iterations_allowed(limit))
+    }
+
+    /// Goes on with a batch that waits for results from outside, `iterations` batches after the
+    /// person last spoke.
+    pub fn await_results(&mut self, batch: Batch, iterations: usize) {
+        self.batch = batch;
+        self.iterations = iterations;
     }
 
     /// Hands over the calls of one assistant message, in order.
     pub fn submit(&mut self, calls: Vec<ToolCall>) -> Result<(), SessionError> {
         self.begin_batch()?;
+        self.ids.expect(&calls);
         for call in calls {
             self.receive(call);
         }
@@ -130,9 +166,11 @@ impl Session {
         self.iterations += 1;
         self.batches += 1;
         self.batch = Batch { number: self.batches, is_recorded: false, entries: Vec::new() };
+        self.ids = Ids::default();
         Ok(())
     }
 
+    /// The next call of the batch.
     pub(crate) fn receive(&mut self, call: ToolCall) -> &mut Entry {
         let entry = self.entry(call);
         self.batch.entries.push(entry);
@@ -150,9 +188,7 @@ impl Session {
     fn entry(&mut self, mut call: ToolCall) -> Entry {
         self.calls += 1;
         let key = format!("{}-{}", self.id, self.calls);
-        if call.id.is_empty() {
-            call.id = format!("call_{}", self.calls);
-        }
+        call.id = self.ids.take(call.id, self.calls);
         Entry::new(key, call)
     }
 
@@ -207,19 +243,41 @@ impl Session {
     pub fn refuse_waiting(&mut self) {
         let form = self.form;
         for entry in &mut self.batch.entries {
-            if let Status::New = entry.status {
+            if let Status::Waiting = entry.status {
                 let error = ToolError::new(ErrorKind::NotRunHere);
                 entry.status = Status::Done(reply::refused(form, &entry.call, &error));
             }
         }
     }
 
-    /// A result that somebody else produced, in parse-only mode. Says which call of the batch it
-    /// was for.
-    pub fn supply(&mut self, call_id: &str, content: String) -> Result<usize, SessionError> {
-        let waits = |entry: &Entry| entry.call.id == call_id && matches!(entry.status, Status::New);
+    /// The place of the call that waits under this id.
+    fn waiting_place(&self, call_id: &str) -> Result<usize, SessionError> {
+        let waits =
+            |entry: &Entry| entry.call.id == call_id && matches!(entry.status, Status::Waiting);
         let place = self.batch.entries.iter().position(waits);
-        let place = place.ok_or_else(|| SessionError::NotWaiting(call_id.to_owned()))?;
+        place.ok_or_else(|| SessionError::NotWaiting(call_id.to_owned()))
+    }
+
+    /// Every id names a call that waits, and each only once.
+    pub fn check_supplied<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), SessionError> {
+        let mut known = HashSet::new();
+        for id in ids {
+            self.waiting_place(id)?;
+            if !known.insert(id) {
+                return Err(SessionError::SuppliedTwice(id.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a result that was produced outside, within the limit of every result (FR-OUT-04). Gives
+    /// the place of its call in the batch.
+    pub fn supply(&mut self, call_id: &str, content: String) -> Result<usize, SessionError> {
+        let place = self.waiting_place(call_id)?;
+        let content = truncate(content, self.form.limit);
         let entry = &mut self.batch.entries[place];
         entry.status = Status::Done(ToolResult {
             call_id: call_id.to_owned(),

@@ -8,17 +8,22 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use jm_store::FileRow;
+use jm_store::{FileRow, Record, Tracking};
 use jm_tools::{Effect, Output};
 use jm_types::{ToolCall, ToolError, ToolEvent};
 use jm_workspace::Sandbox;
+use jm_workspace::confine::{ProtectedNames, protected_names};
+use jm_workspace::fault::crash_point;
 use jm_workspace::file::now_epoch_ms;
+use jm_workspace::git::control;
 use jm_workspace::index::{Budget, Difference, Index, IndexedFile};
 use jm_workspace::names::protected_part;
 use jm_workspace::worker::off_thread;
 
+use crate::effects::effects_of;
 use crate::engine::Core;
 use crate::keep::{Keeper, row};
+use crate::others::{A_MOMENT, Beside, without_theirs};
 use crate::record::{Recorder, reason};
 
 /// Runs the call, and records what changed around it if it is a command.
@@ -33,13 +38,13 @@ pub(crate) async fn around(
         return work.await;
     }
     let sandbox = &core.workspace.sandbox;
-    let top = sandbox.protected_at_top();
+    let names = protected_names(sandbox);
     if core.recorder.journal().is_none() {
         let outcome = work.await;
-        tell_protected(core, call, &top, &Difference::default()).await;
+        tell_protected(core, call, &names, &Difference::default()).await;
         return outcome;
     }
-    let began = now_epoch_ms();
+    let beside = Beside::watch(core, now_epoch_ms());
     let before = look(core).await?;
     let outcome = work.await;
     // It has run, whatever becomes of the look and the record: its outcome stands, and if nothing can be
@@ -48,17 +53,39 @@ pub(crate) async fn around(
         Ok(after) => before.difference(&after),
         Err(error) => Difference { gap: Some(reason(&error)), ..Difference::default() },
     };
-    core.recorder.tracked(key, began, &difference).unwrap_or_default();
-    tell_protected(core, call, &top, &difference).await;
+    tracked(core, key, beside, &difference).unwrap_or_default();
+    tell_protected(core, call, &names, &difference).await;
     outcome
 }
 
-/// A command can make what a file tool would have asked about, and where the walls are only half, change
-/// it. It has happened; the person hears of it before something runs it.
+/// Records what changed, but for what other sessions have on record.
+fn tracked(
+    core: &Core,
+    key: &str,
+    beside: Beside,
+    difference: &Difference,
+) -> Result<(), ToolError> {
+    crash_point("track.before");
+    let theirs = core.recorder.journal().map(|journal| {
+        let since = beside.began.saturating_sub(A_MOMENT);
+        journal.store().prepared_by_others(journal.session(), since)
+    });
+    // Without their records all of it counts as the command's.
+    let theirs = theirs.transpose().unwrap_or_default().unwrap_or_default();
+    let found = without_theirs(effects_of(difference), theirs);
+    let (files, concurrent) = beside.divide(core, found);
+    let tracking = Tracking { files, gap: difference.gap.clone(), concurrent };
+    core.recorder.records(vec![Record::Tracked { call: key.to_owned(), tracking }])?;
+    crash_point("track.after");
+    Ok(())
+}
+
+/// Tells of protected names that a command made or, where the back end cannot hold them, changed:
+/// the person hears of it before something runs them.
 async fn tell_protected(
     core: &Core,
     call: &ToolCall,
-    top: &BTreeSet<PathBuf>,
+    before: &ProtectedNames,
     difference: &Difference,
 ) {
     let sandbox = &core.workspace.sandbox;
@@ -66,20 +93,36 @@ async fn tell_protected(
         let mut relative = sandbox.roots().filter_map(|root| path.strip_prefix(root.path()).ok());
         relative.next().map(Path::to_owned)
     };
-    let now = sandbox.protected_at_top();
-    let changed = difference.files.iter().map(|moved| &moved.path);
-    let told: BTreeMap<PathBuf, &str> = now
-        .difference(top)
-        .chain(changed)
-        .filter_map(|path| protected_part(&below(path)?))
-        .collect();
-    for (name, why) in told {
-        let name = name.display();
-        let text = format!("the command made or changed {name}; look at it, because {why}");
+    let now = protected_names(sandbox);
+    let made = now.difference(before).filter_map(|(path, _)| below(path));
+    let changed = difference.files.iter().filter_map(|moved| below(&moved.path));
+    let changed = changed.filter(|path| protected_part(path).is_some());
+    let told: BTreeSet<String> = made.chain(changed).map(|path| notice(&path)).collect();
+    for text in told {
         let event = ToolEvent::Noticed { tool_call_id: call.id.clone(), text };
-        // Nobody listening is not an error.
+        // A face that does not listen is not an error.
         core.events.send(event).await.unwrap_or_default();
     }
+}
+
+/// The notice about a protected name, relative to its root.
+fn notice(path: &Path) -> String {
+    let shown = path.display().to_string();
+    if let Some((name, number)) = shown.rsplit_once(control::ASIDE)
+        && number.parse::<usize>().is_ok()
+    {
+        return format!(
+            "the command made {name}, which git would read as configuration; it was renamed to \
+             {shown}"
+        );
+    }
+    let (part, why) = match protected_part(path) {
+        Some((part, why)) if !part.ends_with(".git") => (part, why),
+        Some((_, why)) => (path.to_owned(), why),
+        None => (path.to_owned(), "git reads or runs it"),
+    };
+    let part = part.display();
+    format!("the command made or changed {part}; look at it, because {why}")
 }
 
 async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {

@@ -1,7 +1,10 @@
 //! A model's turn: heard piece by piece, remembered as one message, its calls made a batch.
 //!
-//! Law: a call is in the journal before anything else is done with it (FR-RES-04a), and whatever
-//! cuts a turn short, what remains is a conversation that every vendor accepts.
+//! Law: a call is in the journal, with the words before it, before anything else is done with it
+//! (FR-RES-04a), and whatever cuts a turn short, what remains is a conversation that every vendor
+//! accepts.
+
+use std::collections::HashSet;
 
 use jm_store::{Message as Remembered, Role as Speaker};
 use jm_types::{
@@ -22,7 +25,23 @@ pub struct Listening {
     assembly: Assembly,
     /// The places in the message of the calls that came, in the order in which they came.
     places: Vec<usize>,
+    /// The places of the parts that the journal has: calls, and what was said before them.
+    recorded: HashSet<usize>,
     has_begun: bool,
+}
+
+/// Calls of one message that are taken in at the most, unless more of them may run.
+const RECEIVED_CALLS: usize = 256;
+
+/// How listening goes on after a piece of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Hearing {
+    GoesOn,
+    /// The message has as many calls as are taken in; what else comes is not to be read.
+    Full {
+        calls: usize,
+    },
 }
 
 /// How a response ended.
@@ -43,6 +62,20 @@ pub enum Heard {
     Spoke(Option<StopReason>),
     /// It said nothing at all.
     Nothing,
+}
+
+impl Listening {
+    /// What was said before the call at this place and is not on record yet.
+    fn take_said(&mut self, index: usize) -> Result<Vec<Value>, ToolError> {
+        self.recorded.insert(index);
+        let mut said = Vec::new();
+        for (place, part) in self.assembly.said_before(index) {
+            if self.recorded.insert(place) {
+                said.push(part_as_data(&part)?);
+            }
+        }
+        Ok(said)
+    }
 }
 
 impl Engine {
@@ -66,7 +99,7 @@ impl Engine {
         conversation: &mut Conversation,
         listening: &mut Listening,
         event: StreamEvent,
-    ) -> Result<(), ToolError> {
+    ) -> Result<Hearing, ToolError> {
         // A request that is sent again was not heard yet.
         let begins = !listening.has_begun && !matches!(event, StreamEvent::Retrying { .. });
         listening.has_begun |= begins;
@@ -74,14 +107,22 @@ impl Engine {
             self.core().recorder.say_delivered(batch);
         }
         let sealed = match &event {
-            StreamEvent::CallSealed { index, .. } => Some(*index),
+            // A vendor that seals a call twice has still asked once.
+            StreamEvent::CallSealed { index, .. } if !listening.recorded.contains(index) => {
+                Some(*index)
+            }
             _ => None,
         };
-        listening.assembly.push(event);
-        match sealed.and_then(|index| Some((index, listening.assembly.sealed(index)?.clone()))) {
-            Some((index, call)) => self.receive(session, listening, index, call),
-            None => Ok(()),
+        let most = RECEIVED_CALLS.max(self.core().limits.calls_per_batch);
+        if sealed.is_some() && listening.places.len() >= most {
+            return Ok(Hearing::Full { calls: most });
         }
+        listening.assembly.push(event);
+        let whole = |index| Some((index, listening.assembly.sealed(index)?.clone()));
+        if let Some((index, call)) = sealed.and_then(whole) {
+            self.receive(session, listening, index, call)?;
+        }
+        Ok(Hearing::GoesOn)
     }
 
     fn receive(
@@ -91,17 +132,14 @@ impl Engine {
         index: usize,
         call: ToolCall,
     ) -> Result<(), ToolError> {
-        // A vendor that seals a call twice has still asked once.
-        if listening.places.contains(&index) {
-            return Ok(());
-        }
         if listening.places.is_empty() {
             session.begin_batch().map_err(|error| ToolError::failed("turn", error.to_string()))?;
         }
         listening.places.push(index);
+        let said = listening.take_said(index)?;
         let number = session.batch().number;
         let entry = session.receive(call);
-        self.core().recorder.received(number, entry)?;
+        self.core().recorder.received(number, entry, said)?;
         entry.is_received = true;
         Ok(())
     }
@@ -175,18 +213,27 @@ impl Engine {
         Ok(())
     }
 
-    /// A result that a person has produced (FR-MODE-02). It is on record like any other (FR-RES-04b).
+    /// Takes a result that was produced outside (FR-MODE-02). It is limited and on record like any other
+    /// (FR-OUT-04, FR-RES-04b).
     pub fn supply(
         &self,
         session: &mut Session,
         call_id: &str,
         content: String,
     ) -> Result<(), ToolError> {
+        self.shape(session);
+        let core = self.core();
+        let whole = content.clone();
         let place = session
             .supply(call_id, content)
             .map_err(|error| ToolError::failed("turn", error.to_string()))?;
         let batch = session.batch();
-        self.core().recorder.finished(batch, &batch.entries[place], Vec::new(), None)?;
+        let entry = &batch.entries[place];
+        let kept = entry.result().map_or(0, |result| result.content.len());
+        let is_cut = kept < whole.len();
+        let output = is_cut.then(|| core.recorder.keep_text(&entry.key, &whole)).flatten();
+        core.recorder.finished(batch, entry, Vec::new(), output)?;
+        core.take_capacity(kept);
         session.batch_mut().entries[place].is_recorded = true;
         Ok(())
     }
@@ -200,11 +247,20 @@ impl Engine {
         if session.batch().is_finished() {
             return Ok(());
         }
+        self.refuse_waiting(session)?;
+        self.answered(session, conversation)
+    }
+
+    /// Answers calls that wait for results from outside as not run, on record.
+    pub fn refuse_waiting(&self, session: &mut Session) -> Result<(), ToolError> {
+        if !session.batch().awaits_results() {
+            return Ok(());
+        }
         session.refuse_waiting();
         let batch = session.batch();
         self.core().recorder.answered(batch, &batch.unrecorded())?;
         session.batch_mut().note_recorded();
-        self.answered(session, conversation)
+        Ok(())
     }
 
     /// The results of the batch are what is said next (FR-RES-01).
@@ -259,19 +315,27 @@ fn has_substance(message: &Message) -> bool {
     })
 }
 
-/// Some servers give calls no id; the session has given them one.
+/// Some servers give calls no id; the session has given them one. Where it gave another than the
+/// vendor's, the vendor's own item does not fit any more.
 fn name_the_nameless(message: &mut Message, session: &Session) {
     let calls = message.parts.iter_mut().filter_map(|part| match part {
-        Part::Call { call, .. } => Some(call),
+        Part::Call { call, native } => Some((call, native)),
         _ => None,
     });
-    for (call, entry) in calls.zip(&session.batch().entries) {
+    for ((call, native), entry) in calls.zip(&session.batch().entries) {
+        if !call.id.is_empty() && call.id != entry.call.id {
+            *native = None;
+        }
         call.id.clone_from(&entry.call.id);
     }
 }
 
 fn parts_as_data(parts: &[Part]) -> Result<Value, ToolError> {
-    serde_json::to_value(parts).map_err(|error| ToolError::failed("turn", error.to_string()))
+    parts.iter().map(part_as_data).collect::<Result<Vec<Value>, _>>().map(Value::Array)
+}
+
+fn part_as_data(part: &Part) -> Result<Value, ToolError> {
+    serde_json::to_value(part).map_err(|error| ToolError::failed("turn", error.to_string()))
 }
 
 /// A message as the journal has it.

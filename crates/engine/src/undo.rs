@@ -7,11 +7,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jm_store::{CallRecord, CallView, Effect, FileState, Record, Store, StoredResult};
+use jm_store::{
+    CallRecord, CallView, Concurrent, Damage, Effect, FileState, Record, Store, StoredResult,
+};
 use jm_types::text::sanitize;
 use jm_types::{Cancel, ToolError, ToolResult};
 use jm_workspace::fault::crash_point;
-use jm_workspace::{After, FileChange, Sandbox, Trade, commit_with_trades, directory};
+use jm_workspace::{
+    After, FileChange, OpenDirectory, SafePath, Sandbox, Trade, commit_with_trades, directory,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::effects::EffectLog;
@@ -43,10 +47,18 @@ pub enum Guard {
     Force,
 }
 
+/// What undo does where the journal is not what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damaged {
+    Refuse,
+    /// The person has seen the damage and wants it all the same.
+    Accept,
+}
+
 /// The arguments of an undo.
 #[derive(Serialize, Deserialize)]
-struct Asked {
-    of: Vec<String>,
+pub(crate) struct Asked {
+    pub(crate) of: Vec<String>,
 }
 
 /// A call that was to be taken back.
@@ -76,15 +88,20 @@ impl Engine {
         session: &mut Session,
         which: &Which,
         guard: Guard,
+        damaged: Damaged,
     ) -> Result<UndoReport, ToolError> {
         let core = self.core_arc();
         let store = core.recorder.journal().ok_or_else(no_journal)?.store();
+        if damaged == Damaged::Refuse {
+            refuse_damage(store, &session.id)?;
+        }
         let chosen = choose(store, &session.id, which)?;
         let mut report = UndoReport {
             calls: chosen.iter().map(taken).collect(),
             gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
             ..UndoReport::default()
         };
+        report.skipped.extend(chosen.iter().flat_map(not_told_apart));
         let plan = Plan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
         // What was left alone can be tried again, so the calls stay in force.
         report.is_complete = plan.is_complete;
@@ -134,6 +151,45 @@ impl Engine {
         crash_point("undo.finished");
         done.and(recorded.map_err(|error| done_unrecorded(UNDO, error)))
     }
+}
+
+/// A record that is not what was written may name the wrong file, or the wrong content for it.
+fn refuse_damage(store: &Store, session: &str) -> Result<(), ToolError> {
+    let damage = damage(store, session)?;
+    let Some(first) = damage.first() else { return Ok(()) };
+    let more = match damage.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Err(ToolError::failed(UNDO, format!("the journal is damaged: {first}{more}")).hint(
+        "`jm verify` lists the damage; `--despite-damage` goes by what the journal says all the same",
+    ))
+}
+
+/// What undo and recovery go by in a session and is not what was written. Contents are checked when they are
+/// used.
+pub fn damage(store: &Store, session: &str) -> Result<Vec<Damage>, ToolError> {
+    let found = store.verify_session(session);
+    let (_, damage) = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
+    let matters = |damage: &Damage| match damage {
+        Damage::File(_) | Damage::Record { .. } => true,
+        Damage::Unreadable { .. } | Damage::Session { .. } => true,
+        Damage::Read { .. } | Damage::Index { .. } | Damage::Content(_) => false,
+    };
+    Ok(damage.into_iter().filter(matters).collect())
+}
+
+/// Paths that are left alone because a command of another session may have changed them.
+fn not_told_apart(call: &CallView) -> Vec<(PathBuf, String)> {
+    let why = |calls: &[String]| match calls {
+        [] => "which session changed it is not known".to_owned(),
+        calls => format!("{} ran meanwhile and may have changed it", calls.join(", ")),
+    };
+    let paths = |found: Concurrent| {
+        let why = why(&found.calls);
+        found.files.into_iter().map(move |effect| (effect.path, why.clone())).collect::<Vec<_>>()
+    };
+    call.effects().concurrent.into_iter().flat_map(paths).collect()
 }
 
 /// Files first, all or none; then the directories that went or came with them.
@@ -277,9 +333,22 @@ fn directories(sandbox: &Sandbox, restores: &[Restore], report: &mut UndoReport)
         if let (FileState::Directory { .. }, FileState::Missing) =
             (restore.expected, restore.wanted)
             && let Ok(path) = safe(sandbox, &restore.path)
+            && !path.is_missing()
+            && let Err(error) = directory::remove_if_empty(&path)
         {
-            // One that holds something else by now stays.
-            directory::remove_if_empty(&path).unwrap_or_default();
+            let is_named = |(left, _): &(PathBuf, String)| left.starts_with(&restore.path);
+            // What keeps it is named already.
+            if !report.skipped.iter().any(is_named) {
+                report.skipped.push((restore.path.clone(), why_it_stays(&path, &error)));
+            }
         }
+    }
+}
+
+fn why_it_stays(path: &SafePath, error: &ToolError) -> String {
+    let names = OpenDirectory::open(path).ok().and_then(|directory| directory.names().ok());
+    match names.is_some_and(|names| !names.is_empty()) {
+        true => "it holds other files".to_owned(),
+        false => error.to_string(),
     }
 }

@@ -1,10 +1,13 @@
 //! What confinement costs: `true` behind each back end beside `true` alone, as the next of many and as
-//! the first of a session, when no launcher waits yet; and a gigabyte through the pipeline beside `cat`.
+//! the first of a session, when no launcher waits yet; a gigabyte through the pipeline beside `cat`; and
+//! thousands of protected names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use jm_types::Cancel;
@@ -12,6 +15,7 @@ use jm_workspace::confine::{Backend, CommandSettings, Confinement, Confiner, Lau
 use jm_workspace::process::{CommandSpec, Finished, Input, Program, run};
 use jm_workspace::pump::{Deaf, Listener, Offer, Stream, View};
 use jm_workspace::{Sandbox, SandboxSettings};
+use tempfile::TempDir;
 
 const ROUNDS: usize = 200;
 const GIGABYTE: &str = "head -c 1000000000 /dev/zero";
@@ -34,6 +38,9 @@ impl Listener for Attentive {
 }
 
 fn main() {
+    if let Some(folder) = std::env::var_os(BARE) {
+        return mount_bare(Path::new(&folder));
+    }
     let folder = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(folder.path())).unwrap();
     measure(&sandbox, Path::new(env!("CARGO_BIN_EXE_jm")));
@@ -62,6 +69,84 @@ fn measure(sandbox: &Sandbox, jm: &Path) {
     speed("lines, cat > /dev/null", || once(sandbox, &lines, Confinement::Unsupervised));
     speed("lines, kept", || once(sandbox, LINES, behind()));
     speed("lines, heard and settled", || heard(sandbox, LINES, behind(), &mut Attentive));
+    measure_names(jm);
+}
+
+/// A tree in which each directory holds one file, protected or not: what the names cost, and whether that
+/// is linear.
+fn measure_names(jm: &Path) {
+    let titles = ["true, files in the tree", "plain ms", "held ms", "bare ms"];
+    println!("\n{:<28} {:>9} {:>9} {:>9}", titles[0], titles[1], titles[2], titles[3]);
+    for count in [1_000, 4_000, 12_000] {
+        let [plain, held] = ["plain", ".envrc"].map(|name| grown(count, name));
+        let command = |folder: &TempDir| {
+            let sandbox = Sandbox::new(&SandboxSettings::rooted_at(folder.path())).unwrap();
+            let launcher = Launcher::new(jm);
+            median(|| {
+                drop(once(&sandbox, "true", confined(&sandbox, &launcher, Backend::Namespaces)));
+            })
+        };
+        let bare = median(|| {
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            assert!(child.env(BARE, held.path()).status().unwrap().success());
+        });
+        println!("{count:<28} {:>9.1} {:>9.1} {bare:>9.1}", command(&plain), command(&held));
+    }
+}
+
+fn grown(count: usize, name: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..count {
+        let place = folder.path().join(format!("d{}/p{number}", number / 100));
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(name), "x").unwrap();
+    }
+    folder
+}
+
+/// Of five, in milliseconds.
+fn median(mut work: impl FnMut()) -> f64 {
+    let mut all: Vec<Duration> = (0..5)
+        .map(|_| {
+            let began = Instant::now();
+            work();
+            began.elapsed()
+        })
+        .collect();
+    all.sort();
+    all[2].as_secs_f64() * 1000.0
+}
+
+/// Names the tree in which a process of this program mounts every file and its directory on themselves.
+const BARE: &str = "JM_BENCH_BARE";
+
+/// The same mounts by nothing but system calls, in namespaces of their own.
+#[allow(unsafe_code)]
+fn mount_bare(folder: &Path) {
+    const CLONE: libc::c_uint = 1 | 0o2_000_000;
+    const FROM_DESCRIPTOR: libc::c_uint = 4;
+    let name = |path: &Path| std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+    let mut names = Vec::new();
+    for outer in std::fs::read_dir(folder).unwrap() {
+        for inner in std::fs::read_dir(outer.unwrap().path()).unwrap() {
+            let inner = inner.unwrap().path();
+            names.extend([name(&inner), name(&inner.join(".envrc"))]);
+        }
+    }
+    // SAFETY: every name is a C string that outlives its call, a missing source and type are null as
+    // mount(2) allows, and the descriptors are new and closed here.
+    unsafe {
+        assert_eq!(libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS), 0);
+        let (private, none) = (libc::MS_PRIVATE | libc::MS_REC, std::ptr::null());
+        assert_eq!(libc::mount(none, c"/".as_ptr(), none, private, std::ptr::null()), 0);
+        for name in names {
+            let tree = libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, name.as_ptr(), CLONE);
+            let (empty, here) = (c"".as_ptr(), libc::AT_FDCWD);
+            let (call, name) = (libc::SYS_move_mount, name.as_ptr());
+            assert_eq!(libc::syscall(call, tree, empty, here, name, FROM_DESCRIPTOR), 0);
+            libc::close(i32::try_from(tree).unwrap());
+        }
+    }
 }
 
 fn environment() -> Vec<(OsString, OsString)> {

@@ -5,15 +5,17 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use futures_util::StreamExt;
 use jm_engine::conversation::tokens_of;
-use jm_engine::{ContextEstimate, Conversation, Ending, Heard, Listening, recall};
-use jm_providers::{Client, Parameters, Request, Tools, Voice, Wishes};
+use jm_engine::{Conversation, Ending, Heard, Hearing, Listening, recall};
+use jm_providers::{CallMeta, Client, Parameters, Request, Tools, Voice, Wishes};
 use jm_store::Store;
-use jm_types::{
-    Assembly, Cancel, Message, Messages, Part, StopReason, StreamError, StreamErrorKind, Usage,
-};
+use jm_tools::toolsets::Toolset;
+use jm_types::text::one_line;
+use jm_types::{Cancel, Part, StopReason, StreamError, StreamErrorKind, Usage};
+
+mod room;
 
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::drive::{Driver, End};
@@ -21,16 +23,8 @@ use crate::faces::screen::Screen;
 use crate::instructions::{self, Instructions};
 use crate::{sessions, voices};
 
-/// Of a model's context, how much may be full before room is made.
-const FULL_PERCENT: usize = 80;
-/// What an answer may need where nobody knows better.
-const ANSWER_TOKENS: usize = 8_192;
-
-const TOO_LONG: &str = "the conversation has become too long; the model sums it up";
-
-const SUMMARY_PROMPT: &str = "\
-The conversation has become too long. Write down, for yourself, what you need to go on: the task, what \
-was decided, which files were read and changed and how, what is still open. Do not call tools.";
+/// How often a model is told that it has had its rounds before it is stopped.
+const REFUSED_ROUNDS: usize = 3;
 
 pub(crate) struct Agent {
     pub(crate) driver: Driver,
@@ -45,15 +39,6 @@ pub(crate) struct Agent {
     pub(crate) notes: Vec<String>,
 }
 
-/// The model's context, in tokens.
-struct Room {
-    limit: usize,
-    /// Kept free for the next answer.
-    answer: usize,
-    /// With more than this, room is made.
-    full: usize,
-}
-
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TurnEnd {
@@ -64,6 +49,17 @@ pub(crate) enum TurnEnd {
     Waiting,
     Interrupted,
     Failed(StreamError),
+}
+
+/// How a stream ended.
+enum Ended {
+    Over,
+    /// The message has more calls than are taken in.
+    Full {
+        calls: usize,
+    },
+    Interrupted,
+    Broken(StreamError),
 }
 
 enum Listened {
@@ -81,6 +77,14 @@ impl Agent {
         let voice = voices::open(&common, model).await?;
         let driver = Driver::new(&common)?;
         let core = driver.engine.core();
+        let voice = voice.with_call_meta(match core.registry.toolset() {
+            Toolset::Forj => CallMeta::Offered,
+            Toolset::Forge
+            | Toolset::Gemini
+            | Toolset::Ikigai
+            | Toolset::Flemma
+            | Toolset::Standard => CallMeta::None,
+        });
         let Instructions { text: system, mut notes } =
             instructions::system(&core.workspace, core.mode);
         let conversation = match core.recorder.journal() {
@@ -117,6 +121,52 @@ impl Agent {
         self.go_on(screen).await
     }
 
+    /// Refuses results for calls that do not wait, before any of them is taken.
+    pub(crate) fn check_supplied(&self, results: &[(String, String)]) -> Result<()> {
+        let session = &self.driver.session;
+        let ids = results.iter().map(|(id, _)| id.as_str());
+        session.check_supplied(ids).map_err(|error| {
+            let waiting: Vec<String> =
+                session.batch().waiting().map(|entry| one_line(&entry.call.id)).collect();
+            let error = one_line(&error.to_string());
+            let hint = if waiting.is_empty() {
+                "no call of this session waits for a result".to_owned()
+            } else {
+                format!("waiting for a result: {}", waiting.join(", "))
+            };
+            anyhow!("{error}\n  hint: {hint}")
+        })
+    }
+
+    /// Goes on with results from outside for calls that wait, and with words, where there are any.
+    pub(crate) async fn supply(
+        &mut self,
+        results: Vec<(String, String)>,
+        words: Option<Vec<Part>>,
+        screen: &mut dyn Screen,
+    ) -> Result<TurnEnd> {
+        self.check_supplied(&results)?;
+        self.offer_room();
+        let Driver { engine, session, .. } = &mut self.driver;
+        for (id, content) in results {
+            engine.supply(session, &id, content)?;
+        }
+        if session.batch().awaits_results() {
+            return match words {
+                Some(words) => self.turn(words, screen).await,
+                None => Ok(TurnEnd::Waiting),
+            };
+        }
+        self.tell_results(screen)?;
+        if let Some(words) = words {
+            let Driver { engine, session, .. } = &mut self.driver;
+            engine.prompt(session, &mut self.conversation, words)?;
+        } else if let Some(end) = self.past_limit() {
+            return Ok(end);
+        }
+        self.go_on(screen).await
+    }
+
     /// Tools may come and go while the program runs; within a turn they stay.
     fn look_at_tools(&mut self) -> Result<()> {
         self.tools = self.driver.engine.advertised().into();
@@ -149,7 +199,7 @@ impl Agent {
                     was_too_long = true;
                     // Without old results there is room for the question itself.
                     self.driver.engine.compact(&mut self.conversation, None)?;
-                    screen.note(TOO_LONG)?;
+                    screen.note(room::TOO_LONG)?;
                     if let Some(end) = self.summarize().await? {
                         return Ok(end);
                     }
@@ -166,18 +216,44 @@ impl Agent {
     /// Runs the batch. `None` when the model should hear what came of it.
     async fn work(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
         screen.calls(self.driver.session.batch())?;
+        let asked = self.ask_for_rounds().await?;
         self.offer_room();
         let end = self.driver.work().await?;
         if !self.driver.session.batch().is_finished() {
             return Ok(Some(TurnEnd::Waiting));
         }
         self.tell_results(screen)?;
-        if end == End::Interrupted {
+        if end == End::Interrupted || asked == End::Interrupted {
             return Ok(Some(TurnEnd::Interrupted));
         }
-        // Past the limit the model is told so once, in place of results (FR-RES-03); then it is over.
+        Ok(self.past_limit())
+    }
+
+    /// At a terminal the person may grant more rounds before the calls beyond the limit are refused.
+    async fn ask_for_rounds(&mut self) -> Result<End> {
         let limit = self.driver.engine.core().limits.iterations_per_turn;
-        Ok((self.driver.session.iterations() > limit + 1).then_some(TurnEnd::Limit))
+        let session = &self.driver.session;
+        let allowed = session.iterations_allowed(limit);
+        // Whoever has said no is not asked again in this turn.
+        let is_first = session.iterations_beyond(limit) == 1;
+        if limit == 0 || !is_first {
+            return Ok(End::Answered);
+        }
+        self.driver.ask_for_rounds(allowed, limit).await
+    }
+
+    /// What a person reads where the model was stopped at its limit of rounds.
+    pub(crate) fn stopped(&self) -> String {
+        let limit = self.driver.engine.core().limits.iterations_per_turn;
+        format!("Stopped after {} tool rounds", self.driver.session.iterations_allowed(limit))
+    }
+
+    /// Past the limit the model is told so in place of results and goes on (FR-RES-03); one that calls
+    /// tools all the same is stopped after a few rounds, because each costs a request.
+    fn past_limit(&self) -> Option<TurnEnd> {
+        let limit = self.driver.engine.core().limits.iterations_per_turn;
+        let beyond = self.driver.session.iterations_beyond(limit);
+        (beyond > REFUSED_ROUNDS).then_some(TurnEnd::Limit)
     }
 
     pub(crate) fn tell_results(&mut self, screen: &mut dyn Screen) -> Result<()> {
@@ -187,48 +263,66 @@ impl Agent {
     }
 
     async fn listen(&mut self, screen: &mut dyn Screen) -> Result<Listened> {
+        let mut listening = Listening::default();
+        let ended = self.take_in(&mut listening, screen).await?;
+        let ending = match &ended {
+            Ended::Interrupted => Ending::Cancelled,
+            Ended::Over | Ended::Full { .. } | Ended::Broken(_) => Ending::Over,
+        };
+        let Driver { engine, session, .. } = &mut self.driver;
+        let before = self.conversation.usage();
+        let heard = engine.heard(session, &mut self.conversation, listening, ending)?;
+        screen.response_ends(used_since(before, self.conversation.usage()))?;
+        if let Some(why) = self.voice.recording_failure() {
+            screen.note(&format!("the recording stops here: {why}"))?;
+        }
+        Ok(match ended {
+            Ended::Interrupted => Listened::Interrupted,
+            // What came whole before the stream broke is answered; then the model goes on.
+            Ended::Broken(error) if heard == Heard::Asks => {
+                screen.note(&format!("{error}; going on with what came before"))?;
+                Listened::Heard(heard)
+            }
+            Ended::Broken(error) => Listened::Failed(error),
+            Ended::Full { calls } => {
+                screen.note(&format!(
+                    "the model's message has more than {calls} calls; what follows them was not read"
+                ))?;
+                Listened::Heard(heard)
+            }
+            Ended::Over => Listened::Heard(heard),
+        })
+    }
+
+    /// Takes a response in, event by event, to its end.
+    async fn take_in(
+        &mut self,
+        listening: &mut Listening,
+        screen: &mut dyn Screen,
+    ) -> Result<Ended> {
         let cancel = Cancel::new();
         let mut stream = self.voice.stream(self.request(), cancel.clone());
         let Driver { engine, session, interrupts, .. } = &mut self.driver;
-        let conversation = &mut self.conversation;
-        let mut listening = Listening::default();
-        let mut failure = None;
-        let ending = loop {
+        let ended = loop {
             let item = tokio::select! {
                 biased;
-                () = interrupts.next() => break Ending::Cancelled,
+                () = interrupts.next() => break Ended::Interrupted,
                 item = stream.next() => item,
             };
             match item {
                 Some(Ok(event)) => {
                     screen.event(&event)?;
-                    engine.hear(session, conversation, &mut listening, event)?;
+                    match engine.hear(session, &mut self.conversation, listening, event)? {
+                        Hearing::GoesOn => {}
+                        Hearing::Full { calls } => break Ended::Full { calls },
+                    }
                 }
-                Some(Err(error)) => {
-                    failure = Some(error);
-                    break Ending::Over;
-                }
-                None => break Ending::Over,
+                Some(Err(error)) => break Ended::Broken(error),
+                None => break Ended::Over,
             }
         };
         cancel.cancel();
-        drop(stream);
-        let before = conversation.usage();
-        let heard = engine.heard(session, conversation, listening, ending)?;
-        screen.response_ends(used_since(before, conversation.usage()))?;
-        if let Some(why) = self.voice.recording_failure() {
-            screen.note(&format!("the recording stops here: {why}"))?;
-        }
-        Ok(match (ending, failure) {
-            (Ending::Cancelled, _) => Listened::Interrupted,
-            // What came whole before the stream broke is answered; then the model goes on.
-            (Ending::Over, Some(error)) if heard == Heard::Asks => {
-                screen.note(&format!("{error}; going on with what came before"))?;
-                Listened::Heard(heard)
-            }
-            (Ending::Over, Some(error)) => Listened::Failed(error),
-            (Ending::Over, None) => Listened::Heard(heard),
-        })
+        Ok(ended)
     }
 
     fn request(&self) -> Request {
@@ -241,88 +335,8 @@ impl Agent {
         })
     }
 
-    /// Before the context is full, old results are let go; if that is not enough, the model writes
-    /// down what it needs to know.
-    async fn make_room(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
-        let Some(room) = self.room() else { return Ok(None) };
-        let is_full = |agent: &Self| agent.tokens() > room.full;
-        if is_full(self) && self.driver.engine.compact(&mut self.conversation, None)? > 0 {
-            screen.note("the results of old calls were taken out to make room")?;
-        }
-        if !is_full(self) || !self.conversation.has_past() {
-            return Ok(None);
-        }
-        screen.note(TOO_LONG)?;
-        self.summarize().await
-    }
-
-    /// What the results of the next batch may take (FR-REG-04b). They may fill the context; then room
-    /// is made before the next request.
-    fn offer_room(&self) {
-        self.driver.engine.expect_context(self.room().map(|room| ContextEstimate {
-            model_context_limit: room.limit,
-            current_context_tokens: self.tokens(),
-            response_reserve_tokens: room.answer,
-            safety_margin_tokens: room.limit / 50,
-        }));
-    }
-
-    fn room(&self) -> Option<Room> {
-        let info = self.voice.info();
-        let limit = usize::try_from(info.context?).unwrap_or(usize::MAX);
-        let wished = self.wishes.in_request(Request::default());
-        let most = wished.parameters_for(self.voice.provider()).max_tokens;
-        let answer = most.or(info.output).map(|tokens| tokens as usize);
-        let answer = answer.unwrap_or(ANSWER_TOKENS).min(limit / 4);
-        Some(Room { limit, answer, full: (limit / 100 * FULL_PERCENT).saturating_sub(answer) })
-    }
-
-    /// Where no vendor has counted yet, what every request begins with is counted too.
-    fn tokens(&self) -> usize {
-        match self.conversation.is_counted() {
-            true => self.conversation.tokens(),
-            false => self.conversation.tokens() + self.head_tokens,
-        }
-    }
-
-    /// At the person's word, in a conversation in which something was said.
-    pub(crate) async fn sum_up(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
-        screen.note("the model sums the conversation up")?;
-        self.summarize().await
-    }
-
-    /// The model writes down what it needs to know. Where that fails, what was said stays as it is,
-    /// and that is how the turn ends.
-    async fn summarize(&mut self) -> Result<Option<TurnEnd>> {
-        let mut request = self.request();
-        ask_for_summary(&mut request.messages);
-        let mut stream = self.voice.stream(request, Cancel::new());
-        let mut assembly = Assembly::new();
-        loop {
-            let item = tokio::select! {
-                biased;
-                () = self.driver.interrupts.next() => return Ok(Some(TurnEnd::Interrupted)),
-                item = stream.next() => item,
-            };
-            match item {
-                Some(Ok(event)) => assembly.push(event),
-                Some(Err(error)) => return Ok(Some(TurnEnd::Failed(error))),
-                None => break,
-            }
-        }
-        let turn = assembly.finish();
-        self.conversation.used(turn.usage);
-        let summary = turn.message.text();
-        if summary.trim().is_empty() {
-            return Ok(Some(TurnEnd::Failed(silence())));
-        }
-        self.driver.engine.compact(&mut self.conversation, Some(&summary))?;
-        Ok(None)
-    }
-
-    pub(crate) async fn close(mut self) -> Result<()> {
-        let Driver { engine, session, .. } = &mut self.driver;
-        engine.leave_waiting(session, &mut self.conversation)?;
+    /// Calls that wait for results go on waiting, in the journal.
+    pub(crate) async fn close(self) -> Result<()> {
         self.driver.close(None).await
     }
 }
@@ -338,15 +352,6 @@ fn moved(store: &Store, session: &str, root: &Path) -> Result<Option<String>> {
             root.display()
         )
     }))
-}
-
-fn ask_for_summary(messages: &mut Messages) {
-    match messages.last_mut() {
-        Some(last) if last.role == jm_types::Role::User => {
-            last.parts.push(Part::text(SUMMARY_PROMPT));
-        }
-        _ => messages.push(Message::user(SUMMARY_PROMPT)),
-    }
 }
 
 fn used_since(before: Usage, after: Usage) -> Usage {

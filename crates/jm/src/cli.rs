@@ -5,6 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+mod journal;
+mod model;
+
+pub(crate) use journal::{Gc, Output, Redo, Span, Undo};
+pub(crate) use model::{Model, Run, ThinkingLevel, ToolProtocol};
+
 const AFTER_HELP: &str = "\
 Examples:
   jm call read_file '{\"path\":\"README.md\"}'
@@ -142,7 +148,7 @@ pub(crate) enum Command {
     /// Print a session as JSON lines or as one HTML page
     Export(Export),
     /// Remove stored contents that no session uses, and the oldest beyond journal.quota_bytes
-    Gc,
+    Gc(Gc),
     /// Say how much space the journal takes
     Du(Listing),
     /// List the processes that sessions have started in the background, or stop or read one
@@ -193,78 +199,6 @@ pub(crate) enum KeysCommand {
         /// Whose
         provider: String,
     },
-}
-
-/// Who answers.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Model {
-    /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex …), fenced:NAME for
-    /// one that has no tools of its own, or script:FILE
-    /// [default: the configuration's `model`]
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// How hard the model shall think
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) thinking: Option<ThinkingLevel>,
-    /// The most tokens of one answer
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_tokens: Option<u32>,
-    /// How freely the model chooses its words: 0 is least; most vendors take up to 1 or 2
-    #[arg(long, value_name = "T", value_parser = temperature)]
-    pub(crate) temperature: Option<f64>,
-    /// The most rounds of tool calls before a person must speak again
-    #[arg(long, value_name = "N")]
-    pub(crate) max_iterations: Option<usize>,
-    /// How the model asks for tools: by its vendor's own means, or in fenced blocks of its text
-    #[arg(long, value_name = "PROTOCOL", default_value = "native")]
-    pub(crate) tool_protocol: ToolProtocol,
-    /// Keep the provider's traffic, without keys, in a new file that --model script:FILE replays
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-}
-
-fn temperature(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().map_err(|error| error.to_string())?;
-    let is_one = number.is_finite() && number >= 0.0;
-    is_one.then_some(number).ok_or_else(|| "a temperature is 0 or more".to_owned())
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ToolProtocol {
-    #[default]
-    Native,
-    /// For models without tools of their own
-    Fenced,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ThinkingLevel {
-    Off,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    Max,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Run {
-    /// What shall be done; standard input, where there is any, is added to it
-    pub(crate) prompt: Vec<String>,
-    #[command(flatten)]
-    pub(crate) model: Model,
-    /// Go on with this session's conversation
-    #[arg(long, value_name = "ID", conflicts_with = "no_journal")]
-    pub(crate) resume: Option<String>,
-    /// Events as JSON, one object a line
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// The final answer must be JSON that this schema accepts; nothing else goes to standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output_schema: Option<PathBuf>,
-    /// Show the model this picture too (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) image: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -326,66 +260,6 @@ pub(crate) struct Log {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Undo {
-    /// How many calls, the newest first
-    #[arg(default_value_t = 1, conflicts_with_all = ["call", "to"])]
-    pub(crate) count: usize,
-    /// This call only, by its name in `jm log`
-    #[arg(long, value_name = "ID")]
-    pub(crate) call: Option<String>,
-    /// This call and all that came after it in its session
-    #[arg(long, value_name = "ID", conflicts_with = "call")]
-    pub(crate) to: Option<String>,
-    #[command(flatten)]
-    pub(crate) how: Redo,
-}
-
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Redo {
-    /// Overwrite files that changed since
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// One JSON object a step
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Output {
-    /// The call, by its name in `jm log`
-    pub(crate) call: String,
-    /// Only bytes A up to but not including B, counted from 0; either may be left out
-    #[arg(long, value_name = "A:B", conflicts_with = "lines")]
-    pub(crate) range: Option<Span>,
-    /// Only lines A to B, counted from 1; either may be left out
-    #[arg(long, value_name = "A:B")]
-    pub(crate) lines: Option<Span>,
-    /// What the command wrote to standard error instead
-    #[arg(long)]
-    pub(crate) stderr: bool,
-}
-
-/// `A:B`, `A:` or `:B`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Span {
-    pub(crate) first: Option<u64>,
-    pub(crate) last: Option<u64>,
-}
-
-impl std::str::FromStr for Span {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (first, last) = text.split_once(':').ok_or("give two numbers, as in 10:20")?;
-        let number = |text: &str| match text {
-            "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| format!("`{text}` is no number")),
-        };
-        Ok(Self { first: number(first)?, last: number(last)? })
-    }
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Export {
     /// Session; the newest of this workspace without it
     pub(crate) id: Option<String>,
@@ -427,6 +301,9 @@ pub(crate) struct Sandbox {
     /// Say what it may read and write, and run nothing
     #[arg(long)]
     pub(crate) show: bool,
+    /// Confine it like a command that runs without a question: it can write nothing
+    #[arg(long)]
+    pub(crate) read_only: bool,
     /// The command and its arguments; it reads what is piped in, and never the terminal
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,

@@ -74,7 +74,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Verify => faces::history::verify(),
         Command::Output(output) => faces::output::run(&output),
         Command::Export(export) => faces::export::run(&cli.common, &export),
-        Command::Gc => faces::room::collect(&cli.common),
+        Command::Gc(gc) => faces::room::collect(&cli.common, &gc),
         Command::Du(listing) => faces::room::disk_use(&cli.common, &listing),
         Command::Ps(ps) => faces::ps::run(&cli.common, &ps),
         Command::Sandbox(sandbox) => faces::sandbox::run(&cli.common, &sandbox),

@@ -3,13 +3,16 @@
 //! Law: one process at a time works with a session; a second one is told who has it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use jm_engine::{Outputs, Recorder, Session};
-use jm_store::{Journal, Owner, Record, Store, StoreError};
+use jm_engine::{Outputs, Recorder, Session, recall};
+use jm_store::{Journal, Owner, Record, Store, StoreError, Turn, WriteQueue};
 use jm_types::text::one_line;
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::identity::Identity;
+use jm_workspace::queue::TicketQueue;
 use jm_workspace::spool::SpoolDir;
 use jm_workspace::state::{StateDir, fresh_id};
 
@@ -17,13 +20,33 @@ use crate::cli::Common;
 use crate::locations::{self, STATE_HINT};
 
 const JOURNAL: &str = "journal.db";
+const QUEUE: &str = "journal.queue";
 const RESERVE: &str = "reserve";
 /// Enough for the records that say that the disk is full.
 const RESERVE_BYTES: u64 = 1024 * 1024;
 
-/// The journal, for looking only.
+/// The journal without a session: for looking, and for keeping it in order.
 pub(crate) fn store() -> Result<Store> {
-    Store::open(&journal_file(&locations::state()?)?).map_err(told)
+    let state = locations::state()?;
+    let store = Store::open(&journal_file(&state)?).map_err(told)?;
+    Ok(in_turn(store, &state))
+}
+
+/// The journal whose writers wait in a queue; where that cannot be had, they take their chance.
+fn in_turn(store: Store, state: &StateDir) -> Store {
+    match TicketQueue::open(&state.path().join(QUEUE)) {
+        Ok(queue) => store.queued(Arc::new(Queue(queue))),
+        Err(_) => store,
+    }
+}
+
+#[derive(Debug)]
+struct Queue(TicketQueue);
+
+impl WriteQueue for Queue {
+    fn turn(&self, patience: Duration) -> Turn {
+        Box::new(self.0.turn(patience))
+    }
 }
 
 pub(crate) fn exists(id: &str) -> Result<bool> {
@@ -104,8 +127,10 @@ pub(crate) fn open_named(
     let state = locations::state()?;
     let path = journal_file(&state)?;
     let own = owner(&Identity::own());
-    let alive = |owner: &Owner| identity(owner).is_alive();
-    let open = || Journal::open(&path, id, &opening.root, &own, &alive, now_epoch_ms);
+    let open = || {
+        let store = in_turn(Store::open(&path)?, &state);
+        Journal::begin(store, id, &opening.root, &own, &is_alive, now_epoch_ms)
+    };
     let journal = match open() {
         // The space that is kept for this very day, and then the log gives back its own.
         Err(error) if error.is_full() => {
@@ -117,6 +142,8 @@ pub(crate) fn open_named(
     let journal = journal.map_err(told)?.open_with(opening.record());
     let (calls, batches) = journal.store().counts(id).map_err(told)?;
     let freshness = journal.freshness().map_err(told)?;
+    let mut session = Session::restore(id, freshness, calls, batches);
+    recall::resume_waiting(journal.store(), &mut session).map_err(told)?;
     // Without room for it the journal's own writes will say so.
     let reserve = state.reserve(RESERVE, RESERVE_BYTES).ok();
     let free = reserve.map(|reserve| Box::new(move || reserve.free()) as Box<dyn FnOnce() + Send>);
@@ -126,7 +153,7 @@ pub(crate) fn open_named(
         each: opening.output_bytes,
         all: opening.outputs_bytes,
     });
-    Ok((Session::restore(id, freshness, calls, batches), recorder))
+    Ok((session, recorder))
 }
 
 /// The space that is kept for a full disk; the next session that has room keeps it again.
@@ -137,6 +164,10 @@ pub(crate) fn give_back_reserve() -> Result<()> {
 
 fn owner(identity: &Identity) -> Owner {
     Owner { pid: identity.pid, started: identity.started, boot: identity.boot.clone() }
+}
+
+pub(crate) fn is_alive(owner: &Owner) -> bool {
+    identity(owner).is_alive()
 }
 
 pub(crate) fn identity(owner: &Owner) -> Identity {

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use jm_engine::config::{self, Config, Layer, Loaded, Source, Word};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Policy, Recorder, Session};
-use jm_tools::toolsets::Timeouts;
+use jm_tools::schema::Schema;
+use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
 use jm_workspace::jobs::Jobs;
-use jm_workspace::{EnvSanitizer, PathPolicy, ProjectState, Sandbox, SandboxSettings};
+use jm_workspace::{EnvSanitizer, PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};
@@ -62,7 +63,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
         anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
     })?;
     loaded.warnings.extend(parallel(&loaded));
-    check_names(common, &loaded.config, project.as_ref())?;
+    check_names(common, &mut loaded, project.as_ref())?;
     common.deny.iter().for_each(|tool| loaded.deny(tool));
     for tool in &common.allow {
         loaded
@@ -149,7 +150,7 @@ pub(crate) fn wire_with(
         limits: limits(&loaded),
         mode: config.tools.mode,
         default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
-        manual: manual(config),
+        manual: manual(config)?,
         estimate: Default::default(),
         events: sender,
         recorder,
@@ -167,6 +168,10 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
         Err(_) if common.no_journal => Default::default(),
         path => (ProjectState::new(&path?, sandbox.working_root().path()), jobs(config)?),
     };
+    let state = state.with_staging(match config.tools.forj.stage_changes {
+        true => Staging::On,
+        false => Staging::Off,
+    });
     Ok(Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(environment),
@@ -236,25 +241,68 @@ fn policy(loaded: &Loaded) -> Policy {
     }
 }
 
-/// A flag that names no tool does nothing, which nobody means.
-fn check_names(common: &Common, config: &Config, project: Option<&Project>) -> Result<()> {
-    if common.allow.is_empty() && common.deny.is_empty() {
+/// A name that no tool has would allow or deny nothing, which nobody means: an error on the command line,
+/// and in a list where it looks like a typing slip. Any other name there may belong to a tool of another
+/// project, and is told.
+fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) -> Result<()> {
+    let approval = &loaded.config.tools.approval;
+    let listed: Vec<String> =
+        approval.allowlist.iter().chain(&approval.denylist).cloned().collect();
+    let is_default = |name: &String| {
+        loaded.denials.get(name).is_some_and(|denied| denied.source == Source::Default)
+    };
+    let listed: Vec<&String> = listed.iter().filter(|name| !is_default(name)).collect();
+    let flags: Vec<&String> = common.allow.iter().chain(&common.deny).collect();
+    if flags.is_empty() && listed.is_empty() {
         return Ok(());
     }
-    let known = registry(config)?;
-    let (manual, external) = (manual(config), external::discovered(project));
-    let (known, manual) = (known.names(), manual.iter().map(|tool| tool.name.as_str()));
-    let known = known.iter().map(String::as_str);
-    let names: Vec<&str> = known.chain(manual).chain(external.names()).collect();
-    for name in common.allow.iter().chain(&common.deny) {
-        if names.contains(&name.as_str()) {
-            continue;
+    let own = known_names(&loaded.config, project)?;
+    for name in flags {
+        if !own.contains(name) {
+            return Err(no_tool(name, &own));
         }
-        let near = suggest(name, names.iter().copied(), 1);
-        let hint = near.first().map(|near| format!("\n  hint: did you mean `{near}`?"));
-        bail!("there is no tool `{}`{}", one_line(name), hint.unwrap_or_default());
+    }
+    let unknown: Vec<&String> = listed.into_iter().filter(|name| !own.contains(*name)).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    // The lists name tools of every toolset.
+    let all = names_of_all_toolsets(&loaded.config)?;
+    let all: Vec<String> = own.into_iter().chain(all).collect();
+    let unknown: Vec<String> =
+        unknown.into_iter().filter(|name| !all.contains(*name)).cloned().collect();
+    for name in unknown {
+        if !suggest(&name, all.iter().map(String::as_str), 1).is_empty() {
+            return Err(no_tool(&name, &all).context("tools.approval"));
+        }
+        let name = one_line(&name);
+        loaded.warnings.push(format!("tools.approval: no tool here has the name `{name}`"));
     }
     Ok(())
+}
+
+fn no_tool(name: &str, names: &[String]) -> anyhow::Error {
+    let near = suggest(name, names.iter().map(String::as_str), 1);
+    let hint = near.first().map(|near| format!("\n  hint: did you mean `{near}`?"));
+    anyhow::anyhow!("there is no tool `{}`{}", one_line(name), hint.unwrap_or_default())
+}
+
+/// Tools of this session: the toolset's, those that others answer for, and external ones.
+fn known_names(config: &Config, project: Option<&Project>) -> Result<Vec<String>> {
+    let known = registry(config)?;
+    let manual = manual(config)?.into_iter().map(|tool| tool.name);
+    let external = external::discovered(project);
+    let external: Vec<String> = external.names().map(str::to_owned).collect();
+    Ok(known.names().iter().cloned().chain(manual).chain(external).collect())
+}
+
+fn names_of_all_toolsets(config: &Config) -> Result<Vec<String>> {
+    let timeouts = timeouts(config);
+    let mut names = Vec::new();
+    for toolset in Toolset::ALL {
+        names.extend(toolset.tools(&timeouts)?.iter().map(|tool| tool.name().to_owned()));
+    }
+    Ok(names)
 }
 
 fn limits(loaded: &Loaded) -> Limits {
@@ -281,11 +329,17 @@ fn limits(loaded: &Loaded) -> Limits {
     }
 }
 
-pub(crate) fn manual(config: &Config) -> Vec<ToolDefinition> {
-    let definition = |definition: &config::Definition| ToolDefinition {
-        name: definition.name.clone(),
-        description: definition.description.clone(),
-        parameters: serde_json::Value::Object(definition.parameters.clone()),
+/// The tools that the configuration defines; one whose parameters are no schema stops the program,
+/// since no vendor would take it and no arguments would fit it.
+pub(crate) fn manual(config: &Config) -> Result<Vec<ToolDefinition>> {
+    let definition = |definition: &config::Definition| {
+        let config::Definition { name, description, parameters } = definition.clone();
+        let parameters = serde_json::Value::Object(parameters);
+        Schema::new(parameters.clone()).map_err(|why| {
+            let name = one_line(&name);
+            anyhow!("`tools.definitions`: the parameters of `{name}` are not a JSON Schema: {why}")
+        })?;
+        Ok(ToolDefinition { name, description, parameters })
     };
     config.tools.definitions.iter().map(definition).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jm_types::{Cancel, StreamError, StreamErrorKind, Usage};
 
 use crate::endpoint::{self, Endpoint};
-use crate::fenced;
+use crate::fenced::{self, CallMeta};
 use crate::http::{self, Exchange, Sizes, Timeouts};
 use crate::models::{Catalogue, ModelInfo};
 use crate::record::Recorder;
@@ -47,6 +47,7 @@ pub struct Client {
     info: ModelInfo,
     settings: Settings,
     calling: Calling,
+    meta: CallMeta,
     /// Answers for as long as the client lives.
     server: Option<Arc<Server>>,
 }
@@ -123,13 +124,20 @@ impl Client {
         let http = builder.build().map_err(|error| {
             StreamError::new(StreamErrorKind::Connection, format!("no HTTP client: {error}"))
         })?;
-        Ok(Self { http, endpoint, info, settings: settings.clone(), calling, server })
+        let (settings, meta) = (settings.clone(), CallMeta::default());
+        Ok(Self { http, endpoint, info, settings, calling, meta, server })
     }
 
     /// As `fenced:NAME`.
     #[must_use]
     pub fn with_fenced_tools(self) -> Self {
         Self { calling: Calling::Fenced, ..self }
+    }
+
+    /// Tells a model that asks in fenced blocks whether a call may have `meta`.
+    #[must_use]
+    pub fn with_call_meta(self, meta: CallMeta) -> Self {
+        Self { meta, ..self }
     }
 
     /// Keeps the traffic from here on.
@@ -196,7 +204,7 @@ impl Voice for Client {
     fn stream(&self, request: Request, cancel: Cancel) -> EventStream {
         let request = match self.calling {
             Calling::Native => request,
-            Calling::Fenced => fenced::as_text(request),
+            Calling::Fenced => fenced::as_text(request, self.meta),
         };
         let stream = match self.exchange(request) {
             Ok(exchange) => http::stream(exchange, cancel),

@@ -9,6 +9,9 @@ use std::collections::HashSet;
 use jm_types::{Message, Native, Part, Role, ToolCall};
 
 const NOT_RUN: &str = "This call was not run: there is no result for it.";
+/// Stands for an error without words: Anthropic refuses the whole history for one, also where an
+/// earlier version has recorded it.
+const NO_WORDS: &str = "This call failed without a message.";
 const LONGEST_ID: usize = 64;
 
 /// One side's turn.
@@ -121,7 +124,8 @@ fn answers<'a>(before: Option<&Turn<'a>>, results: &[&'a Part]) -> Vec<Answer<'a
             let (content, is_error) = match found {
                 Some((place, content, is_error)) => {
                     used.insert(place);
-                    (content, is_error)
+                    let is_mute = is_error && content.trim().is_empty();
+                    (if is_mute { NO_WORDS } else { content }, is_error)
                 }
                 None => (NOT_RUN, true),
             };

@@ -95,6 +95,26 @@ struct Run {
     state: State,
 }
 
+/// An error that may repeat what the server said, and so the key. It leaves a run only without it.
+#[derive(Debug)]
+struct Unredacted(StreamError);
+
+impl From<StreamError> for Unredacted {
+    fn from(error: StreamError) -> Self {
+        Self(error)
+    }
+}
+
+impl Unredacted {
+    /// Some vendors repeat the key in their answer.
+    fn without(self, key: Option<&Secret>) -> StreamError {
+        let Some(key) = key else { return self.0 };
+        let StreamError { kind, message, hint } = self.0;
+        let hint = hint.map(|hint| key.remove_from(&hint));
+        StreamError { kind, message: key.remove_from(&message), hint }
+    }
+}
+
 enum State {
     Sending,
     Waiting(Duration),
@@ -114,7 +134,7 @@ struct Reading {
     beginning: Vec<u8>,
     deadline: Option<Instant>,
     /// How it ended, once the last event is delivered.
-    ended: Option<Result<(), StreamError>>,
+    ended: Option<Result<(), Unredacted>>,
 }
 
 impl Run {
@@ -125,7 +145,7 @@ impl Run {
             }
             let step = tokio::select! {
                 biased;
-                () = cancelled(&self.cancel, &self.woken) => Err(StreamError::cancelled()),
+                () = cancelled(&self.cancel, &self.woken) => Err(StreamError::cancelled().into()),
                 step = step(&self.exchange, &mut self.state, self.shown) => step,
             };
             match step {
@@ -143,7 +163,8 @@ impl Run {
     }
 
     /// Either the request will be sent again, or this is the end.
-    fn fail(&mut self, error: StreamError) -> Result<StreamEvent, StreamError> {
+    fn fail(&mut self, error: Unredacted) -> Result<StreamEvent, StreamError> {
+        let error = error.without(self.exchange.key.as_ref());
         self.attempts += 1;
         let wait = match self.shown {
             true => None,
@@ -179,7 +200,7 @@ async fn step(
     exchange: &Exchange,
     state: &mut State,
     shown: bool,
-) -> Result<Option<StreamEvent>, StreamError> {
+) -> Result<Option<StreamEvent>, Unredacted> {
     match state {
         State::Waiting(wait) => {
             tokio::time::sleep(*wait).await;
@@ -197,7 +218,7 @@ async fn step(
 }
 
 impl Exchange {
-    async fn send(&self) -> Result<Response, StreamError> {
+    async fn send(&self) -> Result<Response, Unredacted> {
         let request = self
             .client
             .post(&self.url)
@@ -207,15 +228,14 @@ impl Exchange {
         let response = within(self.timeouts.idle, request).await?.map_err(|error| {
             let why = reasons(&error);
             let message = format!("{} could not be reached: {why}", self.host());
-            StreamError::new(StreamErrorKind::Connection, self.harmless(&message))
-                .hint(advice(&why))
+            StreamError::new(StreamErrorKind::Connection, message).hint(advice(&why))
         })?;
         if let Some(tape) = &self.tape {
             tape.begin(response.status().as_u16(), &String::from_utf8_lossy(&self.body));
         }
         match response.status().is_success() {
             true => Ok(response),
-            false => Err(self.refusal(response).await),
+            false => Err(self.refusal(response).await.into()),
         }
     }
 
@@ -234,7 +254,7 @@ impl Exchange {
             }
         }
         let mut error = failure::of_status(status, &headers, &String::from_utf8_lossy(&body));
-        error.message = format!("{}: {}", self.host(), self.harmless(&error.message));
+        error.message = format!("{}: {}", self.host(), error.message);
         error
     }
 
@@ -262,11 +282,6 @@ impl Exchange {
             None => "the vendor".to_owned(),
         }
     }
-
-    /// Some vendors repeat the key in their answer.
-    fn harmless(&self, text: &str) -> String {
-        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.remove_from(text))
-    }
 }
 
 impl Reading {
@@ -274,20 +289,19 @@ impl Reading {
         &mut self,
         exchange: &Exchange,
         shown: bool,
-    ) -> Result<Option<StreamEvent>, StreamError> {
+    ) -> Result<Option<StreamEvent>, Unredacted> {
         if let Some(event) = self.ready.pop_front() {
             return Ok(Some(event));
         }
         if let Some(event) = self.events.pop_front() {
-            if let Err(mut error) = self.decoder.event(&event, &mut self.ready) {
-                error.message = exchange.harmless(&error.message);
+            if let Err(error) = self.decoder.event(&event, &mut self.ready) {
                 self.events.clear();
-                self.ended = Some(Err(error));
+                self.ended = Some(Err(error.into()));
             }
             return Ok(None);
         }
         match self.ended.take() {
-            Some(Ok(())) => return Err(failure::truncated("it has no end")),
+            Some(Ok(())) => return Err(failure::truncated("it has no end").into()),
             Some(Err(error)) => return Err(error),
             None => {}
         }
@@ -295,13 +309,13 @@ impl Reading {
         let left = self.deadline.map(|deadline| deadline.duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
             let message = "the answer took longer than it may";
-            return Err(StreamError::new(StreamErrorKind::IdleTimeout, message));
+            return Err(StreamError::new(StreamErrorKind::IdleTimeout, message).into());
         }
         let wait = left.map_or(idle, |left| left.min(idle));
         match within(wait, self.bytes.next()).await {
             Ok(Some(Ok(chunk))) => {
                 if let Err(error) = self.take(&chunk, exchange) {
-                    self.ended = Some(Err(error));
+                    self.ended = Some(Err(error.into()));
                 }
             }
             Ok(Some(Err(error))) => self.end(Some(&causes(&error)), shown),
@@ -310,7 +324,7 @@ impl Reading {
                 self.end(None, shown);
                 // A turn that had come to its end needs nothing more.
                 if matches!(self.ended, Some(Err(_))) {
-                    self.ended = Some(Err(error));
+                    self.ended = Some(Err(error.into()));
                 }
             }
         }
@@ -347,7 +361,7 @@ impl Reading {
             }
             None => error,
         });
-        self.ended = Some(ended);
+        self.ended = Some(ended.map_err(Unredacted::from));
     }
 }
 

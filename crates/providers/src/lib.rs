@@ -29,6 +29,7 @@ pub mod wishes;
 
 pub use client::{Client, Settings, script_file};
 pub use endpoint::key_variables;
+pub use fenced::CallMeta;
 pub use http::{Sizes, Timeouts};
 pub use models::{Catalogue, ModelInfo, Price, ThinkingStyle};
 pub use record::Recorder;

@@ -8,7 +8,6 @@ use std::io::Read;
 use jm_types::{Digest, Hashing};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use crate::journal;
 use crate::{Store, StoreError};
 
 pub(crate) const CHUNK: usize = 1024 * 1024;
@@ -22,15 +21,6 @@ pub struct BlobStats {
     pub bytes: u64,
     /// As they are kept.
     pub stored: u64,
-}
-
-/// What a collection freed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Collected {
-    pub blobs: u64,
-    pub stored: u64,
-    /// The disk is too full to have it back: the space is used for what comes next.
-    pub is_kept: bool,
 }
 
 pub(crate) fn put(
@@ -77,8 +67,9 @@ pub(crate) fn put_stream(
         }
         hashing.update(&piece);
         let packed = zstd::bulk::compress(&piece, LEVEL)?;
-        step.prepare_cached("INSERT INTO chunks (sha256, start, data) VALUES (?1, ?2, ?3)")?
-            .execute(params![name, as_i64(start), packed])?;
+        // Pieces of a content that was let go may still wait for their removal.
+        let insert = "INSERT OR REPLACE INTO chunks (sha256, start, data) VALUES (?1, ?2, ?3)";
+        step.prepare_cached(insert)?.execute(params![name, as_i64(start), packed])?;
         stored += packed.len();
         start += piece.len();
     }
@@ -92,23 +83,38 @@ pub(crate) fn put_stream(
 }
 
 /// What nobody needs: no session, no index of a workspace, no output.
-const UNUSED: &str = "sha256 NOT IN (SELECT sha256 FROM uses)
+pub(crate) const UNUSED: &str = "sha256 NOT IN (SELECT sha256 FROM uses)
     AND sha256 NOT IN (SELECT sha256 FROM files)
     AND sha256 NOT IN (SELECT sha256 FROM outputs)";
 
-/// Removes a content that nobody needs any more, and remembers that it was there.
+/// Forgets a content if nobody needs it any more, and remembers that it was there. Returns the bytes that
+/// its pieces take; they stay until `remove_pieces`.
 pub(crate) fn release_unused(
     step: &Transaction<'_>,
     name: &str,
     now: i64,
-) -> Result<(), StoreError> {
-    let gone =
-        step.execute(&format!("DELETE FROM blobs WHERE sha256 = ?1 AND {UNUSED}"), [name])?;
-    if gone > 0 {
-        step.execute("DELETE FROM chunks WHERE sha256 = ?1", [name])?;
-        step.execute("INSERT OR REPLACE INTO released VALUES (?1, ?2)", params![name, now])?;
+) -> Result<Option<u64>, StoreError> {
+    let delete = format!("DELETE FROM blobs WHERE sha256 = ?1 AND {UNUSED} RETURNING stored");
+    let stored: Option<i64> =
+        step.prepare_cached(&delete)?.query_row([name], |row| row.get(0)).optional()?;
+    if stored.is_some() {
+        step.prepare_cached("INSERT OR REPLACE INTO released VALUES (?1, ?2)")?
+            .execute(params![name, now])?;
     }
-    Ok(())
+    Ok(stored.map(i64::unsigned_abs))
+}
+
+/// Removes at most `most` pieces of a content that is not kept any more; how many went.
+pub(crate) fn remove_pieces(
+    step: &Transaction<'_>,
+    name: &str,
+    most: usize,
+) -> Result<usize, StoreError> {
+    let delete = "DELETE FROM chunks WHERE rowid IN
+         (SELECT rowid FROM chunks WHERE sha256 = ?1 LIMIT ?2)
+         AND sha256 NOT IN (SELECT sha256 FROM blobs WHERE sha256 = ?1)";
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    step.prepare_cached(delete)?.execute(params![name, most]).map_err(Into::into)
 }
 
 pub(crate) fn stats(connection: &Connection, which: &str) -> Result<BlobStats, StoreError> {
@@ -168,35 +174,6 @@ impl Store {
 
     pub fn blob_stats(&self) -> Result<BlobStats, StoreError> {
         stats(&self.connection(), "")
-    }
-
-    /// Removes contents that no session uses, and the space they took.
-    pub fn collect(&self) -> Result<Collected, StoreError> {
-        let mut connection = self.connection();
-        let step = connection.transaction()?;
-        let freed = step.query_row(
-            &format!("SELECT count(*), coalesce(sum(stored), 0) FROM blobs WHERE {UNUSED}"),
-            [],
-            |row| {
-                let number = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
-                Ok(Collected { blobs: number(0)?, stored: number(1)?, is_kept: false })
-            },
-        )?;
-        step.execute(&format!("DELETE FROM chunks WHERE {UNUSED}"), [])?;
-        step.execute(&format!("DELETE FROM blobs WHERE {UNUSED}"), [])?;
-        step.commit()?;
-        Ok(Collected { is_kept: !give_back(&connection, freed)?, ..freed })
-    }
-}
-
-/// Gives the disk what was freed, and the log's space too; readers that still need it keep it. That
-/// needs room itself: `false` where there is none.
-pub(crate) fn give_back(connection: &Connection, freed: Collected) -> Result<bool, StoreError> {
-    let compact = if freed.blobs > 0 { "VACUUM" } else { "" };
-    let given = connection.execute_batch(compact).and_then(|()| journal::fold(connection));
-    match given.map_err(StoreError::from) {
-        Err(error) if error.is_full() => Ok(false),
-        outcome => outcome.map(|()| true),
     }
 }
 

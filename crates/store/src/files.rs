@@ -1,11 +1,12 @@
 //! The index of a workspace: what each file was when it was last looked at, kept between processes.
 //!
 //! Law: a row is written after the content it names, or with it. A row that is missing costs a
-//! read; a row that is wrong would cost a file, so what its writer is not sure of is not here.
+//! read; a row that is wrong would cost a file, so what its writer is not sure of is not here, and
+//! a row that does not match its own hash is passed over.
 
 use std::path::PathBuf;
 
-use jm_types::Digest;
+use jm_types::{Digest, Hashing};
 use rusqlite::{Transaction, params};
 
 use crate::query::path_from;
@@ -30,29 +31,48 @@ pub struct IndexChange {
 impl Store {
     pub fn files(&self, root: &std::path::Path) -> Result<Vec<FileRow>, StoreError> {
         let connection = self.connection();
-        let mut select =
-            connection.prepare_cached("SELECT path, stat, sha256 FROM files WHERE root = ?1")?;
-        let mut rows = select.query([root.to_string_lossy()])?;
+        let mut select = connection
+            .prepare_cached("SELECT path, stat, sha256, hash FROM files WHERE root = ?1")?;
+        let root = root.to_string_lossy();
+        let mut rows = select.query([&root])?;
         let mut files = Vec::new();
         while let Some(row) = rows.next()? {
             let (path, stat, sha256): (Vec<u8>, String, String) =
                 (row.get(0)?, row.get(1)?, row.get(2)?);
+            let hash: Vec<u8> = row.get(3)?;
+            let is_sound = row_hash(&root, &path, &stat, &sha256).as_bytes() == hash.as_slice();
             let Ok(sha256) = sha256.parse() else { continue };
+            if !is_sound {
+                continue;
+            }
             files.push(FileRow { path: path_from(path), stat, sha256 });
         }
         Ok(files)
     }
 }
 
+/// The hash that a row is stored with.
+pub(crate) fn row_hash(root: &str, path: &[u8], stat: &str, sha256: &str) -> Digest {
+    let mut hashing = Hashing::default();
+    // No root, stat or name of a content holds a NUL byte, and no path does.
+    for part in [root.as_bytes(), path, stat.as_bytes(), sha256.as_bytes()] {
+        hashing.update(part);
+        hashing.update(&[0]);
+    }
+    hashing.finish()
+}
+
 pub(crate) fn write(step: &Transaction<'_>, change: &IndexChange) -> Result<(), StoreError> {
     let root = change.root.to_string_lossy();
     let mut put = step.prepare_cached(
-        "INSERT INTO files (root, path, stat, sha256) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (root, path) DO UPDATE SET stat = ?3, sha256 = ?4",
+        "INSERT INTO files (root, path, stat, sha256, hash) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (root, path) DO UPDATE SET stat = ?3, sha256 = ?4, hash = ?5",
     )?;
     for file in &change.seen {
         let path = file.path.as_os_str().as_encoded_bytes();
-        put.execute(params![root, path, file.stat, file.sha256.to_string()])?;
+        let sha256 = file.sha256.to_string();
+        let hash = row_hash(&root, path, &file.stat, &sha256);
+        put.execute(params![root, path, file.stat, sha256, hash.as_bytes()])?;
     }
     let mut remove = step.prepare_cached("DELETE FROM files WHERE root = ?1 AND path = ?2")?;
     for path in &change.gone {

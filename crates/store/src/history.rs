@@ -8,13 +8,13 @@ use std::path::Path;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::query::{Folded, session_view};
-use crate::{CallView, Effect, Record, SessionView, Store, StoreError};
+use crate::{CallView, Record, SessionView, Store, StoreError};
 
 /// Records that are read at a time.
 const PAGE: usize = 512;
 
 /// Records of calls that changed something, or took something back.
-const CHANGES: &str = "kind IN ('prepared', 'tracked', 'undid')";
+pub(crate) const CHANGES: &str = "kind IN ('prepared', 'tracked', 'undid')";
 
 const ABOUT_CALL: &str = "SELECT seq, at, body FROM records INDEXED BY about
      WHERE call = ?1 AND call IS NOT NULL AND session = ?2 ORDER BY seq";
@@ -138,22 +138,6 @@ impl Store {
         Ok(undone)
     }
 
-    /// The files that other sessions were about to change since a moment, in the order of time, but for
-    /// changes that they had to withdraw.
-    pub fn prepared_by_others(&self, session: &str, since: u64) -> Result<Vec<Effect>, StoreError> {
-        let since = i64::try_from(since).unwrap_or(i64::MAX);
-        let connection = self.connection();
-        let mut select = connection.prepare_cached(&prepared_since())?;
-        let bodies = select.query_map(params![session, since], |row| row.get::<_, String>(0))?;
-        let mut effects = Vec::new();
-        for body in bodies {
-            if let Record::Prepared { files, .. } = serde_json::from_str(&body?)? {
-                effects.extend(files);
-            }
-        }
-        Ok(effects)
-    }
-
     /// Calls of one session that changed something, newest first: some of them, and where to go on.
     pub fn changed_in(
         &self,
@@ -215,16 +199,6 @@ fn changed_in_workspace() -> String {
     )
 }
 
-fn prepared_since() -> String {
-    format!(
-        "SELECT body FROM records INDEXED BY changes_by_time
-         WHERE {CHANGES} AND at >= ?2 AND session <> ?1 AND kind = 'prepared'
-           AND (SELECT kind FROM records AS next WHERE next.call = records.call
-                AND next.seq > records.seq ORDER BY next.seq LIMIT 1) IS NOT 'withdrawn'
-         ORDER BY at, session, seq"
-    )
-}
-
 fn undone_in_session() -> String {
     format!(
         "SELECT body FROM records INDEXED BY changes
@@ -237,8 +211,8 @@ fn parsed(row: &Row<'_>) -> Result<(i64, u64, Record), StoreError> {
     Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs(), serde_json::from_str(&body)?))
 }
 
-/// A session's calls. A batch is settled before the next one is opened, so no more than one is
-/// held.
+/// A session's calls. A batch is settled before the next one is opened, but for one that waits for
+/// results from outside; so no more is held than a batch, and what follows one that waits.
 pub struct Calls<'a> {
     store: &'a Store,
     session: &'a str,
@@ -261,6 +235,7 @@ impl Calls<'_> {
         for (seq, at, record) in page {
             if let Record::BatchOpened { batch, .. } = &record
                 && self.folded.batch() != Some(*batch)
+                && !self.folded.awaits_results()
             {
                 self.whole.extend(self.folded.take());
             }
@@ -289,10 +264,9 @@ impl Iterator for Calls<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-    use crate::{CallRecord, Entry, FileState, Journal, Owner, Tracking};
+    use crate::concurrent::{prepared_since, tracked_since};
+    use crate::{CallRecord, Entry, Journal, Owner, Tracking};
 
     fn clock() -> u64 {
         1_000
@@ -354,33 +328,32 @@ mod tests {
         assert_eq!((one.batch, one.records.len()), (700, 1));
     }
 
-    /// A file that another session wanted to change and could not is not theirs.
+    /// FR-MODE-02: results that come after another batch, such as an undo, belong to their calls.
     #[test]
-    fn a_withdrawn_change_is_nobodys() {
+    fn the_results_of_a_batch_that_waits_may_come_late() {
         let scratch = tempfile::tempdir().unwrap();
-        let path = scratch.path().join("journal.db");
-        let theirs = open(&path, "s");
-        let prepared = |call: &str, path: &str| {
-            let (before, after) = (FileState::Missing, FileState::Directory { mode: 0o755 });
-            let files = vec![Effect { path: path.into(), before, after, temporary: None }];
-            Record::Prepared { call: call.to_owned(), files }
+        let journal = open(&scratch.path().join("journal.db"), "s");
+        let opened = |batch: u64| {
+            let (id, name, arguments) = (String::new(), "t".to_owned(), "{}".to_owned());
+            let call = CallRecord { call: format!("s-{batch}"), id, name, arguments };
+            Record::BatchOpened { batch, calls: vec![call] }
         };
-        let withdrawn = |call: &str| Record::Withdrawn { call: call.to_owned() };
+        let started = |batch: u64| Record::Withdrawn { call: format!("s-{batch}") };
         let records = vec![
-            prepared("s-1", "/w/kept"),
-            prepared("s-1", "/w/withdrawn"),
-            withdrawn("s-1"),
-            prepared("s-2", "/w/tried"),
-            withdrawn("s-2"),
-            prepared("s-2", "/w/tried again"),
+            opened(1),
+            Record::BatchWaits { batch: 1 },
+            opened(2),
+            started(2),
+            Record::BatchSealed { batch: 2 },
+            started(1),
+            Record::BatchSealed { batch: 1 },
+            opened(3),
+            started(3),
         ];
-        theirs.append(&Entry { records, ..Entry::default() }).unwrap();
-        let told = |session: &str| -> Vec<PathBuf> {
-            let effects = theirs.store().prepared_by_others(session, 0).unwrap();
-            effects.into_iter().map(|effect| effect.path).collect()
-        };
-        assert_eq!(told("other"), [Path::new("/w/kept"), Path::new("/w/tried again")]);
-        assert_eq!(told("s"), Vec::<PathBuf>::new());
+        journal.append(&Entry { records, ..Entry::default() }).unwrap();
+        let calls = journal.store().walk_calls("s").map(Result::unwrap);
+        let told: Vec<(u64, usize)> = calls.map(|call| (call.batch, call.records.len())).collect();
+        assert_eq!(told, [(1, 1), (2, 1), (3, 1)]);
     }
 
     #[test]
@@ -395,6 +368,7 @@ mod tests {
             (changed_in_workspace(), "changes_by_time"),
             (undone_in_session(), "changes"),
             (prepared_since(), "changes_by_time"),
+            (tracked_since(), "changes_by_time"),
             (ABOUT_CALL.to_owned(), "about"),
         ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {select}")).unwrap();

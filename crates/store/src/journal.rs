@@ -4,28 +4,31 @@
 //! carries a hash over itself and the one before it in its session.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jm_types::{Digest, Freshness, ReadRecord};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, params};
 
 use crate::lease::{self, Owner};
+use crate::marks::Marks;
 use crate::record::Record;
+use crate::write::{Order, WriteQueue, wait_for_lock};
 use crate::{IndexChange, StoreError, blobs, files, schema};
-
-/// How long a write waits for another process's.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// In pages of 4 KB. Copying the log back costs two syncs, so it is not done often; it needs as much
 /// space again, so on a full disk it must not need more than the reserve.
 const LONG_LOG: i64 = 256;
 
+/// How long copying the whole log back waits for readers: writers wait meanwhile.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_millis(100);
+
 /// The journal's file, open for looking.
 #[derive(Debug)]
 pub struct Store {
     connection: Mutex<Connection>,
+    pub(crate) queue: Option<Arc<dyn WriteQueue>>,
 }
 
 /// The journal, open for writing one session.
@@ -45,18 +48,28 @@ pub struct Entry<'a> {
     pub blobs: Vec<&'a [u8]>,
     pub reads: Vec<(PathBuf, ReadRecord)>,
     pub index: Option<IndexChange>,
+    pub order: Order,
 }
 
 impl Store {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let fail = |error| StoreError::Open { path: path.to_owned(), error };
+        let fail = |error: rusqlite::Error| match StoreError::from(error) {
+            StoreError::Write(error) => StoreError::Open { path: path.to_owned(), error },
+            other => other,
+        };
         let mut connection = Connection::open(path).map_err(fail)?;
-        configure(&connection).map_err(fail)?;
+        configure(&mut connection).map_err(fail)?;
         schema::migrate(&mut connection).map_err(|error| match error {
             StoreError::Write(error) => fail(error),
             other => other,
         })?;
-        Ok(Self { connection: Mutex::new(connection) })
+        Ok(Self { connection: Mutex::new(connection), queue: None })
+    }
+
+    /// From now on writes wait their turn in a queue.
+    #[must_use]
+    pub fn queued(self, queue: Arc<dyn WriteQueue>) -> Self {
+        Self { queue: Some(queue), ..self }
     }
 
     pub(crate) fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -66,8 +79,13 @@ impl Store {
 }
 
 /// FULL: a commit that returned survives a power cut.
-fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
+fn configure(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(wait_for_lock))?;
+    // Of a new journal: what is removed can be given back to the disk in small steps. An old one stays as
+    // it is until it is rewritten as a whole; setting it there would write a page at each opening.
+    if connection.query_row("PRAGMA page_count", [], |row| row.get::<_, i64>(0))? == 0 {
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", LONG_LOG)?;
@@ -77,31 +95,20 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Where the disk is full, the log may be what fills it: it is copied back, and the write is tried
-/// once more.
-fn with_room<T>(
-    connection: &mut Connection,
-    mut write: impl FnMut(&mut Connection) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    match write(connection) {
-        Err(error) if error.is_full() => {
-            fold(connection).unwrap_or_default();
-            write(connection)
-        }
-        outcome => outcome,
-    }
-}
-
-pub(crate) fn fold(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+/// Copies the whole log back and empties it. Where somebody reads for long it stays: writers would wait.
+pub(crate) fn checkpoint(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(CHECKPOINT_PATIENCE)?;
+    let copied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    connection.busy_handler(Some(wait_for_lock))?;
+    copied
 }
 
 /// Copies the log back where it has grown long: the next process reads all of it before its first
 /// write, while copying it back costs two syncs.
-fn shorten(connection: &Connection) -> rusqlite::Result<()> {
+fn shorten(connection: &mut Connection) -> rusqlite::Result<()> {
     let frames = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1);
     let length = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], frames)?;
-    if length > LONG_LOG { fold(connection) } else { Ok(()) }
+    if length > LONG_LOG { checkpoint(connection) } else { Ok(()) }
 }
 
 impl Journal {
@@ -114,11 +121,22 @@ impl Journal {
         is_alive: &dyn Fn(&Owner) -> bool,
         clock: fn() -> u64,
     ) -> Result<Self, StoreError> {
-        let store = Store::open(path)?;
+        Self::begin(Store::open(path)?, session, root, owner, is_alive, clock)
+    }
+
+    /// The same, with a journal that is open already.
+    pub fn begin(
+        store: Store,
+        session: &str,
+        root: &Path,
+        owner: &Owner,
+        is_alive: &dyn Fn(&Owner) -> bool,
+        clock: fn() -> u64,
+    ) -> Result<Self, StoreError> {
         let root = root.to_string_lossy();
-        let acquire =
-            |step: &mut Connection| lease::acquire(step, session, &root, owner, clock(), is_alive);
-        let token = with_room(&mut store.connection(), acquire)?;
+        let token = store.write_with_room(Order::InTurn, |step| {
+            lease::acquire(step, session, &root, owner, clock(), is_alive)
+        })?;
         Ok(Self { store, session: session.to_owned(), token, clock, opening: None })
     }
 
@@ -138,11 +156,7 @@ impl Journal {
 
     /// All of it, or nothing.
     pub fn append(&self, entry: &Entry<'_>) -> Result<(), StoreError> {
-        with_room(&mut self.store.connection(), |connection| {
-            let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            self.write(&step, entry)?;
-            step.commit().map_err(Into::into)
-        })
+        self.store.write_with_room(entry.order, |step| self.write(step, entry))
     }
 
     fn write(&self, step: &Transaction<'_>, entry: &Entry<'_>) -> Result<(), StoreError> {
@@ -152,7 +166,7 @@ impl Journal {
             blobs::put(step, &self.session, bytes, now)?;
         }
         let opening = self.opening.as_ref().filter(|_| !entry.records.is_empty());
-        let opening = opening.filter(|opening| end.opening.as_ref() != Some(*opening));
+        let opening = opening.filter(|opening| end.marks.opening.as_ref() != Some(*opening));
         for record in opening.into_iter().chain(&entry.records) {
             end.insert(step, &self.session, record, now)?;
         }
@@ -179,23 +193,22 @@ impl Journal {
 
     /// Writes the last records and lets the next process have the session, in one step.
     pub fn close(&self, entry: &Entry<'_>) -> Result<(), StoreError> {
+        let released = self.store.write(|step| self.release(step, entry));
         let mut connection = self.store.connection();
-        let released = self.release(&mut connection, entry);
+        let _turn = self.store.turn();
         // A log that cannot be copied back now, because the disk is full or somebody reads, loses
         // nothing by staying.
-        shorten(&connection).unwrap_or_default();
+        shorten(&mut connection).unwrap_or_default();
         released
     }
 
-    fn release(&self, connection: &mut Connection, entry: &Entry<'_>) -> Result<(), StoreError> {
-        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    fn release(&self, step: &Transaction<'_>, entry: &Entry<'_>) -> Result<(), StoreError> {
         // A session that another process has taken over is not ours to give back.
-        match self.write(&step, entry) {
+        match self.write(step, entry) {
             Err(StoreError::Fenced) if entry.records.is_empty() => return Ok(()),
             written => written?,
         }
-        lease::release(&step, &self.session, self.token)?;
-        step.commit().map_err(Into::into)
+        lease::release(step, &self.session, self.token)
     }
 
     /// What the session has read, as far as it was recorded.
@@ -217,19 +230,15 @@ pub(crate) fn chain(previous: Digest, at: i64, body: &str) -> Digest {
 struct End {
     seq: i64,
     hash: Digest,
-    calls: i64,
-    batches: i64,
-    opened_at: i64,
-    sealed_at: i64,
-    opening: Option<Record>,
+    marks: Marks,
 }
 
 impl End {
     /// Read inside the writing transaction; a session that is no longer ours is refused.
     fn of(step: &Transaction<'_>, session: &str, token: i64) -> Result<Self, StoreError> {
         let mut select = step.prepare_cached(
-            "SELECT token, seq, hash, calls, batches, opened_at, sealed_at, opening
-             FROM sessions WHERE session = ?1",
+            "SELECT token, seq, hash, calls, batches, opened_at, sealed_at, opening,
+             waiting_batch, waiting_at FROM sessions WHERE session = ?1",
         )?;
         let (current, end) = select.query_row([session], |row| {
             let hash: Option<Vec<u8>> = row.get(2)?;
@@ -239,8 +248,9 @@ impl End {
             let (opened_at, sealed_at) = (row.get(5)?, row.get(6)?);
             let opening: Option<String> = row.get(7)?;
             let opening = opening.and_then(|body| serde_json::from_str(&body).ok());
-            let seq = row.get(1)?;
-            let end = End { seq, hash, calls, batches, opened_at, sealed_at, opening };
+            let waiting = (row.get(8)?, row.get(9)?);
+            let marks = Marks { calls, batches, opened_at, sealed_at, waiting, opening };
+            let end = End { seq: row.get(1)?, hash, marks };
             Ok((row.get::<_, i64>(0)?, end))
         })?;
         if current == token { Ok(end) } else { Err(StoreError::Fenced) }
@@ -256,20 +266,7 @@ impl End {
         let body = serde_json::to_string(record).map_err(StoreError::NoText)?;
         self.seq += 1;
         self.hash = chain(self.hash, now, &body);
-        match record {
-            Record::BatchOpened { batch, calls } => {
-                // A batch whose calls come in one by one is opened by the first of them.
-                let batch = i64::try_from(*batch).unwrap_or(i64::MAX);
-                if self.batches != batch || self.sealed_at > self.opened_at {
-                    self.opened_at = self.seq;
-                }
-                self.batches = batch;
-                self.calls += i64::try_from(calls.len()).unwrap_or(i64::MAX);
-            }
-            Record::BatchSealed { .. } => self.sealed_at = self.seq,
-            Record::SessionOpened { .. } => self.opening = Some(record.clone()),
-            _ => {}
-        }
+        self.marks.note(self.seq, record);
         for sha256 in record.contents() {
             blobs::use_for(step, session, sha256)?;
         }
@@ -290,22 +287,26 @@ impl End {
     }
 
     fn save(&self, step: &Transaction<'_>, session: &str, now: i64) -> Result<(), StoreError> {
-        let opening = self.opening.as_ref().map(serde_json::to_string).transpose();
+        let marks = &self.marks;
+        let opening = marks.opening.as_ref().map(serde_json::to_string).transpose();
         let opening = opening.map_err(StoreError::NoText)?;
         step.prepare_cached(
             "UPDATE sessions SET seq = ?2, hash = ?3, last = ?4, calls = ?5, batches = ?6,
-             opened_at = ?7, sealed_at = ?8, opening = ?9 WHERE session = ?1",
+             opened_at = ?7, sealed_at = ?8, opening = ?9, waiting_batch = ?10, waiting_at = ?11
+             WHERE session = ?1",
         )?
         .execute(params![
             session,
             self.seq,
             self.hash.as_bytes(),
             now,
-            self.calls,
-            self.batches,
-            self.opened_at,
-            self.sealed_at,
-            opening
+            marks.calls,
+            marks.batches,
+            marks.opened_at,
+            marks.sealed_at,
+            opening,
+            marks.waiting.0,
+            marks.waiting.1
         ])?;
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! whose token is no longer the session's is refused, so a process that was thought dead can do no
 //! harm when it wakes.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -19,16 +19,16 @@ pub struct Owner {
     pub boot: String,
 }
 
-/// Takes the session for `owner`, unless its present owner is alive.
+/// Takes the session for `owner`, unless its present owner is alive. Until something is recorded, the
+/// session belongs to the root of whoever opened it last.
 pub(crate) fn acquire(
-    connection: &mut Connection,
+    step: &Transaction<'_>,
     session: &str,
     root: &str,
     owner: &Owner,
     now: u64,
     is_alive: &dyn Fn(&Owner) -> bool,
 ) -> Result<i64, StoreError> {
-    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found: Option<(i64, Option<String>)> = step
         .query_row("SELECT token, owner FROM sessions WHERE session = ?1", [session], |row| {
             Ok((row.get(0)?, row.get(1)?))
@@ -44,10 +44,10 @@ pub(crate) fn acquire(
     let owner = serde_json::to_string(owner)?;
     step.execute(
         "INSERT INTO sessions (session, opened, root, token, owner) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (session) DO UPDATE SET token = ?4, owner = ?5",
+         ON CONFLICT (session) DO UPDATE SET token = ?4, owner = ?5,
+             root = CASE WHEN seq = 0 THEN ?3 ELSE root END",
         params![session, i64::try_from(now).unwrap_or(i64::MAX), root, token + 1, owner],
     )?;
-    step.commit()?;
     Ok(token + 1)
 }
 

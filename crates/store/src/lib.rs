@@ -3,23 +3,28 @@
 //! Law: nothing here decides anything. A record is durable when the function that wrote it returns.
 
 mod blobs;
+mod collect;
+mod concurrent;
 mod files;
 mod history;
 mod journal;
 mod lease;
+mod marks;
 mod message;
 mod output;
 mod query;
-mod quota;
 mod record;
 mod schema;
 mod verify;
+mod write;
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use blobs::{BlobStats, Collected};
+pub use blobs::BlobStats;
+pub use collect::{Collected, Space};
+pub use concurrent::{Running, TrackedElsewhere};
 pub use files::{FileRow, IndexChange};
 pub use history::{Calls, Changed, Place};
 pub use journal::{Entry, Journal, Store};
@@ -27,8 +32,9 @@ pub use lease::Owner;
 pub use message::{Message, MessageView, Role, as_records};
 pub use output::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
 pub use query::{CallView, EffectView, SessionView};
-pub use record::{CallRecord, Effect, FileState, Record, StoredResult, Tracking};
+pub use record::{CallRecord, Concurrent, Effect, FileState, Record, StoredResult, Tracking};
 pub use verify::Damage;
+pub use write::{Order, Turn, WriteQueue};
 
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -43,7 +49,9 @@ pub enum StoreError {
     #[error("another process has taken over this session")]
     Fenced,
     #[error("the journal could not be written: {0}")]
-    Write(#[from] rusqlite::Error),
+    Write(rusqlite::Error),
+    #[error("the journal is busy: other processes have been writing to it for {} s", write::PATIENCE.as_secs())]
+    Busy,
     #[error("the journal holds text, and this is none: {0}")]
     NoText(serde_json::Error),
     #[error("a record of the journal cannot be read: {0}")]
@@ -67,6 +75,7 @@ impl StoreError {
                 Some("use that version, or another state directory (JM_STATE_DIR)")
             }
             StoreError::InUse { .. } => Some("wait for it to end, or use another session"),
+            StoreError::Busy => Some("try again; `jm sessions` shows which sessions are in use"),
             StoreError::Fenced => Some("start again; nothing that was recorded is lost"),
             StoreError::Write(error) if is_full(error) => {
                 Some("free space on the disk that holds the state directory, then run again")
@@ -84,6 +93,18 @@ impl StoreError {
 
     pub fn is_full(&self) -> bool {
         matches!(self, StoreError::Write(error) if is_full(error))
+    }
+}
+
+/// A lock that others hold is no damage.
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+                StoreError::Busy
+            }
+            _ => StoreError::Write(error),
+        }
     }
 }
 

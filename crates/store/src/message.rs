@@ -1,14 +1,17 @@
 //! What was said in a conversation, and what its calls answered: all that going on with it needs.
 //!
-//! Law: content is data, given back exactly as it came; nothing here reads it.
+//! Law: content is data, given back exactly as it came; nothing here reads it. Only a message that was
+//! never whole is put together, from the records of its words and calls.
 
-use jm_types::Digest;
+use std::collections::HashSet;
+
+use jm_types::{Digest, Part, ToolCall};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::journal::{Entry, Journal};
-use crate::record::{INLINE, Record, StoredResult};
+use crate::record::{CallRecord, INLINE, Record, StoredResult};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,9 +90,9 @@ fn record(message: &Message, text: &str) -> Record {
 }
 
 impl Store {
-    /// What was said in a session, in order.
+    /// The messages of a session, in order. One that a crash cut off is there as far as it came.
     pub fn messages(&self, session: &str) -> Result<Vec<MessageView>, StoreError> {
-        self.views(self.said(session)?)
+        self.with_unfinished(session, 0, self.views(self.said(session)?)?)
     }
 
     /// Whether anybody spoke in it.
@@ -108,7 +111,68 @@ impl Store {
         let is_summary =
             |record: &Record| matches!(record, Record::Message { role: Role::System, .. });
         let last = said.iter().rposition(|(_, _, record)| is_summary(record));
-        self.views(said.split_off(last.unwrap_or(0)))
+        let said = said.split_off(last.unwrap_or(0));
+        let first = said.first().map_or(0, |(seq, ..)| *seq);
+        self.with_unfinished(session, first, self.views(said)?)
+    }
+
+    /// Adds the messages of which only calls, and the words before them, were recorded.
+    fn with_unfinished(
+        &self,
+        session: &str,
+        after: i64,
+        mut views: Vec<MessageView>,
+    ) -> Result<Vec<MessageView>, StoreError> {
+        let whole: HashSet<u64> = views.iter().filter_map(|view| view.message.batch).collect();
+        let mut known = HashSet::new();
+        for (seq, at, batch) in self.received(session, after)? {
+            if whole.contains(&batch) || !known.insert(batch) {
+                continue;
+            }
+            let content = Value::Array(self.parts_received(session, seq, batch)?);
+            let message = Message { role: Role::Assistant, content, batch: Some(batch) };
+            let place = views.partition_point(|view| view.seq < seq);
+            views.insert(place, MessageView { seq, at, message });
+        }
+        Ok(views)
+    }
+
+    /// Where calls came in a model's stream: number, time, batch.
+    fn received(&self, session: &str, after: i64) -> Result<Vec<(i64, u64, u64)>, StoreError> {
+        let connection = self.connection();
+        let mut select = connection.prepare_cached(
+            "SELECT seq, at, json_extract(body, '$.batch') FROM records INDEXED BY received
+             WHERE session = ?1 AND kind = 'received' AND seq > ?2 ORDER BY seq",
+        )?;
+        let rows = select.query_map(params![session, after], |row| {
+            let batch = row.get::<_, i64>(2)?.unsigned_abs();
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs(), batch))
+        })?;
+        rows.collect::<Result<_, _>>().map_err(Into::into)
+    }
+
+    /// A message as its records have it, from the first of them on: words and calls in the order in
+    /// which they came.
+    fn parts_received(
+        &self,
+        session: &str,
+        first: i64,
+        batch: u64,
+    ) -> Result<Vec<Value>, StoreError> {
+        let mut parts = Vec::new();
+        for (_, _, record) in self.records(session, first - 1)? {
+            match record {
+                Record::Received { batch: of, said } if of == batch => parts.extend(said),
+                Record::BatchOpened { batch: of, calls } if of == batch => {
+                    for CallRecord { id, name, arguments, .. } in calls {
+                        let call = ToolCall { id, name, arguments };
+                        parts.push(serde_json::to_value(Part::Call { call, native: None })?);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(parts)
     }
 
     fn views(&self, said: Vec<(i64, u64, Record)>) -> Result<Vec<MessageView>, StoreError> {

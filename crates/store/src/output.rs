@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use jm_types::Digest;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use crate::blobs::{self, BlobStats};
@@ -104,19 +104,24 @@ impl Journal {
         parts: Vec<Incoming<'_>>,
         most: u64,
     ) -> Result<(), StoreError> {
-        let mut connection = self.store().connection();
-        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        self.check_lease(&step)?;
-        let now = self.now();
-        for mut part in parts {
-            blobs::put_stream(&step, part.sha256, &mut part.content, now)?;
-            step.prepare_cached(
-                "INSERT OR REPLACE INTO outputs (call, sha256, added) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![call, part.sha256.to_string(), now])?;
-        }
-        while stored(&step)? > most && release_oldest(&step, call, now)? {}
-        step.commit().map_err(Into::into)
+        self.store().write(|step| {
+            self.check_lease(step)?;
+            let now = self.now();
+            for mut part in parts {
+                blobs::put_stream(step, part.sha256, &mut part.content, now)?;
+                step.prepare_cached(
+                    "INSERT OR REPLACE INTO outputs (call, sha256, added) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![call, part.sha256.to_string(), now])?;
+            }
+            while stored(step)? > most {
+                let Some(released) = release_oldest(step, call, now)? else { break };
+                for (name, _) in released {
+                    blobs::remove_pieces(step, &name, usize::MAX)?;
+                }
+            }
+            Ok(())
+        })
     }
 }
 
@@ -128,23 +133,28 @@ fn stored(connection: &Connection) -> Result<u64, StoreError> {
     Ok(stored.unsigned_abs())
 }
 
-/// Lets the oldest output go, but not that of `spared`; `false` when there is none.
+/// Lets the oldest output go, but not that of `spared`: the contents that went with it, and what their
+/// pieces take; `None` when there is no such output.
 pub(crate) fn release_oldest(
     step: &Transaction<'_>,
     spared: &str,
     now: i64,
-) -> Result<bool, StoreError> {
+) -> Result<Option<Vec<(String, u64)>>, StoreError> {
     let oldest = "SELECT call FROM outputs WHERE call <> ?1 ORDER BY added, call LIMIT 1";
     let oldest = step.query_row(oldest, [spared], |row| row.get(0)).optional()?;
-    let Some(call): Option<String> = oldest else { return Ok(false) };
+    let Some(call): Option<String> = oldest else { return Ok(None) };
     let names: Vec<String> = {
         let mut select = step.prepare_cached("SELECT sha256 FROM outputs WHERE call = ?1")?;
         let names = select.query_map([&call], |row| row.get(0))?;
         names.collect::<Result<_, _>>()?
     };
     step.execute("DELETE FROM outputs WHERE call = ?1", [&call])?;
-    names.iter().try_for_each(|name| blobs::release_unused(step, name, now))?;
-    Ok(true)
+    let mut released = Vec::new();
+    for name in names {
+        let stored = blobs::release_unused(step, &name, now)?;
+        released.extend(stored.map(|stored| (name, stored)));
+    }
+    Ok(Some(released))
 }
 
 impl Store {

@@ -8,7 +8,7 @@ use jm_types::{Freshness, ReadRecord};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::lease::Owner;
-use crate::record::{CallRecord, Effect, Record, StoredResult};
+use crate::record::{CallRecord, Concurrent, Effect, Record, StoredResult};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct EffectView {
     pub call: String,
     pub files: Vec<Effect>,
     pub gap: Option<String>,
+    /// Changes that cannot be told apart from those of other sessions' commands.
+    pub concurrent: Vec<Concurrent>,
 }
 
 impl CallView {
@@ -81,7 +83,7 @@ impl CallView {
     /// What it changed, or was about to change: one effect for each path.
     pub fn effects(&self) -> EffectView {
         let mut files: Vec<Effect> = Vec::new();
-        let (mut last, mut gap) = (0, None);
+        let (mut last, mut gap, mut concurrent) = (0, None, Vec::new());
         for (_, record) in &self.records {
             match record {
                 Record::Prepared { files: prepared, .. } => {
@@ -92,11 +94,12 @@ impl CallView {
                 Record::Tracked { tracking, .. } => {
                     follow(&mut files, &tracking.files);
                     gap = tracking.gap.clone().or(gap);
+                    concurrent.extend(tracking.concurrent.clone());
                 }
                 _ => {}
             }
         }
-        EffectView { call: self.call.call.clone(), files: composed(files), gap }
+        EffectView { call: self.call.call.clone(), files: composed(files), gap, concurrent }
     }
 }
 
@@ -182,6 +185,21 @@ impl Store {
         }
     }
 
+    /// The calls of the batch that waits for results from outside, if one does.
+    pub fn waiting(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
+        let connection = self.connection();
+        let mut select = connection
+            .prepare_cached("SELECT waiting_batch, waiting_at FROM sessions WHERE session = ?1")?;
+        let marks = select.query_row([session], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)));
+        let marks = marks.optional()?;
+        drop(select);
+        drop(connection);
+        let Some((batch, opened @ 1..)) = marks else { return Ok(Vec::new()) };
+        let mut calls = fold_calls(self.records(session, opened - 1)?);
+        calls.retain(|call| call.batch == batch.unsigned_abs());
+        Ok(calls)
+    }
+
     /// Which records opened and sealed a batch last.
     fn batch_marks(&self, session: &str) -> Result<Option<(i64, i64)>, StoreError> {
         let connection = self.connection();
@@ -238,6 +256,8 @@ fn fold_calls(records: Vec<(i64, u64, Record)>) -> Vec<CallView> {
 pub(crate) struct Folded {
     calls: Vec<CallView>,
     places: std::collections::HashMap<String, usize>,
+    /// The batch among them that waits for results from outside.
+    waiting: Option<u64>,
 }
 
 impl Folded {
@@ -249,10 +269,19 @@ impl Folded {
                 self.calls.push(CallView { batch, call, seq, at, records: Vec::new() });
             }
         }
+        match &record {
+            Record::BatchWaits { batch } => self.waiting = Some(*batch),
+            Record::BatchSealed { batch } if self.waiting == Some(*batch) => self.waiting = None,
+            _ => {}
+        }
         let place = record.call().and_then(|call| self.places.get(call));
         if let Some(call) = place.and_then(|place| self.calls.get_mut(*place)) {
             call.records.push((at, record));
         }
+    }
+
+    pub(crate) fn awaits_results(&self) -> bool {
+        self.waiting.is_some()
     }
 
     /// The batch of the last call.

@@ -41,6 +41,16 @@ pub enum Record {
         batch: u64,
         calls: Vec<CallRecord>,
     },
+    /// The words and thoughts of a model at the moment when a call of its message was whole, as data:
+    /// those since the last such record. They count where the message itself was never recorded.
+    Received {
+        batch: u64,
+        said: Vec<Value>,
+    },
+    /// The calls without a result wait for one from outside, perhaps in another process (FR-MODE-02).
+    BatchWaits {
+        batch: u64,
+    },
     Planned {
         call: String,
         verdict: Verdict,
@@ -148,6 +158,18 @@ pub struct Tracking {
     /// Why it is not everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<String>,
+    /// Changes that commands of other sessions may have made, by those commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concurrent: Vec<Concurrent>,
+}
+
+/// Changes found after a command beside which commands of other sessions ran in the same directory: two looks
+/// cannot tell which of them made a change, so nobody takes it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concurrent {
+    /// The calls that ran meanwhile.
+    pub calls: Vec<String>,
+    pub files: Vec<Effect>,
 }
 
 /// A result as it is kept: long contents are blobs.
@@ -192,6 +214,8 @@ impl Record {
             Record::SessionOpened { .. } => "session_opened",
             Record::Message { .. } => "message",
             Record::BatchOpened { .. } => "batch_opened",
+            Record::Received { .. } => "received",
+            Record::BatchWaits { .. } => "batch_waits",
             Record::Planned { .. } => "planned",
             Record::Approved { .. } => "approved",
             Record::Started { .. } => "started",
@@ -219,7 +243,10 @@ impl Record {
             Record::Finished { result, .. } => result.content_blob.into_iter().collect(),
             Record::Message { content_blob, .. } => content_blob.iter().copied().collect(),
             Record::Prepared { files, .. } => olds(files),
-            Record::Tracked { tracking, .. } => olds(&tracking.files),
+            Record::Tracked { tracking, .. } => {
+                let concurrent = tracking.concurrent.iter().flat_map(|found| olds(&found.files));
+                olds(&tracking.files).into_iter().chain(concurrent).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -249,6 +276,8 @@ impl Record {
             Record::SessionOpened { .. }
             | Record::Message { .. }
             | Record::BatchOpened { .. }
+            | Record::Received { .. }
+            | Record::BatchWaits { .. }
             | Record::BatchSealed { .. }
             | Record::Delivered { .. } => None,
         }

@@ -101,6 +101,30 @@ CREATE INDEX changes_by_time ON records (at, session, seq)
 ",
     // The record `withdrawn`: who does not know it would take back what never was.
     "",
+    "
+-- rows of the index carry a hash of what they say; a row that is missing costs a read, so old ones go
+DROP TABLE files;
+CREATE TABLE files (
+    root     TEXT NOT NULL,
+    path     BLOB NOT NULL,
+    stat     TEXT NOT NULL,
+    sha256   TEXT NOT NULL,
+    hash     BLOB NOT NULL,
+    PRIMARY KEY (root, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX files_by_content ON files (sha256);
+-- a session that was opened elsewhere before its first record belongs to where that was written
+UPDATE sessions SET root = coalesce(
+    (SELECT json_extract(body, '$.root') FROM records WHERE records.session = sessions.session
+     AND kind = 'session_opened' ORDER BY seq LIMIT 1), root);
+",
+    "
+-- the batch whose calls wait for results from outside, and the record that opened it
+ALTER TABLE sessions ADD COLUMN waiting_batch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN waiting_at INTEGER NOT NULL DEFAULT 0;
+-- what a model had said when its calls came
+CREATE INDEX received ON records (session, seq) WHERE kind = 'received';
+",
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

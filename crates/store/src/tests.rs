@@ -7,8 +7,8 @@ use jm_types::{Digest, Extent, ReadRecord, ToolResult};
 use serde_json::json;
 
 use crate::{
-    CallRecord, Damage, Effect, Entry, FileState, Incoming, Journal, Message, Owner, Record, Role,
-    Store, StoreError, StoredResult,
+    CallRecord, Damage, Effect, Entry, FileRow, FileState, Incoming, IndexChange, Journal, Message,
+    Owner, Record, Role, Store, StoreError, StoredResult,
 };
 
 fn owner(pid: u32) -> Owner {
@@ -101,7 +101,7 @@ fn contents_are_kept_once_read_by_range_and_collected_when_unused() {
         &long[1_048_570..1_048_590]
     );
     assert!(store.blob_range(digest, u64::MAX, u64::MAX).unwrap().is_empty());
-    assert_eq!(store.collect().unwrap().blobs, 0);
+    assert_eq!(store.collect(&|_| true).unwrap().blobs, 0);
 }
 
 /// FR-RES-01: what was said comes back as it was, in order, and so do the results of its calls.
@@ -205,7 +205,7 @@ fn beyond_the_quota_the_oldest_go_and_are_known_to_have_gone() {
         (total - 200_000, [true, true, false]),
         (0, [true, true, true]),
     ] {
-        store.shrink(most, 5).unwrap();
+        store.shrink(most, 5, &|_| true).unwrap();
         assert_eq!([gone(&output), gone(&old), gone(&new)], expected, "{most}");
         assert_eq!(store.verify().unwrap().1, []);
     }
@@ -221,9 +221,9 @@ fn what_an_unsettled_session_needs_is_never_let_go() {
     let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
     changed(&journal, 1, &noise(0));
     append(&journal, vec![batch(2, &["s-2"])]);
-    assert_eq!(journal.store().shrink(0, 5).unwrap().blobs, 0);
+    assert_eq!(journal.store().shrink(0, 5, &|_| true).unwrap().blobs, 0);
     append(&journal, vec![Record::BatchSealed { batch: 2 }]);
-    assert_eq!(journal.store().shrink(0, 5).unwrap().blobs, 1);
+    assert_eq!(journal.store().shrink(0, 5, &|_| true).unwrap().blobs, 1);
 }
 
 #[test]
@@ -263,6 +263,59 @@ fn a_flipped_byte_is_found() {
     }
 }
 
+/// What undo and recovery look up beside the records must follow from them.
+#[test]
+fn what_does_not_follow_from_the_records_is_found() {
+    let session = |column| Damage::Session { session: "s".into(), column };
+    let read = || Damage::Read { session: "s".into(), path: "/w/a".into() };
+    let cases = [
+        ("UPDATE sessions SET root = '/x'", session("root")),
+        ("UPDATE sessions SET opened_at = 0", session("opened_at")),
+        ("UPDATE sessions SET sealed_at = 99", session("sealed_at")),
+        ("UPDATE sessions SET calls = 7", session("calls")),
+        ("UPDATE sessions SET batches = 7", session("batches")),
+        ("UPDATE sessions SET last = 7", session("last")),
+        ("UPDATE sessions SET opening = NULL", session("opening")),
+        ("UPDATE reads SET extent = '\"part\"'", read()),
+        ("DELETE FROM reads", read()),
+        (
+            "INSERT INTO reads VALUES ('s', CAST('/w/b' AS BLOB), '', 1, '\"whole\"')",
+            Damage::Read { session: "s".into(), path: "/w/b".into() },
+        ),
+        ("UPDATE files SET stat = '{}'", Damage::Index { path: "/w/a".into() }),
+    ];
+    for (change, expected) in cases {
+        let scratch = tempfile::tempdir().unwrap();
+        let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
+        let journal = journal.open_with(Record::SessionOpened {
+            root: "/w".into(),
+            toolset: "t".into(),
+            mode: "m".into(),
+            version: "v".into(),
+        });
+        let sha256 = Digest::of(b"truth");
+        let seen = vec![(
+            PathBuf::from("/w/a"),
+            ReadRecord { sha256, read_at_epoch_ms: 5, extent: Extent::Whole },
+        )];
+        let (mut done, _) = finished("s-1", "truth");
+        if let Record::Finished { result, .. } = &mut done {
+            result.seen.clone_from(&seen);
+        }
+        let row = FileRow { path: "/w/a".into(), stat: "{\"size\":5}".into(), sha256 };
+        let index = Some(IndexChange { root: "/w".into(), seen: vec![row], gone: Vec::new() });
+        let records = vec![batch(1, &["s-1"]), done, Record::BatchSealed { batch: 1 }];
+        journal.append(&Entry { records, reads: seen, index, ..Entry::default() }).unwrap();
+        assert_eq!(journal.store().verify().unwrap(), (4, vec![]));
+        assert_eq!(journal.store().files(Path::new("/w")).unwrap().len(), 1);
+        assert_eq!(journal.store().connection().execute(change, []).unwrap(), 1, "{change}");
+        assert_eq!(journal.store().verify().unwrap().1, [expected], "{change}");
+        // A row of the index that was changed counts as missing.
+        let rows = journal.store().files(Path::new("/w")).unwrap().len();
+        assert_eq!(rows, usize::from(!change.contains("files")), "{change}");
+    }
+}
+
 #[test]
 fn a_record_that_is_taken_away_is_missed() {
     for seq in 1..=3 {
@@ -281,4 +334,63 @@ fn a_journal_of_a_newer_version_is_left_alone() {
     let path = scratch.path().join("journal.db");
     Store::open(&path).unwrap().connection().pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(Store::open(&path), Err(StoreError::Newer { found: 99, .. })));
+}
+
+/// FR-MODE-02: a batch that waits is no crash, and stays until its own seal, whatever comes between.
+#[test]
+fn a_batch_that_waits_is_found_until_it_is_sealed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("journal.db");
+    let journal = open_as(&path, 1, true).unwrap();
+    append(&journal, vec![batch(1, &["s-1"]), Record::BatchSealed { batch: 1 }]);
+    append(&journal, vec![batch(2, &["s-2"])]);
+    append(&journal, vec![batch(2, &["s-3"]), Record::BatchWaits { batch: 2 }]);
+    let waiting = |journal: &Journal| -> Vec<String> {
+        let calls = journal.store().waiting("s").unwrap();
+        calls.into_iter().map(|call| call.call.call).collect()
+    };
+    drop(journal);
+    let journal = open_as(&path, 2, false).unwrap();
+    assert_eq!(waiting(&journal), ["s-2", "s-3"]);
+    assert!(journal.store().unfinished("s").unwrap().is_empty());
+    assert!(journal.store().unsettled().unwrap().is_empty());
+    append(&journal, vec![batch(3, &["s-4"]), Record::BatchSealed { batch: 3 }]);
+    append(&journal, vec![finished("s-2", "by hand").0]);
+    let calls = journal.store().waiting("s").unwrap();
+    assert_eq!(calls.iter().filter(|call| call.result().is_some()).count(), 1);
+    append(&journal, vec![finished("s-3", "too").0, Record::BatchSealed { batch: 2 }]);
+    assert!(waiting(&journal).is_empty());
+}
+
+/// FR-RES-04a, IT-JRN-01: what a crash cut off is a message as far as it was recorded; one that was
+/// whole is that alone.
+#[test]
+fn a_message_that_was_never_whole_is_put_together() {
+    let scratch = tempfile::tempdir().unwrap();
+    let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
+    let say = |role, content, batch| journal.remember(&[Message { role, content, batch }]).unwrap();
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let received = |batch, said: &[&str]| Record::Received {
+        batch,
+        said: said.iter().map(|words| text(words)).collect(),
+    };
+    say(Role::User, json!([text("go")]), None);
+    append(&journal, vec![received(1, &["never twice"]), batch(1, &["s-1"])]);
+    say(Role::Assistant, json!([text("whole")]), Some(1));
+    append(&journal, vec![received(2, &["one"]), batch(2, &["s-2"])]);
+    append(&journal, vec![received(2, &[]), batch(2, &["s-3"])]);
+    say(Role::User, json!([text("go on")]), None);
+    let call = json!({"type": "call", "call": {"id": "1", "name": "t", "arguments": "{}"}});
+    let expected = [
+        (Role::User, json!([text("go")]), None),
+        (Role::Assistant, json!([text("whole")]), Some(1)),
+        (Role::Assistant, json!([text("one"), call, call]), Some(2)),
+        (Role::User, json!([text("go on")]), None),
+    ]
+    .map(|(role, content, batch)| Message { role, content, batch });
+    let store = journal.store();
+    for views in [store.messages("s").unwrap(), store.messages_since_summary("s").unwrap()] {
+        let messages: Vec<Message> = views.into_iter().map(|view| view.message).collect();
+        assert_eq!(messages, expected);
+    }
 }

@@ -1,10 +1,16 @@
-//! Whether the journal is what was written: every record against its chain, every content against
-//! its name.
+//! Verification: the journal is what was written. Every record against its chain, every content against its
+//! name, and what undo and recovery look up beside them against the records that it follows from.
 
-use jm_types::Digest;
-use rusqlite::Connection;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
+use jm_types::{Digest, ReadRecord};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::files::row_hash;
 use crate::journal::{chain, root_hash};
+use crate::marks::Marks;
+use crate::query::path_from;
 use crate::{Record, Store, StoreError};
 
 /// Something that is not as it was written.
@@ -22,6 +28,20 @@ pub enum Damage {
         session: String,
         seq: i64,
     },
+    /// A column of a session that does not follow from its records.
+    Session {
+        session: String,
+        column: &'static str,
+    },
+    /// A file that a session is said to have read, against its records.
+    Read {
+        session: String,
+        path: PathBuf,
+    },
+    /// A file as the index of its workspace has it.
+    Index {
+        path: PathBuf,
+    },
     Content(Digest),
 }
 
@@ -35,6 +55,16 @@ impl std::fmt::Display for Damage {
             Damage::Unreadable { session, seq } => {
                 write!(out, "session {session}: record {seq} cannot be read")
             }
+            Damage::Session { session, column } => {
+                write!(out, "session {session}: `{column}` does not follow from its records")
+            }
+            Damage::Read { session, path } => {
+                let path = path.display();
+                write!(out, "session {session}: what it read of {path} is not what was written")
+            }
+            Damage::Index { path } => {
+                write!(out, "index: the entry of {} is not what was written", path.display())
+            }
             Damage::Content(sha256) => write!(out, "stored content {sha256} is damaged"),
         }
     }
@@ -44,7 +74,13 @@ impl Store {
     /// Reads everything; the number of records, and all damage found.
     pub fn verify(&self) -> Result<(u64, Vec<Damage>), StoreError> {
         let mut damage = self.file_damage()?;
-        let count = self.verify_records(&mut damage)?;
+        let mut count = 0;
+        for view in self.sessions()? {
+            let (records, found) = self.verify_session(&view.session)?;
+            count += records;
+            damage.extend(found);
+        }
+        self.verify_index(&mut damage)?;
         self.verify_contents(&mut damage)?;
         Ok((count, damage))
     }
@@ -57,22 +93,35 @@ impl Store {
         Ok(lines.into_iter().filter(|line| line != "ok").map(Damage::File).collect())
     }
 
-    fn verify_records(&self, damage: &mut Vec<Damage>) -> Result<u64, StoreError> {
+    /// Follows one session's chain, and all that follows from it: the number of records, and the damage.
+    /// Both are of one moment, also while the session is at work.
+    pub fn verify_session(&self, session: &str) -> Result<(u64, Vec<Damage>), StoreError> {
+        let mut connection = self.connection();
+        let moment = connection.transaction()?;
+        let mut walk = Walk::new(session);
+        walk.records(&moment)?;
+        let marks = walk.end(&moment)?;
+        // From records that are not what was written nothing follows.
+        if walk.damage.is_empty() {
+            marks.into_iter().for_each(|(marks, last, root)| walk.columns(&marks, last, &root));
+            walk.reads(&moment)?;
+        }
+        Ok((walk.count, walk.damage))
+    }
+
+    fn verify_index(&self, damage: &mut Vec<Damage>) -> Result<(), StoreError> {
         let connection = self.connection();
-        let mut ends = connection.prepare("SELECT session, seq, hash FROM sessions")?;
-        let mut rows = ends.query([])?;
-        let mut count = 0;
+        let mut select = connection.prepare("SELECT root, path, stat, sha256, hash FROM files")?;
+        let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
-            let (session, seq): (String, i64) = (row.get(0)?, row.get(1)?);
-            let stored: Option<Vec<u8>> = row.get(2)?;
-            let (last, hash) = verify_session(&connection, &session, damage, &mut count)?;
-            let expected = stored.unwrap_or_else(|| root_hash(&session).as_bytes().to_vec());
-            // Without this, records could be taken off the end unseen.
-            if last != seq || expected != hash.as_bytes() {
-                damage.push(Damage::Record { session, seq });
+            let (root, path): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            let (stat, sha256): (String, String) = (row.get(2)?, row.get(3)?);
+            let hash: Vec<u8> = row.get(4)?;
+            if row_hash(&root, &path, &stat, &sha256).as_bytes() != hash.as_slice() {
+                damage.push(Damage::Index { path: path_from(path) });
             }
         }
-        Ok(count)
+        Ok(())
     }
 
     fn verify_contents(&self, damage: &mut Vec<Damage>) -> Result<(), StoreError> {
@@ -83,7 +132,10 @@ impl Store {
             names.collect::<Result<_, _>>()?
         };
         for sha256 in names.iter().filter_map(|name| name.parse().ok()) {
-            if self.blob(sha256).is_err() {
+            // What a collection lets go meanwhile is not damaged.
+            if let Err(StoreError::Missing(_) | StoreError::Content(_)) = self.blob(sha256)
+                && self.blob_size(sha256)?.is_some()
+            {
                 damage.push(Damage::Content(sha256));
             }
         }
@@ -91,43 +143,161 @@ impl Store {
     }
 }
 
-/// Follows a session's chain; its last record and hash.
-fn verify_session(
-    connection: &Connection,
-    session: &str,
-    damage: &mut Vec<Damage>,
-    count: &mut u64,
-) -> Result<(i64, Digest), StoreError> {
-    let mut select = connection.prepare_cached(
-        "SELECT seq, at, body, hash, kind, call FROM records WHERE session = ?1 ORDER BY seq",
-    )?;
-    let mut rows = select.query([session])?;
-    let (mut last, mut previous) = (0, root_hash(session));
-    while let Some(row) = rows.next()? {
-        *count += 1;
-        let (seq, at, body): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let stored: Vec<u8> = row.get(3)?;
-        let expected = chain(previous, at, &body);
-        if stored != expected.as_bytes() || seq != last + 1 {
-            damage.push(Damage::Record { session: session.to_owned(), seq });
+/// The way along one session's records.
+struct Walk<'a> {
+    session: &'a str,
+    count: u64,
+    damage: Vec<Damage>,
+    last: (i64, i64),
+    hash: Digest,
+    marks: Marks,
+    /// The directory that its first opening names.
+    root: Option<PathBuf>,
+    /// What its results have shown of files, the last of each.
+    seen: BTreeMap<PathBuf, ReadRecord>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(session: &'a str) -> Self {
+        Self {
+            session,
+            count: 0,
+            damage: Vec::new(),
+            last: (0, 0),
+            hash: root_hash(session),
+            marks: Marks::default(),
+            root: None,
+            seen: BTreeMap::new(),
         }
-        match serde_json::from_str::<Record>(&body) {
-            Err(_) => damage.push(Damage::Unreadable { session: session.to_owned(), seq }),
-            Ok(record) => {
-                let found: (String, Option<String>) = (row.get(4)?, row.get(5)?);
-                if (found.0.as_str(), found.1.as_deref()) != (record.kind(), record.call()) {
-                    damage.push(Damage::Record { session: session.to_owned(), seq });
+    }
+
+    fn records(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        let mut select = connection.prepare_cached(
+            "SELECT seq, at, body, hash, kind, call FROM records WHERE session = ?1 ORDER BY seq",
+        )?;
+        let mut rows = select.query([self.session])?;
+        while let Some(row) = rows.next()? {
+            self.count += 1;
+            let (seq, at, body): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let stored: Vec<u8> = row.get(3)?;
+            let expected = chain(self.hash, at, &body);
+            if stored != expected.as_bytes() || seq != self.last.0 + 1 {
+                self.record_damage(seq);
+            }
+            match serde_json::from_str::<Record>(&body) {
+                Err(_) => {
+                    let session = self.session.to_owned();
+                    self.damage.push(Damage::Unreadable { session, seq });
                 }
-                let named = record.contents().into_iter().chain(record.outputs());
-                let gone = named.filter(|sha256| !is_kept(connection, *sha256));
-                damage.extend(gone.map(Damage::Content));
+                Ok(record) => self.record(connection, row, seq, record)?,
+            }
+            // Going on from what is stored, one changed record is reported once.
+            self.hash = <[u8; 32]>::try_from(stored).map_or(expected, Digest::from_bytes);
+            self.last = (seq, at);
+        }
+        Ok(())
+    }
+
+    fn record_damage(&mut self, seq: i64) {
+        self.damage.push(Damage::Record { session: self.session.to_owned(), seq });
+    }
+
+    fn record(
+        &mut self,
+        connection: &Connection,
+        row: &Row<'_>,
+        seq: i64,
+        record: Record,
+    ) -> Result<(), StoreError> {
+        let found: (String, Option<String>) = (row.get(4)?, row.get(5)?);
+        if (found.0.as_str(), found.1.as_deref()) != (record.kind(), record.call()) {
+            self.record_damage(seq);
+        }
+        let named = record.contents().into_iter().chain(record.outputs());
+        let gone = named.filter(|sha256| !is_kept(connection, *sha256));
+        self.damage.extend(gone.map(Damage::Content));
+        self.marks.note(seq, &record);
+        match record {
+            Record::SessionOpened { root, .. } if self.root.is_none() => self.root = Some(root),
+            Record::Finished { result, .. } => self.seen.extend(result.seen),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The session's own row: where its records end. Returns what else it says: marks, time of the last record
+    /// and root.
+    fn end(
+        &mut self,
+        connection: &Connection,
+    ) -> Result<Option<(Marks, Option<i64>, String)>, StoreError> {
+        let mut select = connection.prepare_cached(
+            "SELECT seq, hash, last, calls, batches, opened_at, sealed_at, opening, root,
+             waiting_batch, waiting_at FROM sessions WHERE session = ?1",
+        )?;
+        let row = |row: &Row<'_>| {
+            let opening: Option<String> = row.get(7)?;
+            let opening = opening.and_then(|body| serde_json::from_str(&body).ok());
+            let (calls, batches) = (row.get(3)?, row.get(4)?);
+            let (opened_at, sealed_at) = (row.get(5)?, row.get(6)?);
+            let waiting = (row.get(9)?, row.get(10)?);
+            let marks = Marks { calls, batches, opened_at, sealed_at, waiting, opening };
+            let (seq, hash): (i64, Option<Vec<u8>>) = (row.get(0)?, row.get(1)?);
+            Ok((seq, hash, (marks, row.get(2)?, row.get(8)?)))
+        };
+        let found = select.query_row([self.session], row).optional()?;
+        let Some((seq, hash, rest)) = found else { return Ok(None) };
+        let expected = hash.unwrap_or_else(|| root_hash(self.session).as_bytes().to_vec());
+        // Without this, records could be taken off the end unseen.
+        if seq != self.last.0 || expected != self.hash.as_bytes() {
+            self.record_damage(seq);
+        }
+        Ok(Some(rest))
+    }
+
+    fn columns(&mut self, marks: &Marks, last: Option<i64>, root: &str) {
+        let own = &self.marks;
+        let columns = [
+            ("root", self.root.as_deref().is_none_or(|own| own == Path::new(root))),
+            ("last", last.unwrap_or(0) == self.last.1),
+            ("calls", marks.calls == own.calls),
+            ("batches", marks.batches == own.batches),
+            ("opened_at", marks.opened_at == own.opened_at),
+            ("sealed_at", marks.sealed_at == own.sealed_at),
+            ("waiting_batch", marks.waiting.0 == own.waiting.0),
+            ("waiting_at", marks.waiting.1 == own.waiting.1),
+            ("opening", marks.opening == own.opening),
+        ];
+        let wrong = columns.into_iter().filter(|(_, is_right)| !is_right);
+        let session = self.session;
+        let damage =
+            wrong.map(|(column, _)| Damage::Session { session: session.to_owned(), column });
+        self.damage.extend(damage);
+    }
+
+    fn reads(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        let mut select = connection
+            .prepare_cached("SELECT path, sha256, at, extent FROM reads WHERE session = ?1")?;
+        let mut rows = select.query([self.session])?;
+        while let Some(row) = rows.next()? {
+            let path = path_from(row.get(0)?);
+            let (sha256, at, extent): (String, i64, String) =
+                (row.get(1)?, row.get(2)?, row.get(3)?);
+            let is_right = self.seen.remove(&path).is_some_and(|read| {
+                sha256 == read.sha256.to_string()
+                    && at.unsigned_abs() == read.read_at_epoch_ms
+                    && serde_json::from_str(&extent).is_ok_and(|extent| read.extent == extent)
+            });
+            if !is_right {
+                self.damage.push(Damage::Read { session: self.session.to_owned(), path });
             }
         }
-        // Going on from what is stored, one changed record is reported once.
-        previous = <[u8; 32]>::try_from(stored).map_or(expected, Digest::from_bytes);
-        last = seq;
+        let session = self.session;
+        let missing = std::mem::take(&mut self.seen).into_keys();
+        let missing = missing.map(|path| Damage::Read { session: session.to_owned(), path });
+        self.damage.extend(missing);
+        Ok(())
     }
-    Ok((last, previous))
 }
 
 /// It is there, or was let go knowingly.

@@ -15,6 +15,8 @@ use jm_workspace::{
 };
 use tokio::sync::mpsc;
 
+use crate::foresight::Expected;
+
 /// The ground that all calls of a session stand on.
 #[derive(Debug, Clone)]
 pub struct Workspace {
@@ -52,6 +54,8 @@ pub struct ToolCtx {
     pub call_key: String,
     pub session_id: String,
     pub tool_name: String,
+    /// The preview that a person agreed to, where one was asked.
+    pub approved: Option<String>,
     /// Whether the framework may cut the output.
     pub allow_truncation: bool,
     pub working_dir: PathBuf,
@@ -91,6 +95,8 @@ impl Seen {
 pub struct Scope {
     pub workspace: Workspace,
     pub freshness: Arc<Freshness>,
+    /// Nothing where a call runs; in a preview, what earlier calls of its batch would leave.
+    pub expected: Expected,
     pub seen: Seen,
     pub cancel: Cancel,
     pub limits: Limits,
@@ -101,6 +107,8 @@ pub struct Scope {
     pub call_key: String,
     pub session_id: String,
     pub tool_name: String,
+    /// The preview that a person agreed to, where one was asked.
+    pub approved: Option<String>,
 }
 
 impl ToolCtx {
@@ -108,6 +116,7 @@ impl ToolCtx {
         Scope {
             workspace: self.workspace.clone(),
             freshness: Arc::clone(&self.freshness),
+            expected: Expected::default(),
             seen: self.seen.clone(),
             cancel: self.abort.clone(),
             limits: self.limits.clone(),
@@ -117,6 +126,7 @@ impl ToolCtx {
             call_key: self.call_key.clone(),
             session_id: self.session_id.clone(),
             tool_name: self.tool_name.clone(),
+            approved: self.approved.clone(),
         }
     }
 

@@ -4,6 +4,7 @@
 
 pub mod context;
 pub mod foreign;
+pub mod foresight;
 pub mod ops;
 mod plain;
 pub mod registry;
@@ -13,6 +14,7 @@ pub mod tool;
 pub mod toolsets;
 
 pub use context::{Scope, Seen, ToolCtx, Whole, Workspace};
+pub use foresight::{Expected, Foreseen};
 pub use registry::{Registered, SchemaError, ToolRegistry};
 pub use source::{Listed, Origin, ToolSource};
 pub use tool::{

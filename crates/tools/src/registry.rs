@@ -141,6 +141,16 @@ impl ToolRegistry {
         found.unwrap_or_else(|| Err(self.unknown(name)))
     }
 
+    /// A refusal as the tool of that name would say it. It is not asked anything.
+    pub fn in_own_words(&self, name: &str, refusal: ToolError) -> ToolError {
+        match self.tools.contains_key(name) {
+            true => refusal,
+            false => {
+                self.sources.iter().fold(refusal, |error, source| source.in_own_words(name, error))
+            }
+        }
+    }
+
     /// Whether there is a tool of that name. It is not asked anything.
     pub fn knows(&self, name: &str) -> Result<(), ToolError> {
         let is_known = self.tools.contains_key(name) || self.names().iter().any(|one| one == name);
@@ -210,8 +220,15 @@ impl ToolRegistry {
         match suggest(name, names.iter().map(String::as_str), 1).first() {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => {
-                let foreign = self.sources.iter().flat_map(|source| source.hopeful_names());
-                error.hint(format!("available tools: {}", self.with_own(foreign).join(", ")))
+                let ready = self.sources.iter().flat_map(|source| source.ready_names());
+                let unasked: Vec<String> =
+                    self.sources.iter().flat_map(|source| source.unasked_names()).collect();
+                let error =
+                    error.hint(format!("available tools: {}", self.with_own(ready).join(", ")));
+                match unasked.is_empty() {
+                    true => error,
+                    false => error.hint(format!("not checked yet: {}", unasked.join(", "))),
+                }
             }
         }
     }

@@ -16,8 +16,15 @@ pub trait ToolSource: Send + Sync + std::fmt::Debug {
     /// The names that are known without waiting.
     fn names(&self) -> Vec<String>;
 
-    /// Those of the names that nothing is known to be wrong with, without waiting.
-    fn hopeful_names(&self) -> Vec<String>;
+    /// Those of the names whose tools are known to be ready, without waiting.
+    fn ready_names(&self) -> Vec<String>;
+
+    /// Those of the names whose tools were not asked yet, and may be ready or not.
+    fn unasked_names(&self) -> Vec<String>;
+
+    /// A refusal in the envelope that the tool of that name answers in, where it is from here. Nothing
+    /// is asked for that.
+    fn in_own_words(&self, name: &str, refusal: ToolError) -> ToolError;
 
     /// The tool of that name, once it is ready or its time is up; nothing when it is not from here.
     fn find(&self, name: &str) -> Option<Result<Arc<Registered>, ToolError>>;

@@ -8,22 +8,36 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use jm_types::{Limits, RiskLevel, ToolError};
-use jm_workspace::{Digest, SafePath, Sandbox};
+use jm_workspace::{Digest, Found, SafePath, Sandbox};
 use serde_json::Value;
 
 use crate::context::{Scope, ToolCtx};
+use crate::foresight::Foreseen;
 
 /// What a tool does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Reads,
+    /// Runs a program that confinement keeps to reading.
+    Inspects,
     Changes,
     Runs,
 }
 
 impl Effect {
     pub fn is_side_effecting(self) -> bool {
-        !matches!(self, Effect::Reads)
+        match self {
+            Effect::Reads | Effect::Inspects => false,
+            Effect::Changes | Effect::Runs => true,
+        }
+    }
+
+    /// Whether it starts a program.
+    pub fn is_command(self) -> bool {
+        match self {
+            Effect::Reads | Effect::Changes => false,
+            Effect::Inspects | Effect::Runs => true,
+        }
     }
 }
 
@@ -46,6 +60,8 @@ pub enum Use {
     Read,
     List,
     Write,
+    /// A directory that the call works in, which must exist; the name is that of its argument.
+    WorkIn(&'static str),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +78,9 @@ pub struct Intent {
     pub risk: RiskLevel,
     pub needs_person: bool,
     pub paths: Vec<PathUse>,
+    /// The tool whose rules govern this call, where it does what another tool is for: a command that
+    /// is no test runner, given to `run_tests`, is `run_command`.
+    pub stands_for: Option<&'static str>,
 }
 
 /// What a person can be shown before deciding, and the state of the files it was computed from.
@@ -144,6 +163,15 @@ pub trait Prepared: Send + std::fmt::Debug {
     /// Reads, never writes.
     fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError>;
 
+    /// Computes what the call would leave behind; `scope.seen` has what it would show of files. Reads,
+    /// never writes.
+    fn foresee(&self, _scope: &Scope) -> Foreseen {
+        match self.intent().effect {
+            Effect::Reads | Effect::Inspects => Foreseen::NOTHING,
+            Effect::Changes | Effect::Runs => Foreseen::Unknown,
+        }
+    }
+
     fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a>;
 }
 
@@ -153,6 +181,17 @@ impl PathUse {
     }
 
     pub fn resolve(&self, sandbox: &Sandbox) -> Result<SafePath, ToolError> {
-        sandbox.resolve(&self.path)
+        let path = sandbox.resolve(&self.path)?;
+        match (self.purpose, path.found()) {
+            (Use::Read | Use::List | Use::Write, _) | (Use::WorkIn(_), Found::Directory) => {
+                Ok(path)
+            }
+            (Use::WorkIn(argument), Found::Missing { .. }) => {
+                Err(ToolError::bad_args(format!("{argument}: {} does not exist", path.asked())))
+            }
+            (Use::WorkIn(argument), Found::File | Found::Special(_)) => {
+                Err(ToolError::bad_args(format!("{argument}: {} is no directory", path.asked())))
+            }
+        }
     }
 }

@@ -88,6 +88,21 @@ impl Assembly {
         }
     }
 
+    /// The parts before this place that are no calls, as far as they came.
+    pub fn said_before(&self, index: usize) -> impl Iterator<Item = (usize, Part)> {
+        let part = |(place, piece): (&usize, &Piece)| match piece {
+            Piece::Text { text, native } => {
+                Some((*place, Part::Text { text: text.clone(), native: native.clone() }))
+            }
+            Piece::Thinking { text, native } => {
+                Some((*place, Part::Thinking { text: text.clone(), native: native.clone() }))
+            }
+            Piece::Opaque { native } => Some((*place, Part::Opaque { native: native.clone() })),
+            Piece::Call { .. } => None,
+        };
+        self.parts.range(..index).filter_map(part)
+    }
+
     fn say(&mut self, index: usize, delta: &str) {
         let fresh = || Piece::Text { text: String::new(), native: None };
         if let Piece::Text { text, .. } = self.parts.entry(index).or_insert_with(fresh) {

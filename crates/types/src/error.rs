@@ -142,9 +142,15 @@ impl ToolError {
         Self::new(ErrorKind::ExecutionFailed { tool: tool.into(), message: message.into() })
     }
 
+    /// A path that leads out of the sandbox as it is written.
     pub fn outside(attempted: impl Into<PathBuf>) -> Self {
         let attempted = attempted.into();
-        DenialReason::PathOutsideSandbox { resolved: attempted.clone(), attempted }.into()
+        Self::leading_outside(attempted.clone(), attempted)
+    }
+
+    /// A path that a link inside leads out of the workspace, to `resolved`.
+    pub fn leading_outside(attempted: impl Into<PathBuf>, resolved: PathBuf) -> Self {
+        DenialReason::PathOutsideSandbox { attempted: attempted.into(), resolved }.into()
     }
 
     pub fn limit(message: impl Into<String>) -> Self {

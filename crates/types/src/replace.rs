@@ -13,8 +13,12 @@ pub enum ReplaceError {
     /// `lines` are the first lines, from 1, on which a hit starts.
     #[error("the text to replace occurs {count} times, on {}", listed(lines))]
     NotUnique { count: usize, lines: Vec<usize> },
+    #[error("the result would have {bytes} bytes; an edit makes at most {MOST_BYTES}")]
+    TooLarge { bytes: usize },
 }
 
+/// So many bytes an edit may make of a file that has fewer.
+pub const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// How many line numbers an error lists.
 pub const LISTED_LINES: usize = 20;
 

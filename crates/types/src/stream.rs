@@ -23,6 +23,7 @@ pub enum StreamEvent {
     },
     CallStarted {
         index: usize,
+        /// Empty where the vendor gives none; whoever takes the call in names it.
         id: String,
         name: String,
     },

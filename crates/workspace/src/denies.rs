@@ -52,6 +52,8 @@ struct Pattern {
 enum Shape {
     /// Names in a row, anywhere in a path.
     Names(Vec<Name>),
+    /// Names in a row from the root of the tree.
+    Rooted(Vec<Name>),
     /// Everything else, over the whole path: the pattern itself, and what lies below it.
     Glob(Box<[GlobMatcher; 2]>),
 }
@@ -103,6 +105,10 @@ impl DenyList {
             Shape::Names(row) => names
                 .windows(row.len())
                 .any(|part| row.iter().zip(part).all(|(name, folded)| name.matches(folded))),
+            Shape::Rooted(row) => {
+                names.len() >= row.len()
+                    && row.iter().zip(&names).all(|(name, folded)| name.matches(folded))
+            }
             Shape::Glob(globs) => {
                 let path = names.join("/");
                 globs.iter().any(|glob| glob.is_match(&path))
@@ -121,6 +127,10 @@ impl DenyList {
                 row.last().is_some_and(|last| last.matches(&folded))
                     && (row.len() == 1 || self.matching(&directory.join(name)).is_some())
             }
+            Shape::Rooted(row) => {
+                row.last().is_some_and(|last| last.matches(&folded))
+                    && self.matching(&directory.join(name)).is_some()
+            }
             Shape::Glob(_) => self.matching(&directory.join(name)).is_some(),
         })
     }
@@ -133,7 +143,13 @@ impl Pattern {
         let trimmed = folded.trim_end_matches('/').trim_start_matches("./");
         let base = trimmed.strip_suffix("/**").unwrap_or(trimmed);
         let shape = match (base.strip_prefix("**/"), base.starts_with('/')) {
-            (None, true) => Shape::glob(written, base.trim_start_matches('/'))?,
+            (None, true) => {
+                let base = base.trim_start_matches('/');
+                match base.split('/').map(Name::new).collect() {
+                    Some(row) => Shape::Rooted(row),
+                    None => Shape::glob(written, base)?,
+                }
+            }
             (rest, _) => {
                 let base = rest.unwrap_or(base);
                 match base.split('/').map(Name::new).collect() {
@@ -187,6 +203,21 @@ mod tests {
         }
         for path in ["/w/ssh", "/w/environment", "/w/.envrc", "/w/key.rs", "/w/monkey", "/w/pem"] {
             assert_eq!(list.matching(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_absolute_pattern_holds_from_the_root() {
+        for pattern in ["/w/secrets", "/w/secrets/", "/w/secrets/**", "/w/s*s", "/w/{secrets,x}"] {
+            let list = DenyList::new([pattern]).unwrap();
+            for path in ["/w/secrets", "/w/secrets/a/b"] {
+                assert_eq!(list.matching(Path::new(path)), Some(pattern), "{pattern} {path}");
+            }
+            for path in ["/w", "/w/open", "/home/w/secrets", "/w/a/secrets"] {
+                assert_eq!(list.matching(Path::new(path)), None, "{pattern} {path}");
+            }
+            assert!(list.denies_in(Path::new("/w"), OsStr::new("secrets")), "{pattern}");
+            assert!(!list.denies_in(Path::new("/w/a"), OsStr::new("secrets")), "{pattern}");
         }
     }
 

@@ -214,6 +214,12 @@ impl EnvSanitizer {
     }
 }
 
+/// Whether a variable holds a secret, by its name or by the shape of its value.
+pub(crate) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
+    let is_named = EnvSanitizer::new(&[]).names_secret(&folded(name));
+    is_named || looks_like_secret(&value.to_string_lossy())
+}
+
 fn folded(name: &OsStr) -> String {
     name.to_string_lossy().to_uppercase()
 }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jm_types::{ErrorKind, ToolError};
+use jm_types::{Digest, ErrorKind, Hashing, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
@@ -68,6 +68,18 @@ impl OpenFile {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.unread(&error)),
                 Ok(count) => return Ok(count),
+            }
+        }
+    }
+
+    /// The hash of all bytes from here, read a piece at a time: whatever the size, memory stays small.
+    pub fn digest(&mut self) -> Result<Digest, ToolError> {
+        let mut hashing = Hashing::default();
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            match self.read_some(&mut piece)? {
+                0 => return Ok(hashing.finish()),
+                count => hashing.update(&piece[..count]),
             }
         }
     }

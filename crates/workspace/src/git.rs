@@ -1,6 +1,8 @@
 //! What git knows of a file, from its index alone: no git is run, so nothing that a repository's
 //! configuration names can run either, and nothing is written.
 
+pub mod control;
+
 use std::path::Path;
 
 use jm_types::Digest;

@@ -15,6 +15,8 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::file::{OpenDirectory, OpenFile};
+use crate::names::protected_part;
+use crate::placeholder::is_placeholder;
 use crate::sandbox::Sandbox;
 
 /// How much looking is worth.
@@ -191,8 +193,8 @@ impl Looking<'_> {
         let (bytes, _) = OpenFile::open(&path).ok()?.read_up_to(256 * 1024).ok()?;
         let mut builder = GitignoreBuilder::new(Path::new("/").join(relative));
         for line in String::from_utf8_lossy(&bytes).lines() {
-            // A line that is no pattern ignores nothing.
-            builder.add_line(None, line).ok()?;
+            // A line that is no pattern ignores nothing, and the others count all the same.
+            builder.add_line(None, line).map(drop).unwrap_or_default();
         }
         builder.build().ok()
     }
@@ -227,17 +229,21 @@ impl Looking<'_> {
             self.index.ignored.insert(absolute);
             return None;
         }
+        // What stands for a protected name while a command of any session runs is nobody's file.
+        let is_stand_in = protected_part(&relative).is_some() && is_placeholder(&absolute);
         let has_a_name = relative.to_str().is_some();
         match kind {
             FileType::Directory if has_a_name => {
                 let below = level.directory.enter(&name).ok();
                 let below = below.and_then(|below| self.level(below, relative));
-                match below.is_some() {
-                    true => drop(self.index.directories.insert(absolute, stat.st_mode & 0o7777)),
-                    false => self.pass_over(absolute, &stat),
+                match &below {
+                    Some(below) if is_stand_in && below.names.len() == 0 => {}
+                    Some(_) => drop(self.index.directories.insert(absolute, stat.st_mode & 0o7777)),
+                    None => self.pass_over(absolute, &stat),
                 }
                 below
             }
+            FileType::RegularFile if is_stand_in => None,
             FileType::RegularFile if has_a_name && self.is_as_it_was(&absolute, &stat) => None,
             FileType::RegularFile if has_a_name && Stat::new(&stat).size > LARGE => {
                 self.later.push(Later { relative, absolute, stat });
@@ -431,6 +437,20 @@ mod tests {
             assert_eq!(file.sha256, Digest::of(content.as_bytes()), "{number}");
             known = index;
         }
+    }
+
+    #[test]
+    fn a_bad_line_of_an_ignore_file_costs_no_other_line() {
+        let scratch = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
+        let root = sandbox.working_root().path();
+        std::fs::write(root.join(".gitignore"), "before\n[z-a]\nafter\n").unwrap();
+        for name in ["before", "after", "kept"] {
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        let index = Index::look(&sandbox, &Index::default(), Budget::default(), &mut |_, _, _| {});
+        let files: Vec<_> = index.files.keys().filter_map(|path| path.file_name()).collect();
+        assert_eq!(files, [".gitignore", "kept"]);
     }
 
     /// First by name, last in turn; and the largest is the one that there is no budget for.

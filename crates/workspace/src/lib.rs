@@ -2,6 +2,7 @@
 //!
 //! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
 
+pub mod by_hand;
 mod child;
 pub mod commit;
 pub mod confine;
@@ -26,10 +27,12 @@ mod open;
 pub mod own;
 mod path;
 mod placed;
+mod placeholder;
 pub mod process;
 pub mod programs;
 mod project_state;
 pub mod pump;
+pub mod queue;
 mod reaper;
 mod resolve;
 mod sandbox;
@@ -38,9 +41,11 @@ pub mod spool;
 pub mod state;
 mod supervise;
 pub mod survivors;
+mod system_secrets;
 pub mod terminal;
 pub mod text;
 pub mod tree;
+mod unended;
 pub mod worker;
 
 pub use commit::{
@@ -55,6 +60,7 @@ pub use names::Protection;
 pub use open::Opening;
 pub use path::{Absolute, Dots, PathPolicy};
 pub use placed::Placed;
-pub use project_state::ProjectState;
+pub use project_state::{ProjectState, Staging};
 pub use resolve::Found;
 pub use sandbox::{Root, SafePath, Sandbox, SandboxError, SandboxSettings};
+pub use unended::Unended;

@@ -2,6 +2,7 @@
 //!
 //! Law: nothing here looks at a disk. What passes may still lead anywhere; `resolve` decides that.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -24,6 +25,9 @@ pub enum Dots {
     Refuse,
     /// `..` is followed on descriptors, and refused where it would leave the root.
     Resolve,
+    /// `.`, `..` and doubled slashes are taken away by spelling alone, as Go's `filepath.Clean` and
+    /// Emacs's `expand-file-name` do; the path that is left is judged, and is the one that answers name.
+    Clean,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,9 @@ impl PathPolicy {
     /// Resolve first, then judge where the path leads.
     pub const RESOLVE: PathPolicy = PathPolicy { dots: Dots::Resolve, absolute: Absolute::Beneath };
 
+    /// Normalise the spelling first, then judge where the path leads.
+    pub const CLEAN: PathPolicy = PathPolicy { dots: Dots::Clean, absolute: Absolute::Beneath };
+
     #[must_use]
     pub fn allow_absolute(self) -> Self {
         Self { absolute: Absolute::Beneath, ..self }
@@ -55,13 +62,13 @@ pub(crate) enum Part {
 }
 
 /// A path that is well formed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Asked<'a> {
     pub(crate) text: &'a str,
     /// Where below the root a relative path begins.
     base: &'a Path,
     /// What remains of the path below the root that it is looked up in.
-    pub(crate) below: &'a Path,
+    pub(crate) below: Cow<'a, Path>,
     pub(crate) absolute: bool,
     /// Spelt with a trailing `/` or `/.`: only a directory will do.
     pub(crate) wants_directory: bool,
@@ -96,7 +103,7 @@ impl<'a> Asked<'a> {
         }
         let wants_directory = text.ends_with('/') || text.ends_with("/.");
         let base = if absolute { Path::new("") } else { base };
-        Ok(Self { text, base, below, absolute, wants_directory })
+        Ok(Self { text, base, below: Cow::Borrowed(below), absolute, wants_directory })
     }
 
     pub(crate) fn parts(&self) -> VecDeque<Part> {
@@ -116,10 +123,30 @@ impl<'a> Asked<'a> {
         Some(path)
     }
 
-    /// The same path looked up below `root`; `None` when it does not begin with it.
-    pub(crate) fn beneath(&self, root: &Path) -> Option<Self> {
-        self.below.strip_prefix(root).ok().map(|below| Self { below, ..*self })
+    /// The path from the root of the file system, where `root` is the one it is relative to.
+    pub(crate) fn from(&self, root: &Path) -> PathBuf {
+        root.join(self.base).join(&self.below)
     }
+
+    /// The same path as one that begins at a root, below which it is `below`.
+    #[must_use]
+    pub(crate) fn at(self, below: PathBuf) -> Self {
+        Self { base: Path::new(""), below: Cow::Owned(below), ..self }
+    }
+}
+
+/// A path without `.`, `..` and doubled slashes, by its spelling alone.
+pub(crate) fn cleaned(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            // Above the root of the file system there is only itself.
+            Component::ParentDir => drop(clean.pop()),
+            other => clean.push(other),
+        }
+    }
+    clean
 }
 
 /// The components of a link's text, and whether it is absolute.

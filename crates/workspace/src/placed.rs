@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::path::cleaned;
+
 /// A path against a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
@@ -35,19 +37,6 @@ impl fmt::Display for Placed {
         let (root, path, relative) = (root.display(), path.display(), relative.display());
         write!(f, "root {root}, path {path}, relative {relative}")
     }
-}
-
-fn cleaned(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            // Above the root of the file system there is only itself.
-            Component::ParentDir => drop(clean.pop()),
-            other => clean.push(other),
-        }
-    }
-    clean
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use jm_types::{Cancel, ToolError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use crate::child::Process;
 use crate::confine::{Bite, Confinement};
@@ -25,6 +25,7 @@ use crate::pump::{Deaf, Listener, Pump, Stream, View};
 use crate::reaper;
 use crate::sandbox::{SafePath, plain};
 use crate::supervise::{self, Line, Output, Task};
+use crate::unended::{self, Unended, kill_group};
 
 /// After the command ended, output may still be in the pipes for this long.
 const DRAIN: Duration = Duration::from_millis(60);
@@ -76,6 +77,8 @@ pub struct Finished {
     pub is_redrawn: bool,
     /// What the gate to listed hosts refused.
     pub refused_by_gate: Vec<Bite>,
+    /// Processes of the command that could not be ended.
+    pub unended: Vec<Unended>,
 }
 
 /// Runs the command to its end, on this thread.
@@ -216,26 +219,29 @@ fn watch(
     let mut running = match Running::new(pid, streams, bounds, deadline, wake, line) {
         Ok(running) => running,
         Err(error) => {
-            kill_group(pid);
-            registered.sweep();
-            return Err(error);
+            let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
+            unended::join(&mut unended, registered.sweep());
+            return Err(unended.iter().map(Unended::in_words).fold(error, ToolError::hint));
         }
     };
     let stopped = running.until_it_ends(cancel, listener);
     running.wind_down(stopped, listener);
     // The first process is not reaped yet, so its group number cannot have been given away.
-    kill_group(pid);
+    let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
     let status = running.await_exit(&child)?;
     match running.line.is_some() && status.is_some_and(|status| status.success()) {
         true => registered.release(),
         // Whoever still holds a pipe is killed here, so the pipes close.
-        false => registered.sweep(),
+        false => unended::join(&mut unended, registered.sweep()),
     }
-    let ended = running.how_it_ended(stopped, status);
+    let ended = running.how_it_ended(stopped, status).map(|(ending, more)| {
+        unended::join(&mut unended, more);
+        ending
+    });
     let refused_by_gate = running.line.as_ref().map(Line::refused).unwrap_or_default();
     let (stdout, stderr, is_redrawn) = running.close(listener);
     let (ending, elapsed) = (ended?, began.elapsed());
-    Ok(Finished { ending, elapsed, stdout, stderr, is_redrawn, refused_by_gate })
+    Ok(Finished { ending, elapsed, stdout, stderr, is_redrawn, refused_by_gate, unended })
 }
 
 impl Program {
@@ -261,11 +267,6 @@ fn from_status(status: ExitStatus) -> Ending {
         (None, Some(signal)) => Ending::Signalled(signal),
         (None, None) => Ending::Exited(-1),
     }
-}
-
-fn kill_group(group: Pid) {
-    // ESRCH: nobody is left, which is what we want.
-    kill_process_group(group, Signal::KILL).unwrap_or_default();
 }
 
 /// A descriptor that becomes readable when the call is cancelled.
@@ -435,19 +436,22 @@ impl Running {
         exited
     }
 
-    /// The launcher saw it; without one, the status of the first process says it.
+    /// The launcher saw it, and what it could not end; without one, the status of the first process
+    /// says it.
     fn how_it_ended(
         &self,
         stopped: Option<Ending>,
         status: Option<ExitStatus>,
-    ) -> Result<Ending, ToolError> {
+    ) -> Result<(Ending, Vec<Unended>), ToolError> {
         let Some(line) = &self.line else {
-            return Ok(stopped.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut));
+            let ending = stopped.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut);
+            return Ok((ending, Vec::new()));
         };
         match (line.report()?, stopped) {
             // Stopped by us, whatever it made of that.
-            (Some(Ending::Cancelled), Some(stopped)) => Ok(stopped),
-            (Some(ending), _) | (None, Some(ending)) => Ok(ending),
+            (Some((Ending::Cancelled, unended)), Some(stopped)) => Ok((stopped, unended)),
+            (Some(told), _) => Ok(told),
+            (None, Some(ending)) => Ok((ending, Vec::new())),
             (None, None) => {
                 let status = status.map(|status| status.to_string()).unwrap_or_default();
                 Err(ToolError::failed("command", format!("{WORDLESS}: {status}")))

@@ -29,6 +29,15 @@ const NAME_ONE: &str = "JM_STATE_DIR names a directory for it";
 #[derive(Debug, Clone, Default)]
 pub struct ProjectState {
     folders: Option<Folders>,
+    staging: Staging,
+}
+
+/// Whether a changed file is added to git's index (FJ-GIT).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Staging {
+    #[default]
+    Off,
+    On,
 }
 
 /// They are made with the first thing that is kept in them.
@@ -43,7 +52,18 @@ impl ProjectState {
     pub fn new(state: &Path, project: &Path) -> Self {
         let project = Digest::of(project.as_os_str().as_encoded_bytes()).to_string();
         let below = |name: &str| state.join(name).join(&project[..16]);
-        Self { folders: Some(Folders { backups: below("backups"), notes: below("notes") }) }
+        let folders = Folders { backups: below("backups"), notes: below("notes") };
+        Self { folders: Some(folders), staging: Staging::Off }
+    }
+
+    /// The same, with changes staged or not.
+    #[must_use]
+    pub fn with_staging(self, staging: Staging) -> Self {
+        Self { staging, ..self }
+    }
+
+    pub fn staging(&self) -> Staging {
+        self.staging
     }
 
     /// What a session wrote down under a name.

@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use jm_types::ToolError;
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
-};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
 use crate::child::Process;
+use crate::unended::{self, Unended};
 
 /// The commands that run now.
 static COMMANDS: Mutex<Commands> = Mutex::new(Commands {
@@ -90,14 +89,15 @@ pub(crate) struct Registered(Pid);
 impl Registered {
     /// Its launcher has seen to it that nobody is left, so nobody is looked for.
     pub(crate) fn release(self) {
-        commands().end(self.0);
+        // Where others left something to sweep, they are told by the one who sweeps.
+        drop(commands().end(self.0));
     }
 
-    /// Kills and reaps what commands left behind.
-    pub(crate) fn sweep(self) {
+    /// Kills and reaps what commands left behind, and names what could not be killed.
+    pub(crate) fn sweep(self) -> Vec<Unended> {
         let mut commands = commands();
         commands.is_sweep_due = true;
-        commands.end(self.0);
+        commands.end(self.0)
     }
 }
 
@@ -110,12 +110,13 @@ impl Drop for Registered {
 impl Commands {
     /// While another command runs, its orphans cannot be told from those of this one; the last one to
     /// end sweeps for all.
-    fn end(&mut self, pid: Pid) {
+    fn end(&mut self, pid: Pid) -> Vec<Unended> {
         self.waited_for.remove(&pid.as_raw_nonzero().get());
         if self.is_sweep_due && self.waited_for.is_empty() {
             self.is_sweep_due = false;
-            kill_all_but(&self.strangers.union(&self.sheltered).copied().collect());
+            return kill_all_but(self.strangers.union(&self.sheltered).copied().collect());
         }
+        Vec::new()
     }
 }
 
@@ -124,19 +125,28 @@ fn commands() -> std::sync::MutexGuard<'static, Commands> {
 }
 
 /// Killing a process hands its own children to us, so this goes round until none is left.
-fn kill_all_but(strangers: &BTreeSet<i32>) {
+fn kill_all_but(mut strangers: BTreeSet<i32>) -> Vec<Unended> {
+    let mut unended = Vec::new();
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
-        let left: Vec<i32> = looked_up().difference(strangers).copied().collect();
+        let left: Vec<i32> = looked_up().difference(&strangers).copied().collect();
         if left.is_empty() {
-            return;
+            return unended;
         }
         for pid in left.into_iter().filter_map(Pid::from_raw) {
-            kill_process(pid, Signal::KILL).unwrap_or_default();
-            // A killed process is gone in a moment; one in an uninterruptible wait is not waited for.
-            reap(pid, began);
+            match unended::kill(pid) {
+                // A killed process is gone in a moment; one in an uninterruptible wait is not waited for.
+                None => reap(pid, began),
+                Some(refused) => {
+                    strangers.insert(pid.as_raw_nonzero().get());
+                    unended.push(refused);
+                }
+            }
         }
     }
+    let left = looked_up();
+    unended.extend(left.difference(&strangers).copied().map(Unended::held));
+    unended
 }
 
 fn reap(pid: Pid, began: Instant) {

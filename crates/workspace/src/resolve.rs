@@ -39,9 +39,10 @@ pub(crate) struct Resolved {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Dead {
     Outside,
-    /// By the `..` of a relative link.
-    LinkOutside,
-    AbsoluteLink,
+    /// By the `..` of a relative link; where that leads, from the root.
+    LinkOutside(PathBuf),
+    /// Through an absolute link; where that leads.
+    AbsoluteLink(PathBuf),
     Loop,
     NotADirectory(PathBuf),
     /// `..` behind something that does not exist.
@@ -86,7 +87,9 @@ pub(crate) fn resolve(
         match part {
             Part::Up => match (walk.stack.pop(), reach) {
                 (Some(_), _) | (None, Reach::Everything) => {}
-                (None, Reach::Beneath) if is_of_link => return Err(Dead::LinkOutside),
+                (None, Reach::Beneath) if is_of_link => {
+                    return Err(Dead::LinkOutside(Path::new("..").join(walk.remaining())));
+                }
                 (None, Reach::Beneath) => return Err(Dead::Outside),
             },
             Part::Name(name) => {
@@ -102,6 +105,15 @@ pub(crate) fn resolve(
 impl Walk<'_> {
     fn directory(&self) -> BorrowedFd<'_> {
         self.stack.last().map_or(self.root, |(_, fd)| fd.as_fd())
+    }
+
+    /// The parts that are left, as a path.
+    fn remaining(&self) -> PathBuf {
+        let name = |part: &Part| match part {
+            Part::Name(name) => name.clone(),
+            Part::Up => "..".into(),
+        };
+        self.rest.iter().map(name).collect()
     }
 
     fn here(&self) -> PathBuf {
@@ -140,9 +152,12 @@ impl Walk<'_> {
             let relative = self.here().join(name);
             return Ok(Some(Resolved { relative, found: Found::Special("a FIFO") }));
         }
-        let (parts, absolute) = link_parts(&OsString::from_vec(target));
+        let target = OsString::from_vec(target);
+        let (parts, absolute) = link_parts(&target);
         match (absolute, self.reach) {
-            (true, Reach::Beneath) => return Err(Dead::AbsoluteLink),
+            (true, Reach::Beneath) => {
+                return Err(Dead::AbsoluteLink(Path::new(&target).join(self.remaining())));
+            }
             (true, Reach::Everything) => self.stack.clear(),
             (false, _) => {}
         }

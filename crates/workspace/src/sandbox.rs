@@ -3,7 +3,6 @@
 //! Law: only the sandbox makes a `SafePath`, and only a `SafePath` reaches the disk. It holds no
 //! link, was matched against the deny patterns, and is opened without following links.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,12 +14,13 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::denies::{DEFAULT_DENIES, DenyList};
-use crate::launch::is_placeholder;
-use crate::names::{Protection, protected_part, protection};
+use crate::git::control;
+use crate::names::{Protection, protection};
 use crate::open::Opening;
-use crate::path::{Absolute, Asked, PathPolicy};
+use crate::path::{Asked, Dots, PathPolicy, cleaned};
 use crate::placed::Placed;
 use crate::resolve::{Dead, Found, Reach, resolve};
+use crate::system_secrets;
 
 /// What the person configured (CFG-SBX-01).
 #[derive(Debug, Clone)]
@@ -118,8 +118,14 @@ impl Sandbox {
         let first = roots.first().ok_or(SandboxError::NoRoots)?;
         let opening = Opening::best(first);
         let defaults = if settings.include_default_denies { DEFAULT_DENIES } else { &[] };
-        let patterns =
-            defaults.iter().copied().chain(settings.denied_patterns.iter().map(String::as_str));
+        let mut patterns: Vec<&str> = defaults.to_vec();
+        let systems = system_secrets::patterns().filter(|_| settings.include_default_denies);
+        for pattern in systems {
+            if roots.iter().any(|root| may_hold(&root.path, pattern)) {
+                patterns.push(pattern);
+            }
+        }
+        patterns.extend(settings.denied_patterns.iter().map(String::as_str));
         let denied = DenyList::new(patterns).map_err(SandboxError::Pattern)?;
         let canonical = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or(path.clone());
         let never_write = settings.never_write.iter().map(canonical).collect();
@@ -165,6 +171,18 @@ impl Sandbox {
 
     /// Finds out what a path names. Reads directory entries inside the root, nothing else.
     pub fn resolve(&self, path: &str) -> Result<SafePath, ToolError> {
+        self.look_up(path).map_err(|mut error| {
+            if let ErrorKind::SandboxViolation(DenialReason::PathOutsideSandbox {
+                resolved, ..
+            }) = &mut error.kind
+            {
+                *resolved = self.placed(resolved).path;
+            }
+            error
+        })
+    }
+
+    fn look_up(&self, path: &str) -> Result<SafePath, ToolError> {
         let asked = Asked::parse(path, &self.base, self.policy)?;
         let (root, asked) = self.choose_root(asked)?;
         let safe = self.find(root, &asked)?;
@@ -176,28 +194,58 @@ impl Sandbox {
     }
 
     fn choose_root<'a>(&self, asked: Asked<'a>) -> Result<(&Arc<Root>, Asked<'a>), ToolError> {
-        if !asked.absolute {
-            return Ok((&self.roots[0], asked));
-        }
-        debug_assert_eq!(self.policy.absolute, Absolute::Beneath);
-        let beneath = |root| {
-            let root: &Arc<Root> = root;
-            let below = asked.beneath(&root.path).or_else(|| asked.beneath(&root.written))?;
-            Some((root, below))
+        let first = &self.roots[0];
+        let spelt = match (self.policy.dots, asked.absolute) {
+            (Dots::Clean, _) => cleaned(&asked.from(&first.path)),
+            (Dots::Refuse | Dots::Resolve, true) => asked.below.to_path_buf(),
+            (Dots::Refuse | Dots::Resolve, false) => return Ok((first, asked)),
         };
-        // The innermost of nested roots, so that the shortest relative path is judged.
-        self.roots
-            .iter()
-            .filter_map(beneath)
-            .min_by_key(|(_, asked)| asked.below.as_os_str().len())
-            .ok_or_else(|| outside(asked.text))
+        let found = self.beneath(&spelt).or_else(|| self.beneath_through_links(&spelt));
+        let (root, below) = found.ok_or_else(|| outside(asked.text))?;
+        Ok((root, asked.at(below)))
+    }
+
+    /// The root that an absolute path begins with, and the rest. The innermost of nested roots, so that
+    /// the shortest relative path is judged.
+    fn beneath(&self, spelt: &Path) -> Option<(&Arc<Root>, PathBuf)> {
+        let below = |root| {
+            let root: &Arc<Root> = root;
+            let names = [&root.path, &root.written];
+            let below = names.into_iter().find_map(|name| spelt.strip_prefix(name).ok())?;
+            Some((root, below.to_owned()))
+        };
+        let all = self.roots.iter().filter_map(below);
+        all.min_by_key(|(_, below)| below.as_os_str().len())
+    }
+
+    /// The same for a path that leads to a root through links outside, such as a working directory
+    /// that was entered through one. It only finds the spelling that the root knows: what is opened is
+    /// opened from the root's descriptor, and a path that leads anywhere else is outside, be it there
+    /// or not. The links of procfs are none of a file system's names and lead nowhere.
+    fn beneath_through_links(&self, spelt: &Path) -> Option<(&Arc<Root>, PathBuf)> {
+        let names: Vec<_> = spelt.components().collect();
+        let real = |count: usize| {
+            let prefix: PathBuf = names[..count].iter().collect();
+            let real = std::fs::canonicalize(prefix).ok()?;
+            (!is_procfs(&real)).then_some((count, real))
+        };
+        (1..=names.len()).map_while(real).find_map(|(count, real)| {
+            let (root, below) = self.beneath(&real)?;
+            let rest: PathBuf = names[count..].iter().collect();
+            Some((root, below.join(rest)))
+        })
     }
 
     fn find(&self, root: &Arc<Root>, asked: &Asked<'_>) -> Result<SafePath, ToolError> {
+        let spelt = match self.policy.dots {
+            Dots::Clean if asked.below.as_os_str().is_empty() => ".".to_owned(),
+            Dots::Clean => asked.below.to_string_lossy().into_owned(),
+            Dots::Refuse | Dots::Resolve => asked.text.to_owned(),
+        };
         let safe = |relative, found| SafePath {
             root: Arc::clone(root),
             relative,
-            asked: asked.text.to_owned(),
+            asked: spelt.clone(),
             found,
             wants_directory: asked.wants_directory,
             opening: self.opening,
@@ -214,7 +262,7 @@ impl Sandbox {
             Some(_) => Reach::Beneath,
         };
         let resolved = resolve(root.as_fd(), asked.parts(), reach)
-            .map_err(|dead| explain(dead, asked.text))?;
+            .map_err(|dead| explain(dead, asked.text, &root.path))?;
         Ok(safe(resolved.relative, resolved.found))
     }
 
@@ -242,7 +290,24 @@ impl Sandbox {
         if self.never_write.iter().any(|never| absolute.starts_with(never)) {
             return Protection::Never;
         }
-        protection(&path.relative)
+        let by_name = protection(&path.relative);
+        let is_control = || self.is_in_bare_repository(path);
+        match by_name {
+            Protection::None | Protection::RunsInBuilds if is_control() => {
+                Protection::NeedsPerson("git reads its configuration or runs programs from it")
+            }
+            by_name => by_name,
+        }
+    }
+
+    /// Whether a path belongs to git's control surface in a directory that is a repository without
+    /// being called `.git`.
+    fn is_in_bare_repository(&self, path: &SafePath) -> bool {
+        path.relative.ancestors().skip(1).any(|folder| {
+            let below = path.relative.strip_prefix(folder).unwrap_or(&path.relative);
+            control::entry_of(below).is_some()
+                && control::is_git_directory_at(&path.root.path.join(folder))
+        })
     }
 
     /// Our own configuration and state are no tool's business, whoever approves.
@@ -255,17 +320,6 @@ impl Sandbox {
             .into()),
             Protection::NeedsPerson(_) | Protection::RunsInBuilds | Protection::None => Ok(()),
         }
-    }
-
-    /// The names at the top of each root that a person decides about, and are there.
-    pub fn protected_at_top(&self) -> BTreeSet<PathBuf> {
-        let entries = self.roots().filter_map(|root| std::fs::read_dir(root.path()).ok()).flatten();
-        let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-        let is_protected = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default();
-            protected_part(Path::new(name)).is_some() && !is_placeholder(path)
-        };
-        paths.filter(is_protected).collect()
     }
 
     /// Our own configuration and state.
@@ -294,7 +348,7 @@ impl SafePath {
         &self.relative
     }
 
-    /// As it was asked for.
+    /// As it was asked for; normalised where the policy says so.
     pub fn asked(&self) -> &str {
         &self.asked
     }
@@ -323,6 +377,20 @@ impl SafePath {
     pub(crate) fn open(&self, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         self.opening.open(&*self.root, &self.relative, flags, Mode::empty())
     }
+}
+
+/// Whether a path lies on procfs, whose links lead to whatever a process has open.
+fn is_procfs(path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    return fs::statfs(path).is_ok_and(|system| system.f_type == fs::PROC_SUPER_MAGIC);
+    #[cfg(not(target_os = "linux"))]
+    path.starts_with("/proc")
+}
+
+/// Whether an absolute pattern can name something in a root, by the first name of both: in most roots
+/// it cannot, and then it costs nothing.
+fn may_hold(root: &Path, pattern: &str) -> bool {
+    root.iter().nth(1).is_none_or(|first| Path::new(pattern).iter().nth(1) == Some(first))
 }
 
 fn outside(path: &str) -> ToolError {
@@ -360,22 +428,66 @@ pub(crate) fn plain(error: Errno) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-fn explain(dead: Dead, path: &str) -> ToolError {
+fn explain(dead: Dead, path: &str, root: &Path) -> ToolError {
     match dead {
         Dead::Outside => outside(path),
-        Dead::LinkOutside => ToolError::outside(path).hint(
+        Dead::LinkOutside(to) => ToolError::leading_outside(path, cleaned(&root.join(to))).hint(
             "the path goes through a symbolic link that leads out of the workspace; such links are not followed",
         ),
-        Dead::AbsoluteLink => ToolError::outside(path)
+        Dead::AbsoluteLink(to) => ToolError::leading_outside(path, cleaned(&to))
             .hint("the path goes through an absolute symbolic link; only relative links that stay inside the workspace are followed"),
         Dead::Loop => ToolError::io(path, "too many symbolic links, perhaps a loop"),
         Dead::NotADirectory(file) => {
             ToolError::io(path, format!("{} is not a directory", file.display()))
         }
-        Dead::UpFromNothing(missing) => ToolError::io(
-            path,
-            format!("`..` behind {}, which does not exist", missing.display()),
-        ),
+        Dead::UpFromNothing(missing) => ToolError::not_found(path)
+            .hint(format!("`..` stands behind {}, which does not exist", missing.display())),
         Dead::Io(error) => io_error(path, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// NFR-ERR-02: a denial says where the path leads, by `..` or by a link, read no further than the root.
+    #[test]
+    fn a_path_outside_is_told_with_the_place_it_leads_to() {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = scratch.path().canonicalize().unwrap();
+        let root = base.join("w");
+        std::fs::create_dir_all(root.join("sub")).unwrap();
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+        };
+        link("../x", "out");
+        link("../../x/y", "sub/far");
+        link("/etc", "etc");
+        let cases = [
+            ("../secret", base.join("secret")),
+            ("sub/../../w2/f", base.join("w2/f")),
+            ("out", base.join("x")),
+            ("out/a/../b", base.join("x/b")),
+            ("sub/far/f", base.join("x/y/f")),
+            ("etc/hosts", PathBuf::from("/etc/hosts")),
+            ("/usr/lib/x", PathBuf::from("/usr/lib/x")),
+        ];
+        for policy in [PathPolicy::FORGE, PathPolicy::RESOLVE] {
+            let settings = SandboxSettings { policy, ..SandboxSettings::rooted_at(&root) };
+            let sandbox = Sandbox::new(&settings).unwrap();
+            // Where `..` is not accepted, nothing behind it is looked up.
+            let is_judged = |path: &str| policy == PathPolicy::RESOLVE || !path.contains("/../");
+            for (path, leads_to) in cases.iter().filter(|(path, _)| is_judged(path)) {
+                let error = sandbox.resolve(path).unwrap_err();
+                let ErrorKind::SandboxViolation(DenialReason::PathOutsideSandbox {
+                    attempted,
+                    resolved,
+                }) = error.kind
+                else {
+                    panic!("{path}: {error}")
+                };
+                assert_eq!((attempted.as_path(), &resolved), (Path::new(path), leads_to));
+            }
+        }
     }
 }

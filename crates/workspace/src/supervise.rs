@@ -21,6 +21,7 @@ use crate::launch::protocol::{
 use crate::process::Ending;
 use crate::spare::{Spare, Waiting};
 use crate::state::StateDir;
+use crate::unended::Unended;
 
 /// What a launcher is told.
 pub(crate) struct Task<'a> {
@@ -222,12 +223,12 @@ impl Line {
     }
 
     /// What the launcher said; it has ended, so it has said it.
-    pub(crate) fn report(&self) -> Result<Option<Ending>, ToolError> {
+    pub(crate) fn report(&self) -> Result<Option<(Ending, Vec<Unended>)>, ToolError> {
         if self.control.set_nonblocking(true).is_err() {
             return Ok(None);
         }
         match receive(&self.control) {
-            Ok(Report::Ended(ended)) => Ok(Some(ended.ending())),
+            Ok(Report::Ended(ended, unended)) => Ok(Some((ended.ending(), unended))),
             Ok(Report::NotStarted { step, why }) if step.is_empty() => {
                 Err(ToolError::failed("command", format!("cannot start: {why}")))
             }

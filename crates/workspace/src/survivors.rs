@@ -3,7 +3,12 @@
 //! Law: a number alone says nothing. A process counts only if it was started in this boot, and
 //! belongs to the session that the command was given when it started.
 
+use std::time::{Duration, Instant};
+
 use crate::identity::{Identity, Stat};
+
+/// How long a launcher may need to end a command after the program died.
+const DYING: Duration = Duration::from_secs(1);
 
 /// A process that outlived its master.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,9 +18,22 @@ pub struct Survivor {
     pub name: String,
 }
 
+/// The processes that stay alive in the session that `leader` opened. A launcher that lost its
+/// program is ending them, and itself, at this very moment, so they are given time for it.
+pub fn lasting(leader: &Identity) -> Vec<Survivor> {
+    let until = Instant::now() + DYING;
+    loop {
+        let survivors = of(leader);
+        if survivors.is_empty() || Instant::now() >= until {
+            return survivors;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// The processes in the session that `leader` opened. While one is there, the kernel gives the
 /// session's number to nobody else.
-pub fn of(leader: &Identity) -> Vec<Survivor> {
+fn of(leader: &Identity) -> Vec<Survivor> {
     if leader.boot != Identity::own().boot {
         return Vec::new();
     }
@@ -53,8 +71,12 @@ mod tests {
         assert!(of(&later).is_empty());
         let elsewhere = Identity { boot: "another".into(), ..leader.clone() };
         assert!(of(&elsewhere).is_empty());
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(of(&leader).is_empty());
+        let ending = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            child.kill().unwrap();
+            child.wait().unwrap();
+        });
+        assert!(lasting(&leader).is_empty(), "what is just being ended is waited for");
+        ending.join().unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! What the person allows and denies for one run.
 //!
-//! Law: a denial wins. Allowing a tool takes away the built-in denial and no other; where somebody
-//! wrote the denial down, the person is told where.
+//! Law: a denial wins, and lists of denials only add up. Allowing a tool takes away the built-in denial
+//! and no other; where somebody wrote the denial down, the person is told where.
 
 use thiserror::Error;
 
@@ -36,6 +36,23 @@ pub(super) fn stays_denied(tool: &str, denied_by: &Origin) -> String {
 }
 
 impl Loaded {
+    /// Takes away the built-in denial of what the person's own configuration allows by name
+    /// (NFR-SEC-06). A project's file opts in for nobody, trusted or not.
+    pub(super) fn opt_in(&mut self) {
+        let origins = self.provenance.get(ALLOWLIST).cloned().unwrap_or_default();
+        if origins.iter().any(|origin| matches!(origin.source, Source::Project(_))) {
+            return;
+        }
+        let approval = &mut self.config.tools.approval;
+        for tool in &approval.allowlist {
+            let by_default = |denied: &Origin| denied.source == Source::Default;
+            if self.denials.get(tool).is_some_and(by_default) {
+                approval.denylist.retain(|denied| denied != tool);
+                self.denials.remove(tool);
+            }
+        }
+    }
+
     /// `--allow TOOL`. Call it after every [`Loaded::deny`], so that the order of the flags does
     /// not matter.
     pub fn allow(&mut self, tool: &str) -> Result<(), AllowedAndDenied> {

@@ -6,7 +6,6 @@
 use jm_workspace::confine::Network;
 
 use super::modes::Word;
-use super::origin::Source;
 use super::settings::{Config, Definition};
 
 /// One setting.
@@ -71,16 +70,13 @@ pub(super) enum Project {
 pub(super) enum Joining {
     /// Entries are added to those of the layers below.
     Adds,
-    /// A person's list replaces the one below, a project's only adds to it.
-    ProjectAdds,
     Replaces,
 }
 
 impl Joining {
-    pub(super) fn adds_from(self, source: &Source) -> bool {
+    pub(super) fn adds(self) -> bool {
         match self {
             Self::Adds => true,
-            Self::ProjectAdds => matches!(source, Source::Project(_)),
             Self::Replaces => false,
         }
     }
@@ -335,7 +331,7 @@ pub static KEYS: &[Key] = &[
         path: DENYLIST,
         kind: Kind::List {
             field: |config| &mut config.tools.approval.denylist,
-            joining: Joining::ProjectAdds,
+            joining: Joining::Adds,
             fewest: 0,
         },
         help: "tools that never run, whatever else is set",
@@ -378,6 +374,11 @@ pub static KEYS: &[Key] = &[
         DEEPEST,
         "levels of one listing: what a call gets without asking, and the most it may ask for",
     ),
+    Key {
+        path: "tools.forj.stage_changes",
+        kind: Kind::Toggle { field: |config| &mut config.tools.forj.stage_changes, loose: true },
+        help: "in the toolset `forj`, `git add` every file that a call changed",
+    },
     quota(
         "journal.outputs_bytes",
         |config| &mut config.journal.outputs_bytes,
@@ -439,9 +440,7 @@ impl Key {
             Kind::Number { .. } => "lower it".to_owned(),
             Kind::Word { project: Project::MayTighten, .. } => "choose a later word".to_owned(),
             Kind::Network { .. } => "leave hosts out".to_owned(),
-            Kind::List { joining: Joining::Adds | Joining::ProjectAdds, .. } => {
-                "add entries".to_owned()
-            }
+            Kind::List { joining: Joining::Adds, .. } => "add entries".to_owned(),
             Kind::Word { project: Project::MayNotSet, .. }
             | Kind::Name { .. }
             | Kind::Quota { .. }

@@ -168,7 +168,7 @@ impl Overlay {
             }
             Kind::List { field, joining, fewest } => {
                 let new = check::list(setting, fewest, report)?;
-                let laid = if joining.adds_from(setting.place.source) {
+                let laid = if joining.adds() {
                     add(field(config), &new)
                 } else {
                     put(guard, field(config), new.clone(), |_, _| true)
@@ -230,6 +230,7 @@ impl Overlay {
         }
         self.refused.sort();
         self.report.warnings.extend(self.refused.into_iter().map(|(_, warning)| warning));
+        self.loaded.opt_in();
         for tool in &self.loaded.config.tools.approval.allowlist {
             if let Some(denied_by) = self.loaded.denials.get(tool) {
                 self.report.warnings.push(stays_denied(tool, denied_by));

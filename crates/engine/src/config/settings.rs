@@ -49,6 +49,7 @@ pub struct Tools {
     pub read_file: ReadFileSettings,
     pub apply_patch: ApplyPatchSettings,
     pub list_directory: ListDirectorySettings,
+    pub forj: ForjSettings,
 }
 
 impl Tools {
@@ -69,8 +70,15 @@ impl Tools {
             read_file: ReadFileSettings::default(),
             apply_patch: ApplyPatchSettings::default(),
             list_directory: ListDirectorySettings::default(),
+            forj: ForjSettings::default(),
         }
     }
+}
+
+/// What only the toolset `forj` has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ForjSettings {
+    pub stage_changes: bool,
 }
 
 /// A tool whose results the person supplies (CFG-TOOLS-02).

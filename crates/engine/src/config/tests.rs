@@ -376,22 +376,36 @@ fn layers() {
             &[user("tools.approval.denylist = []")],
             &[],
             "tools.approval.denylist",
-            "[]",
-            "config.toml:1:16",
+            r#"["run_command","bash","start_process"]"#,
+            "default, config.toml:1:16",
         ),
         (
             &[user("tools.approval.denylist = ['a']")],
             &[("JM_TOOLS_APPROVAL_DENYLIST", "")],
             "tools.approval.denylist",
-            "[]",
-            "environment",
+            r#"["run_command","bash","start_process","a"]"#,
+            "default, config.toml:1:16, environment",
         ),
         (
             &[user("tools.approval.denylist = ['a']"), project("tools.approval.denylist = ['b']")],
             &[],
             "tools.approval.denylist",
-            r#"["a","b"]"#,
-            "config.toml:1:16, .journeyman/config.toml:1:16",
+            r#"["run_command","bash","start_process","a","b"]"#,
+            "default, config.toml:1:16, .journeyman/config.toml:1:16",
+        ),
+        (
+            &[user("tools.approval.allowlist = ['run_command']")],
+            &[],
+            "tools.approval.denylist",
+            r#"["bash","start_process"]"#,
+            "default",
+        ),
+        (
+            &[project("tools.approval.allowlist = ['run_command']")],
+            &[],
+            "tools.approval.denylist",
+            r#"["run_command","bash","start_process"]"#,
+            "default",
         ),
         (
             &[user("[tools.environment]\ndenylist = ['MINE']")],
@@ -417,7 +431,6 @@ fn the_sample_of_the_document_differs_from_the_defaults_where_it_says_so() {
     expected.tools.mode = ToolsMode::ParseOnly;
     expected.tools.sandbox.denied_patterns = vec!["**/.ssh/**".to_owned(), "**/*.pem".to_owned()];
     expected.tools.approval.allowlist = vec!["read_file".to_owned()];
-    expected.tools.approval.denylist = vec!["run_command".to_owned()];
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     expected.tools.definitions = vec![Definition {
         name: "read_file".to_owned(),

@@ -42,6 +42,7 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.apply_patch.max_patch_bytes", Some("524287"), Some("524289")),
     ("tools.list_directory.max_entries", Some("199"), Some("201")),
     ("tools.list_directory.max_depth", Some("3"), Some("5")),
+    ("tools.forj.stage_changes", None, Some("true")),
     ("journal.outputs_bytes", None, Some("1")),
     ("journal.quota_bytes", None, Some("1")),
 ];
@@ -61,9 +62,7 @@ fn an_untrusted_project_tightens_every_key_and_loosens_none() {
             let asked = loaded(&[user(&format!("{path} = {value}"))], &[], Trust::Untrusted);
             assert!(found.warnings.is_empty(), "{path}");
             assert_ne!(found.config, Config::default(), "{path}");
-            if *path != "tools.approval.denylist" {
-                assert_eq!(found.config, asked.config, "{path}");
-            }
+            assert_eq!(found.config, asked.config, "{path}");
         }
         if let Some(value) = looser {
             let layers = [project(&format!("\n{path} = {value}"))];
@@ -124,7 +123,10 @@ fn a_project_never_takes_a_denial_away() {
         let found = loaded(&layers, &[], trust).config.tools;
         assert_eq!(
             (found.approval.denylist, found.sandbox.denied_patterns),
-            (vec!["a".into()], vec!["x".into()])
+            (
+                ["run_command", "bash", "start_process", "a"].map(str::to_owned).to_vec(),
+                vec!["x".into()]
+            )
         );
     }
 }
@@ -132,7 +134,7 @@ fn a_project_never_takes_a_denial_away() {
 #[test]
 fn a_tool_that_is_allowed_and_denied_is_told_until_a_flag_decides() {
     let mut found =
-        loaded(&[user("tools.approval.allowlist = ['run_command']")], &[], Trust::Trusted);
+        loaded(&[project("tools.approval.allowlist = ['run_command']")], &[], Trust::Trusted);
     assert_eq!(
         found.warnings,
         ["`run_command` is in `tools.approval.allowlist` and stays denied by \
@@ -183,7 +185,7 @@ fn allowing_and_denying() {
             &[user("tools.approval.denylist = []")],
             &[],
             &["run_command"],
-            Ok((&["run_command"], &[])),
+            Ok((&["run_command"], &["bash", "start_process"])),
         ),
         (
             &[project("tools.approval.denylist = ['run_command']")],

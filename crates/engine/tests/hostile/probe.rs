@@ -137,6 +137,7 @@ impl Prepared for Probe {
             risk: self.spec.risk,
             needs_person: self.spec.needs_person,
             paths: self.paths.clone(),
+            stands_for: None,
         }
     }
 

@@ -12,7 +12,7 @@ use jm_tools::ops::find::Find;
 use jm_tools::ops::listing::{Links, Listing};
 use jm_tools::ops::posix::{PosixGlob, PosixGrep};
 use jm_tools::ops::search::{Case, Query, Search, Syntax};
-use jm_tools::ops::walk::{Hidden, Kinds, Walk};
+use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk};
 use jm_types::ToolError;
 use jm_workspace::{Freshness, Opening};
 
@@ -28,7 +28,8 @@ const WALKERS: [(&str, Walker); 6] = [
     ("65 list", |scope| {
         let kinds = Kinds { files: true, directories: true, symlinks: true, other: true };
         let (path, hidden) = (".".to_owned(), Hidden::Show);
-        let walk = Walk { path, depth: 9, most: 1000, kinds, hidden };
+        let order = Order::DepthFirst;
+        let walk = Walk { path, depth: 9, most: 1000, kinds, hidden, order };
         walk.run(scope).map(|found| format!("{:?}", found.entries))
     }),
     ("65 list, through links that stay", |scope| {

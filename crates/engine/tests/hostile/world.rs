@@ -328,6 +328,7 @@ impl World {
         Scope {
             workspace: self.workspace.clone(),
             freshness: Arc::new(freshness),
+            expected: Default::default(),
             seen: Seen::default(),
             cancel: Cancel::new(),
             limits: self.limits.clone(),
@@ -337,6 +338,7 @@ impl World {
             call_key: String::new(),
             session_id: "s".to_owned(),
             tool_name: "test".to_owned(),
+            approved: None,
         }
     }
 

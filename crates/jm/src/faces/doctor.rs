@@ -19,11 +19,13 @@ const ENFORCED: &[(&str, &[Backend])] = &[
     ("change .git/hooks, .git/config, .journeyman and the like", OWN_TREE),
     ("change modes and times outside the workspace", OWN_TREE),
     ("reach the network, or hosts that are not listed", ALL),
-    ("reach sockets of other programs", ALL),
+    // Where it has Unix sockets at all, one in the workspace is a file of the workspace.
+    ("reach sockets of other programs outside the workspace", ALL),
     ("see, signal or trace other processes", ALL),
     ("use /tmp in common with others", OWN_TREE),
     ("make namespaces, mounts, keys, io_uring, bpf", ALL),
     ("gain rights by setuid programs", ALL),
+    ("leave set-user-id or set-group-id programs behind", ALL),
 ];
 const OWN_TREE: &[Backend] = &[Backend::Namespaces, Backend::Bwrap];
 const ALL: &[Backend] = &[Backend::Namespaces, Backend::Bwrap, Backend::Landlock];

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use jm_engine::{Engine, Pause, Session};
 use jm_types::text::one_line;
 use jm_types::{ToolCall, ToolEvent};
@@ -66,12 +66,19 @@ impl Driver {
     }
 
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
+        if self.session.batch().awaits_results() {
+            let id = &self.session.id;
+            bail!(
+                "calls of session {id} wait for their results\n  hint: supply them with `jm run \
+                 --resume {id} --result ID=TEXT`, or leave them with `jm run --resume {id} PROMPT`"
+            );
+        }
         self.session.begin_turn();
         self.session.submit(calls)?;
         let end = self.work().await?;
         if end == End::Answered {
             // Without a model nobody waits for a result that comes later.
-            self.session.refuse_waiting();
+            self.engine.refuse_waiting(&mut self.session)?;
         }
         Ok(end)
     }
@@ -115,6 +122,23 @@ impl Driver {
         if let Err(error) = self.engine.core().recorder.delivered(batch) {
             print::note(&format!("jm: {error}"));
         }
+    }
+
+    /// Asks the person for `more` rounds of calls after the `done` that the limit allows, and grants them.
+    /// Nobody at the terminal is no.
+    pub(crate) async fn ask_for_rounds(&mut self, done: usize, more: usize) -> Result<End> {
+        let granted = tokio::select! {
+            biased;
+            () = self.interrupts.next() => {
+                print::note("");
+                return Ok(End::Interrupted);
+            }
+            granted = self.approver.grants_rounds(done, more) => granted?,
+        };
+        if granted {
+            self.session.grant_iterations(more);
+        }
+        Ok(End::Answered)
     }
 
     /// Gives the session back, and lets the last events be shown.

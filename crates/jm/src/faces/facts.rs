@@ -2,7 +2,7 @@
 //! they had printed, and what of them still runs.
 
 use jm_engine::recover::FileFact;
-use jm_engine::{Examined, Side};
+use jm_engine::{Engine, Examined, Side};
 use jm_store::{FileState, Store};
 use jm_tools::ops::change::diff::unified;
 use jm_types::text::{one_line, reveal};
@@ -16,8 +16,16 @@ use super::history;
 const MOST_LINES: usize = 200;
 const MOST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-pub(crate) fn in_words(store: &Store, session: &str, found: &[Examined]) -> String {
+pub(crate) fn in_words(
+    store: &Store,
+    engine: &Engine,
+    session: &str,
+    found: &[Examined],
+) -> String {
     let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
+    for damage in jm_engine::undo::damage(store, session).unwrap_or_default() {
+        text.push_str(&format!("  the journal is damaged: {}\n", one_line(&damage.to_string())));
+    }
     for call in found {
         let (key, name) = (&call.view.call.call, one_line(&call.view.call.name));
         text.push_str(&format!("  {key} {name}: {}\n", call.words()));
@@ -25,7 +33,7 @@ pub(crate) fn in_words(store: &Store, session: &str, found: &[Examined]) -> Stri
             let path = one_line(&file.effect.path.to_string_lossy());
             text.push_str(&format!("    {path}: {}\n", side(file.now)));
         }
-        for line in reveal(&diff(store, session, call)).lines() {
+        for line in reveal(&diff(store, engine, session, call)).lines() {
             text.push_str(&format!("      {line}\n"));
         }
         for printed in &call.printed {
@@ -40,14 +48,14 @@ pub(crate) fn in_words(store: &Store, session: &str, found: &[Examined]) -> Stri
     text
 }
 
-pub(crate) fn as_json(store: &Store, session: &str, found: &[Examined]) -> Value {
+pub(crate) fn as_json(store: &Store, engine: &Engine, session: &str, found: &[Examined]) -> Value {
     let file = |file: &FileFact| json!({"path": file.effect.path, "now": side(file.now)});
     let printed = |printed: &Spooled| json!({"stream": word(printed), "bytes": printed.total});
     let call = |call: &Examined| {
         let running = call.survivors.iter().map(|s| json!({"pid": s.pid, "name": s.name}));
         json!({
             "call": call.view.call.call, "name": call.view.call.name, "state": call.words(),
-            "files": call.files.iter().map(file).collect::<Vec<_>>(), "diff": diff(store, session, call),
+            "files": call.files.iter().map(file).collect::<Vec<_>>(), "diff": diff(store, engine, session, call),
             "printed": call.printed.iter().map(printed).collect::<Vec<_>>(),
             "running": running.collect::<Vec<_>>(),
         })
@@ -71,7 +79,7 @@ fn word(printed: &Spooled) -> &'static str {
 }
 
 /// How the files of a call differ now from what they were before it.
-fn diff(store: &Store, session: &str, call: &Examined) -> String {
+fn diff(store: &Store, engine: &Engine, session: &str, call: &Examined) -> String {
     let mut text = String::new();
     let root = store.session(session).ok().flatten().map(|view| view.root).unwrap_or_default();
     for file in call.files.iter().filter(|file| file.now != Side::Before) {
@@ -79,9 +87,11 @@ fn diff(store: &Store, session: &str, call: &Examined) -> String {
             FileState::File { sha256, .. } => store.blob(sha256).ok(),
             FileState::Missing | FileState::Directory { .. } => None,
         };
-        // What is no text, or too long, is named above and not shown.
-        let now = jm_workspace::state::read_text(&file.effect.path, MOST_FILE_BYTES);
-        if let Ok(now) = now.map(|now| now.map(String::into_bytes)) {
+        // What is no text, too long or out of reach is named above and not shown.
+        let now = engine.read_now(&file.effect.path, MOST_FILE_BYTES);
+        if let Ok(now) = now
+            && now.as_deref().is_none_or(|now| std::str::from_utf8(now).is_ok())
+        {
             let name = history::from_root(&root, &file.effect.path);
             text.push_str(&unified(&name, before.as_deref(), now.as_deref()));
         }

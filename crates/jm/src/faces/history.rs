@@ -113,6 +113,17 @@ fn in_words(call: &CallView) -> String {
         let path = one_line(&effect.path.to_string_lossy());
         text.push_str(&format!("    {}: {path}\n", change(&effect.before, &effect.after)));
     }
+    for found in &effects.concurrent {
+        let calls = match found.calls.as_slice() {
+            [] => "other sessions may have run commands".to_owned(),
+            calls => format!("{} ran", calls.join(", ")),
+        };
+        for effect in &found.files {
+            let path = one_line(&effect.path.to_string_lossy());
+            let change = change(&effect.before, &effect.after);
+            text.push_str(&format!("    not told apart: {path}: {change} while {calls}\n"));
+        }
+    }
     let never_looked = is_unknown(call).then(|| UNSEEN.to_owned());
     if let Some(gap) = effects.gap.or(never_looked) {
         text.push_str(&format!("    not tracked: {gap}\n"));

@@ -24,6 +24,7 @@ pub(crate) mod room;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod screen;
+mod supplied;
 mod task;
 pub(crate) mod tool_reference;
 pub(crate) mod tools;

@@ -44,7 +44,7 @@ fn answer(program: Program) -> Result<u8> {
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input).context("standard input")?;
     let directory = std::env::current_dir().context("the current directory")?;
-    let answer = program.run(&String::from_utf8_lossy(&input), &scope(&directory)?);
+    let answer = program.run(&input, &scope(&directory)?);
     put(&answer.to_string())
 }
 
@@ -61,6 +61,7 @@ fn scope(directory: &Path) -> Result<Scope> {
             jobs: Arc::default(),
         },
         freshness: Arc::default(),
+        expected: Default::default(),
         seen: Seen::default(),
         cancel: Cancel::new(),
         limits: Limits::default(),
@@ -70,6 +71,7 @@ fn scope(directory: &Path) -> Result<Scope> {
         call_key: String::new(),
         session_id: String::new(),
         tool_name: String::new(),
+        approved: None,
     })
 }
 

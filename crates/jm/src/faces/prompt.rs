@@ -63,6 +63,36 @@ impl Approver {
     }
 }
 
+impl Approver {
+    /// Whether the model may go on past its limit of rounds. `--yes` answers for single calls, so it
+    /// lifts no limit.
+    pub(crate) async fn grants_rounds(&self, done: usize, more: usize) -> Result<bool> {
+        let Approver::Person(terminal) = self else { return Ok(false) };
+        let terminal = Arc::clone(terminal);
+        let (cancel, _asks) = Asks::new();
+        let ask = move || {
+            let mut terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+            ask_for_rounds(&mut terminal, (done, more), &cancel)
+        };
+        tokio::task::spawn_blocking(ask).await?
+    }
+}
+
+fn ask_for_rounds(
+    terminal: &mut Terminal,
+    (done, more): (usize, usize),
+    cancel: &Cancel,
+) -> Result<bool> {
+    loop {
+        show(&format!("\nStopped after {done} tool rounds. Continue for {more} more? [y/n] "))?;
+        match terminal.answer_unless(cancel)?.map(|answer| answer.to_lowercase()).as_deref() {
+            Some("y" | "yes") => return Ok(true),
+            Some("n" | "no") | None => return Ok(false),
+            Some(_) => show("Please answer y or n.\n")?,
+        }
+    }
+}
+
 /// While this lives, somebody waits for the answer.
 struct Asks(Cancel);
 
@@ -150,10 +180,17 @@ pub(crate) fn risk_word(risk: RiskLevel) -> &'static str {
     }
 }
 
+/// Above every question about something of high risk (FR-APR-06).
+const BANNER: &str = "*** WARNING: high risk. Read what it does before you answer. ***\n";
+
 fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> String {
     let place = if count > 1 { format!("{number}. ") } else { String::new() };
-    let mut text = format!("\n{place}[{}] {}\n", risk_word(request.risk_level), request.summary);
-    if request.is_cut {
+    let (risk, tool) = (risk_word(request.risk_level), one_line(&request.tool_name));
+    let mut text = format!("\n{place}[{risk}] {tool}: {}\n", request.summary);
+    if request.risk_level == RiskLevel::High {
+        text.insert_str(1, BANNER);
+    }
+    if request.is_cut && request.preview.is_none() {
         text.push_str("   (cut: see the whole with `jm call --preview`)\n");
     }
     for warning in &request.warnings {

@@ -16,7 +16,7 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Re
     if found.is_empty() {
         return Ok(());
     }
-    print::note(&facts::in_words(&sessions::store()?, session, &found));
+    print::note(&facts::in_words(&sessions::store()?, engine, session, &found));
     match decide(common)? {
         Some(choice) => {
             let protected = others(session)?;
@@ -71,9 +71,9 @@ fn settle(common: &Common, listing: &Listing, store: &Store, session: &str) -> R
     let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     let found = wired.engine.examine(session)?;
     if listing.json {
-        print::json(&facts::as_json(store, session, &found))?;
+        print::json(&facts::as_json(store, &wired.engine, session, &found))?;
     } else {
-        print::text(&sanitize(&facts::in_words(store, session, &found)))?;
+        print::text(&sanitize(&facts::in_words(store, &wired.engine, session, &found)))?;
     }
     let choice = decide(common)?;
     let settled = choice.is_some();

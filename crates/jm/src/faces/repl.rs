@@ -4,21 +4,30 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use jm_engine::{Guard, Which};
+use jm_engine::{Damaged, Guard, Which};
+use jm_tools::toolsets::Toolset;
 use jm_types::Part;
 use jm_types::text::one_line;
 use jm_workspace::terminal::Manners;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use super::drive::{Driver, block_on};
+use super::drive::block_on;
 use super::screen::{Plain, Words};
-use super::{exit, history, print, undo};
+use super::{exit, history, print, supplied, undo};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Model, Resume};
 use crate::{locations, sessions};
 
-const PREFIX: &str = "jm: ";
+/// The prefix of the model's words, once a turn; `gemini`'s document has its own (GO-TERM).
+fn prefix(toolset: Toolset) -> &'static str {
+    match toolset {
+        Toolset::Gemini => "Gemini: ",
+        Toolset::Forge | Toolset::Forj | Toolset::Ikigai | Toolset::Flemma | Toolset::Standard => {
+            "jm: "
+        }
+    }
+}
 const PROMPT: &str = "> ";
 const HELP: &str = "\
 /help              this
@@ -58,7 +67,8 @@ fn newest_conversation(common: &Common) -> Result<String> {
 pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
     block_on(async {
         let mut agent = Agent::open(common, model).await?;
-        let mut screen = Plain::new(Some(PREFIX), Words::Out);
+        let toolset = agent.driver.engine.core().registry.toolset();
+        let mut screen = Plain::new(Some(prefix(toolset)), Words::Out);
         greet(&agent);
         let reader = Reader::new()?;
         // The thread that reads may be left in the middle of a line.
@@ -99,6 +109,9 @@ fn greet(agent: &Agent) {
     let said = agent.conversation.messages().len();
     if said > 0 {
         print::note(&format!("going on after {said} messages"));
+    }
+    if agent.driver.session.batch().awaits_results() {
+        show_waiting(agent);
     }
 }
 
@@ -168,6 +181,11 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
             list_tools(agent)
         }
         Order::Usage => print::line(&usage(agent)),
+        Order::Compact if agent.driver.session.batch().awaits_results() => {
+            print::note("calls wait for their results; supply them first");
+            show_waiting(agent);
+            Ok(())
+        }
         Order::Compact if agent.conversation.messages().is_empty() => {
             print::note("nothing was said yet");
             Ok(())
@@ -179,7 +197,8 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
         Order::Undo(count) => {
             let driver = &mut agent.driver;
             let which = Which::Last(count.max(1));
-            let report = driver.engine.undo(&mut driver.session, &which, Guard::Hash)?;
+            let (engine, session) = (&driver.engine, &mut driver.session);
+            let report = engine.undo(session, &which, Guard::Hash, Damaged::Refuse)?;
             undo::in_words(&report)
         }
         Order::Say(text) => {
@@ -193,15 +212,14 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
 
 /// A result that the person has produced (FR-MODE-02). With the last one the model goes on.
 async fn supply(agent: &mut Agent, screen: &mut Plain, id: &str, result: &str) -> Result<()> {
-    let Driver { engine, session, .. } = &mut agent.driver;
-    engine.supply(session, id, result.to_owned())?;
-    if !agent.driver.session.batch().is_finished() {
-        return Ok(());
-    }
-    agent.tell_results(screen)?;
     screen.begin_turn();
-    let end = agent.go_on(screen).await?;
-    tell(agent, &end)
+    let batch = agent.driver.session.batch().number;
+    let results = vec![(id.to_owned(), result.to_owned())];
+    match agent.supply(results, None, screen).await? {
+        // What else waits was shown before.
+        TurnEnd::Waiting if agent.driver.session.batch().number == batch => Ok(()),
+        end => tell(agent, &end),
+    }
 }
 
 fn tell(agent: &Agent, end: &TurnEnd) -> Result<()> {
@@ -209,21 +227,9 @@ fn tell(agent: &Agent, end: &TurnEnd) -> Result<()> {
         TurnEnd::Finished => {}
         TurnEnd::Interrupted => print::note("jm: interrupted"),
         TurnEnd::Limit => {
-            print::note("jm: the model has had its rounds of tool calls; say something to go on");
+            print::note(&format!("jm: {}; say something to go on", agent.stopped()));
         }
-        TurnEnd::Waiting => {
-            for entry in agent.driver.session.batch().entries.iter() {
-                if entry.result().is_none() {
-                    let call = &entry.call;
-                    print::note(&format!(
-                        "{} waits for its result: /tool {} RESULT\n  {}",
-                        one_line(&call.name),
-                        one_line(&call.id),
-                        one_line(&call.arguments)
-                    ));
-                }
-            }
-        }
+        TurnEnd::Waiting => show_waiting(agent),
         TurnEnd::Failed(error) => {
             print::note(&format!("jm: {}", error.message));
             if let Some(hint) = &error.hint {
@@ -232,6 +238,11 @@ fn tell(agent: &Agent, end: &TurnEnd) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn show_waiting(agent: &Agent) {
+    let how = |id: &str| format!("/tool {id} RESULT");
+    print::note(&supplied::waiting(&agent.driver.session, how));
 }
 
 fn usage(agent: &Agent) -> String {

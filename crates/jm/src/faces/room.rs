@@ -3,27 +3,27 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use jm_store::{Store, StoreError};
+use jm_store::{Space, Store, StoreError};
 use jm_workspace::file::now_epoch_ms;
 use serde_json::json;
 
 use super::{exit, print};
-use crate::cli::{Common, Listing};
+use crate::cli::{Common, Gc, Listing};
 use crate::{locations, sessions, wire};
 
 /// Of a hundred parts of the quota, where people are told.
 const NEAR: u64 = 80;
 
-pub(crate) fn collect(common: &Common) -> Result<u8> {
+pub(crate) fn collect(common: &Common, gc: &Gc) -> Result<u8> {
     let most = wire::load(common)?.config.journal.quota_bytes;
     let store = sessions::store()?;
-    let mut freed = store.collect();
-    if freed.as_ref().map_or_else(StoreError::is_full, |freed| freed.is_kept) {
+    let mut freed = store.collect(&sessions::is_alive);
+    if freed.as_ref().map_or_else(StoreError::is_full, |freed| freed.space == Space::DiskFull) {
         // A full disk is a reason to come here: what is kept free for such a day is for this too.
         sessions::give_back_reserve()?;
     }
     if freed.as_ref().is_err_and(StoreError::is_full) {
-        freed = store.collect();
+        freed = store.collect(&sessions::is_alive);
     }
     let freed = freed.map_err(sessions::told)?;
     print::line(&format!("{} contents removed, {} bytes", freed.blobs, freed.stored))?;
@@ -35,21 +35,39 @@ pub(crate) fn collect(common: &Common) -> Result<u8> {
     if jobs > 0 {
         print::line(&format!("{jobs} processes that ended long ago forgotten"))?;
     }
-    let shrunk = store.shrink(most, now_epoch_ms()).map_err(sessions::told)?;
+    let shrunk = store.shrink(most, now_epoch_ms(), &sessions::is_alive).map_err(sessions::told)?;
     if shrunk.blobs > 0 {
         print::line(&format!(
             "{} of the oldest let go, {} bytes: what they held cannot be put back",
             shrunk.blobs, shrunk.stored
         ))?;
     }
-    if shrunk.is_kept {
-        print::note(
-            "jm: the disk is too full to have the journal's free space back; the journal uses it for \
-             what comes next",
-        );
+    if gc.compact {
+        store.compact(&sessions::is_alive).map_err(sessions::told)?;
+    } else if let Some(note) = kept(shrunk.space) {
+        print::note(&format!("jm: {note}"));
     }
     warn(store.blob_stats().map_err(sessions::told)?.stored, most);
     Ok(exit::RAN)
+}
+
+/// Why the disk does not have the journal's free space back.
+fn kept(space: Space) -> Option<String> {
+    match space {
+        Space::GivenBack => None,
+        Space::DiskFull => Some(
+            "the disk is too full to have the journal's free space back; the journal uses it for \
+             what comes next"
+                .to_owned(),
+        ),
+        Space::Busy => {
+            Some("the journal is busy; what is left to be done is for the next `jm gc`".to_owned())
+        }
+        Space::NeedsRewrite(free) => Some(format!(
+            "{free} bytes of the journal are free and used for what comes next; it was made by an \
+             older version\n  hint: `jm gc --compact` gives them back when no session is at work"
+        )),
+    }
 }
 
 /// What commands printed whose calls are settled, or that nobody knows.

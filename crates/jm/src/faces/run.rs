@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::answer::Outcome;
 use super::drive::block_on;
 use super::screen::{Lines, Plain, Screen, Words};
-use super::{exit, print, task};
+use super::{exit, print, supplied, task};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Run};
 use crate::sessions;
@@ -26,14 +26,15 @@ pub(crate) fn run(common: &Common, run: &Run) -> Result<u8> {
         let error = json!({"kind": "usage", "message": format!("{error:#}"), "hint": null});
         print::json(&json!({
             "type": "end", "reason": "failed", "text": "", "error": error, "session": null,
-            "usage": null, "cost": null, "exit": exit::USAGE,
+            "usage": null, "cost": null, "exit": exit::USAGE, "waiting": [],
         }))?;
     }
     outcome
 }
 
 fn begin(common: &Common, run: &Run) -> Result<u8> {
-    let prompt = task::prompt(run)?;
+    let supplied = supplied::results(run)?;
+    let said = Said { words: task::prompt(run)?, supplied };
     let schema = run.output_schema.as_deref().map(task::schema).transpose()?;
     let common = resumed(common, run)?;
     block_on(async {
@@ -43,7 +44,11 @@ fn begin(common: &Common, run: &Run) -> Result<u8> {
         for note in &agent.notes {
             view.screen().note(&one_line(note))?;
         }
-        let end = match converse(&mut agent, &mut view, schema.as_ref(), prompt).await {
+        if let Err(error) = agent.check_supplied(&said.supplied) {
+            agent.close().await?;
+            return Err(error);
+        }
+        let end = match converse(&mut agent, &mut view, schema.as_ref(), said).await {
             Err(error) if print::is_closed_pipe(&error) => return Err(error),
             Err(error) => Over::Broken(error),
             Ok(end) => Over::Turn(end),
@@ -55,6 +60,13 @@ fn begin(common: &Common, run: &Run) -> Result<u8> {
             (Err(error), Over::Turn(_)) => Err(error),
         }
     })
+}
+
+/// What a run begins with.
+struct Said {
+    words: Option<Vec<Part>>,
+    /// Results for calls that wait: ids and texts.
+    supplied: Vec<(String, String)>,
 }
 
 /// How the run ended.
@@ -80,14 +92,26 @@ async fn converse(
     agent: &mut Agent,
     view: &mut View,
     schema: Option<&Schema>,
-    prompt: Vec<Part>,
+    said: Said,
 ) -> Result<TurnEnd> {
-    let Some(schema) = schema else { return agent.turn(prompt, view.screen()).await };
+    let Some(schema) = schema else { return first_turn(agent, view, said).await };
     agent.require(&format!(
         "Your final answer must be one JSON value and nothing else, with this schema:\n{schema}"
     ));
-    let end = agent.turn(prompt, view.screen()).await?;
+    let end = first_turn(agent, view, said).await?;
     conform(agent, view, schema, end).await
+}
+
+async fn first_turn(agent: &mut Agent, view: &mut View, said: Said) -> Result<TurnEnd> {
+    let Said { words, supplied } = said;
+    let waits = agent.driver.session.batch().awaits_results();
+    match (words, supplied.is_empty()) {
+        (words, false) => agent.supply(supplied, words, view.screen()).await,
+        (Some(words), true) => agent.turn(words, view.screen()).await,
+        // Nothing was said, so what waits is shown again.
+        (None, true) if waits => Ok(TurnEnd::Waiting),
+        (None, true) => agent.turn(task::go_on(), view.screen()).await,
+    }
 }
 
 /// Asks again until the answer is what the schema says, a few times.
@@ -201,6 +225,7 @@ impl View {
                     "type": "end", "reason": reason, "text": lines.last_text, "error": error,
                     "session": agent.driver.session.id, "usage": usage,
                     "cost": agent.voice().cost(&usage), "exit": code,
+                    "waiting": supplied::waiting_as_json(&agent.driver.session),
                 }))?;
             }
         }
@@ -233,11 +258,16 @@ fn explain(agent: &Agent, end: &Over) {
     match end {
         TurnEnd::Finished => {}
         TurnEnd::Limit => {
-            print::note("jm: the model has had its rounds of tool calls (--max-iterations)");
-            print::note(&again);
+            let stopped = agent.stopped();
+            print::note(&format!("jm: {stopped} (raise with --max-iterations)\n{again}"));
         }
         TurnEnd::Waiting => {
-            print::note("jm: tools mode is parse_only: somebody must supply the results");
+            let how = |id: &str| format!("--result {id}=TEXT");
+            print::note(&supplied::waiting(&agent.driver.session, how));
+            print::note(&format!(
+                "  hint: supply results with `jm run --resume {session} --result ID=TEXT …` or \
+                 `--results FILE`"
+            ));
         }
         TurnEnd::Interrupted => print::note(&format!("jm: interrupted\n{again}")),
         TurnEnd::Failed(error) => {

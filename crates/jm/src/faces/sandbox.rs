@@ -9,7 +9,7 @@ use jm_engine::config::Config;
 use jm_types::Cancel;
 use jm_types::text::one_line;
 use jm_types::text::sanitize::Sanitizer;
-use jm_workspace::confine::{Plan, bites};
+use jm_workspace::confine::{Access, Plan, bites, reading};
 use jm_workspace::process::{CommandSpec, Ending, Input, Program, run as run_command};
 use jm_workspace::pump::{Listener, Offer, Stream};
 use jm_workspace::{EnvSanitizer, Sandbox};
@@ -29,16 +29,29 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
     let environment = environment.sanitize(std::env::vars_os());
     let confiner = confine::confiner(&config)?;
+    let access = if args.read_only { Access::ReadsOnly } else { Access::Full };
+    let plan = match access {
+        Access::ReadsOnly => confiner.reading_plan(&sandbox, &environment),
+        Access::Full => confiner.plan(&sandbox, &environment),
+    };
     if args.show {
-        print::text(&in_words(&confiner.plan(&sandbox, &environment)))?;
+        print::text(&in_words(&plan))?;
         return Ok(exit::RAN);
     }
     check_words(&args.command)?;
     let seconds = args.timeout.unwrap_or(config.tools.timeouts.shell_commands_seconds);
-    let plan = confiner.plan(&sandbox, &environment);
     plan.gaps.iter().for_each(|gap| print::note(&format!("jm: not confined: {gap}")));
     let program = Program::Argv(args.command.clone());
-    let confinement = confiner.confinement(&sandbox, &environment, &program, None);
+    let (environment, confinement) = match access {
+        Access::ReadsOnly => {
+            let confinement = confiner.reading(&sandbox, &environment, None)?;
+            (reading::environment(&sandbox, &environment, &[]), confinement)
+        }
+        Access::Full => {
+            let confinement = confiner.confined_by(plan.walls.clone(), &program, None);
+            (environment, confinement)
+        }
+    };
     let spec = CommandSpec {
         program,
         directory: sandbox.resolve(".")?,
@@ -90,6 +103,7 @@ fn execute(spec: CommandSpec, plan: &Plan) -> Result<u8> {
             bite.remedy().iter().for_each(|remedy| print::note(&format!("  hint: {remedy}")));
         }
     }
+    finished.unended.iter().for_each(|one| print::note(&format!("jm: {}", one.in_words())));
     Ok(match finished.ending {
         Ending::Exited(code) => u8::try_from(code).unwrap_or(exit::FAILED),
         Ending::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(exit::FAILED),
@@ -113,7 +127,12 @@ fn in_words(plan: &Plan) -> String {
     };
     let shown =
         |paths: &[std::path::PathBuf]| paths.iter().map(|p| p.display().to_string()).collect();
-    list("may write", shown(&walls.writable));
+    match walls.access {
+        Access::Full => list("may write", shown(&walls.writable)),
+        Access::ReadsOnly => {
+            list("may read, and neither write nor execute", shown(&walls.writable))
+        }
+    }
     list("may read", shown(&walls.readable));
     list("cannot change", walls.kept.iter().map(|kept| kept.path.display().to_string()).collect());
     list("cannot see", shown(&walls.hidden));

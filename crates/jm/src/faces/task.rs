@@ -15,13 +15,21 @@ use super::print;
 use crate::cli::Run;
 
 const MIB: u64 = 1024 * 1024;
-const MOST_INPUT: u64 = 16 * MIB;
+pub(super) const MOST_INPUT: u64 = 16 * MIB;
 const MOST_IMAGE: u64 = 20 * MIB;
 
-/// The words of the command line, then what stands on standard input, then pictures.
-pub(super) fn prompt(run: &Run) -> Result<Vec<Part>> {
+/// What a resumed conversation goes on with where nobody says anything.
+pub(super) fn go_on() -> Vec<Part> {
+    vec![Part::text("Go on.")]
+}
+
+/// The words of the command line, then what stands on standard input, then pictures. `None` where
+/// there are none and the conversation may go on without.
+pub(super) fn prompt(run: &Run) -> Result<Option<Vec<Part>>> {
     let mut text = run.prompt.join(" ");
-    let input = input()?;
+    // Whoever supplies results has said what there is to say, unless words come with them.
+    let supplies = !run.result.is_empty() || run.results.is_some();
+    let input = if supplies { String::new() } else { input()? };
     if !input.trim().is_empty() {
         text = format!("{text}\n\n{input}").trim_start().to_owned();
     }
@@ -31,17 +39,20 @@ pub(super) fn prompt(run: &Run) -> Result<Vec<Part>> {
                 "what shall be done?\n  hint: jm run PROMPT, or the prompt on standard input, or both"
             );
         }
+        if run.image.is_empty() {
+            return Ok(None);
+        }
         text = "Go on.".to_owned();
     }
     let mut parts = vec![Part::text(text)];
     for path in &run.image {
         parts.push(image(path)?);
     }
-    Ok(parts)
+    Ok(Some(parts))
 }
 
 /// All of standard input, or nothing where a person types.
-fn input() -> Result<String> {
+pub(super) fn input() -> Result<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         return Ok(String::new());

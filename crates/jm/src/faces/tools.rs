@@ -38,7 +38,7 @@ pub(crate) fn run(common: &Common, tools: &Tools) -> Result<u8> {
         registry.forget()?;
     }
     let listing = registry.listing();
-    let offered = advertised(config.tools.mode, &registry, &wire::manual(config));
+    let offered = advertised(config.tools.mode, &registry, &wire::manual(config)?);
     let all: Vec<Shown> = offered.into_iter().map(|tool| shown(tool, &listing)).collect();
     match &tools.name {
         None => {

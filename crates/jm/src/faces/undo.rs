@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use jm_engine::force::{self, Kind};
-use jm_engine::{Guard, Taken, UndoReport, Which};
+use jm_engine::{Damaged, Guard, Taken, UndoReport, Which};
 use jm_types::text::one_line;
 use serde_json::{Value, json};
 
@@ -59,11 +59,12 @@ fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
 
 fn take_back(common: &Common, session: &str, which: &Which, how: Redo) -> Result<UndoReport> {
     let guard = if how.force { Guard::Force } else { Guard::Hash };
+    let damaged = if how.despite_damage { Damaged::Accept } else { Damaged::Refuse };
     history::choose(&sessions::store()?, common, Some(session))?;
     let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     recover::before_work(common, &wired.engine, session)?;
     let mut session = wired.session;
-    let report = wired.engine.undo(&mut session, which, guard).map_err(|error| {
+    let report = wired.engine.undo(&mut session, which, guard, damaged).map_err(|error| {
         let hints: String = error.hints.iter().map(|hint| format!("\n  hint: {hint}")).collect();
         anyhow::anyhow!("{error}{hints}")
     })?;
@@ -94,7 +95,7 @@ fn as_json(report: &UndoReport) -> Value {
 
 pub(super) fn in_words(report: &UndoReport) -> Result<()> {
     let has_changed = !report.restored.is_empty() || !report.removed.is_empty();
-    let done = match (report.is_complete, has_changed) {
+    let done = match (report.skipped.is_empty(), has_changed) {
         (true, _) => "took back",
         (false, true) => "took back in part",
         (false, false) => "not taken back",

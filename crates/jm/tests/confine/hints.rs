@@ -155,3 +155,25 @@ fn a_job_that_is_kept_remembers_what_was_told() {
         desk.close();
     });
 }
+
+/// The settings that git misses are in a file that a command does not get, and that is said.
+#[test]
+fn a_command_that_misses_settings_is_told_why() {
+    everywhere(|world| {
+        let script = "git init -q \"$0\" && cd \"$0\" && git -c user.useConfigOnly=true commit -q \
+                      --allow-empty -m x";
+        let output = world.confined(&["sh", "-c", script, "one"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let file = world.at("home/.gitconfig");
+        let hidden = format!(
+            "the sandbox hides {} from commands, because http.extraheader in it may hold a login",
+            file.display()
+        );
+        assert!(said.contains(&hidden), "{} as {:?}: {said}", world.backend, world.user);
+        // Without a login in it the file is there.
+        std::fs::write(&file, "[user]\n\tname = N\n\temail = n@example.org\n").unwrap();
+        let output = world.confined(&["sh", "-c", script, "two"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{} as {:?}: {said}", world.backend, world.user);
+    });
+}

@@ -4,12 +4,17 @@
 
 mod escapes;
 mod gate;
+mod git_surface;
 mod hangs;
 mod hints;
 mod jobs;
 mod ladder;
+mod only_reads;
 mod packages;
+mod races;
+mod reading;
 mod signals;
 mod spare;
+mod unended;
 mod work;
 mod world;

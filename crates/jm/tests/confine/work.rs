@@ -30,6 +30,14 @@ const TASKS: &[Task] = &[
                  -o m2 m.c && ./m && ./m2",
     },
     Task {
+        name: "archives and copies that keep modes",
+        needs: &["tar"],
+        script: "mkdir -p a/b && echo x > a/b/c && chmod 750 a/b && chmod 555 a/b/c && chmod 1777 a && \
+                 tar cf t.tar a && mkdir o && tar xpf t.tar -C o && cp -a o/a c && install -m 755 \
+                 a/b/c d && test \"$(stat -c %a c c/b c/b/c d | tr '\\n' ' ')\" = '1777 750 555 755 ' && \
+                 mkfifo f && mkdir -m 700 own && rm -r a o c d f own t.tar",
+    },
+    Task {
         name: "make",
         needs: &["make", "cc"],
         script: "printf 'all: m.o\\n\\tcp m.o out\\n' > Makefile && printf 'int f(void){return 1;}' \

@@ -96,14 +96,23 @@ impl World {
         let base = tempfile::tempdir().unwrap();
         let at = |name: &str| base.path().join(name);
         for name in
-            ["w/.git/hooks", "w/.git/objects", "w/.git/refs", "w/.journeyman", "x", "second"]
+            ["w/.git/hooks", "w/.git/objects/info", "w/.git/refs", "w/.journeyman", "x", "second"]
                 .into_iter()
                 .chain([
                     "home/.ssh",
                     "home/.config/journeyman",
                     "state",
                     "second/idea",
+                    "w/deep/inner/.vscode",
                     "home/.npm/_cacache",
+                    "home/.gem",
+                    "home/.stack/upload",
+                    "home/.julia/servers/x",
+                    "home/.local/share/uv/credentials",
+                    "home/.opam/plugins/opam-publish",
+                    "home/.dotnet/corefx",
+                    "home/.cargo",
+                    "home/.local/bin",
                 ])
         {
             std::fs::create_dir_all(at(name)).unwrap();
@@ -114,6 +123,8 @@ impl World {
             ("w/.git/hooks/pre-push", "#!/bin/sh\n"),
             ("w/.journeyman/config.toml", "profile = \"careful\"\n"),
             ("w/.env", CANARY),
+            ("w/deep/inner/.env", CANARY),
+            ("w/deep/inner/.vscode/tasks.json", "{}\n"),
             ("w/probe.py", include_str!("probe.py")),
             ("x/secret", CANARY),
             ("x/victim", "untouched\n"),
@@ -123,6 +134,16 @@ impl World {
             ("state/secret", CANARY),
             ("second/idea/tasks.xml", "<tasks/>\n"),
             ("home/.npm/_cacache/entry", "cached\n"),
+            ("home/.gem/credentials", CANARY),
+            ("home/.stack/upload/credentials.json", CANARY),
+            ("home/.julia/servers/x/auth.toml", CANARY),
+            ("home/.local/share/uv/credentials/x", CANARY),
+            ("home/.opam/plugins/opam-publish/x.token", CANARY),
+            ("home/.dotnet/corefx/x", CANARY),
+            ("home/.gitconfig", "[http]\n\textraHeader = Authorization: canary-5b1c77\n"),
+            ("home/.cargo/config.toml", "[registry]\ntoken = \"canary-5b1c77\"\n"),
+            ("home/.local/bin/service.key", CANARY),
+            ("home/.local/bin/.env", CANARY),
         ];
         for (name, content) in files {
             std::fs::write(at(name), content).unwrap();
@@ -163,6 +184,11 @@ impl World {
 
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.base.path().join(name)
+    }
+
+    /// Where somebody listens on the loopback outside.
+    pub(crate) fn port(&self) -> u16 {
+        self.listeners.tcp.local_addr().unwrap().port()
     }
 
     /// A command in this world's surroundings, as its user.
@@ -236,7 +262,11 @@ impl World {
     fn look(&self) -> Snapshot {
         let mut found = Snapshot::new();
         let watched = ["x", "home", "state", "w/.git/hooks", "w/.git/config", "w/.journeyman"];
-        for name in watched.into_iter().chain(["w/.env", "second"]) {
+        let absent = ["commondir", "config.worktree", "objects/info/alternates"];
+        let absent = absent.map(|name| format!("w/.git/{name}"));
+        let more = ["w/.env", "w/deep", "second"];
+        let watched = watched.into_iter().chain(more).map(str::to_owned).chain(absent);
+        for name in watched.collect::<Vec<_>>().iter().map(String::as_str) {
             note(&self.at(name), &mut found);
         }
         note(self.common.path(), &mut found);

@@ -104,14 +104,30 @@ fn a_crash_in_the_middle_must_be_settled_first() {
     assert_eq!(field(&log, "/result/error"), ["-", "unknown_outcome", "interrupted"]);
 }
 
-/// FR-RES-05: discarded results say so, and what never ran still says that.
+/// FR-RES-05: every result of a discarded batch is marked failed, wherever the crash was. What is on disk
+/// stays, and the result says how it is taken back; what never ran still says that.
 #[test]
 fn results_can_be_discarded() {
-    let machine = machine();
-    kill(&machine, &[&three()], "call.before_started", 2);
-    assert_eq!(machine.recover("discard").status.code(), Some(0));
-    let log = machine.log();
-    assert_eq!(field(&log, "/result/error"), ["discarded", "interrupted", "interrupted"]);
+    let cases = [
+        // The first call has its result; or only its file; or the command has run, too.
+        ("call.before_started", 2, ["discarded", "interrupted", "interrupted"]),
+        ("call.before_finished", 1, ["discarded", "interrupted", "interrupted"]),
+        ("call.before_finished", 2, ["discarded", "unknown_outcome", "interrupted"]),
+        ("call.before_finished", 3, ["discarded", "discarded", "discarded"]),
+    ];
+    for (point, nth, expected) in cases {
+        let machine = machine();
+        kill(&machine, &[&three()], point, nth);
+        assert_eq!(machine.recover("discard").status.code(), Some(0), "{point}:{nth}");
+        let log = machine.log();
+        assert_eq!(field(&log, "/result/error"), expected, "{point}:{nth}");
+        let told = field(&log, "/result/content")[0].to_owned();
+        assert!(told.contains("`jm undo --call S-1`"), "{point}:{nth}: {told}");
+        assert!(machine.workspace().join("first").exists(), "{point}:{nth}");
+        let undone = machine.run(&["undo", "--call", "S-1"]);
+        assert_eq!(undone.status.code(), Some(0), "{point}:{nth}: {}", text(&undone.stderr));
+        assert!(!machine.workspace().join("first").exists(), "{point}:{nth}");
+    }
 }
 
 /// FR-RES-04b: a result is durable before the next call starts.

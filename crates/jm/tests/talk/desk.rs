@@ -213,6 +213,26 @@ fn forget_caching(value: &mut Value) {
     }
 }
 
+/// Every result in a history, whatever the vendor calls it.
+pub(crate) fn results_of(history: &[Value]) -> Vec<String> {
+    let mut found = Vec::new();
+    for message in history {
+        match message["role"].as_str().or(message["type"].as_str()) {
+            Some("tool") => found.push(message["content"].clone()),
+            Some("function_call_output") => found.push(message["output"].clone()),
+            _ => {
+                let parts = message.get("content").or(message.get("parts"));
+                for part in parts.and_then(Value::as_array).into_iter().flatten() {
+                    found.extend(part.get("content").cloned());
+                    let response = &part["functionResponse"]["response"];
+                    found.extend(response.get("output").or(response.get("error")).cloned());
+                }
+            }
+        }
+    }
+    found.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
 /// The JSON lines that fit.
 pub(crate) fn lines(text: &str, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());

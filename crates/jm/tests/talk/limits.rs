@@ -34,9 +34,12 @@ fn a_model_that_does_not_stop_is_stopped() {
     on_every_wire(|wire| {
         let desk = Desk::new(wire).with_file("long", "text\n");
         let again = "steps = [{ call = \"read_file\", args = { path = \"long\" } }]\n";
-        let ran = desk.run(&third(&format!("{again}{DONE}")), &["--max-iterations", "2"]);
-        assert_eq!((ran.code, ran.requests.len()), (4, 4), "{wire}: {ran:?}");
-        assert!(ran.err.contains("--max-iterations"), "{wire}: {ran:?}");
+        let told = format!("[[turn]]\nexpect = {{ results_contain = [\"Max tool\"] }}\n{again}");
+        let turns = third(&format!("{again}{}{DONE}", told.repeat(2)));
+        let ran = desk.run(&turns, &["--max-iterations", "2"]);
+        // Two rounds, and the model is told three times that it has had them.
+        assert_eq!((ran.code, ran.requests.len()), (4, 6), "{wire}: {ran:?}");
+        assert!(ran.err.contains("Stopped after 2 tool rounds (raise with --max-iterations)"));
         // The person speaks, and the rounds count anew.
         desk.resume(&[]);
         desk.verify();
@@ -69,7 +72,9 @@ fn results_fit_into_what_is_left_of_the_context() {
             assert!(one <= left(context) && one > left(context) / 2, "{wire}: {one}");
             let calls = format!("{PRINT}, {PRINT}");
             let two = print(&format!("[model]\ncontext = {context}\n"), &calls);
-            assert!(two <= left(context) && two > left(context) / 2, "{wire}: {two}");
+            // The second has its reserve, however full the context is.
+            let most = left(context) + 256;
+            assert!(two <= most && two > left(context) / 2, "{wire}: {two}");
         }
         let unknown = print("", PRINT);
         assert!((60_000..=64 * 1024).contains(&unknown), "{wire}: {unknown}");

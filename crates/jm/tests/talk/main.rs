@@ -9,11 +9,15 @@
 mod cuts;
 mod desk;
 mod faults;
+mod floods;
+mod full;
 mod interrupts;
 mod keys;
 mod kills;
 mod limits;
 mod modes;
 mod plan;
+mod streams;
+mod supplied;
 mod terminal;
 mod wires;

@@ -2,9 +2,12 @@
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::desk::{Desk, Scripted, lines, on_every_wire, text};
+use crate::desk::{Desk, SESSION, Scripted, lines, on_every_wire, text};
+
+const NOT_HANGING: Duration = Duration::from_secs(60);
 
 fn repl(desk: &Desk, turns: &str, more: &[&str]) -> (Scripted, Child) {
     let root = desk.path("").display().to_string();
@@ -16,7 +19,7 @@ fn repl(desk: &Desk, turns: &str, more: &[&str]) -> (Scripted, Child) {
 }
 
 /// Reads until these words have come; the model is silent behind them, so they came by themselves.
-fn read_until(child: &mut Child, words: &str) -> String {
+pub(crate) fn read_until(child: &mut Child, words: &str) -> String {
     let out = child.stdout.as_mut().unwrap();
     let mut seen = Vec::new();
     let mut byte = [0];
@@ -153,6 +156,85 @@ fn what_is_typed_after_an_interrupted_question_is_not_lost() {
     drop(child.stdin.take());
     child.wait().unwrap();
     assert!(!desk.has("first"));
+}
+
+/// FR-LIM-02, FR-RES-03: at a terminal the person may grant more rounds before calls are refused; whoever
+/// says no is not asked again in this turn.
+#[test]
+fn more_rounds_are_granted_at_the_terminal() {
+    let desk = Desk::new("anthropic").with_file("notes", "one\n");
+    let read = "[[turn]]\nsteps = [{ call = \"read_file\", args = { path = \"notes\" } }]\n";
+    let refused = "[[turn]]\nexpect = { results_contain = [\"Max tool iterations reached\"] }\n\
+                   steps = [{ call = \"read_file\", args = { path = \"notes\" } }]\n";
+    let turns =
+        format!("{}{refused}[[turn]]\nsteps = [{{ text = \"I stop.\" }}]\n", read.repeat(3));
+    let args = ["run", "go", "--session", SESSION, "--max-iterations", "1"];
+    let scripted = desk.scripted(&turns, &args);
+    let mut child = in_a_terminal(&scripted.command);
+    let shown = shown_by(&mut child);
+    let first = "Stopped after 1 tool rounds. Continue for 1 more? [y/n] ";
+    let second = "Stopped after 2 tool rounds. Continue for 1 more? [y/n] ";
+    wait_for(&shown, first, NOT_HANGING).unwrap();
+    type_until(&mut child, &shown, "y\r", second);
+    let seen = type_until(&mut child, &shown, "n\r", "I stop.");
+    assert!(!seen.contains("Continue"), "{seen}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let errors: Vec<bool> =
+        desk.calls().iter().map(|call| !call["result"]["error"].is_null()).collect();
+    assert_eq!(errors, [false, false, true, true]);
+}
+
+/// FR-RES-03: an interrupt at the question ends the turn, and the model is not asked again.
+#[test]
+fn an_interrupt_at_the_question_for_rounds_ends_the_turn() {
+    let desk = Desk::new("anthropic").with_file("notes", "one\n");
+    let read = "[[turn]]\nsteps = [{ call = \"read_file\", args = { path = \"notes\" } }]\n";
+    let args = ["run", "go", "--session", SESSION, "--max-iterations", "1"];
+    let scripted = desk.scripted(&read.repeat(3), &args);
+    let mut child = in_a_terminal(&scripted.command);
+    let shown = shown_by(&mut child);
+    wait_for(&shown, "Continue for 1 more? [y/n] ", NOT_HANGING).unwrap();
+    type_until(&mut child, &shown, "\x03", "interrupted");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let errors: Vec<bool> =
+        desk.calls().iter().map(|call| !call["result"]["error"].is_null()).collect();
+    assert_eq!(errors, [false, true]);
+}
+
+/// What a terminal shows, piece by piece.
+fn shown_by(child: &mut Child) -> Receiver<String> {
+    let mut out = child.stdout.take().unwrap();
+    let (send, shown) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 1024];
+        while let Ok(count @ 1..) = out.read(&mut buffer) {
+            if send.send(text(&buffer[..count])).is_err() {
+                return;
+            }
+        }
+    });
+    shown
+}
+
+fn wait_for(shown: &Receiver<String>, words: &str, most: Duration) -> Option<String> {
+    let mut seen = String::new();
+    while !seen.contains(words) {
+        seen.push_str(&shown.recv_timeout(most).ok()?);
+    }
+    Some(seen)
+}
+
+/// Types a line again until these words come: an answer counts from a moment after its question on.
+fn type_until(child: &mut Child, shown: &Receiver<String>, line: &str, words: &str) -> String {
+    loop {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before `{words}`");
+        tell(child, line);
+        if let Some(seen) = wait_for(shown, words, Duration::from_secs(1)) {
+            return seen;
+        }
+    }
 }
 
 /// The same command at a terminal of its own, which is gone after a minute.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::desk::{DONE, Desk, on_every_wire};
+use crate::desk::{DONE, Desk, on_every_wire, results_of};
 
 const TURNS: &str = r#"
 [[turn]]
@@ -59,31 +59,12 @@ fn a_conversation_goes_on_in_another_process() {
     });
 }
 
-/// The results of a batch, in the order in which they went back.
-fn results(history: &[Value]) -> Vec<String> {
-    let mut found = Vec::new();
-    for message in history {
-        match message["role"].as_str().or(message["type"].as_str()) {
-            Some("tool") => found.push(message["content"].clone()),
-            Some("function_call_output") => found.push(message["output"].clone()),
-            _ => {
-                let parts = message.get("content").or(message.get("parts"));
-                for part in parts.and_then(Value::as_array).into_iter().flatten() {
-                    found.extend(part.get("content").cloned());
-                    found.extend(part["functionResponse"]["response"].get("output").cloned());
-                }
-            }
-        }
-    }
-    found.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
 /// FR-RES-01a, GO-MULTI
 #[test]
 fn results_go_back_in_the_order_of_their_calls() {
     on_every_wire(|wire| {
         let ran = desk(wire).run(TURNS, &[]);
-        assert_eq!(results(&ran.history(1)), ["alpha\n", "aleph\n"], "{wire}");
+        assert_eq!(results_of(&ran.history(1)), ["alpha\n", "aleph\n"], "{wire}");
     });
 }
 

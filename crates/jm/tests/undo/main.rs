@@ -6,6 +6,7 @@
 
 mod failed;
 mod many;
+mod old_journal;
 mod random;
 mod trades;
 mod world;

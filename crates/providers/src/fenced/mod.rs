@@ -26,13 +26,30 @@ One call a block; several blocks are run in order. Give every call an id of its 
 stop: each is answered by a `tool-result` block with the same id. Never write a `tool-result` block \
 yourself.";
 
+/// For a set whose calls may say more of themselves (FJ-PROTO-01).
+const META: &str = "\
+Beside `args` a call may have `meta`: {\"cwd\": \"DIRECTORY\", \"timeout\": SECONDS}. Its paths then count \
+from that directory of the project, and it may take no longer than that.";
+
+/// Whether a call may have `meta` beside its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallMeta {
+    #[default]
+    None,
+    Offered,
+}
+
 /// The request for a model that reads and writes text only.
-pub(crate) fn as_text(mut request: Request) -> Request {
+pub(crate) fn as_text(mut request: Request, meta: CallMeta) -> Request {
     if request.tools.is_empty() {
         return request;
     }
     let tools: Vec<String> = request.tools.iter().map(describe).collect();
-    request.system = format!("{}\n\n{RULES}\n\n{}", request.system, tools.join("\n\n"));
+    let meta = match meta {
+        CallMeta::None => String::new(),
+        CallMeta::Offered => format!("\n\n{META}"),
+    };
+    request.system = format!("{}\n\n{RULES}{meta}\n\n{}", request.system, tools.join("\n\n"));
     request.tools = Tools::default();
     for message in request.messages.iter_mut() {
         message.parts = told(message);

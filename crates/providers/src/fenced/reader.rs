@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jm_types::fenced_call::OPENING;
 use jm_types::text::Fence;
-use jm_types::{NoCall, StopReason, StreamEvent, ToolCall};
-use serde_json::{Map, Value};
-
-const OPENING: &str = "tool-call";
+use jm_types::{
+    FencedCall, FencedFault, NoCall, StopReason, StreamEvent, ToolCall, parse_fenced_call,
+};
 
 #[derive(Default)]
 pub(super) struct Reader {
@@ -122,7 +122,7 @@ impl Reader {
         let index = self.place();
         self.text.place = None;
         self.calls += 1;
-        let ToolCall { id, name, arguments } = parse(block, ended, format!("call_{}", self.calls));
+        let ToolCall { id, name, arguments } = parse(block, ended);
         out.push(StreamEvent::CallStarted { index, id, name });
         out.push(StreamEvent::CallArguments { index, fragment: arguments });
         out.push(StreamEvent::CallSealed { index, arguments: None });
@@ -175,33 +175,21 @@ enum Ended {
 }
 
 /// The call that a block is, or what is wrong with it.
-fn parse(block: &str, ended: Ended, usual_id: String) -> ToolCall {
+fn parse(block: &str, ended: Ended) -> ToolCall {
     let fault = |why: String| NoCall { why, written: block.trim_end().to_owned() };
     if ended == Ended::No {
         let why = "the tool-call block has no closing fence".to_owned();
-        return ToolCall::malformed(usual_id, &fault(why));
+        return ToolCall::malformed(String::new(), &fault(why));
     }
-    let value = match jm_types::json::parse_strictly(block) {
-        Ok(value) => value,
-        Err(why) => {
-            let why = format!("the block is not JSON: {why}");
-            return ToolCall::malformed(usual_id, &fault(why));
+    let FencedCall { id, name, mut args, meta } = match parse_fenced_call(block) {
+        Ok(call) => call,
+        Err(FencedFault { id, why, .. }) => {
+            return ToolCall::malformed(id.unwrap_or_default(), &fault(why));
         }
     };
-    let id = match value.get("id") {
-        Some(Value::String(id)) => id.clone(),
-        Some(Value::Number(id)) => id.to_string(),
-        _ => usual_id,
-    };
-    let Some(name) = value.get("name").and_then(Value::as_str) else {
-        return ToolCall::malformed(id, &fault("a tool-call block needs a `name`".to_owned()));
-    };
-    let mut args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
-    let meta =
-        value.get("meta").filter(|meta| meta.as_object().is_none_or(|meta| !meta.is_empty()));
     if let (Some(meta), Some(args)) = (meta, args.as_object_mut()) {
         // The set whose protocol this is finds it among the arguments; any other refuses it there.
-        args.insert("meta".to_owned(), meta.clone());
+        args.insert("meta".to_owned(), meta);
     }
     ToolCall::new(id, name, &args)
 }

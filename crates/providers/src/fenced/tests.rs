@@ -58,18 +58,25 @@ fn blocks_become_calls() {
             "text(\"~~~\\n```tool-call\\n{\\\"name\\\":\\\"f\\\"}\\n```\\n~~~\\n\")".to_owned(),
         ),
         (
-            "```a``` is code.\n```tool-call\n{\"name\":\"f\"}\n```\n",
-            "text(\"```a``` is code.\\n\") call(call_1 f {})".to_owned(),
+            "```a``` is code.\n```tool-call\n{\"id\":7,\"name\":\"f\"}\n```\n",
+            "text(\"```a``` is code.\\n\") call(7 f {})".to_owned(),
         ),
         ("say ```tool-call\nx", "text(\"say ```tool-call\\nx\")".to_owned()),
-        ("```tool-call\n{\"name\":\"f\",\"more\":1}\n```", "call(call_1 f {})".to_owned()),
+        (
+            "```tool-call\n{\"id\":\"a\",\"name\":\"f\",\"more\":1} // one\n```",
+            "call(a f {})".to_owned(),
+        ),
+        (
+            "```tool-call\n{\"name\":\"f\"}\n```",
+            wrong("", "a tool-call block needs an `id`", "{\"name\":\"f\"}"),
+        ),
         (
             "```tool-call\n{\"id\":\"a\"}\n```",
             wrong("a", "a tool-call block needs a `name`", "{\"id\":\"a\"}"),
         ),
         (
             "```tool-call\n{\"name\":\"f\"}",
-            wrong("call_1", "the tool-call block has no closing fence", "{\"name\":\"f\"}"),
+            wrong("", "the tool-call block has no closing fence", "{\"name\":\"f\"}"),
         ),
         (
             "```tool-call\n{\"id\":\"a\",\"name\":\"f\",\"meta\":{\"cwd\":\"/\"}}\n```",

@@ -113,8 +113,7 @@ impl Decoder {
     fn call(&mut self, function: &Value, raw: &str, out: &mut VecDeque<StreamEvent>) {
         let index = self.place();
         self.open = None;
-        let given = text(function, "id").filter(|id| !id.is_empty()).map(str::to_owned);
-        let id = given.unwrap_or_else(|| format!("call_{}", self.calls));
+        let id = text(function, "id").unwrap_or_default().to_owned();
         self.calls += 1;
         let name = text(function, "name").unwrap_or_default().to_owned();
         out.push_back(StreamEvent::CallStarted { index, id, name });

@@ -169,3 +169,19 @@ fn a_vendors_item_goes_to_its_maker_only() {
     assert_eq!(natives("p", "other"), (1, 0));
     assert_eq!(natives("other", "m"), (1, 0));
 }
+
+/// FR-LIM-06: an earlier version has recorded errors without words, and Anthropic refuses them.
+#[test]
+fn an_error_without_words_gets_some() {
+    let mute = |is_error| Part::Result {
+        call_id: "a".to_owned(),
+        name: "read".to_owned(),
+        content: String::new(),
+        is_error,
+    };
+    let sketched = |is_error| {
+        sketch(&[Message::user("hello"), said(vec![call("a")]), heard(vec![mute(is_error)])])
+    };
+    assert_eq!(sketched(true), format!("u(;1) a(a;1) u(a={NO_WORDS};0)"));
+    assert_eq!(sketched(false), "u(;1) a(a;1) u(a=;0)");
+}

@@ -1,6 +1,6 @@
 //! The stream of Chat Completions, with the liberties that compatible servers take.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use jm_types::{StopReason, StreamError, StreamEvent, Usage};
 use serde_json::{Map, Value, json};
@@ -20,6 +20,7 @@ pub(crate) struct Decoder {
     text: Option<usize>,
     thought: Option<Thought>,
     calls: Vec<Call>,
+    known: Known,
     refused: bool,
     reason: Option<StopReason>,
     stopped: bool,
@@ -32,11 +33,30 @@ struct Thought {
     text: String,
 }
 
+/// The last call under each of the server's own numbers, so that a flood of calls is read in linear time.
+#[derive(Default)]
+struct Known {
+    by_index: HashMap<usize, usize>,
+    by_id: HashMap<String, usize>,
+    by_both: HashMap<(usize, String), usize>,
+}
+
+impl Known {
+    fn add(&mut self, call: usize, index: Option<usize>, id: Option<&str>) {
+        if let Some(index) = index {
+            self.by_index.insert(index, call);
+        }
+        if let Some(id) = id {
+            self.by_id.insert(id.to_owned(), call);
+        }
+        if let (Some(index), Some(id)) = (index, id) {
+            self.by_both.insert((index, id.to_owned()), call);
+        }
+    }
+}
+
 struct Call {
     place: usize,
-    /// The server's own numbers, as far as it gave any.
-    wire_index: Option<usize>,
-    wire_id: Option<String>,
     id: String,
     name: String,
     arguments: String,
@@ -52,6 +72,7 @@ impl Decoder {
             text: None,
             thought: None,
             calls: Vec::new(),
+            known: Known::default(),
             refused: false,
             reason: None,
             stopped: false,
@@ -111,14 +132,13 @@ impl Decoder {
     /// Which call a piece goes on with. Its index says so; but some servers give none, and some
     /// give every call of a batch the same one with an id of its own.
     fn known(&self, index: Option<usize>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
-        let last = |found: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(found);
+        let known = &self.known;
         match (index, id) {
-            (Some(index), Some(id)) => last(&|call| {
-                let same_id = call.wire_id.as_deref() == Some(id);
-                call.wire_index == Some(index) && (same_id || name.is_none())
-            }),
-            (Some(index), None) => last(&|call| call.wire_index == Some(index)),
-            (None, Some(id)) => last(&|call| call.wire_id.as_deref() == Some(id)),
+            (Some(index), Some(id)) if name.is_some() => {
+                known.by_both.get(&(index, id.to_owned())).copied()
+            }
+            (Some(index), _) => known.by_index.get(&index).copied(),
+            (None, Some(id)) => known.by_id.get(id).copied(),
             (None, None) if name.is_some() => None,
             (None, None) => self.calls.len().checked_sub(1),
         }
@@ -134,7 +154,7 @@ impl Decoder {
     ) -> usize {
         let place = self.place();
         self.text = None;
-        let id = wire_id.map_or_else(|| format!("call_{}", self.calls.len()), str::to_owned);
+        let id = wire_id.unwrap_or_default().to_owned();
         let mut more = piece.as_object().cloned().unwrap_or_default();
         for known in ["index", "id", "type", "function"] {
             more.shift_remove(known);
@@ -144,15 +164,8 @@ impl Decoder {
             id: id.clone(),
             name: name.to_owned(),
         });
-        self.calls.push(Call {
-            place,
-            wire_index,
-            wire_id: wire_id.map(str::to_owned),
-            id,
-            name: name.to_owned(),
-            arguments: String::new(),
-            more,
-        });
+        self.known.add(self.calls.len(), wire_index, wire_id);
+        self.calls.push(Call { place, id, name: name.to_owned(), arguments: String::new(), more });
         self.calls.len() - 1
     }
 
@@ -216,7 +229,8 @@ impl Decoder {
 impl Call {
     /// The server's item where it says more than we understand.
     fn native(&self) -> Option<String> {
-        if self.more.is_empty() {
+        // One without an id would not name the call that its result answers.
+        if self.more.is_empty() || self.id.is_empty() {
             return None;
         }
         let mut item = self.more.clone();

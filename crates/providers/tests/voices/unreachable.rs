@@ -33,6 +33,27 @@ async fn a_server_without_tls() {
     assert!(hint.contains("does not speak TLS"), "{hint}");
 }
 
+/// A server that repeats the request in an answer that is no stream of events, however much of it.
+#[tokio::test]
+async fn a_key_is_removed_from_whatever_a_server_says() {
+    const KEY: &str = "sk-very-secret-0123456789";
+    for before in [0, 230, 250, 265, 280, 390] {
+        let echo = format!("{}you sent: {KEY} {KEY}", ". ".repeat(before / 2));
+        for turn in [format!("raw = \"{echo}\""), format!("status = 400\nbody = \"{echo}\"")] {
+            let server = scripted(&format!("[[turn]]\n{turn}\n"), Wire::OpenaiChat).await;
+            let mut settings = settings();
+            let address = server.server().unwrap().base_url(Wire::OpenaiChat);
+            settings.environment.insert("OPENAI_BASE_URL".to_owned(), address);
+            settings.environment.insert("OPENAI_API_KEY".to_owned(), KEY.to_owned());
+            let client = Client::open("openai-chat/m", &settings).unwrap();
+            let error = listen(&client, request("Go.")).await.error.unwrap();
+            let told = format!("{} {:?}", error.message, error.hint);
+            assert!(!told.contains(&KEY[..8]), "{before}: {told}");
+            assert!(before > 0 || told.contains("you sent: [key]"), "{told}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_page_in_place_of_an_answer() {
     for wire in Wire::ALL {

@@ -7,6 +7,7 @@
 mod git;
 mod options;
 mod programs;
+mod readers;
 mod scripts;
 mod shell;
 #[cfg(test)]

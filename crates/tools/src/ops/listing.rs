@@ -3,16 +3,17 @@
 //! Law: ignored files, `.git` and `node_modules` are passed over, links are followed only where that
 //! is asked for and never out of the root or in circles, and the number of entries is bounded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use ignore::overrides::Override;
 use jm_types::ToolError;
 use jm_workspace::tree::{Met, Next, Passing, shown, walk};
-use jm_workspace::{EntryKind, Found, SafePath};
+use jm_workspace::{EntryKind, Found, OpenFile, SafePath, Sandbox};
 
 use crate::context::Scope;
+use crate::ops::binary::{SNIFF, is_binary};
 use crate::ops::find::{FindOutcome, FoundFile};
 use crate::ops::not_found;
 use crate::ops::search::overrides;
@@ -29,7 +30,7 @@ pub struct Listing {
     pub depth: usize,
     pub hidden: bool,
     pub links: Links,
-    /// Globs of the files that count; none for everything, directories too.
+    /// Globs of the text files that count, without what is binary; none for everything, directories too.
     pub patterns: Vec<String>,
     pub most: usize,
 }
@@ -49,40 +50,55 @@ impl Listing {
         if start.is_missing() {
             return Err(not_found(sandbox, &start));
         }
-        let mut entered: BTreeSet<PathBuf> = BTreeSet::from([start.absolute()]);
-        let mut waiting = vec![(start, self.path.clone(), self.depth)];
+        // Where each directory is listed: once, by its own name rather than by a link's.
+        let mut entered: BTreeSet<PathBuf> = BTreeSet::new();
+        let name = start.asked().to_owned();
+        let mut waiting = VecDeque::from([(start, name, self.depth)]);
         let mut files: Vec<FoundFile> = Vec::new();
-        while let Some((start, name, depth)) = waiting.pop() {
-            for (entry, level) in self.below(scope, &start, &name, depth)? {
-                if self.links == Links::Entered
-                    && entry.kind == EntryKind::Symlink
-                    && let Ok(target) = sandbox.resolve(&entry.path)
-                    && target.found() == Found::Directory
-                    && level < depth
-                    && entered.insert(target.absolute())
-                {
-                    waiting.push((target, entry.path.clone(), depth - level));
+        while let Some((start, name, depth)) = waiting.pop_front() {
+            if !entered.insert(start.absolute()) {
+                continue;
+            }
+            let here = start.absolute();
+            for (entry, relative) in self.below(scope, &start, &name, depth)? {
+                let level = relative.iter().count();
+                match entry.kind {
+                    EntryKind::Directory if level < depth => {
+                        entered.insert(here.join(&relative));
+                    }
+                    EntryKind::Symlink if self.links == Links::Entered && level < depth => {
+                        if let Ok(target) = sandbox.resolve(&entry.path)
+                            && target.found() == Found::Directory
+                        {
+                            waiting.push_back((target, entry.path.clone(), depth - level));
+                        }
+                    }
+                    _ => {}
                 }
                 files.push(entry);
             }
         }
         files.retain(|file| self.counts(&wanted, file));
         files.sort_by(|a, b| a.path.cmp(&b.path));
+        let texts = files.into_iter().filter(|file| !self.is_left_out(sandbox, file));
+        // One more than is asked for tells that there are more; the rest need not be looked into.
+        let mut files: Vec<FoundFile> = texts.take(self.most.saturating_add(1)).collect();
+        scope.cancel.checkpoint()?;
         let is_cut = files.len() > self.most;
         files.truncate(self.most);
         Ok(FindOutcome { files, is_cut, is_partial: false })
     }
 
-    /// Everything below one directory, with its level there.
+    /// Everything below one directory, with its path from there.
     fn below(
         &self,
         scope: &Scope,
         start: &SafePath,
         name: &str,
         depth: usize,
-    ) -> Result<Vec<(FoundFile, usize)>, ToolError> {
+    ) -> Result<Vec<(FoundFile, PathBuf)>, ToolError> {
         let passing = Passing { hidden: !self.hidden, ignored: true };
-        let found: Mutex<Vec<(FoundFile, usize)>> = Mutex::default();
+        let found: Mutex<Vec<(FoundFile, PathBuf)>> = Mutex::default();
         let visit = |met: &Met<'_>| {
             let is_never =
                 met.path.file_name().is_some_and(|own| NEVER.iter().any(|one| own == *one));
@@ -98,7 +114,7 @@ impl Listing {
                 modified_epoch_ms: entry.modified_epoch_ms,
             };
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.push((file, level));
+            found.push((file, met.path.clone()));
             match (found.len() >= MOST_GATHERED, level >= depth) {
                 (true, _) => Next::Stop,
                 (false, true) => Next::Past,
@@ -107,6 +123,19 @@ impl Listing {
         };
         walk(&scope.workspace.sandbox, start, passing, &scope.cancel, &visit)?;
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A binary file is no answer to a pattern (FJ-GLOB). One that cannot be read is not known to be one.
+    fn is_left_out(&self, sandbox: &Sandbox, file: &FoundFile) -> bool {
+        if self.patterns.is_empty() || file.kind != EntryKind::File {
+            return false;
+        }
+        let opened = sandbox.resolve(&file.path).and_then(|path| OpenFile::open(&path));
+        let head = opened.and_then(|mut file| {
+            let (head, more) = file.read_up_to(SNIFF as u64)?;
+            Ok(is_binary(&head, !more))
+        });
+        head.unwrap_or(false)
     }
 
     fn counts(&self, wanted: &Override, file: &FoundFile) -> bool {

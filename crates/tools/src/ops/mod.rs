@@ -4,15 +4,18 @@
 //! these, so each rule is written once.
 
 pub(crate) mod binary;
+pub(crate) mod by_hand;
 pub mod calc;
 pub mod change;
 mod charset;
 pub mod danger;
+pub(crate) mod exact;
 pub mod find;
 pub mod job;
 pub mod listing;
 pub mod page;
 pub mod posix;
+pub mod printed;
 pub mod read;
 pub(crate) mod refused;
 pub mod report;
@@ -46,6 +49,17 @@ fn neighbours(sandbox: &Sandbox, path: &SafePath) -> Option<Vec<String>> {
     let directory = OpenDirectory::open(&sandbox.resolve(&shown).ok()?).ok()?;
     let names = directory.names().ok()?;
     let candidates = names.iter().filter_map(|name| name.to_str());
-    let near = suggest(wanted, candidates, 3);
-    Some(near.iter().map(|name| parent.join(name).display().to_string()).collect())
+    let rest: std::path::PathBuf = components[existing + 1..].iter().collect();
+    let near = suggest(wanted, candidates, names.len()).into_iter().filter_map(|name| {
+        let near = parent.join(name);
+        // What the wanted path names below a near directory, where that is there.
+        let (near, whole) = (near.to_str()?.to_owned(), near.join(&rest));
+        let is_there = |path: &str| sandbox.resolve(path).is_ok_and(|path| !path.is_missing());
+        match whole.to_str().filter(|whole| !rest.as_os_str().is_empty() && is_there(whole)) {
+            Some(whole) => Some(whole.to_owned()),
+            // A name that may not be used is no suggestion.
+            None => is_there(&near).then_some(near),
+        }
+    });
+    Some(near.take(3).collect())
 }

@@ -63,7 +63,7 @@ impl Page {
         let mut file = OpenFile::open(&path)?;
         let hashes = file.size <= MOST_HASHED;
         let mut hashing = Hashing::default();
-        let mut taking = Taking::new(self, scope.output_limit);
+        let mut taking = Taking::new(self, path.asked(), scope.output_limit);
         let mut buffer = vec![0; CHUNK];
         loop {
             scope.cancel.checkpoint()?;
@@ -81,7 +81,8 @@ impl Page {
         }
         let (page, total) = taking.finish();
         self.check_reach(total)?;
-        if hashes {
+        let shows_some = page.lines > 0 || total == 0;
+        if hashes && shows_some {
             let is_all = page.first == 1 && page.lines == total && !page.is_cut;
             let extent = if is_all { Extent::Whole } else { Extent::Part };
             let sha256: Digest = hashing.finish();
@@ -92,6 +93,22 @@ impl Page {
 }
 
 impl Page {
+    /// Notes what the read would let the model know.
+    pub(crate) fn foresee(&self, scope: &Scope) {
+        let path = scope.workspace.sandbox.resolve(&self.path).ok();
+        let found = path.and_then(|path| Some((scope.expected.get(&path.absolute())?, path)));
+        match found {
+            Some((bytes, path)) => {
+                let most = self.most_bytes.min(scope.output_limit);
+                let is_all = self.first <= 1 && self.count.is_none() && bytes.len() <= most;
+                let extent = if is_all { Extent::Whole } else { Extent::Part };
+                scope.seen.record(&path, Digest::of(bytes), extent);
+            }
+            // A read that fails shows nothing.
+            None => self.run(scope).map(drop).unwrap_or_default(),
+        }
+    }
+
     fn check_reach(&self, total: u64) -> Result<(), ToolError> {
         match self.must_reach {
             Some(line) if line > total.max(1) => Err(ToolError::bad_args(format!(
@@ -115,10 +132,10 @@ struct Taking {
 }
 
 impl Taking {
-    fn new(asked: &Page, output_limit: usize) -> Self {
+    fn new(asked: &Page, path: &str, output_limit: usize) -> Self {
         let first = asked.first.max(1);
         let page = PageOutcome {
-            path: asked.path.clone(),
+            path: path.to_owned(),
             first,
             bytes: Vec::new(),
             lines: 0,
@@ -192,7 +209,7 @@ mod tests {
     fn page(text: &[u8], chunk: usize, asked: (u64, Option<u64>, usize)) -> PageOutcome {
         let (first, count, most_bytes) = asked;
         let page = Page { first, count, most_bytes, ..Page::whole("f") };
-        let mut taking = Taking::new(&page, 1000);
+        let mut taking = Taking::new(&page, "f", 1000);
         text.chunks(chunk).for_each(|piece| taking.feed(piece));
         taking.finish().0
     }

@@ -3,14 +3,12 @@
 //! Law: no read is unbounded, whatever the file is or becomes while it is read.
 
 use jm_types::ToolError;
+use jm_types::text::truncate::leaves_some;
 use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile, SafePath};
 
 use crate::context::Scope;
 use crate::ops::binary::{SNIFF, base64_within, is_binary};
 use crate::ops::not_found;
-
-/// Up to this size a file is hashed whole even when only a range of it is shown.
-const MOST_HASHED: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
@@ -51,6 +49,20 @@ impl Read {
         }
     }
 
+    /// Notes what the read would let the model know.
+    pub(crate) fn foresee(&self, scope: &Scope) {
+        let path = scope.workspace.sandbox.resolve(&self.path).ok();
+        let found = path.and_then(|path| Some((scope.expected.get(&path.absolute())?, path)));
+        match found {
+            Some((bytes, path)) => {
+                let whole = self.range.is_none() && bytes.len() <= scope.output_limit;
+                scope.seen.record(&path, Digest::of(bytes), extent(whole));
+            }
+            // A read that fails shows nothing.
+            None => self.run(scope).map(drop).unwrap_or_default(),
+        }
+    }
+
     fn whole(
         &self,
         scope: &Scope,
@@ -74,7 +86,7 @@ impl Read {
         match String::from_utf8(bytes) {
             Ok(text) => {
                 let extent = extent(text.len() <= scope.output_limit);
-                scope.seen.record(path, sha256, extent);
+                note_seen(scope, path, sha256, extent, &text);
                 Ok(ReadOutcome::Text(text))
             }
             // Text at its start, other bytes later: only base64 says exactly what is there.
@@ -90,30 +102,33 @@ impl Read {
         head: Vec<u8>,
         range: LineRange,
     ) -> Result<ReadOutcome, ToolError> {
-        let mut hashing = Hashing::default();
+        // What is shown and what is hashed share one bound on what is read (FR-LIM-05).
+        let bound = scope.limits.read_scan_bytes;
+        let mut hashing = (file.size <= bound).then(Hashing::default);
         let mut scan = Scan::new(range, scope.output_limit);
         let mut scanned = 0_u64;
         let mut buffer = head;
         while !buffer.is_empty() {
             scope.cancel.checkpoint()?;
-            hashing.update(&buffer);
-            let left = scope.limits.read_scan_bytes.saturating_sub(scanned);
-            let near = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            scan.feed(&buffer[..near]);
-            if !scan.is_done() && near < buffer.len() {
+            let near = bound.saturating_sub(scanned).min(buffer.len() as u64);
+            scanned += buffer.len() as u64;
+            scan.feed(&buffer[..usize::try_from(near).unwrap_or(usize::MAX)]);
+            if !scan.is_done() && near < buffer.len() as u64 {
                 return Err(self.scanned_too_far(scope, &scan));
             }
-            scanned += buffer.len() as u64;
-            if scan.is_done() && file.size > MOST_HASHED {
-                break;
+            hashing = hashing.filter(|_| scanned <= bound);
+            match &mut hashing {
+                Some(hashing) => hashing.update(&buffer),
+                None if scan.is_done() => break,
+                None => {}
             }
             buffer.resize(64 * 1024, 0);
             let count = file.read_some(&mut buffer)?;
             buffer.truncate(count);
         }
         let text = scan.finish(&self.path)?;
-        if file.size <= MOST_HASHED {
-            scope.seen.record(path, hashing.finish(), Extent::Part);
+        if let Some(hashing) = hashing {
+            note_seen(scope, path, hashing.finish(), Extent::Part, &text);
         }
         Ok(ReadOutcome::Text(text))
     }
@@ -135,6 +150,13 @@ impl Read {
 
 fn extent(whole: bool) -> Extent {
     if whole { Extent::Whole } else { Extent::Part }
+}
+
+/// Counts the file as read, unless the limit of the output leaves nothing of it to be shown.
+fn note_seen(scope: &Scope, path: &SafePath, sha256: Digest, extent: Extent, text: &str) {
+    if leaves_some(text.len(), scope.output_limit) {
+        scope.seen.record(path, sha256, extent);
+    }
 }
 
 fn sniff(file: &mut OpenFile) -> Result<Vec<u8>, ToolError> {
@@ -161,24 +183,19 @@ fn base64_of(
     bytes.extend(rest);
     let more = more || bytes.len() as u64 > limit;
     bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    let sha256 = if more { hash_whole(path)? } else { Some(Digest::of(&bytes)) };
+    let bound = scope.limits.read_scan_bytes;
+    let sha256 = if more { hash_whole(path, bound)? } else { Some(Digest::of(&bytes)) };
     encode(scope, path, bytes, sha256, more)
 }
 
-/// The digest of a file that was not read whole, if it is not too large.
-fn hash_whole(path: &SafePath) -> Result<Option<Digest>, ToolError> {
+/// The digest of a file that was not read whole, if it has no more than `bound` bytes.
+fn hash_whole(path: &SafePath, bound: u64) -> Result<Option<Digest>, ToolError> {
     let mut file = OpenFile::open(path)?;
-    let mut hashing = Hashing::default();
-    let mut buffer = vec![0; 64 * 1024];
-    let mut total = 0;
-    while total <= MOST_HASHED && file.size <= MOST_HASHED {
-        match file.read_some(&mut buffer)? {
-            0 => return Ok(Some(hashing.finish())),
-            count => hashing.update(&buffer[..count]),
-        }
-        total += buffer.len() as u64;
+    if file.size > bound {
+        return Ok(None);
     }
-    Ok(None)
+    let (bytes, more) = file.read_up_to(bound)?;
+    Ok((!more).then(|| Digest::of(&bytes)))
 }
 
 fn encode(

@@ -1,5 +1,6 @@
 //! What a command ran into that confinement explains.
 
+use jm_workspace::Unended;
 use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
 use jm_workspace::process::{Ending, Finished};
 
@@ -24,5 +25,6 @@ pub(crate) fn refused(finished: &Finished, walls: Option<&Walls>) -> Vec<Bite> {
 pub(crate) fn with_refusals(failure: &str, finished: &Finished, walls: Option<&Walls>) -> String {
     let found = refused(finished, walls);
     let words = std::iter::once(failure.to_owned()).chain(found.iter().map(Bite::in_words));
+    let words = words.chain(finished.unended.iter().map(Unended::in_words));
     words.collect::<Vec<_>>().join("; ")
 }

@@ -4,18 +4,19 @@
 //! printed, never a row of zeros.
 
 mod counts;
+mod known;
 mod runner;
 mod tap;
 #[cfg(test)]
 mod tests;
 
 use jm_types::ToolError;
-use jm_types::text::{head_and_tail, head_and_tail_naming, redact};
 use jm_workspace::process::{Ending, Program};
 
 use crate::context::Scope;
-use crate::ops::danger::Danger;
+use crate::ops::printed::{Printed, Uncut};
 use crate::ops::run::{Events, Run, Shown};
+use crate::tool::Preview;
 pub use counts::Counts;
 use runner::Runner;
 
@@ -37,7 +38,7 @@ pub struct TestRun {
 pub struct TestReport {
     pub counts: Counts,
     /// What was printed, without secrets.
-    pub text: String,
+    pub printed: Printed,
     /// How all of it can be read, if it is kept.
     pub whole: Option<String>,
     /// What confinement refused, as far as the output tells.
@@ -45,45 +46,58 @@ pub struct TestReport {
 }
 
 impl TestRun {
-    /// A command that is no test runner is judged like any other.
-    pub fn danger(&self) -> Option<Danger> {
-        let command = self.command.as_ref().filter(|command| !runner::is_test_command(command))?;
-        Some(Danger::of_argv(command))
+    /// The command, where it is no test runner: an ordinary command then.
+    pub fn ordinary_command(&self) -> Option<&[String]> {
+        self.command.as_deref().filter(|command| !known::is_test_command(command))
+    }
+
+    /// The command that runs the tests: as given, or as the project's files tell.
+    fn command(&self, scope: &Scope) -> Result<Vec<String>, ToolError> {
+        match &self.command {
+            Some(command) => Ok(command.clone()),
+            None => Runner::detect(&scope.workspace.sandbox, &self.directory)?
+                .command(self.selector.as_deref()),
+        }
+    }
+
+    fn as_run(&self, command: Vec<String>) -> Run {
+        let program = Program::Argv(command.into_iter().map(Into::into).collect());
+        Run { directory: self.directory.clone(), shown: Shown::InJson, ..Run::new(program) }
+    }
+
+    /// The exact command, for the question.
+    pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
+        let text = self.as_run(self.command(scope)?).exact();
+        Ok(Preview { text, ..Preview::default() })
     }
 
     pub fn run(&self, scope: &Scope, events: Events) -> Result<TestReport, ToolError> {
-        let command = match &self.command {
-            Some(command) => command.clone(),
-            None => Runner::detect(&scope.workspace.sandbox, &self.directory)?
-                .command(self.selector.as_deref())?,
-        };
+        let command = self.command(scope)?;
         let shown = command.join(" ");
-        let program = Program::Argv(command.into_iter().map(Into::into).collect());
-        let run =
-            Run { directory: self.directory.clone(), shown: Shown::InJson, ..Run::new(program) };
+        let run = self.as_run(command);
+        // What was shown is what runs.
+        if scope.approved.as_ref().is_some_and(|approved| *approved != run.exact()) {
+            let what = "the project's test command is another one than was approved";
+            return Err(
+                ToolError::failed(&scope.tool_name, what).hint("call again, to be asked again")
+            );
+        }
         let ran = run.keeping(KEPT, scope, events)?;
         let output = [ran.stdout.as_str(), &ran.stderr].concat();
-        let text = report(&output, scope.output_limit, ran.whole.as_deref());
+        let Uncut { stdout, stderr } = ran.uncut.clone();
+        let printed = Printed::text(stdout.into_text().then(stderr.into_text())).redacted();
         let how = match (Counts::find(&output), ran.ending) {
             (Some(counts), _) => {
                 let (whole, refusals) = (ran.whole, ran.refusals);
-                return Ok(TestReport { counts, text, whole, refusals });
+                return Ok(TestReport { counts, printed, whole, refusals });
             }
             (None, Ending::Exited(code)) => {
                 format!("`{shown}` ended with exit code {code} and reported no tests")
             }
             (None, ending) => format!("`{shown}` did not end by itself: {ending:?}"),
         };
+        // What envelopes add to an error's output is at most its own length.
+        let text = printed.in_json(scope.output_limit / 2, ran.whole.as_deref());
         Err(ran.failure(&scope.tool_name, how, text))
-    }
-}
-
-/// Head and tail within the limit. JSON escapes may double what is printed, so half is used.
-fn report(output: &str, limit: usize, whole: Option<&str>) -> String {
-    let clean = redact(output);
-    let (head, tail) = clean.split_at(clean.floor_char_boundary(clean.len() / 2));
-    match whole {
-        Some(whole) => head_and_tail_naming(head, tail, 0, limit / 2, whole),
-        None => head_and_tail(head, tail, 0, limit / 2),
     }
 }

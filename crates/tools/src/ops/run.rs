@@ -4,24 +4,27 @@ use std::ffi::OsString;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use encoding_rs::Encoding;
 use jm_types::text::json_length;
 use jm_types::text::sanitize::Sanitizer;
-use jm_types::text::truncate::{HeadTail, head_and_tail, head_and_tail_naming};
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::SafePath;
-use jm_workspace::confine::{Bite, Walls};
+use jm_workspace::Unended;
+use jm_workspace::confine::{Access, Bite, Walls, reading};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream, View};
 use jm_workspace::spool::Spool;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::context::{Scope, ToolCtx, Whole, Workspace};
-use crate::ops::binary::{SNIFF, base64_within};
-use crate::ops::charset::{decode, encoding_of};
 use crate::ops::not_found;
+use crate::ops::printed::{
+    Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_plain, share,
+};
 use crate::ops::refused::refused;
 use crate::ops::tail::Last;
+
+/// How a shell command is started whose two streams come as one.
+pub(super) const MERGING: [&str; 3] = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -35,6 +38,8 @@ pub struct Run {
     pub timeout: Option<Duration>,
     pub binary: Binary,
     pub shown: Shown,
+    /// [`Access::ReadsOnly`] for what may run unasked.
+    pub access: Access,
 }
 
 /// What the toolset makes of the output, so that what it leaves out is kept.
@@ -47,20 +52,13 @@ pub enum Shown {
     Last(Last),
 }
 
-/// How output that holds NUL bytes is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Binary {
-    /// As base64 (FR-EXE-06); text as a terminal would show it in the end, and from its encoding.
-    Encoded,
-    /// As text like any other, byte for byte, for envelopes that can say every byte.
-    AsText,
-}
-
 #[derive(Debug)]
 pub struct RunOutcome {
     pub ending: Ending,
     pub stdout: String,
     pub stderr: String,
+    /// The same before any cut, for answers that know their own room.
+    pub uncut: Uncut,
     pub elapsed: Duration,
     /// How all of the output can be read, if it is kept.
     pub whole: Option<String>,
@@ -79,13 +77,14 @@ impl Run {
             timeout: None,
             binary: Binary::Encoded,
             shown: Shown::Ends,
+            access: Access::Full,
         }
     }
 
     /// A shell command whose two streams come as one, in the order in which they were written.
     pub fn merged(command: &str) -> Self {
-        let words = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#, command];
-        Self::new(Program::Argv(words.map(OsString::from).to_vec()))
+        let words = MERGING.into_iter().chain([command]);
+        Self::new(Program::Argv(words.map(OsString::from).collect()))
     }
 
     pub fn run(&self, scope: &Scope, events: Events) -> Result<RunOutcome, ToolError> {
@@ -113,6 +112,10 @@ impl Run {
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: self.shown.keep_bytes(room),
             record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
+            access: match self.access {
+                Access::ReadsOnly => scope.workspace.confiner.reader_access(),
+                Access::Full => Access::Full,
+            },
         };
         events.view = match self.binary {
             Binary::Encoded => View::Settled,
@@ -126,8 +129,11 @@ impl Run {
                 refused(&finished, walls.as_ref())
             }
         };
-        scope.workspace.confiner.note_refused(&scope.call_key, &found);
-        let refusals: Vec<String> = found.iter().map(Bite::in_words).collect();
+        let workspace = &scope.workspace;
+        workspace.confiner.note_refused(&scope.call_key, &found, sandbox, walls.as_ref());
+        let unended: Vec<String> = finished.unended.iter().map(Unended::in_words).collect();
+        unended.iter().for_each(|text| events.notice(text));
+        let refusals: Vec<String> = found.iter().map(Bite::in_words).chain(unended).collect();
         match self.outcome(&finished, scope, room, &events) {
             Ok(outcome) => Ok(RunOutcome { refusals, ..outcome }),
             Err(stopped) => Err(refusals.into_iter().fold(stopped, ToolError::hint)),
@@ -143,7 +149,7 @@ impl Run {
     ) -> Result<RunOutcome, ToolError> {
         let room = match finished.ending {
             Ending::Exited(0) => room,
-            _ => room.saturating_sub(NOTE_ROOM),
+            _ => room.saturating_sub(NOTE_ROOM).max(LEAST_ROOM),
         };
         let whole = events.whole_output();
         let manner = Manner { whole: whole.as_deref(), binary: self.binary };
@@ -164,7 +170,11 @@ impl Run {
             events.is_shown_whole();
         }
         let (ending, elapsed) = (finished.ending, finished.elapsed);
-        let told = RunOutcome { ending, stdout, stderr, elapsed, whole, refusals: Vec::new() };
+        let [out, errors] =
+            [&finished.stdout, &finished.stderr].map(|stream| Printed::of(stream, self.binary));
+        let uncut = Uncut { stdout: out, stderr: errors };
+        let refusals = Vec::new();
+        let told = RunOutcome { ending, stdout, stderr, uncut, elapsed, whole, refusals };
         match finished.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Ok(told),
             Ending::TimedOut => {
@@ -224,6 +234,7 @@ pub(crate) struct Invocation {
     pub(crate) keep_bytes: usize,
     /// Under which name its end is written down, should we not be there any more.
     pub(crate) record: Option<String>,
+    pub(crate) access: Access,
 }
 
 impl Invocation {
@@ -234,12 +245,23 @@ impl Invocation {
         cancel: &Cancel,
         listener: &mut dyn Listener,
     ) -> Result<(Finished, Option<Walls>), ToolError> {
-        let mut environment = workspace.environment.sanitize(std::env::vars_os());
-        environment.extend(self.variables);
         let sandbox = &workspace.sandbox;
         let record = self.record.as_deref();
-        let confinement =
-            workspace.confiner.confinement(sandbox, &environment, &self.program, record);
+        // The rules follow from the person's environment alone: a variable that a call sets must not
+        // name a directory that is then opened to it.
+        let mut environment = workspace.environment.sanitize(std::env::vars_os());
+        let confinement = match self.access {
+            Access::ReadsOnly => workspace.confiner.reading(sandbox, &environment, record)?,
+            Access::Full => {
+                workspace.confiner.confinement(sandbox, &environment, &self.program, record)
+            }
+        };
+        match self.access {
+            Access::ReadsOnly => {
+                environment = reading::environment(sandbox, &environment, &self.variables);
+            }
+            Access::Full => environment.extend(self.variables),
+        }
         let walls = confinement.walls().cloned();
         let spec = CommandSpec {
             program: self.program,
@@ -254,95 +276,6 @@ impl Invocation {
     }
 }
 
-/// How output is given where it is cut or is no text.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner<'a> {
-    /// How all of it can be read, if it is kept.
-    pub(crate) whole: Option<&'a str>,
-    pub(crate) binary: Binary,
-}
-
-impl Manner<'_> {
-    pub(crate) const PLAIN: Self = Self { whole: None, binary: Binary::Encoded };
-}
-
-/// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
-/// more where the rest leaves it.
-pub(crate) fn share(
-    stdout: &HeadTail,
-    stderr: &HeadTail,
-    room: usize,
-    manner: Manner<'_>,
-) -> (String, String) {
-    if stderr.total() == 0 {
-        return (render(stdout, room, manner), String::new());
-    }
-    let room = room.saturating_sub(JOINT.len());
-    let wanted = |stream: &HeadTail| usize::try_from(stream.total()).unwrap_or(usize::MAX);
-    let left_by_stdout = room.saturating_sub(wanted(stdout));
-    let errors = manner.whole.map(|whole| format!("{whole} --stderr"));
-    let of_errors = Manner { whole: errors.as_deref(), ..manner };
-    let stderr = render(stderr, left_by_stdout.max(room / 2), of_errors);
-    (render(stdout, room - stderr.len(), manner), stderr)
-}
-
-/// Nothing was cut, and every byte could be shown as it was.
-fn is_all_of(text: &str, stream: &HeadTail) -> bool {
-    text.len() as u64 == stream.total() && !text.contains(char::REPLACEMENT_CHARACTER)
-}
-
-/// UTF-8, more or less, and no NUL in it.
-fn is_plain(stream: &HeadTail) -> bool {
-    let (head, tail, _) = stream.ends();
-    encoding_of(&head, &tail).is_none()
-        && memchr::memchr(0, &head[..head.len().min(SNIFF)]).is_none()
-}
-
-/// Text as it is, binary output as base64 (FR-EXE-06). A compiler that quotes one odd byte is still
-/// text; what holds a NUL is not.
-fn render(stream: &HeadTail, room: usize, manner: Manner<'_>) -> String {
-    let text = || match manner.whole {
-        Some(whole) => stream.render_naming(room, whole),
-        None => stream.render(room),
-    };
-    if manner.binary == Binary::AsText {
-        return text();
-    }
-    let (head, tail, omitted) = stream.ends();
-    if let Some(encoding) = encoding_of(&head, &tail) {
-        return foreign(encoding, (&head, &tail, omitted), room, manner);
-    }
-    let first = stream.first();
-    let has_nul = memchr::memchr(0, &first[..first.len().min(SNIFF)]).is_some();
-    if !has_nul {
-        return text();
-    }
-    base64_within(first, stream.total() > first.len() as u64, room)
-        .map_or_else(text, |(encoded, _)| encoded)
-}
-
-/// Text in another encoding, which is said as binary output is.
-fn foreign(
-    encoding: &'static Encoding,
-    (head, tail, omitted): (&[u8], &[u8], u64),
-    room: usize,
-    manner: Manner<'_>,
-) -> String {
-    let header = format!("[text:{}]\n", encoding.name());
-    let room = room.saturating_sub(header.len());
-    let [head, tail] = [head, tail].map(|bytes| decode(encoding, bytes));
-    let text = match (manner.whole, omitted, tail.is_empty()) {
-        (_, 0, true) => {
-            let (head, tail) = head.split_at(head.floor_char_boundary(head.len() / 2));
-            head_and_tail(head, tail, 0, room)
-        }
-        (None, ..) => head_and_tail(&head, &tail, omitted, room),
-        (Some(whole), ..) => head_and_tail_naming(&head, &tail, omitted, room, whole),
-    };
-    [header, text].concat()
-}
-
-const JOINT: &str = "\n\n[stderr]\n";
 /// For the line that says how a command failed.
 const NOTE_ROOM: usize = 128;
 
@@ -408,6 +341,20 @@ impl Events {
         Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None, view: View::Exact }
     }
 
+    /// Tells the person what the result of a success does not say.
+    fn notice(&self, text: &str) {
+        let (tool_call_id, text) = (self.tool_call_id.clone(), text.to_owned());
+        self.send(ToolEvent::Noticed { tool_call_id, text });
+    }
+
+    /// Waits for room; nobody listening is not an error.
+    fn send(&self, mut event: ToolEvent) {
+        while let Err(TrySendError::Full(back)) = self.sender.try_send(event) {
+            event = back;
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     fn clean(&mut self, stream: Stream, chunk: &str) -> String {
         match stream {
             Stream::Stdout => self.stdout.push(chunk),
@@ -458,10 +405,6 @@ impl Listener for Events {
 
     fn hear_last(&mut self, stream: Stream, chunk: &str) {
         let clean = self.clean(stream, chunk);
-        let mut event = self.event(stream, clean);
-        while let Err(TrySendError::Full(back)) = self.sender.try_send(event) {
-            event = back;
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        self.send(self.event(stream, clean));
     }
 }

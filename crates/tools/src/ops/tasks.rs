@@ -54,6 +54,14 @@ struct List {
 }
 
 impl Board {
+    /// The states that its items can be in.
+    pub fn statuses(self) -> &'static [Status] {
+        match self {
+            Board::Todo => &[Status::Open, Status::Completed],
+            Board::Work => &[Status::Open, Status::InProgress, Status::Blocked, Status::Completed],
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Board::Todo => "todo",

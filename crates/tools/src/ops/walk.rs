@@ -19,7 +19,20 @@ pub struct Walk {
     pub most: usize,
     pub kinds: Kinds,
     pub hidden: Hidden,
+    pub order: Order,
 }
+
+/// The order in which entries are told, before the number asked for is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Depth first, by name.
+    DepthFirst,
+    /// Directories first, then everything else, by their paths' letters.
+    DirectoriesFirst,
+}
+
+/// How many entries are gathered before the first of them are chosen.
+const MOST_GATHERED: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
@@ -46,6 +59,8 @@ pub struct Walked {
 
 #[derive(Debug)]
 pub struct WalkOutcome {
+    /// The directory, as answers name it.
+    pub path: String,
     pub entries: Vec<Walked>,
     /// There were more than asked for.
     pub is_cut: bool,
@@ -60,8 +75,24 @@ struct Level {
 
 impl Walk {
     pub fn run(&self, scope: &Scope) -> Result<WalkOutcome, ToolError> {
+        if self.order == Order::DepthFirst {
+            return self.gather(scope, self.most);
+        }
+        let mut outcome = self.gather(scope, self.most.max(MOST_GATHERED))?;
+        outcome.entries.sort_by_cached_key(|walked| {
+            let name = walked.path.to_string_lossy().into_owned();
+            (walked.entry.kind != EntryKind::Directory, name.to_lowercase(), name)
+        });
+        outcome.is_cut |= outcome.entries.len() > self.most;
+        outcome.entries.truncate(self.most);
+        Ok(outcome)
+    }
+
+    /// The first `most` entries, depth first.
+    fn gather(&self, scope: &Scope, most: usize) -> Result<WalkOutcome, ToolError> {
         let sandbox = &scope.workspace.sandbox;
         let path = sandbox.resolve(&self.path)?;
+        let shown = path.asked().to_owned();
         if let Found::Missing { .. } = path.found() {
             return Err(not_found(sandbox, &path));
         }
@@ -73,7 +104,7 @@ impl Walk {
             scope.cancel.checkpoint()?;
             let depth = levels.len();
             let Some(level) = levels.last_mut() else {
-                return Ok(WalkOutcome { entries, is_cut: false });
+                return Ok(WalkOutcome { path: shown, entries, is_cut: false });
             };
             let Some(name) = level.names.next() else {
                 levels.pop();
@@ -84,8 +115,8 @@ impl Walk {
             }
             let (walked, below) = self.visit(sandbox, level, name, depth);
             if self.kinds.include(walked.entry.kind) {
-                if entries.len() == self.most {
-                    return Ok(WalkOutcome { entries, is_cut: true });
+                if entries.len() == most {
+                    return Ok(WalkOutcome { path: shown, entries, is_cut: true });
                 }
                 entries.push(walked);
             }

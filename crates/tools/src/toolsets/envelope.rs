@@ -4,8 +4,8 @@
 //! around it.
 
 use jm_types::text::json_length::{json_length, json_length_of};
+use jm_types::text::truncate;
 use jm_types::text::truncate::MARKER;
-use jm_types::text::{head_and_tail, head_and_tail_naming, truncate};
 use jm_types::{ErrorKind, ToolCall, ToolError};
 use serde_json::Value;
 
@@ -94,32 +94,19 @@ pub(crate) fn text_within(text: &str, room: usize) -> String {
 /// The same for a text that is known to go on: it is marked as cut in any case.
 pub(crate) fn beginning_within(text: &str, room: usize) -> String {
     let Some(left) = room.checked_sub(json_length(MARKER)) else { return String::new() };
-    let mut used = 0;
-    let fits = |c: &char| {
-        used += json_length_of(*c);
-        used <= left
-    };
-    let mut cut: String = text.chars().take_while(fits).collect();
-    cut.push_str(MARKER);
-    cut
+    [prefix_within(text, left), MARKER].concat()
 }
 
-/// Head and tail whose JSON form fits; the gap says where all of it is, if it is kept.
-pub(crate) fn both_ends(text: &str, room: usize, whole: Option<&str>) -> String {
-    let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
-    let mut most = text.len();
-    loop {
-        let cut = match whole {
-            Some(whole) => head_and_tail_naming(head, tail, 0, most, whole),
-            None => head_and_tail(head, tail, 0, most),
-        };
-        let length = json_length(&cut);
-        if length <= room || most == 0 {
-            return cut;
-        }
-        // What escapes add is at most fivefold, so this ends soon.
-        most = most.min(cut.len()).saturating_sub((length - room).div_ceil(6).max(1));
-    }
+/// The longest prefix whose JSON form, quotes not counted, takes at most `room` bytes; unmarked, for
+/// results that say in a field of their own that they are cut.
+pub(crate) fn prefix_within(text: &str, room: usize) -> &str {
+    let mut used = 0;
+    let overflows = |(_, c): &(usize, char)| {
+        used += json_length_of(*c);
+        used > room
+    };
+    let end = text.char_indices().find(overflows).map_or(text.len(), |(at, _)| at);
+    &text[..end]
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! an outcome into what the model reads, and the set's one envelope says how every answer looks. No
 //! I/O can be written in a toolset.
 
+mod derived;
 mod encoding;
 mod envelope;
 mod flemma;
@@ -29,7 +30,7 @@ pub use envelope::CallRef;
 pub(crate) use envelope::Envelope;
 pub use operation::{Operation, Outcome};
 pub use row::{Lowered, Stakes, Timeouts};
-pub(crate) use row::{Row, mismatch, parse, with_notes};
+pub(crate) use row::{Row, SchemaOf, mismatch, parse, with_notes};
 
 /// The dialect of tools that a session speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

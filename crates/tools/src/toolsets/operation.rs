@@ -4,6 +4,7 @@ use jm_types::ToolError;
 use jm_workspace::CommitLog;
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
 use crate::ops::calc::Calc;
 use crate::ops::change::{Change, ChangedFile};
 use crate::ops::find::{Find, FindOutcome};
@@ -68,14 +69,18 @@ impl Operation {
             Operation::Calc(_) => Vec::new(),
             Operation::PosixGlob(glob) => vec![PathUse::new(glob.base(), Use::List)],
             Operation::PosixGrep(grep) => vec![PathUse::new(grep.files.base(), Use::List)],
-            Operation::Search(search) => vec![PathUse::new(&search.path, Use::Read)],
+            Operation::Search(search) => {
+                let starts = search.starts.iter().map(|start| &start.path);
+                let paths = std::iter::once(&search.path).chain(starts);
+                paths.map(|path| PathUse::new(path, Use::Read)).collect()
+            }
             Operation::Find(find) => vec![PathUse::new(&find.path, Use::List)],
             Operation::Listing(listing) => vec![PathUse::new(&listing.path, Use::List)],
-            Operation::Run(run) => vec![PathUse::new(&run.directory, Use::List)],
+            Operation::Run(run) => vec![PathUse::new(&run.directory, Use::WorkIn("cwd"))],
             Operation::Job(call) => {
                 call.directory().map(|path| PathUse::new(path, Use::List)).into_iter().collect()
             }
-            Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::List)],
+            Operation::Test(tests) => vec![PathUse::new(&tests.directory, Use::WorkIn("cwd"))],
             Operation::Tasks(tasks) => {
                 let places = tasks.action.places().into_iter();
                 places.map(|place| PathUse::new(&place.path, Use::Read)).collect()
@@ -88,10 +93,11 @@ impl Operation {
         match self {
             Operation::Change(change) => change.preview(scope).map(Some),
             Operation::Export(export) => export.preview(scope).map(Some),
+            Operation::Run(run) => Ok(Some(Preview { text: run.exact(), ..Preview::default() })),
+            Operation::Test(tests) => tests.preview(scope).map(Some),
             Operation::Read(_)
             | Operation::Page(_)
             | Operation::Walk(_)
-            | Operation::Run(_)
             | Operation::Job(_)
             | Operation::PosixGlob(_)
             | Operation::PosixGrep(_)
@@ -99,8 +105,34 @@ impl Operation {
             | Operation::Find(_)
             | Operation::Listing(_)
             | Operation::Calc(_)
-            | Operation::Test(_)
             | Operation::Tasks(_) => Ok(None),
+        }
+    }
+
+    /// What it would leave behind; what it would show of files is in `scope.seen`.
+    pub(super) fn foresee(&self, scope: &Scope) -> Foreseen {
+        match self {
+            // One that would fail leaves everything as it is.
+            Operation::Change(change) => change.foresee(scope).unwrap_or(Foreseen::NOTHING),
+            Operation::Read(read) => {
+                read.foresee(scope);
+                Foreseen::NOTHING
+            }
+            Operation::Page(page) => {
+                page.foresee(scope);
+                Foreseen::NOTHING
+            }
+            Operation::Walk(_)
+            | Operation::PosixGlob(_)
+            | Operation::PosixGrep(_)
+            | Operation::Search(_)
+            | Operation::Find(_)
+            | Operation::Listing(_)
+            | Operation::Calc(_)
+            | Operation::Tasks(_) => Foreseen::NOTHING,
+            Operation::Run(_) | Operation::Job(_) | Operation::Test(_) | Operation::Export(_) => {
+                Foreseen::Unknown
+            }
         }
     }
 

@@ -3,13 +3,17 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use jm_types::text::mask_credentials;
+use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
 use jm_types::{ErrorKind, Limits, RiskLevel, ToolError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{CallRef, Operation, Outcome, Toolset};
 use crate::context::{Scope, ToolCtx};
+use crate::foresight::Foreseen;
 use crate::ops::change::ChangedFile;
+use crate::ops::exact::entry;
 use crate::ops::run::Events;
 use crate::tool::{
     Effect, Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec, Use,
@@ -37,6 +41,9 @@ impl Stakes {
         Self { effect: Effect::Changes, risk: RiskLevel::Medium, needs_person: false };
     /// A change that only a person may allow, whatever the mode.
     pub const GATED_CHANGES: Self = Self { needs_person: true, ..Self::CHANGES };
+    /// A program that confinement keeps to reading; nobody is asked.
+    pub const INSPECTS: Self =
+        Self { effect: Effect::Inspects, risk: RiskLevel::Low, needs_person: false };
     pub const RUNS: Self = Self { effect: Effect::Runs, risk: RiskLevel::High, needs_person: true };
 }
 
@@ -51,11 +58,20 @@ pub struct Lowered {
     pub within: Option<String>,
     /// The most time it may take, where the call names one.
     pub timeout: Option<Duration>,
+    /// The tool whose rules govern this call, where that is another one.
+    pub stands_for: Option<&'static str>,
 }
 
 impl Lowered {
     pub fn new(operation: Operation, summary: impl Into<String>) -> Self {
-        Self { operation, summary: summary.into(), stakes: None, within: None, timeout: None }
+        Self {
+            operation,
+            summary: summary.into(),
+            stakes: None,
+            within: None,
+            timeout: None,
+            stands_for: None,
+        }
     }
 
     #[must_use]
@@ -68,12 +84,29 @@ type Lower = fn(Value, &Limits) -> Result<Lowered, ToolError>;
 /// The number is what the set's envelope leaves of the output limit.
 type Raise = fn(Outcome, usize) -> Result<Output, ToolError>;
 
+/// The origin of a tool's schema.
+#[derive(Debug)]
+pub(crate) enum SchemaOf {
+    /// A document's, verbatim.
+    Document(&'static str),
+    /// Its argument struct's.
+    Struct(fn() -> Value),
+}
+
+impl SchemaOf {
+    pub(crate) fn value(&self) -> Result<Value, serde_json::Error> {
+        match self {
+            Self::Document(text) => serde_json::from_str(text),
+            Self::Struct(derive) => Ok(derive()),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
-    /// The schema, verbatim.
-    pub(crate) schema: &'static str,
+    pub(crate) schema: SchemaOf,
     /// The most that any call of the tool puts at stake.
     pub(crate) stakes: Stakes,
     pub(crate) lower: Lower,
@@ -93,12 +126,14 @@ impl Row {
         toolset: Toolset,
         timeouts: &Timeouts,
     ) -> Result<Box<dyn ToolExecutor>, ToolError> {
-        let schema = serde_json::from_str(self.schema)
+        let schema = self
+            .schema
+            .value()
             .map_err(|error| ToolError::failed(self.name, format!("schema: {error}")))?;
         let Stakes { effect, risk, needs_person } = self.stakes;
         let timeout = match effect {
             Effect::Reads | Effect::Changes => timeouts.file_operations,
-            Effect::Runs => timeouts.shell_commands,
+            Effect::Inspects | Effect::Runs => timeouts.shell_commands,
         };
         let spec = ToolSpec {
             name: self.name.to_owned(),
@@ -119,7 +154,8 @@ impl ToolExecutor for Tool {
     }
 
     fn prepare(&self, args: Value, limits: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
-        let Lowered { operation, summary, stakes, within, timeout } = (self.lower)(args, limits)?;
+        let Lowered { operation, summary, stakes, within, timeout, stands_for } =
+            (self.lower)(args, limits)?;
         let ToolSpec { effect, risk, needs_person, .. } = self.spec;
         Ok(Box::new(PreparedCall {
             operation,
@@ -127,6 +163,7 @@ impl ToolExecutor for Tool {
             stakes: stakes.unwrap_or(Stakes { effect, risk, needs_person }),
             within,
             timeout,
+            stands_for,
             toolset: self.toolset,
             raise: self.raise,
         }))
@@ -140,6 +177,7 @@ struct PreparedCall {
     stakes: Stakes,
     within: Option<String>,
     timeout: Option<Duration>,
+    stands_for: Option<&'static str>,
     toolset: Toolset,
     raise: Raise,
 }
@@ -152,11 +190,24 @@ impl Prepared for PreparedCall {
             risk: self.stakes.risk,
             needs_person: self.stakes.needs_person,
             paths: self.within.iter().map(within).chain(self.operation.paths()).collect(),
+            stands_for: self.stands_for,
         }
     }
 
     fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
-        self.operation.preview(scope)
+        // The question shows the whole command wherever its summary does not.
+        match &self.operation {
+            Operation::Run(run) if run.is_only_a_command() && self.is_shown_whole() => Ok(None),
+            Operation::Job(_) if !self.is_shown_whole() => {
+                let text = entry("in full", &mask_credentials(&self.summary));
+                Ok(Some(Preview { text, ..Preview::default() }))
+            }
+            operation => operation.preview(scope),
+        }
+    }
+
+    fn foresee(&self, scope: &Scope) -> Foreseen {
+        self.operation.foresee(scope)
     }
 
     fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
@@ -166,7 +217,7 @@ impl Prepared for PreparedCall {
             ctx.deadline = end.map_or(ctx.deadline, |end| end.min(ctx.deadline));
             let cancel = ctx.abort.clone();
             let tool = ctx.tool_name.clone();
-            let (is_command, work) = (self.stakes.effect == Effect::Runs, self.work(ctx));
+            let (is_command, work) = (self.stakes.effect.is_command(), self.work(ctx));
             let Some(end) = end.filter(|_| !is_command) else { return work.await };
             let mut work = std::pin::pin!(work);
             tokio::select! {
@@ -187,10 +238,16 @@ impl Prepared for PreparedCall {
 
 /// A call's own directory must be one of the workspace.
 fn within(directory: &String) -> PathUse {
-    PathUse::new(directory, Use::List)
+    PathUse::new(directory, Use::WorkIn("meta.cwd"))
 }
 
 impl PreparedCall {
+    /// Whether the summary, as it will be shown, leaves nothing out.
+    fn is_shown_whole(&self) -> bool {
+        let shown = summarize(&self.summary, SUMMARY_CHARACTERS);
+        !shown.cut && shown.text == self.summary
+    }
+
     async fn work(self: Box<Self>, ctx: &ToolCtx) -> Result<Output, ToolError> {
         let call = CallRef { id: &ctx.tool_call_id, name: &ctx.tool_name };
         let room = self.toolset.room(call, ctx.output_limit());
@@ -208,9 +265,24 @@ impl PreparedCall {
     }
 }
 
-/// The one parse boundary (FR-REG-02).
+/// The one parse boundary (FR-REG-02). Arguments have names: a list would be taken by position.
 pub(crate) fn parse<A: DeserializeOwned>(args: Value) -> Result<A, ToolError> {
+    if !args.is_object() {
+        return Err(ToolError::bad_args(format!("expected a JSON object, got {}", kind(&args))));
+    }
     serde_json::from_value(args).map_err(|error| ToolError::bad_args(error.to_string()))
+}
+
+/// The JSON type of a value, with its article.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
 }
 
 /// A row that pairs a `lower` with another operation's `raise` is a mistake of ours.

@@ -38,7 +38,7 @@ struct GivenSubtask {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct GivenFilter {
-    status: Option<Status>,
+    status: Option<String>,
     label: Option<String>,
     path: Option<String>,
 }
@@ -74,7 +74,11 @@ impl Args {
                 let title = needed(&name, "title", self.title.clone())?;
                 Ok(Action::Create { title, draft: self.draft(board) })
             }
-            ("update", _) => Ok(Action::Update { id: id()?, draft: self.draft(board) }),
+            ("update", _) => {
+                let id = id()?;
+                not_blank("title", self.title.as_deref())?;
+                Ok(Action::Update { id, draft: self.draft(board) })
+            }
             ("complete", _) => set(Status::Completed),
             ("reopen", _) => set(Status::Open),
             ("delete", _) => Ok(Action::Delete { id: id()? }),
@@ -85,10 +89,13 @@ impl Args {
             },
             ("add_subtask", Board::Work) => {
                 let title = needed(&name, "subtask.title", self.subtask.title.clone())?;
-                Ok(Action::AddSubtask { id: id()?, title })
+                not_blank("subtask.id", self.subtask.id.as_deref())?;
+                let (own_id, done) = (self.subtask.id.clone(), self.subtask.done.unwrap_or(false));
+                Ok(Action::AddSubtask { id: id()?, own_id, title, done })
             }
             ("update_subtask", Board::Work) => {
                 let subtask = needed(&name, "subtask.id", self.subtask.id.clone())?;
+                not_blank("subtask.title", self.subtask.title.as_deref())?;
                 let GivenSubtask { title, done, .. } = &self.subtask;
                 let (title, done) = (title.clone(), *done);
                 Ok(Action::UpdateSubtask { id: id()?, subtask, title, done })
@@ -108,6 +115,7 @@ impl Args {
                 description: self.description,
                 acceptance: self.acceptance,
                 priority: self.priority,
+                status: self.status,
                 links: self.links,
                 ..draft
             },
@@ -117,12 +125,28 @@ impl Args {
 
 impl GivenFilter {
     fn checked(self, board: Board) -> Result<Filter, ToolError> {
-        match (board, self.status) {
-            (Board::Todo, Some(status @ (Status::InProgress | Status::Blocked))) => {
-                Err(ToolError::bad_args(format!("a todo is never {}", status.name())))
-            }
-            _ => Ok(Filter { status: self.status, label: self.label, path: self.path }),
+        let status = self.status.map(|name| status_named(&name, board)).transpose()?;
+        Ok(Filter { status, label: self.label, path: self.path })
+    }
+}
+
+/// The status of that name, among those that the items of a board can have.
+fn status_named(name: &str, board: Board) -> Result<Status, ToolError> {
+    let known = board.statuses();
+    known.iter().copied().find(|status| status.name() == name).ok_or_else(|| {
+        let known: Vec<String> = known.iter().map(|one| format!("\"{}\"", one.name())).collect();
+        let known = known.join(", ");
+        ToolError::bad_args(format!("filter.status: \"{name}\" is not one of {known}"))
+    })
+}
+
+/// Absent, or something that can be read.
+fn not_blank(name: &str, value: Option<&str>) -> Result<(), ToolError> {
+    match value {
+        Some(value) if value.trim().is_empty() => {
+            Err(ToolError::bad_args(format!("`{name}` must not be blank")))
         }
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -113,6 +113,7 @@ fn scope(root: &Path) -> Scope {
     Scope {
         workspace,
         freshness: Arc::default(),
+        expected: Default::default(),
         seen: Seen::default(),
         cancel: Cancel::new(),
         limits: Limits::default(),
@@ -122,6 +123,7 @@ fn scope(root: &Path) -> Scope {
         call_key: String::new(),
         session_id: String::new(),
         tool_name: "glob".to_owned(),
+        approved: None,
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
     Scope {
         workspace,
         freshness: Arc::default(),
+        expected: Default::default(),
         seen: Seen::default(),
         cancel: Cancel::new(),
         limits: Limits::default(),
@@ -40,6 +41,7 @@ pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
         call_key: String::new(),
         session_id: String::new(),
         tool_name: "search".to_owned(),
+        approved: None,
     }
 }
 

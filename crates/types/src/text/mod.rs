@@ -2,6 +2,7 @@
 //!
 //! Law: nothing here touches disk, clock or environment, and everything is linear in its input.
 
+pub mod credentials;
 pub mod fence;
 pub mod json_length;
 pub mod one_line;
@@ -13,10 +14,11 @@ pub mod suggest;
 pub mod truncate;
 pub mod utf8;
 
+pub use credentials::mask_credentials;
 pub use fence::Fence;
 pub use json_length::json_length;
 pub use one_line::{Summary, one_line, summarize};
-pub use redact::{Redactor, looks_like_secret, redact};
+pub use redact::{Redactor, looks_like_secret, redact, redact_command};
 pub use reveal::reveal;
 pub use sanitize::{Sanitizer, is_terminal_safe, sanitize};
 pub use settle::Settler;

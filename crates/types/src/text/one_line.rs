@@ -5,13 +5,17 @@
 //! `n r t x u` follows it, so an odd run before such a letter is always an escape. The bracket `⟨`
 //! is itself escaped, so a literal one never looks like the count of a long run.
 
-use crate::text::redact::redact;
+use crate::text::redact::redact_command;
+use crate::text::reveal::looks_like_nothing;
 use crate::text::sanitize::is_hidden;
 
 /// The longest run of one blank or invisible character that is shown as it is.
 const LONGEST_RUN: usize = 8;
 /// The most combining marks that one character carries; more would cover its neighbours.
 const MOST_MARKS: usize = 4;
+
+/// The longest summary of a call (FR-APR-01).
+pub const SUMMARY_CHARACTERS: usize = 200;
 
 /// A text within a limit, for the question whether a call may run (FR-APR-06).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +28,7 @@ pub struct Summary {
 /// Redacted, on one line and at most `limit_chars` long. The cut is in the middle, because padding
 /// that pushes the tail out of sight is the oldest trick.
 pub fn summarize(text: &str, limit_chars: usize) -> Summary {
-    let line = one_line(&redact(text));
+    let line = one_line(&redact_command(text));
     let length = line.chars().count();
     if length <= limit_chars {
         return Summary { text: line, cut: false };
@@ -147,8 +151,7 @@ fn sight(c: char) -> Sight {
     if c == ' ' {
         return Sight::Blank;
     }
-    let looks_blank = matches!(c, '\u{2800}' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}');
-    if looks_blank || is_hidden(c) || c == '⟨' {
+    if looks_like_nothing(c) || is_hidden(c) || c == '⟨' {
         return Sight::Nothing;
     }
     // The standard library escapes what is not printable by the Unicode tables it carries, and

@@ -4,6 +4,7 @@
 //! private key a shape is one word without shell characters, so that `token=$(rm -rf ~)` cannot
 //! hide a command from the person who approves it.
 
+use super::credentials::credential_spans;
 use regex::Regex;
 use std::fmt;
 use std::ops::Range;
@@ -56,6 +57,11 @@ impl Redactor {
 /// Removes whatever looks like a secret.
 pub fn redact(text: &str) -> String {
     replace(text, shaped_spans(text))
+}
+
+/// The same of a command line, whose options, headers and addresses may hold credentials of any shape.
+pub fn redact_command(command: &str) -> String {
+    replace(command, [shaped_spans(command), credential_spans(command)].concat())
 }
 
 /// Whether a value contains something that has the shape of a secret.

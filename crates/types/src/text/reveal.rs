@@ -6,21 +6,57 @@
 
 use super::sanitize::{is_terminal_safe, show_code_point};
 
-/// The text with every control and hidden character in sight. The carriage return of a CRLF is part
-/// of its line's end.
+/// The text with every control, invisible and blank-looking character in sight. The carriage return
+/// of a CRLF is shown where the lines of a diff end in both ways: there it may be all that changes.
 pub fn reveal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
+    let is_mixed = has_both_ends(text);
     while let Some(c) = rest.chars().next() {
         let (this, after) = rest.split_at(c.len_utf8());
         rest = after;
         match c {
-            '\r' if rest.starts_with('\n') => {}
-            _ if is_terminal_safe(this) => shown.push(c),
+            '\r' if rest.starts_with('\n') && !is_mixed => {}
+            _ if is_terminal_safe(this) && !looks_like_nothing(c) => shown.push(c),
             _ => show_code_point(c, &mut shown),
         }
     }
     shown
+}
+
+/// Whether some lines of a diff end in CRLF and others in LF alone; its headings do not count.
+fn has_both_ends(text: &str) -> bool {
+    let is_line = |line: &&str| {
+        line.starts_with(['+', '-', ' ']) && !line.starts_with("+++ ") && !line.starts_with("--- ")
+    };
+    let mut ends = text.split_inclusive('\n').filter(is_line).map(|line| line.ends_with("\r\n"));
+    let first = ends.next();
+    ends.any(|end| Some(end) != first)
+}
+
+/// Whether a person sees nothing, or only a blank, where such a character stands.
+pub(crate) fn looks_like_nothing(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a0}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200f}'
+            | '\u{202f}'
+            | '\u{205f}'..='\u{2064}'
+            | '\u{2800}'
+            | '\u{3000}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 #[cfg(test)]
@@ -43,6 +79,12 @@ mod tests {
             ),
             ("\r\r\n", "<U+000D>\n"),
             ("over\x08\x08\x7f", "over<U+0008><U+0008><U+007F>"),
+            (
+                "a\u{200c}\u{200d}\u{fe0f}\u{2800}\u{a0}b",
+                "a<U+200C><U+200D><U+FE0F><U+2800><U+00A0>b",
+            ),
+            ("--- a\n+++ b\n-one\n+one\r\n", "--- a\n+++ b\n-one\n+one<U+000D>\n"),
+            ("--- a\n+++ b\n-one\r\n+two\r\n", "--- a\n+++ b\n-one\n+two\n"),
             ("a\u{202e}b\u{200b}\u{e0041}", "a<U+202E>b<U+200B><U+E0041>"),
         ];
         for (text, shown) in cases {

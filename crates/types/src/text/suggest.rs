@@ -48,11 +48,12 @@ fn likeness(wanted: &str, candidate: &str) -> Option<Likeness> {
         return Some(Likeness::OtherCase);
     }
     let distance = typo_distance(wanted, candidate);
-    if distance == Some(1) {
+    let is_one_letter = wanted.chars().nth(1) == Some('.');
+    if distance == Some(1) && !is_one_letter {
         return Some(Likeness::Slip);
     }
-    // One letter begins half of all names, and two are part of most.
-    if length >= 2 && candidate.starts_with(wanted) {
+    // Two letters are part of most names.
+    if length >= 1 && candidate.starts_with(wanted) {
         return Some(Likeness::Beginning);
     }
     if length >= 3 && candidate.contains(wanted) {
@@ -66,7 +67,8 @@ fn typo_distance(wanted: &str, candidate: &str) -> Option<usize> {
     let length = wanted.chars().count();
     // An extension is a poor witness: `ab.rs` and `xy.rs` share most of their letters.
     let stem = wanted.rsplit_once('.').map_or(wanted, |(stem, _)| stem).chars().count();
-    let most = (length / 3).max(1).min(stem / 2);
+    // Of a name like `2.txt` one letter may be wrong, and that is all there is to it.
+    let most = if stem == 1 && length > 2 { 1 } else { (length / 3).max(1).min(stem / 2) };
     if most == 0 || length.abs_diff(candidate.chars().count()) > most {
         return None;
     }
@@ -94,6 +96,9 @@ mod tests {
             &["config", "configuration", "my_conf.rs"],
         );
         check("main.rss", &["main.rs", "main.c"], &["main.rs"]);
+        check("a", &["ab", "abc", "b"], &["ab", "abc"]);
+        check("2.txt", &["1.txt", "10.txt", "2.md", "notes.txt"], &["1.txt"]);
+        check("2.txt", &["1.txt", "2.txt.bak"], &["2.txt.bak", "1.txt"]);
         check("Übung.txt", &["übung.txt", "ubung.txt"], &["übung.txt", "ubung.txt"]);
         check(
             "parser.rs",
@@ -106,7 +111,7 @@ mod tests {
     #[test]
     fn far_names_are_not_suggested() {
         check("", &["a", "b"], &[]);
-        check("a", &["ab", "abc", "b"], &[]);
+        check("a", &["b", "ba", "xay"], &[]);
         check("ab.rs", &["xy.rs", "cd.rs"], &[]);
         check("main.rs", &["main.rs"], &[]);
         check("lib.rs", &["mod.rs", "bin.rs"], &[]);

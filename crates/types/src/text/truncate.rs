@@ -22,6 +22,11 @@ pub fn truncate(mut output: String, effective_max: usize) -> String {
     output
 }
 
+/// Whether anything of an output is left when `truncate` has cut it, besides the marker.
+pub fn leaves_some(length: usize, effective_max: usize) -> bool {
+    length <= effective_max || effective_max > MARKER.len()
+}
+
 /// Joins the two ends of an output whose middle is missing, cutting more of the middle where they
 /// do not fit. Without anything omitted, and with room for both, there is no marker.
 pub fn head_and_tail(head: &str, tail: &str, omitted_bytes: u64, max: usize) -> String {
@@ -81,6 +86,77 @@ fn fit<'a>(head: &'a str, tail: &'a str, room: usize) -> (&'a str, &'a str) {
     let head_end = head.floor_char_boundary(head_room);
     let tail_start = tail.ceil_char_boundary(tail.len() - tail_room);
     (&head[..head_end], &tail[tail_start..])
+}
+
+/// An output whose middle may be missing, not cut to any limit yet.
+///
+/// Law: it is cut once, by whoever knows the room, so that the mark counts every byte that is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ends {
+    pub head: String,
+    pub tail: String,
+    /// How many bytes are missing between them.
+    pub omitted: u64,
+}
+
+impl Ends {
+    /// All of a text.
+    pub fn whole(text: &str) -> Self {
+        let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
+        Self { head: head.to_owned(), tail: tail.to_owned(), omitted: 0 }
+    }
+
+    /// How many bytes are here.
+    pub fn kept(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
+    /// Within `max` bytes; the mark says where all of it is, if it is kept.
+    pub fn within(&self, max: usize, whole: Option<&str>) -> String {
+        let Self { head, tail, omitted } = self;
+        match whole {
+            Some(whole) => head_and_tail_naming(head, tail, *omitted, max, whole),
+            None => head_and_tail(head, tail, *omitted, max),
+        }
+    }
+
+    /// This output, and another one behind it.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        match (self.omitted, next.omitted) {
+            (0, omitted) => {
+                let head = [self.head, self.tail, next.head].concat();
+                Self { head, tail: next.tail, omitted }
+            }
+            (omitted, 0) => {
+                let tail = [self.tail, next.head, next.tail].concat();
+                Self { head: self.head, tail, omitted }
+            }
+            (mine, theirs) => {
+                let between = (self.tail.len() + next.head.len()) as u64;
+                Self { head: self.head, tail: next.tail, omitted: mine + theirs + between }
+            }
+        }
+    }
+
+    /// The same with its text changed by `edit`, which sees all that is connected at once.
+    #[must_use]
+    pub fn map(self, edit: impl Fn(&str) -> String) -> Self {
+        if self.omitted == 0 {
+            return Self::whole(&edit(&[self.head, self.tail].concat()));
+        }
+        Self { head: edit(&self.head), tail: edit(&self.tail), omitted: self.omitted }
+    }
+
+    /// The same without the newline that ends it.
+    #[must_use]
+    pub fn without_final_newline(mut self) -> Self {
+        let last = if self.tail.is_empty() { &mut self.head } else { &mut self.tail };
+        if last.ends_with('\n') {
+            last.pop();
+        }
+        self
+    }
 }
 
 /// Collects output of any length in bounded memory: its first and its last bytes.
@@ -160,26 +236,20 @@ impl HeadTail {
 
     /// The output within `max` bytes, its missing middle marked.
     pub fn render(&self, max: usize) -> String {
-        self.render_with(max, middle_marker)
+        self.text().within(max, None)
     }
 
-    /// The same, and the mark says where all of it is.
-    pub fn render_naming(&self, max: usize, whole: &str) -> String {
-        self.render_with(max, |omitted| naming_marker(omitted, whole))
-    }
-
-    fn render_with(&self, max: usize, marker: impl Fn(u64) -> String) -> String {
+    /// What is kept, as text.
+    pub fn text(&self) -> Ends {
         if let Some(whole) = self.whole() {
-            let text = String::from_utf8_lossy(&whole);
-            let (head, tail) = text.split_at(text.floor_char_boundary(text.len() / 2));
-            return joined(head, tail, 0, max, marker);
+            return Ends::whole(&String::from_utf8_lossy(&whole));
         }
         let (newer, older) = self.tail.split_at(self.oldest);
         let tail = [older, newer].concat();
         let (head, tail) = (whole_at_end(&self.head), whole_at_start(&tail));
         let omitted = self.total - (head.len() + tail.len()) as u64;
-        let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-        joined(&head, &tail, omitted, max, marker)
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Ends { head: text(head), tail: text(tail), omitted }
     }
 
     fn overwrite_oldest(&mut self, bytes: &[u8]) {

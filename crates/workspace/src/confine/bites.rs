@@ -3,13 +3,15 @@
 //! Programs say in words what the kernel said in numbers. Best effort: a line that speaks of a
 //! refusal, the path or host in it, and what the walls say about that.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access as Permission, access};
 use rustix::io::Errno;
 
 use super::hosts::{Host, HostRule};
-use super::walls::{Network, Walls};
+use super::toolchains::Withheld;
+use super::unset::missed_settings;
+use super::walls::{Access, Network, Walls};
 use crate::names::{Protection, protection};
 
 /// A refusal, and what would lift it.
@@ -23,7 +25,8 @@ pub enum Bite {
     Read(PathBuf),
     /// Denied to every tool.
     Denied(PathBuf),
-    Network,
+    /// Of a network that is off; the rule that would allow the host, where the output names one.
+    Network(Option<HostRule>),
     /// A host that is not listed, as the rule that would allow it.
     Host(HostRule),
     /// TLS to a listed host that might have been for another one.
@@ -32,6 +35,12 @@ pub enum Bite {
     Around,
     /// A system call that no command gets.
     Call,
+    /// Something that a command which runs unasked never gets.
+    ReadsOnly,
+    /// A settings file that may hold a login.
+    Withheld(Withheld),
+    /// A home, or something in a dot directory of it: logins lie there, so no way to it is offered.
+    Private(PathBuf),
 }
 
 const MOST_BITES: usize = 3;
@@ -65,14 +74,15 @@ const MISSING: &[&str] = &["no such file or directory", "directory nonexistent",
 
 /// The first few refusals that the walls explain.
 pub fn bites(output: &str, walls: &Walls) -> Vec<Bite> {
-    let mut found: Vec<Bite> = Vec::new();
+    let mut found: Vec<Bite> = missed_settings(output, walls);
     for line in output.lines().take(MOST_LINES) {
-        if let Some(bite) = bite(line, walls)
+        let bite = bite(line, walls).map(|bite| bite.in_homes(&walls.homes).of(walls.access));
+        if let Some(bite) = bite
             && !found.contains(&bite)
         {
             found.push(bite);
         }
-        if found.len() == MOST_BITES {
+        if found.len() >= MOST_BITES {
             break;
         }
     }
@@ -83,7 +93,7 @@ fn bite(line: &str, walls: &Walls) -> Option<Bite> {
     let lower = line.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let unreached = match walls.network {
-        Network::Off => Some(Bite::Network),
+        Network::Off => Some(Bite::Network(named_host(line))),
         Network::Listed(_) => Some(Bite::Around),
         Network::On => None,
     };
@@ -95,7 +105,7 @@ fn bite(line: &str, walls: &Walls) -> Option<Bite> {
         return named
             .iter()
             .find_map(|path| judge(path, walls))
-            .or_else(|| (named.is_empty() && says(&["socket"])).then_some(Bite::Network))
+            .or_else(|| (named.is_empty() && says(&["socket"])).then_some(Bite::Network(None)))
             .or_else(|| says(&["operation not permitted", "eperm"]).then_some(Bite::Call));
     }
     if says(BUSY) {
@@ -108,6 +118,20 @@ fn bite(line: &str, walls: &Walls) -> Option<Bite> {
     says(MISSING).then(|| named.iter().filter(exists).find(hidden).cloned().map(Bite::Read))?
 }
 
+/// The host in a line about a name that could not be resolved. A name with a dot: anything else may be
+/// any word.
+fn named_host(line: &str) -> Option<HostRule> {
+    let is_end = |c: char| c.is_whitespace() || "'\"`;,()[]<>".contains(c);
+    let words = line.split(is_end).map(|word| word.trim_end_matches([':', '.']));
+    let is_name = |word: &&str| {
+        let (_, last) = word.rsplit_once('.')?;
+        let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+        let is_top = last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic());
+        (is_plain && is_top).then_some(())
+    };
+    words.filter(|word| is_name(word).is_some()).find_map(|word| word.parse().ok())
+}
+
 fn judge(path: &Path, walls: &Walls) -> Option<Bite> {
     if walls.kept.iter().any(|kept| path.starts_with(&kept.path)) {
         return Some(Bite::Kept(path.to_owned()));
@@ -115,11 +139,14 @@ fn judge(path: &Path, walls: &Walls) -> Option<Bite> {
     if walls.hidden.iter().any(|hidden| path.starts_with(hidden)) {
         return Some(Bite::Denied(path.to_owned()));
     }
-    let writable = walls.writable.iter().any(|root| path.starts_with(root));
-    match (writable, is_seen(path, walls)) {
+    let in_roots = walls.writable.iter().any(|root| path.starts_with(root));
+    if in_roots && walls.access == Access::ReadsOnly {
+        return Some(Bite::ReadsOnly);
+    }
+    match (in_roots, is_seen(path, walls)) {
         (true, _) => None,
         // Without walls it would be refused as well.
-        (false, true) if access(path, Access::READ_OK) == Err(Errno::ACCESS) => None,
+        (false, true) if access(path, Permission::READ_OK) == Err(Errno::ACCESS) => None,
         (false, true) => Some(Bite::Write(path.to_owned())),
         (false, false) if walls.backend.has_own_tree() => Some(Bite::Write(path.to_owned())),
         (false, false) => Some(Bite::Read(path.to_owned())),
@@ -185,6 +212,15 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 impl Bite {
+    /// Whatever a command that only reads was refused, an ordinary one may be given; but not what no
+    /// tool may read.
+    fn of(self, access: Access) -> Self {
+        match (access, self) {
+            (Access::Full, bite) | (Access::ReadsOnly, bite @ Bite::Denied(_)) => bite,
+            (Access::ReadsOnly, _) => Bite::ReadsOnly,
+        }
+    }
+
     /// What happened, for model and person.
     pub fn what(&self) -> String {
         match self {
@@ -196,7 +232,7 @@ impl Bite {
             }
             Self::Read(path) => format!("the sandbox hides {} from commands", path.display()),
             Self::Denied(path) => format!("no tool may read {}", path.display()),
-            Self::Network => "the sandbox gives commands no network".to_owned(),
+            Self::Network(_) => "the sandbox gives commands no network".to_owned(),
             Self::Host(rule) => format!("host {rule} was refused: it is not among the listed ones"),
             Self::Greeting(host) => format!(
                 "a TLS connection to {host} was refused: the name in its first message cannot be \
@@ -206,6 +242,17 @@ impl Bite {
                              proxy that HTTP_PROXY and HTTPS_PROXY name"
                 .to_owned(),
             Self::Call => "the sandbox may have refused a system call".to_owned(),
+            Self::ReadsOnly => "it ran without a question and therefore read-only: no writing, no \
+                                network, an empty home"
+                .to_owned(),
+            Self::Private(path) => {
+                format!("the sandbox hides {} from commands", path.display())
+            }
+            Self::Withheld(one) => format!(
+                "the sandbox hides {} from commands, because {} in it may hold a login",
+                one.path.display(),
+                one.setting
+            ),
         }
     }
 
@@ -217,12 +264,24 @@ impl Bite {
         }
     }
 
+    /// The same, without a way to what is private.
+    fn in_homes(self, homes: &[PathBuf]) -> Self {
+        match self {
+            Self::Write(path) | Self::Read(path) if is_private(&path, homes) => Self::Private(path),
+            other => other,
+        }
+    }
+
     /// What a person could do about it.
     pub fn remedy(&self) -> Option<String> {
         match self {
-            Self::Write(path) => of_use(path, Access::WRITE_OK),
-            Self::Read(path) => of_use(path, Access::READ_OK),
-            Self::Network => Some(
+            Self::Write(path) => of_use(path, Permission::WRITE_OK),
+            Self::Read(path) => of_use(path, Permission::READ_OK),
+            Self::Network(Some(rule)) => Some(format!(
+                "a person can grant it: --network={rule}, or an entry in \
+                 tools.sandbox.commands.network"
+            )),
+            Self::Network(None) => Some(
                 "a person can grant it: --network, or tools.sandbox.commands.network = \"on\""
                     .into(),
             ),
@@ -235,16 +294,37 @@ impl Bite {
                 Some("a person can change it; no tool can".to_owned())
             }
             Self::Kept(_) => Some("change it with a file tool, which asks a person".to_owned()),
-            Self::Greeting(_) | Self::Denied(_) | Self::Call => None,
+            Self::ReadsOnly => {
+                Some("at a terminal a person can let it run as an ordinary command".to_owned())
+            }
+            Self::Withheld(one) if one.is_gits() => Some(
+                "a person can move that setting into a file of its own and name it with \
+                 `[include] path = …`"
+                    .to_owned(),
+            ),
+            Self::Withheld(_) => Some(
+                "a person can move it into credentials.toml beside it (`cargo login`)".to_owned(),
+            ),
+            Self::Greeting(_) | Self::Denied(_) | Self::Call | Self::Private(_) => None,
         }
     }
 }
 
+/// Whether a path is a home, lies above one, or in a dot directory of one.
+pub(super) fn is_private(path: &Path, homes: &[PathBuf]) -> bool {
+    homes.iter().any(|home| {
+        let home = home.canonicalize().unwrap_or_else(|_| home.clone());
+        let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
+        let below = path.strip_prefix(&home).ok();
+        home.starts_with(path) || below.is_some_and(|below| below.components().any(is_hidden))
+    })
+}
+
 /// The directory that would have to be granted, where that helps: whoever may not do it without
 /// walls may not do it within wider ones, and the root of all is nothing to be granted.
-fn of_use(path: &Path, wanted: Access) -> Option<String> {
+fn of_use(path: &Path, wanted: Permission) -> Option<String> {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists())?;
-    let helps = folder.parent().is_some() && access(folder, wanted | Access::EXEC_OK).is_ok();
+    let helps = folder.parent().is_some() && access(folder, wanted | Permission::EXEC_OK).is_ok();
     helps.then(|| format!("a person can grant it: --writable {}", folder.display()))
 }
 
@@ -256,12 +336,15 @@ mod tests {
     fn walls() -> Walls {
         Walls {
             backend: Backend::Namespaces,
+            access: Access::Full,
             network: Network::Off,
             writable: vec!["/w".into()],
             readable: vec!["/usr".into(), "/etc".into()],
             homes: vec!["/home/me".into()],
             kept: vec![Kept { path: "/w/.git/hooks".into(), now: Existing::Present }],
             hidden: vec!["/w/.env".into()],
+            absent: Vec::new(),
+            identities: Vec::new(),
             resources: Resources::default(),
         }
     }
@@ -269,6 +352,7 @@ mod tests {
     #[test]
     fn refusals_are_understood_in_the_words_of_programs() {
         let write = |path: &str| Some(Bite::Write(path.into()));
+        let unreached = |host: &str| Bite::Network(Some(host.parse().unwrap()));
         let cases: &[(&str, Option<Bite>)] = &[
             ("touch: cannot touch '/usr/x': Read-only file system", write("/usr/x")),
             ("sh: 1: cannot create /etc/x: Permission denied", write("/etc/x")),
@@ -285,8 +369,13 @@ mod tests {
             ),
             ("umount: /usr/x: Device or resource busy", None),
             ("cat: /proc/../etc/../etc/nothing-here: No such file or directory", None),
-            ("curl: (6) Could not resolve host: example.com", Some(Bite::Network)),
-            ("connect: Network is unreachable", Some(Bite::Network)),
+            ("curl: (6) Could not resolve host: example.com", Some(unreached("example.com"))),
+            (
+                "git: Could not resolve host: a.org; Name or service not known",
+                Some(unreached("a.org")),
+            ),
+            ("getaddrinfo EAI_AGAIN registry.npmjs.org", Some(unreached("registry.npmjs.org"))),
+            ("connect: Network is unreachable", Some(Bite::Network(None))),
             ("FileNotFoundError: [Errno 2] No such file or directory: 'x'", None),
             ("unshare: unshare failed: Operation not permitted", Some(Bite::Call)),
             ("./secret.txt: Permission denied", None),
@@ -306,6 +395,17 @@ mod tests {
         for (line, expected) in cases {
             assert_eq!(bite(line, &walls()), *expected, "{line}");
         }
+    }
+
+    #[test]
+    fn a_command_that_only_reads_is_refused_as_one() {
+        let reading = Walls { access: Access::ReadsOnly, kept: Vec::new(), ..walls() };
+        let said = "touch: cannot touch './a': Read-only file system\n\
+                    cat: .env: Permission denied\n\
+                    curl: (6) Could not resolve host: example.com\n\
+                    sh: 1: cannot create /usr/x: Read-only file system\n";
+        assert_eq!(bites(said, &reading), [Bite::ReadsOnly, Bite::Denied("/w/.env".into())]);
+        assert_eq!(bites("cat: ./a: No such file or directory", &reading), []);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::grants::Grant;
 use super::plan::{CommandSettings, Plan, plan};
 use super::probe::{find_bwrap, works};
-use super::walls::{Backend, Walls};
+use super::walls::{Access, Backend, Walls};
 use crate::launch::CommandRecord;
 use crate::launch::protocol::running;
 use crate::process::Program;
@@ -87,6 +87,9 @@ pub struct Confiner {
     launcher: Option<Launcher>,
     settings: CommandSettings,
     chosen: OnceLock<Backend>,
+    /// The access of commands that were judged to only read: [`Access::Full`] once a person has
+    /// agreed to one of them.
+    reader_access: Access,
     /// What commands were refused and could be given, by their calls.
     refused: Mutex<BTreeMap<String, Vec<Grant>>>,
 }
@@ -97,6 +100,7 @@ impl Confiner {
             launcher: Some(launcher),
             settings,
             chosen: OnceLock::new(),
+            reader_access: Access::ReadsOnly,
             refused: Mutex::default(),
         }
     }
@@ -105,12 +109,17 @@ impl Confiner {
     pub fn unsupervised() -> Self {
         let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
         let (chosen, refused) = (OnceLock::new(), Mutex::default());
-        Self { launcher: None, settings, chosen, refused }
+        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly, refused }
     }
 
-    pub(super) fn with_settings(&self, settings: CommandSettings) -> Self {
+    pub(super) fn with_settings(&self, settings: CommandSettings, reader_access: Access) -> Self {
         let (launcher, chosen) = (self.launcher.clone(), self.chosen.clone());
-        Self { launcher, settings, chosen, refused: Mutex::default() }
+        Self { launcher, settings, chosen, reader_access, refused: Mutex::default() }
+    }
+
+    /// The access that a command gets which was judged to only read.
+    pub fn reader_access(&self) -> Access {
+        self.reader_access
     }
 
     pub(super) fn refused(&self) -> &Mutex<BTreeMap<String, Vec<Grant>>> {
@@ -147,17 +156,34 @@ impl Confiner {
         program: &Program,
         record: Option<&str>,
     ) -> Confinement {
-        let Some(launcher) = &self.launcher else { return Confinement::Unsupervised };
-        let mut walls = Box::new(self.plan(sandbox, environment).walls);
+        if self.launcher.is_none() {
+            return Confinement::Unsupervised;
+        }
+        self.confined_by(self.plan(sandbox, environment).walls, program, record)
+    }
+
+    /// The same by rules that were computed already.
+    pub fn confined_by(
+        &self,
+        mut walls: Walls,
+        program: &Program,
+        record: Option<&str>,
+    ) -> Confinement {
         // What shall run must be seen, wherever it lies.
         walls.readable.extend(program.path());
+        self.supervised(walls, record).unwrap_or(Confinement::Unsupervised)
+    }
+
+    /// `None` without a launcher.
+    pub(super) fn supervised(&self, walls: Walls, record: Option<&str>) -> Option<Confinement> {
+        let launcher = self.launcher.as_ref()?;
         let bwrap = match walls.backend {
             Backend::Bwrap => find_bwrap(),
             Backend::Namespaces | Backend::Landlock | Backend::None => None,
         };
         let launcher = Launcher { bwrap, ..launcher.clone() };
         let record = record.filter(|_| launcher.records.is_some()).map(str::to_owned);
-        Confinement::Supervised { launcher, walls, record }
+        Some(Confinement::Supervised { launcher, walls: Box::new(walls), record })
     }
 
     /// How a command ended that nobody was there to hear about. One that is just being ended is

@@ -4,18 +4,15 @@
 //! without a person stays as it is, and both are judged by the same functions.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::home::home_in_workspace;
+use super::layout::anchors;
+use super::scan::{MOST_ENTRIES, scan};
 use super::toolchains;
-use super::walls::{Backend, Existing, Kept, Network, Resources, Walls};
-use crate::launch::is_placeholder;
-use crate::names::{Protection, protection};
+use super::walls::{Access, Backend, Identity, Network, Resources, Walls};
 use crate::sandbox::Sandbox;
-
-/// So many names of the workspace are looked at for what must be hidden.
-const MOST_ENTRIES: usize = 200_000;
-/// So many links behind each other are followed.
-const MOST_LINKS: usize = 8;
 
 /// What the person configured for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +47,8 @@ pub fn plan(
     backend: Backend,
     environment: &[(OsString, OsString)],
 ) -> Plan {
-    let mut scan = Scan::default();
+    let mut scan = scan(sandbox);
     let roots: Vec<PathBuf> = sandbox.roots().map(|root| root.path().to_owned()).collect();
-    roots.iter().for_each(|root| scan.root(sandbox, root));
     let home = environment.iter().find(|(name, _)| name == "HOME");
     let homes = home.map(|(_, home)| PathBuf::from(home)).filter(|home| home.is_dir());
     // A home that is the root of the tree hides nothing.
@@ -61,32 +57,41 @@ pub fn plan(
     readable.append(&mut scan.linked);
     let mut writable = roots;
     writable.extend(settings.writable.iter().filter_map(|path| path.canonicalize().ok()));
-    writable.append(&mut scan.repositories);
     let mut hidden = scan.hidden;
     hidden.extend(sandbox.own().iter().filter(|path| path.exists()).cloned());
-    hidden.extend(toolchains::secrets());
-    let walls = Walls {
+    hidden.extend(toolchains::secrets(sandbox, environment, &readable));
+    let mut walls = Walls {
         backend,
+        access: Access::Full,
         network: settings.network.clone(),
         writable,
         readable,
         homes: homes.into_iter().collect(),
         kept: scan.kept,
         hidden,
+        absent: scan.absent,
+        identities: scan.identities,
         resources: settings.resources,
     };
+    let around: Vec<Identity> = identities_around(&walls).collect();
+    walls.identities.extend(around);
     let mut gaps = gaps(&walls);
-    let links = named(scan.links.iter());
-    if backend == Backend::Bwrap && !links.is_empty() {
-        gaps.push(format!("bwrap cannot hide links or keep them from being replaced: {links}"));
-    }
-    if scan.seen > MOST_ENTRIES {
+    gaps.extend(home_in_workspace(&walls));
+    if scan.entries > MOST_ENTRIES {
         gaps.push(format!(
             "the workspace is larger than {MOST_ENTRIES} names; of the rest, denied and protected \
              files are not kept from the command"
         ));
     }
     Plan { walls, gaps }
+}
+
+/// The directories around protected names, as they are now.
+fn identities_around(walls: &Walls) -> impl Iterator<Item = Identity> {
+    anchors(walls).into_iter().filter_map(|path| {
+        let found = path.symlink_metadata().ok()?;
+        Some(Identity { path, device: found.dev(), inode: found.ino() })
+    })
 }
 
 /// What may be read and run. A project's own programs are in the workspace and as writable as all of
@@ -149,161 +154,6 @@ fn named<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> String {
         0..=3 => all.join(", "),
         more => format!("{} and {} more", all[..3].join(", "), more - 3),
     }
-}
-
-#[derive(Default)]
-struct Scan {
-    kept: Vec<Kept>,
-    hidden: Vec<PathBuf>,
-    /// `.git` directories: mounted on themselves, so that they cannot be renamed away.
-    repositories: Vec<PathBuf>,
-    /// Repositories elsewhere that a worktree here belongs to.
-    linked: Vec<PathBuf>,
-    /// Links among what is kept or hidden.
-    links: Vec<PathBuf>,
-    seen: usize,
-}
-
-impl Scan {
-    fn root(&mut self, sandbox: &Sandbox, root: &Path) {
-        let own = root.join(".journeyman");
-        if !is_there(&own) {
-            self.kept.push(Kept { path: own, now: Existing::MissingDirectory });
-        }
-        let mut waiting = vec![root.to_owned()];
-        while let Some(folder) = waiting.pop() {
-            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-            for entry in entries.filter_map(Result::ok) {
-                self.seen += 1;
-                if self.seen > MOST_ENTRIES {
-                    return;
-                }
-                let Ok(kind) = entry.file_type() else { continue };
-                let path = entry.path();
-                if self.judge(sandbox, root, &path, kind.is_dir()) == Descend::Yes {
-                    waiting.push(path);
-                }
-            }
-        }
-    }
-
-    fn judge(
-        &mut self,
-        sandbox: &Sandbox,
-        root: &Path,
-        path: &Path,
-        is_directory: bool,
-    ) -> Descend {
-        let name = path.file_name().unwrap_or_default();
-        let descend = if is_directory { Descend::Yes } else { Descend::No };
-        // Only the name is judged: what lies above was judged on the way here.
-        let protected = match protection(Path::new(name)) {
-            Protection::NeedsPerson(_) | Protection::Never => true,
-            Protection::RunsInBuilds | Protection::None => false,
-        };
-        if sandbox.denies(path) {
-            self.links.extend(path.is_symlink().then(|| path.to_owned()));
-            self.hidden.push(path.to_owned());
-            return Descend::No;
-        }
-        if name == ".git" && is_directory {
-            let missing =
-                if path.parent() == Some(root) { Placeholder::Yes } else { Placeholder::No };
-            self.repository(root, path, missing);
-            self.repositories.push(path.to_owned());
-            return Descend::No;
-        }
-        if name == ".git" {
-            self.linked.extend(worktree_of(path));
-        }
-        if protected && is_there(path) {
-            self.keep(root, path);
-            return Descend::No;
-        }
-        descend
-    }
-
-    /// Of a link also what it leads to within the root, because that is what runs.
-    fn keep(&mut self, root: &Path, path: &Path) {
-        let mut next = path.to_owned();
-        for _ in 0..MOST_LINKS {
-            let target = target_of(&next);
-            self.links.extend(next.is_symlink().then(|| next.clone()));
-            self.kept.push(Kept { path: next, now: Existing::Present });
-            // One that leads to a folder around itself would keep all of that.
-            let inside = |target: &PathBuf| target.starts_with(root) && !path.starts_with(target);
-            match target.filter(inside).filter(|target| is_there(target)) {
-                None => return,
-                Some(repository) if path.ends_with(".git") && !repository.is_symlink() => {
-                    self.repository(root, &repository, Placeholder::Yes);
-                    return self.repositories.push(repository);
-                }
-                Some(target) => next = target,
-            }
-        }
-    }
-
-    /// Git runs what these name.
-    fn repository(&mut self, root: &Path, git: &Path, placeholder: Placeholder) {
-        let names = [
-            ("hooks", Existing::MissingDirectory),
-            ("config", Existing::MissingFile),
-            ("config.worktree", Existing::MissingFile),
-            ("info/attributes", Existing::MissingFile),
-        ];
-        for (name, missing) in names {
-            let path = git.join(name);
-            match (is_there(&path), placeholder) {
-                (true, _) => self.keep(root, &path),
-                // What git makes of itself when it needs it is no way in without the first two.
-                (false, Placeholder::Yes) if matches!(name, "hooks" | "config") => {
-                    self.kept.push(Kept { path, now: missing });
-                }
-                (false, _) => {}
-            }
-        }
-        let modules = std::fs::read_dir(git.join("modules")).into_iter().flatten();
-        for module in modules.filter_map(Result::ok) {
-            self.repository(root, &module.path(), Placeholder::No);
-        }
-    }
-}
-
-/// Whether there is something of the person's: what another command put there to be in the way is
-/// nothing.
-fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok() && !is_placeholder(path)
-}
-
-/// Where a link leads with its next step: the folder as the kernel finds it, the name as it is.
-fn target_of(link: &Path) -> Option<PathBuf> {
-    let target = link.parent()?.join(std::fs::read_link(link).ok()?);
-    Some(target.parent()?.canonicalize().ok()?.join(target.file_name()?))
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Descend {
-    Yes,
-    No,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Placeholder {
-    Yes,
-    No,
-}
-
-/// The repository of a linked worktree, if it knows of the worktree too: a `.git` file can say
-/// anything, and must not open a directory that does not answer for it.
-fn worktree_of(file: &Path) -> Option<PathBuf> {
-    let read = |path: &Path| crate::state::read_text(path, 4096).ok().flatten();
-    let text = read(file)?;
-    let private = PathBuf::from(text.strip_prefix("gitdir: ")?.trim_end());
-    let answer = read(&private.join("gitdir"))?;
-    let common = private.parent()?.parent()?;
-    let is_worktree = private.parent()?.file_name()? == "worktrees";
-    (is_worktree && private.is_absolute() && Path::new(answer.trim_end()) == file)
-        .then(|| common.to_owned())
 }
 
 #[cfg(test)]

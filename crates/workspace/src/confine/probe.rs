@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::confiner::Launcher;
 use super::plan::CommandSettings;
 use super::toolchains;
-use super::walls::{Backend, Network, Walls};
+use super::walls::{Access, Backend, Network, Walls};
 use crate::process::{Ending, Input, finish, streams};
 use crate::supervise::{Task, start};
 
@@ -66,12 +66,15 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
     let environment = [("PATH".into(), path)];
     let walls = Walls {
         backend,
+        access: Access::Full,
         network: Network::Off,
         writable: Vec::new(),
         readable: toolchains::readable(&environment),
         homes: Vec::new(),
         kept: Vec::new(),
         hidden: Vec::new(),
+        absent: Vec::new(),
+        identities: Vec::new(),
         resources: settings.resources,
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,12 +1,26 @@
-//! What of the system and of a home a build needs to see.
+//! The parts of the system and of a home that a build needs to see.
 //!
-//! Law: a list of names, no guessing. What is not named here, not on `PATH` and not granted is not
-//! there for a command.
+//! Law: a list of names, no guessing. What is not named in the table, not on `PATH` and not granted is
+//! not there for a command, and what is named like a credential is hidden in what is shown.
+
+mod settings;
+mod table;
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs::DirEntry;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+pub use settings::Withheld;
+pub(crate) use settings::withheld;
+use table::{CACHES, CREDENTIALS, PUBLIC, Parts, TOOLCHAINS, Toolchain};
+
+use crate::denies::DenyList;
+use crate::sandbox::Sandbox;
+use crate::system_secrets;
 
 /// Read-only for every command, where they exist.
 const SYSTEM: &[&str] = &[
@@ -35,159 +49,30 @@ const RESOLVER: &[&str] = &[
     "/run/NetworkManager/resolv.conf",
 ];
 
-/// Inside the system, for the superuser alone: a command run by the superuser does not see them.
-const SYSTEM_SECRETS: &[&str] = &[
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/security/opasswd",
-    "/etc/ssl/private",
-    "/etc/pki/tls/private",
-    "/etc/krb5.keytab",
-    "/etc/wireguard",
-    "/etc/openvpn",
-    "/etc/ppp",
-    "/etc/NetworkManager/system-connections",
-    "/etc/docker/key.json",
-    "/etc/kubernetes",
-    "/etc/letsencrypt",
-];
-
-/// In a home: programs, libraries and download caches of toolchains, and how git knows its person.
-const IN_HOME: &[&str] = &[
-    ".cargo/bin",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/config",
-    ".cargo/config.toml",
-    ".cargo/env",
-    ".rustup",
-    ".npm/_cacache",
-    ".nvm",
-    ".fnm",
-    ".local/share/fnm",
-    ".volta",
-    ".asdf",
-    ".local/share/mise",
-    ".pyenv",
-    ".local/share/uv",
-    ".cache/uv",
-    ".cache/pip",
-    ".local/bin",
-    ".local/lib",
-    ".local/pipx",
-    ".local/share/pipx",
-    ".local/share/virtualenv",
-    ".local/share/pnpm",
-    ".cache/yarn",
-    ".yarn",
-    ".bun",
-    ".deno",
-    ".cache/deno",
-    "go/bin",
-    "go/pkg",
-    ".rbenv",
-    ".rvm",
-    ".gem",
-    ".local/share/gem",
-    ".sdkman/candidates",
-    ".m2/repository",
-    ".gradle/caches",
-    ".gradle/wrapper",
-    ".ghcup",
-    ".cabal/bin",
-    ".cabal/packages",
-    ".cabal/store",
-    ".stack",
-    ".opam",
-    ".elan",
-    ".juliaup",
-    ".julia",
-    ".dotnet",
-    ".nuget/packages",
-    ".linuxbrew",
-    "miniconda3",
-    "miniforge3",
-    "anaconda3",
-    ".gitconfig",
-    ".config/git/config",
-    ".config/git/ignore",
-    ".config/git/attributes",
-];
-
-/// Of these what tools write to while they fetch, and do not work without.
-const CACHES: &[&str] = &[
-    ".cargo/registry",
-    ".cargo/git",
-    ".npm/_cacache",
-    ".cache/uv",
-    ".cache/pip",
-    ".cache/yarn",
-    ".cache/deno",
-    "go/pkg",
-    ".m2/repository",
-    ".gradle/caches",
-    ".gradle/wrapper",
-    ".cabal/packages",
-    ".nuget/packages",
-];
+/// So many names are looked at in a directory of `PATH` that no row of the table describes.
+const MOST_NAMES: usize = 2_000;
 
 /// Whether this is a download cache.
 pub(super) fn is_cache(path: &Path) -> bool {
     CACHES.iter().any(|name| path.ends_with(name))
 }
 
-/// Variables that say where a toolchain is.
-const NAMING: &[&str] = &[
-    "RUSTUP_HOME",
-    "PYENV_ROOT",
-    "NVM_DIR",
-    "GOROOT",
-    "JAVA_HOME",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "SDKMAN_DIR",
-    "VOLTA_HOME",
-    "BUN_INSTALL",
-    "PNPM_HOME",
-    "RBENV_ROOT",
-    "GEM_HOME",
-    "ASDF_DIR",
-    "MISE_DATA_DIR",
-    "UV_CACHE_DIR",
-    "PIP_CACHE_DIR",
-];
-
-/// The parts of `CARGO_HOME` that hold no credentials.
-const IN_CARGO_HOME: &[&str] = &["bin", "registry", "git", "config", "config.toml", "env"];
-
-/// What commands read and run: existing paths, and no link leads out of them unnoticed, because a
-/// link is only as good as what it points to inside.
+/// Existing paths that commands read and run. No link leads out of them unnoticed, because a link is
+/// only as good as what it points to inside.
 pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -> Vec<PathBuf> {
-    let variable = |name: &str| {
-        let found = environment.iter().find(|(known, _)| known.as_ref() == name)?;
-        Some(plain(Path::new(found.1.as_ref()))).filter(|path| path.is_absolute())
-    };
-    let path = environment.iter().find(|(name, _)| name.as_ref() == "PATH");
-    let programs: Vec<PathBuf> = path
-        .map(|(_, value)| std::env::split_paths(value.as_ref()).map(|path| plain(&path)).collect())
-        .unwrap_or_default();
-    let homes: BTreeSet<PathBuf> = variable("HOME")
-        .into_iter()
-        .chain(programs.iter().filter_map(|program| home_of(program)))
-        .collect();
-
+    let named = Named::new(environment);
     let mut all: Vec<PathBuf> = SYSTEM.iter().chain(RESOLVER).map(PathBuf::from).collect();
-    all.extend(homes.iter().flat_map(|home| IN_HOME.iter().map(|name| home.join(name))));
-    all.extend(NAMING.iter().filter_map(|name| variable(name)));
-    let cargo = variable("CARGO_HOME");
-    all.extend(cargo.iter().flat_map(|cargo| IN_CARGO_HOME.iter().map(|name| cargo.join(name))));
-    all.extend(programs);
-    // A variable that names the home itself, or something above it, shows nothing more.
-    all.retain(|path| !homes.iter().any(|home| is_within(home, path)));
+    all.extend(named.parts());
+    let homes: Vec<&Path> = named.homes.iter().map(PathBuf::as_path).collect();
+    all.extend(settings::shown(&homes, named.variable("CARGO_HOME").as_deref()));
+    for programs in &named.programs {
+        match named.is_dot_directory(programs) {
+            true => all.extend(programs_in(programs)),
+            false => all.push(programs.clone()),
+        }
+    }
+    // A directory of programs that is the home itself, or above it, shows nothing more.
+    all.retain(|path| !named.holds_home(path));
     // By their bytes: a hundred paths for each command, of which most are not there.
     all.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     all.dedup();
@@ -195,13 +80,111 @@ pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -
     all
 }
 
+/// Directories that an environment names.
+struct Named {
+    variables: Vec<(&'static str, PathBuf)>,
+    programs: Vec<PathBuf>,
+    homes: BTreeSet<PathBuf>,
+}
+
+impl Named {
+    fn new(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -> Self {
+        let value = |name: &str| {
+            let found = environment.iter().find(|(known, _)| known.as_ref() == name)?;
+            Some(plain(Path::new(found.1.as_ref()))).filter(|path| path.is_absolute())
+        };
+        let path = environment.iter().find(|(name, _)| name.as_ref() == "PATH");
+        let programs: Vec<PathBuf> = path
+            .map(|(_, value)| {
+                std::env::split_paths(value.as_ref()).map(|path| plain(&path)).collect()
+            })
+            .unwrap_or_default();
+        let homes = value("HOME").into_iter();
+        let homes = homes.chain(programs.iter().filter_map(|program| home_of(program))).collect();
+        let names = TOOLCHAINS.iter().flat_map(|row| row.variables.iter().copied());
+        let variables = names.filter_map(|name| Some((name, value(name)?))).collect();
+        Self { variables, programs, homes }
+    }
+
+    fn variable(&self, name: &str) -> Option<PathBuf> {
+        let found = self.variables.iter().find(|(known, _)| *known == name);
+        found.map(|(_, path)| path.clone()).filter(|path| !self.holds_home(path))
+    }
+
+    /// Every path that the table shows of directories that are there: of most toolchains nothing is.
+    fn parts(&self) -> Vec<PathBuf> {
+        let mut all = Vec::new();
+        for row in TOOLCHAINS {
+            let homes = self.homes.iter();
+            let in_homes = homes.flat_map(|home| row.in_home.iter().map(|name| home.join(name)));
+            let elsewhere = row.variables.iter().filter_map(|name| self.variable(name));
+            let folders = in_homes.chain(elsewhere).filter(|folder| folder.exists());
+            folders.for_each(|folder| all.extend(parts_of(&folder, row.parts)));
+        }
+        all
+    }
+
+    fn holds_home(&self, path: &Path) -> bool {
+        self.homes.iter().any(|home| is_within(home, path))
+    }
+
+    /// Whether it lies directly in a home and is named like settings are.
+    fn is_dot_directory(&self, path: &Path) -> bool {
+        let is_hidden = path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
+        is_hidden && path.parent().is_some_and(|parent| self.homes.contains(parent))
+    }
+}
+
+fn parts_of(folder: &Path, parts: Parts) -> Vec<PathBuf> {
+    match parts {
+        Parts::Whole => vec![folder.to_owned()],
+        Parts::Only(names) => names.iter().map(|name| folder.join(name)).collect(),
+        Parts::WholeWith(mark) if folder.join(mark).is_file() => vec![folder.to_owned()],
+        Parts::WholeWith(_) => Vec::new(),
+        Parts::EachWith(mark) => {
+            let all = entries(folder).map(|entry| entry.path());
+            all.filter(|path| path.join(mark).is_dir()).collect()
+        }
+    }
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok)
+}
+
+/// The executable files of a directory.
+fn programs_in(folder: &Path) -> Vec<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    entries(folder).map(|entry| entry.path()).filter(is_program).collect()
+}
+
 /// The home of the toolchain that a directory of programs belongs to.
 fn home_of(programs: &Path) -> Option<PathBuf> {
     let belongs = |home: &&Path| {
         let below = programs.strip_prefix(home).ok();
-        below.is_some_and(|below| IN_HOME.iter().any(|name| is_within(below, Path::new(name))))
+        below.is_some_and(|below| TOOLCHAINS.iter().any(|row| row.shows(below)))
     };
     programs.ancestors().skip(1).find(belongs).map(Path::to_owned)
+}
+
+impl Toolchain {
+    /// Whether a path below a home is among what is shown.
+    fn shows(&self, below: &Path) -> bool {
+        let within = |name: &&str| {
+            let folder = Path::new(name);
+            match self.parts {
+                Parts::Whole => is_within(below, folder),
+                Parts::Only(names) => names.iter().any(|name| is_within(below, &folder.join(name))),
+                // Of these only the table knows what is theirs.
+                Parts::EachWith(_) => is_within(below, folder) && below != folder,
+                Parts::WholeWith(_) => false,
+            }
+        };
+        self.in_home.iter().any(within)
+    }
 }
 
 /// Without what says nothing: doubled slashes, one at the end, single dots.
@@ -215,66 +198,105 @@ pub(crate) fn is_within(path: &Path, folder: &Path) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || folder.as_os_str() == "/")
 }
 
-/// Paths among the readable that stay out of sight.
-pub(crate) fn secrets() -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
-    let keys = std::fs::read_dir("/etc/ssh").into_iter().flatten().filter_map(Result::ok);
-    let is_key = |name: &str| name.starts_with("ssh_host_") && !name.ends_with(".pub");
-    all.extend(
-        keys.filter(|key| key.file_name().to_str().is_some_and(is_key)).map(|key| key.path()),
-    );
-    // What the user cannot read, their command cannot either: each name less to hide is a rule, or
-    // many, that need not be built.
-    all.retain(|path| rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok());
-    all
+/// Paths among the readable that stay out of sight: credentials of the system, and names in what is
+/// shown of homes that the sandbox denies or that tools keep logins under.
+pub(crate) fn secrets(
+    sandbox: &Sandbox,
+    environment: &[(OsString, OsString)],
+    readable: &[PathBuf],
+) -> Vec<PathBuf> {
+    let named = Named::new(environment);
+    let parts = named.parts();
+    let mut look = Look { sandbox, readable, hidden: system_secrets::readable() };
+    let is_systems = |path: &Path| SYSTEM.iter().any(|system| is_within(path, Path::new(system)));
+    for path in readable.iter().filter(|path| !is_systems(path) && !is_cache(path)) {
+        let is_described = parts.iter().any(|part| is_within(path, part));
+        match is_described || !named.programs.contains(path) {
+            // What lies deeper are packages, whose names are those of their makers.
+            true => look.at(path),
+            false => look.through(path),
+        }
+    }
+    look.hidden
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A search for names that stay out of sight.
+struct Look<'a> {
+    sandbox: &'a Sandbox,
+    readable: &'a [PathBuf],
+    hidden: Vec<PathBuf>,
+}
 
-    #[test]
-    fn within_is_said_of_whole_names() {
-        for path in ["/", "/a", "/a/b", "/a/b/c", "/ab", "/a/bc", "b", "b/c"] {
-            for folder in ["/", "/a", "/a/b", "b", "/b"] {
-                let (path, folder) = (Path::new(path), Path::new(folder));
-                assert_eq!(
-                    is_within(path, folder),
-                    path.starts_with(folder),
-                    "{path:?} {folder:?}"
-                );
+impl Look<'_> {
+    fn is_secret(&self, folder: &Path, name: &OsStr) -> bool {
+        static CREDENTIAL_NAMES: OnceLock<Option<DenyList>> = OnceLock::new();
+        let known =
+            CREDENTIAL_NAMES.get_or_init(|| DenyList::new(CREDENTIALS.iter().copied()).ok());
+        let is_public = name.to_str().is_some_and(|name| PUBLIC.contains(&name));
+        !is_public
+            && (self.sandbox.denies_in(folder, name)
+                || known.as_ref().is_none_or(|known| known.denies_in(folder, name)))
+    }
+
+    /// Looks at a path that is shown, and at the names in it.
+    fn at(&mut self, path: &Path) {
+        let (folder, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
+        if self.is_secret(folder, name) {
+            return self.hidden.push(path.to_owned());
+        }
+        for entry in entries(path) {
+            self.judge(path, &entry);
+        }
+    }
+
+    /// Hides a name if it is a secret. A link shows nothing by itself.
+    fn judge(&mut self, folder: &Path, entry: &DirEntry) -> Descend {
+        let Ok(kind) = entry.file_type() else { return Descend::No };
+        if !kind.is_symlink() && self.is_secret(folder, &entry.file_name()) {
+            self.hidden.push(entry.path());
+            return Descend::No;
+        }
+        if kind.is_dir() { Descend::Yes } else { Descend::No }
+    }
+
+    /// Looks at everything below. Where that is too much to look at for each command, the files beside
+    /// the programs remain and the directories do not.
+    fn through(&mut self, path: &Path) {
+        let already = self.hidden.len();
+        let mut waiting = vec![path.to_owned()];
+        let mut seen = 0;
+        while let Some(folder) = waiting.pop() {
+            for entry in entries(&folder) {
+                seen += 1;
+                if self.judge(&folder, &entry) == Descend::Yes {
+                    waiting.push(entry.path());
+                }
+            }
+            if seen > MOST_NAMES {
+                self.hidden.truncate(already);
+                return self.only_files_of(path);
             }
         }
     }
 
-    #[test]
-    fn a_home_is_known_by_its_programs() {
-        let home = |path: &str| home_of(&plain(Path::new(path)));
-        assert_eq!(home("/home/me/.cargo/bin"), Some("/home/me".into()));
-        assert_eq!(home("/home/me//.cargo/./bin/"), Some("/home/me".into()));
-        assert_eq!(home("/home/me/.nvm/versions/node/v22/bin"), Some("/home/me".into()));
-        assert_eq!(home("/home/me/.cargo/binaries"), None);
-        assert_eq!(home("/usr/bin"), None);
-    }
-
-    #[test]
-    fn a_toolchain_on_the_path_is_seen_with_its_parts_and_the_home_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().join("home");
-        for name in [".cargo/bin", ".cargo/registry", ".rustup", ".ssh", ".pyenv/shims"] {
-            std::fs::create_dir_all(home.join(name)).unwrap();
-        }
-        std::fs::write(home.join(".cargo/credentials.toml"), "secret").unwrap();
-        let path = format!("{0}/.cargo/bin:{0}/.pyenv/shims:/usr/bin:{0}//:", home.display());
-        let environment = [("PATH", path.as_str()), ("HOME", "/nonexistent"), ("NVM_DIR", "//")];
-        let found = readable(&environment);
-        for name in [".cargo/bin", ".cargo/registry", ".rustup", ".pyenv"] {
-            assert!(found.contains(&home.join(name)), "{name}: {found:?}");
-        }
-        let sees = |path: &Path| found.iter().any(|seen| path.starts_with(seen));
-        assert!(sees(Path::new("/usr/bin/env")));
-        for name in ["", ".ssh", ".cargo/credentials.toml"] {
-            assert!(!sees(&home.join(name)), "{name}: {found:?}");
+    fn only_files_of(&mut self, path: &Path) {
+        for entry in entries(path) {
+            if self.judge(path, &entry) == Descend::Yes {
+                let folder = entry.path();
+                let is_shown = |shown: &PathBuf| is_within(shown, &folder);
+                if !self.readable.iter().any(is_shown) {
+                    self.hidden.push(folder);
+                }
+            }
         }
     }
 }
+
+#[derive(Clone, Copy, PartialEq)]
+enum Descend {
+    Yes,
+    No,
+}
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,18 @@ impl Backend {
     }
 }
 
+/// What a command may do with the files that it sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Reads the workspace and the system's programs. Nothing it writes outlives it, nothing of the
+    /// workspace can be executed, and it reaches nobody: the rules of a command that runs unasked.
+    ReadsOnly,
+    /// Writes the workspace and what was granted besides.
+    #[default]
+    Full,
+}
+
 /// What of the network a command may reach. Written as `"off"`, `"on"` or a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(from = "WrittenNetwork", into = "WrittenNetwork")]
@@ -140,11 +152,22 @@ pub enum Existing {
     MissingDirectory,
 }
 
+/// The file that had a name at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    #[serde(with = "path")]
+    pub path: PathBuf,
+    pub device: u64,
+    pub inode: u64,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walls {
     pub backend: Backend,
+    pub access: Access,
     pub network: Network,
-    /// Where it may write: the workspace roots, and what was granted.
+    /// Where it may write: the workspace roots, and what was granted. With [`Access::ReadsOnly`]
+    /// these are only read.
     #[serde(with = "paths")]
     pub writable: Vec<PathBuf>,
     /// What it may read and run besides: the system, toolchains.
@@ -158,6 +181,13 @@ pub struct Walls {
     /// Names inside the above whose content is not seen.
     #[serde(with = "paths")]
     pub hidden: Vec<PathBuf>,
+    /// Names that must not come into being, and for which nothing may stand in: what a command
+    /// makes of them is renamed at once.
+    #[serde(with = "paths")]
+    pub absent: Vec<PathBuf>,
+    /// Kept and hidden names of the workspace as they were when these rules were computed. A start
+    /// that finds another file there fails.
+    pub identities: Vec<Identity>,
     pub resources: Resources,
 }
 

@@ -34,6 +34,7 @@ use crate::process::{Ending, WORDLESS, attend};
 use crate::pump::{Listener, Offer, Stream};
 use crate::spool::{Spool, SpoolDir};
 use crate::supervise::{self, Output, Task, nothing};
+use crate::unended::Unended;
 
 /// Runs as the host of a job, if the first word of the command line says so.
 pub fn hosted() -> Option<ExitCode> {
@@ -120,7 +121,7 @@ struct Kept {
     how: How,
     /// What its terminal showed last.
     screen: Option<ScreenText>,
-    /// By the gate, in words.
+    /// By the gate, in words; and the processes that could not be ended.
     refused: Vec<String>,
 }
 
@@ -184,7 +185,9 @@ fn keep(order: &HostOrder) -> std::result::Result<Kept, ToolError> {
         Ending::Cancelled => lock(&shared.reason).take().unwrap_or(How::Stopped),
     };
     let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
-    Ok(Kept { how, screen, refused: in_words(&finished.refused_by_gate) })
+    let mut refused = in_words(&finished.refused_by_gate);
+    refused.extend(finished.unended.iter().map(Unended::in_words));
+    Ok(Kept { how, screen, refused })
 }
 
 /// The command's streams, and where our ends of them come from.

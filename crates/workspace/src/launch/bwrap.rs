@@ -12,6 +12,8 @@ use rustix::fd::AsFd;
 use rustix::fs::MemfdFlags;
 use rustix::thread::CapabilitySet;
 
+use super::guard::Guard;
+use super::mounts::{self, DEVICE_LINKS, DEVICES, is_inside};
 use super::placeholders::Placeholders;
 use super::protocol::{FREE, INNER_ORDER, LAUNCH, Order, Stage, send};
 use super::tree::Left;
@@ -76,13 +78,15 @@ fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsStr
         "--as-pid-1",
         "--cap-drop",
         "ALL",
-        "--dev",
-        "/dev",
+        // For the launcher inside, which gives it up before the command starts.
+        "--cap-add",
+        "CAP_SYS_ADMIN",
         "--proc",
         "/proc",
     ]
     .map(OsString::from)
     .to_vec();
+    words.extend(devices());
     if walls.network.is_own() {
         words.push("--unshare-net".into());
     }
@@ -96,7 +100,7 @@ fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsStr
             words.extend(["--cap-add", name].map(OsString::from));
         }
     }
-    for (path, place) in layout(walls) {
+    for (path, place) in layout(walls).into_iter().filter(|(path, _)| !is_inside(path, walls)) {
         words.extend(mount(&path, place));
     }
     let launcher = [launcher.as_os_str().to_owned(), LAUNCHER.into()];
@@ -106,6 +110,28 @@ fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsStr
     words
 }
 
+/// A `/dev` with few devices. The one that `bwrap` makes by itself costs a second user namespace, in
+/// which nothing could be mounted.
+fn devices() -> Vec<OsString> {
+    let mut words: Vec<OsString> = ["--perms", "0755", "--tmpfs", "/dev"].map(Into::into).to_vec();
+    for name in DEVICES {
+        let path = format!("/dev/{name}");
+        words.extend(["--dev-bind-try".into(), path.clone().into(), path.into()]);
+    }
+    for (name, target) in DEVICE_LINKS {
+        words.extend(["--symlink".into(), (*target).into(), format!("/dev/{name}").into()]);
+    }
+    words.extend(["--perms", "1777", "--tmpfs", "/dev/shm", "--dir", "/dev/pts"].map(Into::into));
+    words
+}
+
+/// Inside, as the first process: what is mounted by descriptors, and the guard of protected names.
+pub(crate) fn complete(order: &Order) -> Step<Option<Guard>> {
+    let layout = layout(&order.walls);
+    mounts::complete(&order.walls, &layout)?;
+    Guard::new(&order.walls, &layout).during("protected names")
+}
+
 fn mount(path: &Path, place: Place) -> Vec<OsString> {
     let at = || path.as_os_str().to_owned();
     let top = path.parent() == Some(Path::new("/"));
@@ -113,11 +139,11 @@ fn mount(path: &Path, place: Place) -> Vec<OsString> {
         return vec!["--symlink".into(), target.into_os_string(), at()];
     }
     match place {
-        // It would follow them; what that leaves open is one of the plan's gaps.
-        Place::Kept | Place::Hidden if path.is_symlink() => Vec::new(),
         Place::Scratch => vec!["--perms".into(), "1777".into(), "--tmpfs".into(), at()],
         // The versions in use have no way to let writes land in memory.
         Place::Readable | Place::Cached => vec!["--ro-bind-try".into(), at(), at()],
+        // It knows no mounts without execution; Landlock inside refuses that.
+        Place::Data => vec!["--ro-bind".into(), at(), at()],
         // One that is missing cannot be made either.
         Place::Kept => vec!["--ro-bind-try".into(), at(), at()],
         Place::Writable => vec!["--bind".into(), at(), at()],

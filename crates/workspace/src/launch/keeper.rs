@@ -20,6 +20,7 @@ use rustix::process::{DumpableBehavior, Pid, WaitStatus, set_dumpable_behavior};
 use rustix::thread::CapabilitySet;
 
 use super::door::Door;
+use super::guard::Guard;
 use super::protocol::{
     CONTROL, COUNTERS, CommandRecord, DIRECTORY, Ended, Order, RECORDS, Report, TERMINAL, given,
     running, send,
@@ -27,10 +28,15 @@ use super::protocol::{
 use super::rules::Openings;
 use super::tree::{self, Left, Tree};
 use super::{During, Failure, Step, control, limits, passing, pty, rules, seccomp};
-use crate::confine::Backend;
+use crate::confine::{Backend, withheld};
 use crate::own::Scratch;
 
-pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<Left> {
+pub(crate) fn keep(
+    order: &Order,
+    tree: Tree,
+    mut guard: Option<Guard>,
+    rights: CapabilitySet,
+) -> Step<Left> {
     let began = Instant::now();
     let running = order.record.as_deref().map(claim).transpose().during("record")?;
     let children = ended_children().during("signals")?;
@@ -47,14 +53,18 @@ pub(crate) fn keep(order: &Order, tree: Tree, rights: CapabilitySet) -> Step<Lef
     // Nobody of the same user may look into us; the command did not inherit this.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hardening")?;
     let deadline = began + Duration::from_millis(order.lifetime_ms);
-    let ended = until_it_ends(command, &children, deadline);
+    let watched = Instant::now() + Guard::DELAY;
+    let ended = until_it_ends(command, &children, guard.as_mut(), [watched, deadline]);
     let left = tree.end();
+    guard.iter().for_each(Guard::finish);
+    // While it is still said to run: the kernel takes its time to remove the watches.
+    drop(guard);
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     record(order, ended, elapsed_ms).during("record")?;
     drop(scratch);
     drop(running);
     // A program that is gone does not want to hear it.
-    send(control(), &Report::Ended(ended)).unwrap_or_default();
+    send(control(), &Report::Ended(ended, left.unended())).unwrap_or_default();
     Ok(left)
 }
 
@@ -84,6 +94,10 @@ fn start(
             None if order.walls.backend.has_own_tree() => command.env_remove(name),
             None => &mut command,
         };
+    }
+    if order.walls.backend == Backend::Landlock && misses_git_settings(order) {
+        // Git ends at a file that it may not open, and does without one that is empty.
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null");
     }
     command.envs(door.into_iter().flat_map(Door::variables).map(|(name, value)| (name, value)));
     let port = door.map(|door| door.port);
@@ -116,6 +130,11 @@ fn start(
             Err(Failure { step, error })
         }
     }
+}
+
+/// Whether git's settings are in the home and not shown, because they may hold a login.
+fn misses_git_settings(order: &Order) -> bool {
+    order.walls.homes.iter().flat_map(|home| withheld(home)).any(|one| one.is_gits())
 }
 
 /// The last things before the command: from here on nothing is allowed that the command is not.
@@ -194,7 +213,12 @@ fn ended_children() -> Result<OwnedFd> {
     }
 }
 
-fn until_it_ends(command: Pid, children: &OwnedFd, deadline: Instant) -> Ended {
+fn until_it_ends(
+    command: Pid,
+    children: &OwnedFd,
+    mut guard: Option<&mut Guard>,
+    [watched, deadline]: [Instant; 2],
+) -> Ended {
     loop {
         while let Some((pid, status)) = tree::ended() {
             if pid == command {
@@ -205,17 +229,27 @@ fn until_it_ends(command: Pid, children: &OwnedFd, deadline: Instant) -> Ended {
         if left.is_zero() {
             return Ended::TimedOut;
         }
+        let unwatched = watched.saturating_duration_since(Instant::now());
+        if unwatched.is_zero() {
+            guard.as_deref_mut().into_iter().for_each(Guard::watch);
+        }
+        let left = if unwatched.is_zero() { left } else { left.min(unwatched) };
         let timeout = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(left.subsec_nanos()),
         };
+        // Where nothing is watched, the same descriptor a second time.
+        let events = guard.as_ref().and_then(|guard| guard.events());
+        let events = events.unwrap_or(children.as_fd());
         let mut fds = [
             PollFd::new(children, PollFlags::IN),
             PollFd::from_borrowed_fd(given(CONTROL), PollFlags::IN),
+            PollFd::from_borrowed_fd(events, PollFlags::IN),
         ];
         // Interrupted or not, the next round finds out what happened.
         poll(&mut fds, Some(&timeout)).unwrap_or_default();
-        let (child, program) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+        let [child, program, _] = fds.each_ref().map(|fd| !fd.revents().is_empty());
+        guard.as_deref_mut().into_iter().for_each(Guard::look);
         if child {
             drain(children);
         }

@@ -5,6 +5,7 @@
 
 mod bwrap;
 pub(crate) mod door;
+mod guard;
 mod keeper;
 mod limits;
 mod mounts;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 
-pub(crate) use placeholders::is_placeholder;
+use guard::Guard;
 use protocol::{CONTROL, FREE, INNER_ORDER, Order, Report, Stage, given, receive, send};
 pub use protocol::{CommandRecord, Ended, LAUNCH};
 use tree::{Left, Tree};
@@ -65,7 +66,7 @@ fn run(is_inner: bool) -> ExitCode {
     };
     match order.and_then(|order| serve(&order)) {
         Ok(Left::Nobody) => ExitCode::SUCCESS,
-        Ok(Left::Somebody) | Err(_) => ExitCode::FAILURE,
+        Ok(Left::Somebody(_)) | Err(_) => ExitCode::FAILURE,
     }
 }
 
@@ -105,13 +106,21 @@ fn serve(order: &Order) -> Result<Left> {
     let outcome = match (order.walls.backend, order.stage) {
         (Backend::Namespaces, _) => namespaces::keep(order, rights),
         (Backend::Bwrap, Stage::Outside) => bwrap::keep(order, rights),
-        (Backend::Bwrap, Stage::Inside) => keeper::keep(order, Tree::Namespace, rights),
-        (Backend::Landlock | Backend::None, _) => keeper::keep(order, Tree::Descendants, rights),
+        (Backend::Bwrap, Stage::Inside) => bwrap::complete(order)
+            .and_then(|guard| keeper::keep(order, Tree::Namespace, guard, rights)),
+        (Backend::Landlock | Backend::None, _) => {
+            guard(order).and_then(|guard| keeper::keep(order, Tree::Descendants, guard, rights))
+        }
     };
     match outcome {
         Ok(left) => Ok(left),
         Err(failure) => tell(&failure).map(|()| Left::Nobody),
     }
+}
+
+/// For a launcher that cannot mount.
+fn guard(order: &Order) -> Step<Option<Guard>> {
+    Guard::new(&order.walls, &[]).during("protected names")
 }
 
 /// Nothing was run, and this is why.

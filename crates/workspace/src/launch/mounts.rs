@@ -1,8 +1,10 @@
-//! The file tree that a command sees, mounted.
+//! The file tree that a command sees, mounted (`open_tree`, `move_mount`, `mount_setattr`).
 //!
 //! Law: everything is taken by descriptor before anything is covered, attached without following
 //! links, and what stays behind is detached. The tree's own root cannot be written.
 
+use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::io::{Error, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,11 +17,11 @@ use rustix::mount::{
     fsopen, mount_change, move_mount, open_tree, unmount,
 };
 
-use super::{During, Step};
-use crate::confine::{Place, Walls, layout};
+use super::{During, Failure, Step};
+use crate::confine::{Layout, Place, Walls, is_within};
 
-const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
-const DEVICE_LINKS: &[(&str, &str)] = &[
+pub(crate) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+pub(crate) const DEVICE_LINKS: &[(&str, &str)] = &[
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
     ("stdout", "/proc/self/fd/1"),
@@ -50,19 +52,24 @@ enum Shape {
     File,
 }
 
-pub(crate) fn build(walls: &Walls) -> Step<()> {
+pub(crate) fn build(walls: &Walls, layout: &Layout) -> Step<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).during("mounts")?;
     let mut pieces = Vec::new();
-    for (path, place) in layout(walls) {
-        let step = format!("mount {}", path.display());
-        pieces.extend(piece(path, place).during(step)?);
+    let mut inside = Vec::new();
+    for (path, place) in layout {
+        if is_inside(path, walls) {
+            inside.push((path.as_path(), *place));
+            continue;
+        }
+        let step = || format!("mount {}", path.display());
+        pieces
+            .extend(piece(path.clone(), *place).map_err(|error| Failure { step: step(), error })?);
     }
     let devices: Vec<(&str, OwnedFd)> =
         DEVICES.iter().filter_map(|name| Some((*name, device(name).ok()?))).collect();
     let root = tmpfs("0755").during("mount /")?;
     enter(&root).during("mount /")?;
-    rustix::fs::mkdirat(&root, NO_DIRECTORY, Mode::empty()).during("mount /")?;
     // Before the rest, because a workspace may lie in shared memory.
     build_dev(&root, devices).during("mount /dev")?;
     build_proc(&root).during("mount /proc")?;
@@ -70,20 +77,100 @@ pub(crate) fn build(walls: &Walls) -> Step<()> {
         let step = format!("mount {}", piece.path.display());
         attach(&root, piece).during(step)?;
     }
-    // Mounts stay when the name is gone.
-    rustix::fs::unlinkat(&root, NO_DIRECTORY, AtFlags::REMOVEDIR).during("mount /")?;
+    attach_all_inside(&root, walls, inside)?;
     change(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::Alone).during("mount /")?;
     leave().during("mount /")
 }
 
-/// What hidden directories are covered with, in the new root while it is built.
-const NO_DIRECTORY: &str = ".no-directory";
-/// What hidden files are covered with: a device on a mount that allows none, which nobody can open.
-const NO_FILE: &str = "dev/null";
+/// Whether a path lies below a directory that the command may write: others who write there may
+/// exchange it at any moment.
+pub(crate) fn is_inside(path: &Path, walls: &Walls) -> bool {
+    walls.writable.iter().any(|root| path != root && is_within(path, root))
+}
 
-fn nothing(root: &OwnedFd, shape: Shape) -> Result<OwnedFd> {
-    let name = if shape == Shape::File { NO_FILE } else { NO_DIRECTORY };
-    let tree = clone_of(root, name)?;
+/// Completes a tree in which another program mounted everything but the names inside the workspace
+/// and the terminals.
+pub(crate) fn complete(walls: &Walls, layout: &Layout) -> Step<()> {
+    let root = open_root().during("mount /")?;
+    terminals()
+        .and_then(|tree| mount_at(&root, Path::new("dev/pts"), &tree))
+        .during("mount /dev")?;
+    let inside = layout.iter().filter(|(path, _)| is_inside(path, walls));
+    attach_all_inside(&root, walls, inside.map(|(path, place)| (path.as_path(), *place)).collect())
+}
+
+fn attach_all_inside(root: &OwnedFd, walls: &Walls, inside: Vec<(&Path, Place)>) -> Step<()> {
+    let all = walls.identities.iter();
+    let known: HashMap<&OsStr, (u64, u64)> =
+        all.map(|one| (one.path.as_os_str(), (one.device, one.inode))).collect();
+    for (path, place) in inside {
+        let expected = known.get(path.as_os_str()).copied();
+        attach_inside(root, path, place, expected)
+            .map_err(|error| Failure { step: format!("mount {}", path.display()), error })?;
+    }
+    Ok(())
+}
+
+/// Covers a name of the workspace, or mounts it on itself. One descriptor is the source and the
+/// target of the mount, opened beneath the new root without links, so nothing that somebody
+/// exchanges meanwhile can lead outside.
+pub(crate) fn attach_inside(
+    root: &OwnedFd,
+    path: &Path,
+    place: Place,
+    expected: Option<(u64, u64)>,
+) -> Result<()> {
+    let below = path.strip_prefix("/").unwrap_or(path);
+    let target = match open_beneath(root, below) {
+        Ok(target) => target,
+        // A directory that is only held for what it holds, or a placeholder that could not be made.
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) if expected.is_none() => {
+            return Ok(());
+        }
+        Err(_) => return Err(moved(path)),
+    };
+    let found = rustix::fs::fstat(&target)?;
+    if expected.is_some_and(|expected| expected != (found.st_dev, found.st_ino)) {
+        return Err(moved(path));
+    }
+    let kind = rustix::fs::FileType::from_raw_mode(found.st_mode);
+    let shape = if kind.is_dir() { Shape::Directory } else { Shape::File };
+    let tree = match place {
+        Place::Hidden => nothing(shape)?,
+        Place::Scratch => tmpfs(&format!("{:o}", found.st_mode & 0o7777))?,
+        Place::Writable => clone_of(&target, "")?,
+        Place::Kept | Place::Readable | Place::Cached | Place::Data => {
+            let tree = clone_of(&target, "")?;
+            change(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+            tree
+        }
+    };
+    mount_on(&target, &tree)
+}
+
+pub(crate) fn open_root() -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open("/", flags, Mode::empty())
+}
+
+/// The error for a protected name that is gone or another file by now.
+fn moved(path: &Path) -> Error {
+    Error::other(format!(
+        "{} was moved or replaced while the command was being started, and it is protected; \
+         nothing ran, call again",
+        path.display()
+    ))
+}
+
+/// A device on a mount that allows none: a file that nobody can open.
+const NO_FILE: &str = "/dev/null";
+
+/// An unreadable cover for a hidden name.
+fn nothing(shape: Shape) -> Result<OwnedFd> {
+    let tree = match shape {
+        Shape::File => clone_of(CWD, NO_FILE)?,
+        Shape::Directory => tmpfs("0000")?,
+    };
     let closed = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NODEV;
     change(&tree, closed, Depth::Alone)?;
     Ok(tree)
@@ -123,12 +210,16 @@ fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
             let mode = Mode::from_raw_mode(std::fs::metadata(&path)?.permissions().mode());
             return Ok(Some(Piece { path, what: What::Cache(tree, mode) }));
         }
-        Place::Readable | Place::Cached | Place::Kept => {
+        Place::Readable | Place::Cached | Place::Kept | Place::Data => {
             let tree = match place == Place::Kept {
                 true => clone_itself(&path)?,
                 false => clone_of(CWD, &path)?,
             };
-            change(&tree, plain | MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+            let sealed = match place == Place::Data {
+                true => MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOEXEC,
+                false => MountAttrFlags::MOUNT_ATTR_RDONLY,
+            };
+            change(&tree, plain | sealed, Depth::All)?;
             tree
         }
     };
@@ -217,7 +308,7 @@ fn attach(root: &OwnedFd, piece: Piece) -> Result<()> {
     let path = piece.path.strip_prefix("/").unwrap_or(&piece.path).to_owned();
     match piece.what {
         What::Link(target) => Ok(rustix::fs::symlinkat(target, root, &path)?),
-        What::Nothing(shape) => mount_at(root, &path, &nothing(root, shape)?),
+        What::Nothing(shape) => mount_at(root, &path, &nothing(shape)?),
         What::Tree(tree, shape) => {
             make_room(root, &path, shape)?;
             mount_at(root, &path, &tree)
@@ -286,19 +377,30 @@ fn make_room(root: &OwnedFd, path: &Path, shape: Shape) -> Result<()> {
         }
     }
     if let Some(file) = last {
-        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        // If it is there, it is a file that cannot be opened; it can be covered all the same.
-        rustix::fs::openat(root, file, flags, Mode::from_raw_mode(0o600)).map(drop).unwrap_or(());
+        let regular = rustix::fs::FileType::RegularFile;
+        // Made, never opened: if it is there it may be a FIFO, and can be covered all the same.
+        match rustix::fs::mknodat(root, file, regular, Mode::from_raw_mode(0o600), 0) {
+            Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::ROFS) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }
 
 fn mount_at(root: &OwnedFd, path: &Path, tree: &OwnedFd) -> Result<()> {
+    mount_on(&open_beneath(root, path)?, tree)
+}
+
+/// `openat2` with `O_PATH`: no link on the way is followed, nor one at the end.
+pub(crate) fn open_beneath(root: impl AsFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let target = rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)?;
+    rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
+}
+
+fn mount_on(target: &OwnedFd, tree: &OwnedFd) -> Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(tree, "", &target, "", flags)?)
+    Ok(move_mount(tree, "", target, "", flags)?)
 }
 
 fn device(name: &str) -> Result<OwnedFd> {
@@ -320,14 +422,18 @@ fn build_dev(root: &OwnedFd, devices: Vec<(&str, OwnedFd)>) -> Result<()> {
         rustix::fs::symlinkat(*target, root, format!("dev/{name}"))?;
     }
     place("/dev/shm", tmpfs("1777")?, Shape::Directory)?;
+    place("/dev/pts", terminals()?, Shape::Directory)
+}
+
+/// A `devpts` of the command's own.
+fn terminals() -> Result<OwnedFd> {
     let terminals = fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in [("ptmxmode", "0666"), ("mode", "0620")] {
         fsconfig_set_string(&terminals, key, value)?;
     }
     fsconfig_create(&terminals)?;
     let only = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let terminals = fsmount(&terminals, FsMountFlags::FSMOUNT_CLOEXEC, only)?;
-    place("/dev/pts", terminals, Shape::Directory)
+    Ok(fsmount(&terminals, FsMountFlags::FSMOUNT_CLOEXEC, only)?)
 }
 
 fn build_proc(root: &OwnedFd) -> Result<()> {
@@ -347,7 +453,7 @@ fn build_proc(root: &OwnedFd) -> Result<()> {
         mount_at(root, &path, &tree)?;
     }
     for name in PROC_HIDDEN.iter().filter(is_there) {
-        mount_at(root, &Path::new("proc").join(name), &nothing(root, Shape::File)?)?;
+        mount_at(root, &Path::new("proc").join(name), &nothing(Shape::File)?)?;
     }
     Ok(())
 }

@@ -5,13 +5,21 @@
 
 use std::io::Result;
 
-use rustix::process::{Pid, Signal, WaitOptions, getegid, geteuid, kill_process, waitpid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getegid, geteuid, kill_process, pidfd_open, waitpid,
+};
 use rustix::thread::CapabilitySet;
 
+use super::guard::Guard;
 use super::placeholders::Placeholders;
-use super::protocol::Order;
+use super::protocol::{CONTROL, Order, given};
 use super::tree::{Left, Tree};
 use super::{During, Step, keeper, mounts, tell};
+use crate::confine::layout;
+
+/// For the first process to end everything when the program is gone.
+const ORPHAN_SECONDS: i64 = 4;
 
 const NEW: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
@@ -39,7 +47,7 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<Left> {
     }
     rustix::io::write(&say_go, b"g").during("namespaces")?;
     keeper::be_quiet().during("descriptors")?;
-    await_end(first);
+    await_end_or_orphaned(first).during("namespaces")?;
     drop(placeholders);
     Ok(Left::Nobody)
 }
@@ -48,12 +56,8 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<Left> {
 fn inside(order: &Order, rights: CapabilitySet) -> i32 {
     let outcome = rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during("parent")
-        .and_then(|()| mounts::build(&order.walls))
-        .and_then(|()| match order.walls.network.is_own() {
-            true => raise_loopback().during("loopback"),
-            false => Ok(()),
-        })
-        .and_then(|()| keeper::keep(order, Tree::Namespace, rights));
+        .and_then(|()| build(order))
+        .and_then(|guard| keeper::keep(order, Tree::Namespace, guard, rights));
     match outcome {
         Ok(_) => 0,
         Err(failure) => {
@@ -64,8 +68,45 @@ fn inside(order: &Order, rights: CapabilitySet) -> i32 {
     }
 }
 
+/// The file tree and the network of the command, and the guard of its protected names.
+fn build(order: &Order) -> Step<Option<Guard>> {
+    let layout = layout(&order.walls);
+    mounts::build(&order.walls, &layout)?;
+    if order.walls.network.is_own() {
+        raise_loopback().during("loopback")?;
+    }
+    Guard::new(&order.walls, &layout).during("protected names")
+}
+
 fn await_end(pid: Pid) {
     while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
+}
+
+/// The first process watches the socket once the command runs; until then, and whatever it hangs
+/// in, we do.
+fn await_end_or_orphaned(first: Pid) -> Result<()> {
+    let exit = pidfd_open(first, PidfdFlags::empty())?;
+    let mut fds = [
+        PollFd::new(&exit, PollFlags::IN),
+        PollFd::from_borrowed_fd(given(CONTROL), PollFlags::RDHUP),
+    ];
+    loop {
+        // Interrupted or not, what is there is read.
+        poll(&mut fds, None).unwrap_or_default();
+        if !fds[0].revents().is_empty() {
+            break;
+        }
+        if !fds[1].revents().is_empty() {
+            let patience = Timespec { tv_sec: ORPHAN_SECONDS, tv_nsec: 0 };
+            let is_ended = poll(&mut fds[..1], Some(&patience)).is_ok_and(|count| count > 0);
+            if !is_ended {
+                kill_process(first, Signal::KILL)?;
+            }
+            break;
+        }
+    }
+    await_end(first);
+    Ok(())
 }
 
 /// Like fork, into new namespaces. `None` in the child.

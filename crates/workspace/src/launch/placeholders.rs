@@ -4,29 +4,13 @@
 //! its place meanwhile. Several commands may need the same one at a time: each holds a shared lock on
 //! it, and whoever is the last removes it.
 
-use std::fs::{DirBuilder, File, Metadata};
+use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::confine::{Existing, Walls};
-
-/// A mode that nobody gives to a file of theirs: how a placeholder is known.
-const DIRECTORY_MODE: u32 = 0o1500;
-const FILE_MODE: u32 = 0o1400;
-
-/// Whether what is there only stands for what is not.
-pub(crate) fn is_placeholder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| is_marked(&metadata))
-}
-
-fn is_marked(metadata: &Metadata) -> bool {
-    match metadata.mode() & 0o7777 {
-        DIRECTORY_MODE => metadata.is_dir(),
-        FILE_MODE => metadata.is_file() && metadata.len() == 0,
-        _ => false,
-    }
-}
+use crate::placeholder::{DIRECTORY_MODE, FILE_MODE, is_marked, is_placeholder};
 
 #[derive(Debug, Default)]
 pub(crate) struct Placeholders {
@@ -64,11 +48,14 @@ fn hold(path: &Path, kind: Existing) -> Result<Option<Placeholder>> {
             }
         }
         // Whoever was the last before us may remove it under our hands; then we make it again.
-        let file = match File::open(path) {
+        // A FIFO of that name must not make us wait, and a link is not followed.
+        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+        let file = match File::options().read(true).custom_flags(flags).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return Ok(None),
             file => file?,
         };
-        if !is_marked(&file.metadata()?) {
+        if !is_marked(&file.metadata()?, path) {
             return Ok(None);
         }
         file.lock_shared()?;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::confine::Walls;
 use crate::jobs::Size;
 use crate::process::Ending;
+use crate::unended::Unended;
 
 /// The hidden word that makes the program its own launcher.
 pub const LAUNCH: &str = "__launch";
@@ -96,12 +97,10 @@ impl Ended {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    Ended(Ended),
+    /// With the processes that could not be ended.
+    Ended(Ended, Vec<Unended>),
     /// Nothing was run.
-    NotStarted {
-        step: String,
-        why: String,
-    },
+    NotStarted { step: String, why: String },
 }
 
 /// What is kept of a command beyond the life of the program that started it.

@@ -12,7 +12,9 @@ use landlock::{
 };
 
 use super::{During, Failure, Step};
-use crate::confine::{Backend, LEAST_LANDLOCK, SCRATCH, Walls, is_within, landlock_version};
+use crate::confine::{
+    Access as Rights, Backend, LEAST_LANDLOCK, SCRATCH, Walls, is_within, landlock_version,
+};
 
 /// The rights that this program knows of; a kernel that lacks some of them enforces the others.
 const KNOWN: ABI = ABI::V6;
@@ -81,10 +83,32 @@ fn ruleset(network: BitFlags<AccessNet>) -> Rules {
 /// Mounts already say what is there; writing is granted where it is meant.
 fn own_tree(walls: &Walls) -> Rules {
     let scratch = SCRATCH.iter().map(PathBuf::from).chain([PathBuf::from("/dev")]);
-    let written = walls.writable.iter().chain(&walls.homes).cloned().chain(scratch);
-    ruleset(BitFlags::empty())?
-        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(KNOWN)))?
-        .add_rules(path_beneath_rules(written, AccessFs::from_all(KNOWN)))
+    let own = walls.homes.iter().cloned().chain(scratch);
+    let rules = ruleset(BitFlags::empty())?;
+    match walls.access {
+        Rights::Full => rules
+            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(KNOWN)))?
+            .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(KNOWN)))?
+            .add_rules(path_beneath_rules(own, AccessFs::from_all(KNOWN))),
+        // Only the system's programs are executed: not what lies in the workspace, and not what the
+        // command itself has written.
+        Rights::ReadsOnly => rules
+            .add_rules(path_beneath_rules(["/"], AccessFs::ReadFile | AccessFs::ReadDir))?
+            .add_rules(path_beneath_rules(&walls.readable, AccessFs::from_read(KNOWN)))?
+            .add_rules(path_beneath_rules(
+                own.filter(|path| !holds_a_root(path, walls)),
+                AccessFs::from_all(KNOWN) & !execute(),
+            )),
+    }
+}
+
+/// Granted as a whole, it would grant the root too: a pipe can be written on a read-only mount.
+fn holds_a_root(path: &Path, walls: &Walls) -> bool {
+    path != Path::new("/dev") && walls.writable.iter().any(|root| is_within(root, path))
+}
+
+fn execute() -> BitFlags<AccessFs> {
+    BitFlags::from(AccessFs::Execute)
 }
 
 fn alone(walls: &Walls, openings: &Openings) -> Rules {
@@ -93,7 +117,16 @@ fn alone(walls: &Walls, openings: &Openings) -> Rules {
     let plain = walls.readable.iter().map(|path| path.components().collect::<PathBuf>());
     let seen = plain.flat_map(|path| without(&path, &walls.hidden));
     let devices = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
-    let devices: BitFlags<AccessFs> = devices & !BitFlags::from(AccessFs::Execute);
+    let devices: BitFlags<AccessFs> = devices & !execute();
+    let data = AccessFs::ReadFile | AccessFs::ReadDir;
+    // A home that is a root of the workspace is granted with it; otherwise nothing of it is.
+    let (writable, read) = match walls.access {
+        Rights::Full => (&walls.writable[..], Vec::new()),
+        Rights::ReadsOnly => {
+            let roots = walls.writable.iter().flat_map(|root| without(root, &walls.hidden));
+            (&[][..], roots.collect())
+        }
+    };
     let network = port.map_or(BitFlags::empty(), |_| AccessNet::from_all(KNOWN));
     let opened = port
         .into_iter()
@@ -104,7 +137,8 @@ fn alone(walls: &Walls, openings: &Openings) -> Rules {
         .add_rules(path_beneath_rules(["/proc"], AccessFs::ReadFile | AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(DEVICES, devices))?
         .add_rules(path_beneath_rules(&openings.terminal, devices))?
-        .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(KNOWN)))
+        .add_rules(path_beneath_rules(read, data))?
+        .add_rules(path_beneath_rules(writable, AccessFs::from_all(KNOWN)))
 }
 
 /// A directory, spelt plainly, without some of what is in it: all else by name, because a rule cannot

@@ -8,7 +8,7 @@ use std::io::{Error, Result};
 
 use libc::{c_long, sock_filter, sock_fprog};
 
-use crate::confine::{Network, Walls};
+use crate::confine::{Access, Network, Walls};
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xC000_003E;
@@ -89,6 +89,30 @@ const SHARED: &[c_long] = &[
 
 /// Every flag that makes or enters a namespace.
 const NAMESPACES: u32 = 0x7E02_0000 | 0x80;
+/// Set-user-id and set-group-id.
+const SET_ID: u32 = 0o6000;
+/// Calls that change a mode, and which argument it is. `mkdir` is not among them: the kernel takes
+/// nothing but permissions and the sticky bit from it.
+const CHANGING_MODES: &[(c_long, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_mknodat, 2),
+    (libc::SYS_fchmodat2, 2),
+];
+/// Calls that open, and which arguments are the flags and the mode. Without these flags the mode is
+/// whatever a register held.
+const OPENING: &[(c_long, u32, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
+];
+const CREATES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
 /// Typing into a terminal, and what the console does beyond that.
 const TERMINAL: [u32; 2] = [0x5412, 0x541C];
 
@@ -145,6 +169,10 @@ fn streams(walls: &Walls) -> Streams {
 /// The kinds of sockets that may be made. Without a network of its own a command could reach ours.
 fn families(walls: &Walls) -> Vec<u32> {
     let mut families = Vec::new();
+    // A socket that lies in the workspace could be connected to, read-only or not.
+    if walls.access == Access::ReadsOnly {
+        return families;
+    }
     if walls.backend.has_own_tree() {
         families.push(libc::AF_UNIX as u32);
     }
@@ -189,6 +217,17 @@ fn filter(families: &[u32], shared: Shared, streams: Streams) -> Vec<sock_filter
         let judge = [step(LOAD, argument(0)), when(HAS_ANY, NAMESPACES, 1), step(ANSWER, REFUSE)];
         on(&mut code, number, [&judge[..], &[step(ANSWER, ALLOW)]].concat());
     }
+    for (number, mode) in CHANGING_MODES {
+        on(&mut code, *number, without_set_id(*mode));
+    }
+    for (number, flags, mode) in OPENING {
+        let judge = without_set_id(*mode);
+        let past = u8::try_from(judge.len() - 1).unwrap_or(u8::MAX);
+        let creates = [step(LOAD, argument(*flags)), when(HAS_ANY, CREATES, past)];
+        on(&mut code, *number, [&creates[..], &judge].concat());
+    }
+    // Its mode is in memory as well; libraries fall back to `openat`.
+    on(&mut code, libc::SYS_openat2, vec![step(ANSWER, UNKNOWN)]);
     let mut ioctl = vec![step(LOAD, argument(1))];
     for request in TERMINAL {
         ioctl.extend([when(EQUALS, request, 1), step(ANSWER, REFUSE)]);
@@ -217,6 +256,17 @@ fn filter(families: &[u32], shared: Shared, streams: Streams) -> Vec<sock_filter
 /// Allowed for the caller itself, which is 0; `index` is the argument that names the process.
 fn only_itself(index: u32) -> Vec<sock_filter> {
     vec![step(LOAD, argument(index)), when(EQUALS, 0, 1), step(ANSWER, ALLOW), step(ANSWER, REFUSE)]
+}
+
+/// Refuses a mode with which a file would run as its owner or group: the file outlives the command,
+/// and its owner is the person. A filter cannot tell a directory, for which the bit is harmless.
+fn without_set_id(mode: u32) -> Vec<sock_filter> {
+    vec![
+        step(LOAD, argument(mode)),
+        when(HAS_ANY, SET_ID, 1),
+        step(ANSWER, REFUSE),
+        step(ANSWER, ALLOW),
+    ]
 }
 
 fn socket(families: &[u32], streams: Streams) -> Vec<sock_filter> {
@@ -314,6 +364,7 @@ mod tests {
         let (four, six) = (libc::AF_INET as u64, libc::AF_INET6 as u64);
         let stream = libc::SOCK_STREAM as u64;
         let fast = libc::MSG_FASTOPEN as u64;
+        let create = (libc::O_CREAT | libc::O_WRONLY) as u64;
         let cases: &[(&[sock_filter], c_long, [u64; 4], u32)] = &[
             (&off, libc::SYS_read, [0; 4], ALLOW),
             (&off, libc::SYS_ptrace, [0; 4], REFUSE),
@@ -328,6 +379,22 @@ mod tests {
             (&off, libc::SYS_clone, [libc::CLONE_NEWUSER as u64, 0, 0, 0], REFUSE),
             (&off, libc::SYS_unshare, [libc::CLONE_NEWNS as u64, 0, 0, 0], REFUSE),
             (&off, libc::SYS_unshare, [libc::CLONE_FILES as u64, 0, 0, 0], ALLOW),
+            (&off, libc::SYS_fchmod, [0, 0o755, 0, 0], ALLOW),
+            (&off, libc::SYS_fchmod, [0, 0o1777, 0, 0], ALLOW),
+            (&off, libc::SYS_fchmod, [0, 0o4755, 0, 0], REFUSE),
+            (&off, libc::SYS_fchmod, [0, 0o2755, 0, 0], REFUSE),
+            (&off, libc::SYS_fchmodat, [0, 0, 0o4755, 0], REFUSE),
+            (&off, libc::SYS_fchmodat2, [0, 0, 0o6755, 0], REFUSE),
+            (&off, libc::SYS_fchmodat2, [0, 0, 0o755, 0x100], ALLOW),
+            (&off, libc::SYS_mknodat, [0, 0, 0o104755, 0], REFUSE),
+            (&off, libc::SYS_mknodat, [0, 0, 0o10644, 0], ALLOW),
+            (&off, libc::SYS_mkdirat, [0, 0, 0o2755, 0], ALLOW),
+            (&off, libc::SYS_openat, [0, 0, create, 0o4755], REFUSE),
+            (&off, libc::SYS_openat, [0, 0, create, 0o644], ALLOW),
+            (&off, libc::SYS_openat, [0, 0, 0, 0o4755], ALLOW),
+            (&off, libc::SYS_openat, [0, 0, libc::O_DIRECTORY as u64, 0o4755], ALLOW),
+            (&off, libc::SYS_openat, [0, 0, libc::O_TMPFILE as u64, 0o2755], REFUSE),
+            (&off, libc::SYS_openat2, [0; 4], UNKNOWN),
             (&off, libc::SYS_ioctl, [0, libc::TIOCSTI, 0, 0], REFUSE),
             (&off, libc::SYS_ioctl, [0, libc::TIOCSTI | 1 << 32, 0, 0], REFUSE),
             (&off, libc::SYS_ioctl, [0, libc::TIOCGWINSZ, 0, 0], ALLOW),
@@ -356,6 +423,15 @@ mod tests {
         ];
         for (code, number, arguments, expected) in cases {
             assert_eq!(answer(code, *number, *arguments), *expected, "{number} {arguments:?}");
+        }
+        #[cfg(target_arch = "x86_64")]
+        for (number, arguments) in [
+            (libc::SYS_chmod, [0, 0o4755, 0, 0]),
+            (libc::SYS_creat, [0, 0o4755, 0, 0]),
+            (libc::SYS_mknod, [0, 0o104755, 0, 0]),
+            (libc::SYS_open, [0, create, 0o4755, 0]),
+        ] {
+            assert_eq!(answer(&off, number, arguments), REFUSE, "{number} {arguments:?}");
         }
         assert_eq!(judge(&off, 0x4000_0003, 26, [0; 4]), KILL);
         assert_eq!(judge(&off, ARCHITECTURE, 0x4000_0000 + 521, [0; 4]), UNKNOWN);

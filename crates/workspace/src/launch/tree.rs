@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
+use crate::unended::{self, Unended};
+
 /// Between the request to end and the end.
 const GRACE: Duration = Duration::from_millis(300);
 /// For processes that the kernel holds on to.
@@ -23,11 +25,20 @@ pub(crate) enum Tree {
 }
 
 /// Who is still there after everyone was to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Left {
     Nobody,
-    /// The kernel holds on to them.
-    Somebody,
+    /// The kernel holds on to them, or they belong to another user by now.
+    Somebody(Vec<Unended>),
+}
+
+impl Left {
+    pub(crate) fn unended(&self) -> Vec<Unended> {
+        match self {
+            Self::Nobody => Vec::new(),
+            Self::Somebody(unended) => unended.clone(),
+        }
+    }
 }
 
 impl Tree {
@@ -51,7 +62,18 @@ impl Tree {
                 return Left::Nobody;
             }
         }
-        Left::Somebody
+        Left::Somebody(Self::unended())
+    }
+
+    /// Kills once more, for the reasons of those who are still there.
+    fn unended() -> Vec<Unended> {
+        // In a namespace too: its first process adopts the orphans.
+        let left = descendants();
+        let why = |pid: i32| {
+            let refused = Pid::from_raw(pid).and_then(unended::kill);
+            refused.unwrap_or_else(|| Unended::held(pid))
+        };
+        left.into_iter().map(why).collect()
     }
 
     fn signal(self, signal: Signal) {
@@ -60,6 +82,7 @@ impl Tree {
             Tree::Namespace => kill_all(signal),
             Tree::Descendants => {
                 for pid in descendants().into_iter().filter_map(Pid::from_raw) {
+                    // What a refusal means is told at the end, of those who are still there.
                     kill_process(pid, signal).unwrap_or_default();
                 }
             }

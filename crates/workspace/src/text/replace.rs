@@ -2,7 +2,7 @@
 //!
 //! Law: `old` and `new` are literal. No character of either means anything but itself.
 
-use jm_types::replace::{LISTED_LINES, ReplaceError};
+use jm_types::replace::{LISTED_LINES, MOST_BYTES, ReplaceError};
 use memchr::{memchr_iter, memmem};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +28,21 @@ pub fn replace_text(
     if old == new {
         return Err(ReplaceError::Same);
     }
-    let mut hits: Vec<usize> = memmem::find_iter(before, old).collect();
-    if let (ReplaceWhich::Only, [only]) = (which, &hits[..]) {
-        hits.extend(overlapping(before, old, *only));
-    }
-    match (hits.len(), which) {
+    // Counted and found again rather than kept: there may be as many as bytes.
+    let hits = || memmem::find_iter(before, old);
+    let found = hits().count();
+    let only = hits().next().filter(|_| found == 1 && which == ReplaceWhich::Only);
+    let overlapping = only.map(|only| overlapping(before, old, only)).unwrap_or_default();
+    let count = found + overlapping.len();
+    match (count, which) {
         (0, ReplaceWhich::Only | ReplaceWhich::All) => Err(ReplaceError::NotFound),
         (0 | 1, _) | (_, ReplaceWhich::All | ReplaceWhich::Any) => {
-            Ok((put(before, &hits, old.len(), new), hits.len()))
+            let bytes = checked_size(before, count, old, new)?;
+            Ok((put(before, hits(), old.len(), new, bytes), count))
         }
-        (count, ReplaceWhich::Only) => {
-            Err(ReplaceError::NotUnique { count, lines: lines_of(before, &hits) })
+        (_, ReplaceWhich::Only) => {
+            let lines = lines_of(before, hits().chain(overlapping));
+            Err(ReplaceError::NotUnique { count, lines })
         }
     }
 }
@@ -51,10 +55,33 @@ fn overlapping(before: &[u8], old: &[u8], hit: usize) -> Vec<usize> {
     std::iter::successors(next(&hit), next).take(LISTED_LINES).collect()
 }
 
-fn put(before: &[u8], hits: &[usize], length: usize, new: &[u8]) -> Vec<u8> {
-    let mut after = Vec::with_capacity(before.len() - hits.len() * length + hits.len() * new.len());
+/// Judges the size of the result before anything is allocated: each of a few edits can multiply a
+/// file. One that is larger already may still shrink.
+fn checked_size(
+    before: &[u8],
+    count: usize,
+    old: &[u8],
+    new: &[u8],
+) -> Result<usize, ReplaceError> {
+    let kept = before.len() - count * old.len();
+    let bytes = kept.saturating_add(count.saturating_mul(new.len()));
+    if bytes > MOST_BYTES.max(before.len()) {
+        Err(ReplaceError::TooLarge { bytes })
+    } else {
+        Ok(bytes)
+    }
+}
+
+fn put(
+    before: &[u8],
+    hits: impl Iterator<Item = usize>,
+    length: usize,
+    new: &[u8],
+    bytes: usize,
+) -> Vec<u8> {
+    let mut after = Vec::with_capacity(bytes);
     let mut copied = 0;
-    for &at in hits {
+    for at in hits {
         after.extend_from_slice(&before[copied..at]);
         after.extend_from_slice(new);
         copied = at + length;
@@ -63,10 +90,10 @@ fn put(before: &[u8], hits: &[usize], length: usize, new: &[u8]) -> Vec<u8> {
     after
 }
 
-fn lines_of(before: &[u8], hits: &[usize]) -> Vec<usize> {
+fn lines_of(before: &[u8], hits: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut lines = Vec::new();
     let (mut line, mut counted) = (1, 0);
-    for &at in hits {
+    for at in hits {
         line += memchr_iter(b'\n', &before[counted..at]).count();
         counted = at;
         if lines.last() != Some(&line) {

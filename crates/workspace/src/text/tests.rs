@@ -3,6 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use jm_types::replace::MOST_BYTES;
+
 use super::*;
 
 #[test]
@@ -116,6 +118,21 @@ fn replacing_text() {
 }
 
 #[test]
+fn a_result_that_is_too_large_is_refused_before_it_is_made() {
+    let which = ReplaceWhich::All;
+    let (before, new) = (vec![b'h'; 1 << 20], vec![b'h'; 1 << 20]);
+    let bytes = 1 << 40;
+    assert_eq!(replace_text(&before, b"h", &new, which), Err(ReplaceError::TooLarge { bytes }));
+    let most = MOST_BYTES >> 20;
+    let (after, count) = replace_text(&before, b"h", &vec![b'x'; most], which).unwrap();
+    assert_eq!((after.len(), count), (MOST_BYTES, before.len()));
+    // A file that is larger than that already can be made smaller.
+    let larger = [&after[..], b"end"].concat();
+    assert_eq!(replace_text(&larger, b"end", b"", which).unwrap().0.len(), MOST_BYTES);
+    assert!(replace_text(&larger, b"end", b"more", which).is_err());
+}
+
+#[test]
 fn replacing_lines() {
     use LineRangeError::{BeyondEnd, Reversed, Zero};
     type Answer = Result<&'static str, LineRangeError>;
@@ -196,6 +213,7 @@ proptest! {
                 prop_assert!(overlaps >= 2);
                 prop_assert_eq!(after.len() + replaced * old.len(), before.len() + replaced * new.len());
             }
+            Err(ReplaceError::TooLarge { bytes }) => prop_assert!(false, "{}", bytes),
             Err(ReplaceError::EmptyOld | ReplaceError::Same | ReplaceError::NotFound) => {}
         }
     }

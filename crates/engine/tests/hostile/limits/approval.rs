@@ -114,6 +114,97 @@ fn an_approval_is_bound_to_what_was_shown() {
     assert_eq!(world.file("new"), b"somebody else's\n");
 }
 
+fn patch_of(id: &str, old: &str, new: &str) -> ToolCall {
+    let patch = format!("LP1\nF src/a.rs\nR\n{old}\n.\n{new}\n.\nEND\n");
+    ToolCall::new(id, "apply_patch", &json!({ "patch": patch }))
+}
+
+/// A read of a file that was not read before, and two patches of it, the second on the first.
+fn building() -> Vec<ToolCall> {
+    vec![read("1"), patch_of("2", "two", "2"), patch_of("3", "2", "zwei")]
+}
+
+/// T-APR-01, FR-APR-03: calls that build on each other are shown on what the earlier ones leave, and one
+/// answer is enough.
+#[test]
+fn one_answer_is_for_calls_that_build_on_each_other() {
+    let mut world = world();
+    world.sessions[0].submit(building()).unwrap();
+    assert_eq!(world.run(0), Pause::NeedsApproval);
+    let shown: Vec<String> = world.sessions[0]
+        .batch()
+        .pending()
+        .map(|request| request.preview.clone().unwrap_or_default())
+        .collect();
+    assert_eq!(shown.len(), 2);
+    assert!(shown[0].contains("-two\n+2\n"), "{}", shown[0]);
+    assert!(shown[1].contains("-2\n+zwei\n"), "{}", shown[1]);
+    assert_eq!(started(&world), 0, "nothing ran");
+    world.sessions[0].decide(&ApprovalDecision::ApproveAll).unwrap();
+    assert_eq!(world.run(0), Pause::Finished);
+    assert_eq!(errors(&results(&world)), [None, None, None]);
+    assert!(String::from_utf8(world.file("src/a.rs")).unwrap().contains("zwei"));
+}
+
+/// T-APR-02: what was shown on the ground of a call that was not approved does not count.
+#[test]
+fn a_call_whose_ground_is_missing_is_not_run_as_it_was_shown() {
+    let mut world = world();
+    let before = world.file("src/a.rs");
+    world.sessions[0].submit(building()).unwrap();
+    assert_eq!(world.run(0), Pause::NeedsApproval);
+    world.sessions[0].decide(&ApprovalDecision::ApproveSelected(vec!["3".into()])).unwrap();
+    assert_eq!(world.run(0), Pause::Finished);
+    assert_eq!(errors(&results(&world)), [None, Some("denied_by_person"), Some("patch_failed")]);
+    assert_eq!(world.file("src/a.rs"), before);
+}
+
+/// A new file and its patch, and a second file of the same name: what will be there counts as there.
+#[test]
+fn a_file_that_the_batch_creates_is_there_for_what_follows() {
+    let mut world = world();
+    let create = |id: &str, content: &str| {
+        ToolCall::new(id, "write_file", &json!({ "path": "new", "content": content }))
+    };
+    let patch = json!({ "patch": "LP1\nF new\nR\none\n.\nuno\n.\nEND\n" });
+    let patch = ToolCall::new("2", "apply_patch", &patch);
+    world.sessions[0].submit(vec![create("1", "one\n"), patch, create("3", "x")]).unwrap();
+    assert_eq!(world.run(0), Pause::NeedsApproval);
+    let shown: Vec<Option<String>> =
+        world.sessions[0].batch().pending().map(|request| request.preview.clone()).collect();
+    assert!(shown[1].as_ref().is_some_and(|diff| diff.contains("-one\n+uno\n")), "{shown:?}");
+    assert_eq!(shown[2], None, "it will be refused");
+    world.sessions[0].decide(&ApprovalDecision::ApproveAll).unwrap();
+    assert_eq!(world.run(0), Pause::Finished);
+    assert_eq!(world.file("new"), b"uno\n");
+    let results = results(&world);
+    let failed: Vec<bool> = errors(&results).iter().map(Option::is_some).collect();
+    assert_eq!(failed, [false, false, true]);
+}
+
+/// Decision 28: what was foreseen and did not come to pass is asked about again.
+#[test]
+fn a_foreseen_change_that_comes_otherwise_is_asked_about_again() {
+    let mut world = world();
+    world.sessions[0].submit(vec![read("0")]).unwrap();
+    assert_eq!(world.run(0), Pause::Finished);
+    let command = json!({ "command": "true" });
+    let calls = vec![
+        patch_of("1", "two", "2"),
+        ToolCall::new("2", "run_command", &command),
+        patch_of("3", "three", "drei"),
+    ];
+    world.sessions[0].submit(calls).unwrap();
+    assert_eq!(world.run(0), Pause::NeedsApproval);
+    world.sessions[0].decide(&ApprovalDecision::ApproveAll).unwrap();
+    assert_eq!(world.run(0), Pause::NeedsApproval, "a command may have changed anything");
+    let asked: Vec<String> =
+        world.sessions[0].batch().pending().map(|one| one.tool_call_id.clone()).collect();
+    assert_eq!(asked, ["3"]);
+    world.sessions[0].decide(&ApprovalDecision::ApproveAll).unwrap();
+    assert_eq!(world.run(0), Pause::Finished);
+}
+
 /// APPR 191-194, 197, FR-APR-06: a summary is one harmless line of at most 200 characters.
 #[test]
 fn summaries_of_hostile_calls() {

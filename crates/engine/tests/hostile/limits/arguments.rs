@@ -215,7 +215,27 @@ fn names_that_no_tool_has() {
     }
 }
 
-/// LIM 266, FR-VAL-01a: schemas of tools that somebody else wrote.
+/// FR-REG-02: what fits is parsed once, and what was parsed is what the tool works with.
+#[test]
+fn arguments_that_fit_reach_the_tool_as_they_were_parsed() {
+    let mut world = world();
+    let whole = world.batch(vec![raw("read_file", r#"{"path": "src/a.rs"}"#)]).remove(0);
+    assert_eq!(whole.error, None, "{}", whole.content);
+    let first = whole.content.lines().next().unwrap();
+    for spelling in [
+        r#"{"path": "src/\u0061.rs", "start_line": 1, "end_line": 1}"#,
+        "{ \"end_line\" : 1.0,\n\"start_line\":1 , \"path\":\"src/a.rs\" }",
+        r#"{"path": "src/./a.rs", "start_line": 1e0, "end_line": 1}"#,
+    ] {
+        world.sessions[0].begin_turn();
+        let read = world.batch(vec![raw("read_file", spelling)]).remove(0);
+        assert_eq!(read.error, None, "{spelling}: {}", read.content);
+        assert_eq!(read.content.trim_end(), first, "{spelling}");
+    }
+}
+
+/// LIM 266, FR-VAL-01a: schemas of tools that somebody else wrote. Whatever draft one names, it is read
+/// as Draft 2020-12.
 #[test]
 fn schemas_that_loop_or_lead_elsewhere() {
     let doubling = |levels: usize| {
@@ -235,7 +255,22 @@ fn schemas_that_loop_or_lead_elsewhere() {
         ("a relative file", elsewhere("other.json"), Some(false)),
         ("no schema", json!({ "type": "nonsense" }), Some(false)),
         ("not an object", json!([1]), Some(false)),
-        ("another draft", json!({ "$schema": "http://json-schema.org/draft-04/schema#" }), None),
+        (
+            "another draft, which knows no prefixItems",
+            json!({
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "properties": { "a": { "type": "object" }, "b": { "prefixItems": [{ "type": "string" }] } },
+            }),
+            Some(false),
+        ),
+        (
+            "another draft, in which this word is a boolean",
+            json!({
+                "$schema": "http://json-schema.org/draft-04/schema#",
+                "properties": { "b": { "minimum": 0, "exclusiveMinimum": true } },
+            }),
+            Some(false),
+        ),
         ("a bad expression", json!({ "properties": { "a": { "pattern": "(" } } }), Some(false)),
         (
             "ten thousand properties",
@@ -252,7 +287,7 @@ fn schemas_that_loop_or_lead_elsewhere() {
         let mut probe = Probe::says("probe");
         probe.spec.schema = schema;
         let registry = ToolRegistry::new([probe.boxed()]).unwrap();
-        let outcome = registry.validate("probe", &json!({ "a": {} }));
+        let outcome = registry.validate("probe", &json!({ "a": {}, "b": [1] }));
         let outcome = match what {
             "doubled twelve times" => registry.validate("probe", &json!({ "a": "text" })),
             _ => outcome,

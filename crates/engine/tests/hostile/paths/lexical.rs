@@ -1,8 +1,8 @@
 //! PATH: spellings. Nothing is planted, or hardly anything.
 
 use super::{
-    BAD, DIRECTORY, FILE, Fails, IO, LITERAL, OUTSIDE, Outside, Refused, Row, Skip, Whatever,
-    Works, row,
+    BAD, DIRECTORY, FILE, Fails, IO, LITERAL, MISSING, OUTSIDE, Outside, Refused, Row, Skip,
+    Whatever, Works, row,
 };
 
 /// Spellings that lead out, or nowhere.
@@ -132,8 +132,8 @@ fn dots() -> Vec<Row> {
         row(5, "out and back in", "../w/src/a.rs", OUTSIDE),
         row(21, "up from a file", "src/a.rs/..", IO),
         row(21, "up from a file and down", "src/a.rs/../a.rs", IO),
-        row(23, "up from nothing", "new/../src/a.rs", IO),
-        row(23, "up from nothing and out", "new/../../x/f", IO),
+        row(23, "up from nothing", "new/../src/a.rs", MISSING),
+        row(23, "up from nothing and out", "new/../../x/f", MISSING),
         row(6, "absolute, through the root and out", "{W}/../x/secret", OUTSIDE),
         row(6, "absolute, up and down", "{W}/src/../src/a.rs", FILE),
         row(38, "up from a link that leaves", "k/../secret", OUTSIDE).link("k", "../x/sub"),

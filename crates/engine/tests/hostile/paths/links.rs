@@ -1,7 +1,8 @@
 //! SYM: links.
 
 use super::{
-    DENIED, DIRECTORY, FILE, Fails, IO, LITERAL, OUTSIDE, Plant, Refused, Row, Whatever, Works, row,
+    DENIED, DIRECTORY, FILE, Fails, IO, LITERAL, MISSING, OUTSIDE, Plant, Refused, Row, Whatever,
+    Works, row,
 };
 
 pub(super) fn rows() -> Vec<Row> {
@@ -79,7 +80,7 @@ fn dangling() -> Vec<Row> {
         row(41, "inward", "l", LITERAL).link("l", "a/target"),
         row(41, "inward, in new directories", "l", LITERAL).link("l", "n/m/target"),
         row(41, "inward, below", "l/f", LITERAL).link("l", "a/target"),
-        row(41, "inward, up from nothing", "l", IO).link("l", "nope/../src/a.rs"),
+        row(41, "inward, up from nothing", "l", MISSING).link("l", "nope/../src/a.rs"),
         row(41, "inward, up from nothing and out", "l", [Refused; 4])
             .link("l", "nope/../../x/secret"),
     ]

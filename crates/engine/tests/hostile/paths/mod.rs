@@ -62,6 +62,8 @@ const TOOLS: [&str; 4] = ["read_file", "list_directory", "write_file", "apply_pa
 const OUTSIDE: Wants = [Outside; 4];
 const DENIED: Wants = [Denied; 4];
 const IO: Wants = [Fails("io_error"); 4];
+/// The way to it is missing.
+const MISSING: Wants = [Fails("not_found"); 4];
 const BAD: Wants = [Fails("bad_args"), Fails("bad_args"), Fails("bad_args"), Refused];
 /// A name like any other, that nothing has yet.
 const LITERAL: Wants = [Fails("not_found"), Fails("not_found"), Works, Works];

@@ -3,14 +3,13 @@
 
 use anyhow::Result;
 use jm_tools::toolsets::Toolset;
+use jm_types::fenced_call::{OPENING, REMEDY};
 use jm_types::text::{Fence, one_line};
-use jm_types::{ToolCall, json};
-use serde_json::{Map, Value, json};
+use jm_types::{FencedCall, FencedFault, ToolCall, parse_fenced_call};
+use serde_json::{Value, json};
 
 use super::input::{Line, Lines};
 use super::{Answer, Outcome, Work, print};
-
-const OPENING: &str = "tool-call";
 
 pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     let mut reader = Reader::default();
@@ -65,21 +64,14 @@ fn misspelt(line: &str) -> Option<&str> {
 /// The text of one block, or why it is none.
 type Block = Result<String, String>;
 
-/// A block that is no call: what it did say, and what is wrong with it.
-struct NoCall {
-    id: Option<String>,
-    name: Option<String>,
-    why: String,
-}
-
 async fn answer(work: &mut Work, block: Block) -> Result<()> {
-    let unread = |why| NoCall { id: None, name: None, why };
     let toolset = work.driver.engine.core().registry.toolset();
-    match block.map_err(unread).and_then(|text| parse(&text, toolset)) {
-        Err(no_call) => {
+    match block.map_err(FencedFault::unread).and_then(|text| parse(&text, toolset)) {
+        Err(FencedFault { id, name, why }) => {
             work.note_nonsense();
-            let NoCall { id, name, why } = no_call;
-            print_block(&refusal(&json!(id), &json!(name), "validation-error", &why, None))
+            let message = format!("{why}\nhint: {REMEDY}");
+            let details = Some(json!({"kind": "bad_args"}));
+            print_block(&refusal(&json!(id), &json!(name), "validation-error", &message, details))
         }
         Ok(call) => {
             work.answer(vec![call]).await?;
@@ -90,37 +82,23 @@ async fn answer(work: &mut Work, block: Block) -> Result<()> {
     }
 }
 
-fn parse(text: &str, toolset: Toolset) -> Result<ToolCall, NoCall> {
-    let value = json::parse_strictly(text).map_err(|why| NoCall {
-        id: None,
-        name: None,
-        why: format!("the block is not JSON: {why}"),
-    })?;
-    let text_of = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let (id, name) = (text_of("id"), text_of("name"));
-    let wrong = |why: String| NoCall { id: id.clone(), name: name.clone(), why };
-    let needed = |key: &str, article: &str| match value.get(key) {
-        None => wrong(format!("a tool-call block needs {article} `{key}`")),
-        Some(_) => wrong(format!("the `{key}` of a tool-call block must be a string")),
-    };
-    let given = id.clone().ok_or_else(|| needed("id", "an"))?;
-    let tool = name.clone().ok_or_else(|| needed("name", "a"))?;
-    let mut args = value.get("args").cloned().unwrap_or_else(|| Value::Object(Map::new()));
-    match (value.get("meta"), args.as_object_mut(), toolset) {
+fn parse(text: &str, toolset: Toolset) -> Result<ToolCall, FencedFault> {
+    let FencedCall { id, name, mut args, meta } = parse_fenced_call(text)?;
+    match (meta, args.as_object_mut(), toolset) {
         (None, ..) => {}
         // The set whose protocol this is finds it among the arguments.
         (Some(meta), Some(args), Toolset::Forj) => {
-            args.insert("meta".to_owned(), meta.clone());
+            args.insert("meta".to_owned(), meta);
         }
         (Some(meta), ..) => {
             if let Some(key) = meta.as_object().and_then(|meta| meta.keys().next()) {
                 let why =
                     format!("`meta.{key}` is not supported by this toolset; leave `meta` out");
-                return Err(wrong(why));
+                return Err(FencedFault { id: Some(id), name: Some(name), why });
             }
         }
     }
-    Ok(ToolCall::new(given, tool, &args))
+    Ok(ToolCall::new(id, name, &args))
 }
 
 fn block_of(answer: &Answer<'_>, toolset: Toolset) -> Value {

@@ -20,8 +20,9 @@ pub(super) fn check(body: &Value) -> Checked<Seen> {
     let marks = body.to_string().matches("\"cache_control\":{").count();
     claim(marks <= 4, || format!("{marks} cache breakpoints; at most 4 are allowed"))?;
     let mut seen = Seen { tools: tools(body)?, ..Seen::default() };
-    seen.system =
-        listed(body, "system").iter().filter_map(|block| block["text"].as_str()).collect();
+    for block in listed(body, "system") {
+        seen.system.push_str(said(block, "text")?);
+    }
     messages(list(body, "messages")?, budget.is_some(), &mut seen)?;
     Ok(seen)
 }
@@ -68,7 +69,7 @@ fn user(blocks: &[Value], open: &[String], seen: &mut Seen) -> Checked<()> {
             "tool_result" => {
                 claim(words.is_empty(), || "results come before text".to_owned())?;
                 answers.push(text(block, "tool_use_id")?.to_owned());
-                seen.results.push(text(block, "content")?.to_owned());
+                seen.results.push(result(block)?.to_owned());
             }
             "text" => words.push_str(said(block, "text")?),
             "image" => claim(block["source"]["data"].is_string(), || "no image".to_owned())?,
@@ -79,6 +80,14 @@ fn user(blocks: &[Value], open: &[String], seen: &mut Seen) -> Checked<()> {
         seen.user = words;
     }
     answered(open, &answers)
+}
+
+/// The words of a result. A success may have none, an error may not.
+fn result(block: &Value) -> Checked<&str> {
+    let words = text(block, "content")?;
+    let fits = !words.is_empty() || block["is_error"] != Value::Bool(true);
+    claim(fits, || "tool_result: content cannot be empty if `is_error` is true".to_owned())?;
+    Ok(words)
 }
 
 fn assistant(blocks: &[Value], ids: &mut BTreeSet<String>) -> Checked<Vec<String>> {

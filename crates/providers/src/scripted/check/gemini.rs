@@ -56,7 +56,9 @@ fn user(parts: &[Value], open: &[String], seen: &mut Seen) -> Checked<()> {
             answers.push(format!("{}#{id}", text(response, "name")?));
             seen.results.push(result(&response["response"]));
         } else if part.get("inlineData").is_none() {
-            words.push_str(text(part, "text")?);
+            let said = text(part, "text")?;
+            claim(!said.is_empty(), || format!("a part must hold something: {part}"))?;
+            words.push_str(said);
         }
     }
     if !words.is_empty() {
@@ -74,7 +76,10 @@ fn result(response: &Value) -> String {
 fn said_by_model(parts: &[Value], signs: bool) -> Checked<Vec<String>> {
     let mut calls = Vec::new();
     for part in parts {
-        let Some(call) = part.get("functionCall") else { continue };
+        let Some(call) = part.get("functionCall") else {
+            claim(holds_something(part), || format!("a part must hold something: {part}"))?;
+            continue;
+        };
         let signature = part["thoughtSignature"].as_str();
         let missing = signs && calls.is_empty() && signature.is_none();
         claim(!missing, || format!("Function call is missing a thought_signature: {part}"))?;
@@ -86,6 +91,13 @@ fn said_by_model(parts: &[Value], signs: bool) -> Checked<Vec<String>> {
         calls.push(format!("{}#{id}", text(call, "name")?));
     }
     Ok(calls)
+}
+
+/// A text may be empty where it carries a signature.
+fn holds_something(part: &Value) -> bool {
+    let is_blank = part.get("text").is_some_and(|text| text.as_str().is_none_or(str::is_empty));
+    let fields = part.as_object().map_or(0, serde_json::Map::len);
+    fields > 0 && (!is_blank || part.get("thoughtSignature").is_some())
 }
 
 fn schema(schema: &Value) -> Checked<()> {

@@ -108,3 +108,6 @@ fn answered(calls: &[String], answers: &[String]) -> Checked<()> {
         format!("every call needs one result, in order: called {calls:?}, answered {answers:?}")
     })
 }
+
+#[cfg(test)]
+mod tests;

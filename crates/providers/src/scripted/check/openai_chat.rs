@@ -44,6 +44,9 @@ fn user(message: &Value) -> Checked<String> {
         Value::String(words) => words.clone(),
         Value::Array(parts) => {
             claim(!parts.is_empty(), || "a user's message must not be empty".to_owned())?;
+            for part in parts.iter().filter(|part| part["type"] == "text") {
+                text(part, "text")?;
+            }
             parts.iter().filter_map(|part| part["text"].as_str()).collect()
         }
         other => return Err(format!("`content` must be a text or a list: {other}")),
@@ -53,6 +56,8 @@ fn user(message: &Value) -> Checked<String> {
 
 fn assistant(message: &Value) -> Checked<Vec<String>> {
     let calls = listed(message, "tool_calls");
+    let is_listed = message.get("tool_calls").is_some();
+    claim(!is_listed || !calls.is_empty(), || "[] is too short - 'tool_calls'".to_owned())?;
     let silent = message["content"].as_str().is_none_or(str::is_empty);
     claim(!(silent && calls.is_empty()), || "an assistant's message must not be empty".to_owned())?;
     let mut ids: Vec<String> = Vec::new();

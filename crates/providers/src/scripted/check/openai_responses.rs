@@ -85,6 +85,7 @@ impl Input {
     fn message(&mut self, item: &Value) -> Checked<()> {
         let words = match &item["content"] {
             Value::String(words) => words.clone(),
+            Value::Array(parts) if parts.is_empty() => return Err("an empty message".to_owned()),
             Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
             other => return Err(format!("`content` must be a text or a list: {other}")),
         };

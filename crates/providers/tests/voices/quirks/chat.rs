@@ -52,7 +52,7 @@ fn chat_completions_as_compatible_servers_write_them() {
                     &one(r#""function":{"name":"f","arguments":"{\"x\":1}"}"#),
                     done,
                 ],
-                r#"call(call_0 f {}) call(call_1 f {"x":1}) ToolUse"#,
+                r#"call( f {}) call( f {"x":1}) ToolUse"#,
             ),
             (
                 "null ids",
@@ -61,7 +61,7 @@ fn chat_completions_as_compatible_servers_write_them() {
                     &more,
                     done,
                 ],
-                r#"call(call_0 f :1}) ToolUse"#,
+                r#"call( f :1}) ToolUse"#,
             ),
             (
                 "the name in every piece",

@@ -19,7 +19,7 @@ fn gemini_as_it_comes() {
                     ),
                     end,
                 ],
-                r#"call!(call_0 f {"x": 1.0}) call!(call_1 f {}) ToolUse"#,
+                r#"call!( f {"x": 1.0}) call!( f {}) ToolUse"#,
             ),
             (
                 "ids of its own",
@@ -29,7 +29,7 @@ fn gemini_as_it_comes() {
             (
                 "arguments that are a text",
                 &[&parts(r#"{"functionCall":{"name":"f","args":"{\"x\":1}"}}"#), end],
-                r#"call!(call_0 f {"x":1}) ToolUse"#,
+                r#"call!( f {"x":1}) ToolUse"#,
             ),
             (
                 "words in pieces",

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use jm_types::text::truncate::head_and_tail;
 use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolError};
-use jm_workspace::confine::Walls;
+use jm_workspace::confine::{Access, Walls};
 use jm_workspace::process::{Ending, Finished, Input, Program};
 use jm_workspace::programs;
 use jm_workspace::pump::{Listener, Offer, Stream};
@@ -20,8 +20,9 @@ use super::discover::{Candidate, Place};
 use super::envelope::{self, Code};
 use super::probe::Schema;
 use crate::context::{Scope, ToolCtx};
+use crate::ops::printed::{Manner, share};
 use crate::ops::refused::with_refusals;
-use crate::ops::run::{Events, Invocation, Manner, share};
+use crate::ops::run::{Events, Invocation};
 use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
@@ -120,10 +121,15 @@ impl ToolExecutor for ExternalTool {
     }
 
     fn in_own_words(&self, refusal: ToolError) -> ToolError {
-        let hints = refusal.hints.iter().map(|hint| format!("; {hint}"));
-        let error = format!("{refusal}{}", hints.collect::<String>());
-        refusal.in_words(envelope::refusal(&error, Code::InvalidParams))
+        in_envelope(refusal, Code::InvalidParams)
     }
+}
+
+/// A refusal in the wrapper that external tools answer in.
+pub(super) fn in_envelope(refusal: ToolError, code: Code) -> ToolError {
+    let hints = refusal.hints.iter().map(|hint| format!("; {hint}"));
+    let error = format!("{refusal}{}", hints.collect::<String>());
+    refusal.in_words(envelope::refusal(&error, code))
 }
 
 #[derive(Debug)]
@@ -145,6 +151,7 @@ impl Prepared for ExternalCall {
             risk: RiskLevel::High,
             needs_person: false,
             paths: Vec::new(),
+            stands_for: None,
         }
     }
 
@@ -207,6 +214,7 @@ impl ExternalCall {
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit,
             record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
+            access: Access::Full,
         };
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
         let (finished, walls) = ran.map_err(|error| self.not_started(error))?;

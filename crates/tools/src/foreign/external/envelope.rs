@@ -7,7 +7,7 @@ use jm_types::text::truncate::HeadTail;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ops::run::{Manner, share};
+use crate::ops::printed::{Manner, share};
 
 /// The wrapper's own codes. The tool's are inside its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) enum Code {
     InvalidOutput,
     ToolNotFound,
     InvalidParams,
+    /// Ours: the policy denies the call.
+    PermissionDenied,
 }
 
 impl Code {
@@ -27,6 +29,7 @@ impl Code {
             Code::InvalidOutput => "INVALID_OUTPUT",
             Code::ToolNotFound => "TOOL_NOT_FOUND",
             Code::InvalidParams => "INVALID_PARAMS",
+            Code::PermissionDenied => "PERMISSION_DENIED",
         }
     }
 }

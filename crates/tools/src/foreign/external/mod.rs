@@ -90,6 +90,13 @@ impl ExternalTools {
         now
     }
 
+    /// The names that have a candidate of that kind.
+    fn names_where(&self, is_meant: impl Fn(&Slot) -> bool) -> Vec<String> {
+        let known = self.known();
+        let meant = known.iter().filter(|(_, slots)| slots.iter().any(|slot| is_meant(slot)));
+        meant.map(|(name, _)| name.clone()).collect()
+    }
+
     fn answer(&self, name: &str, slot: &Slot) -> Result<Arc<Registered>, ToolError> {
         let answer = slot.answer.get_or_init(|| {
             // A panic of ours on one program's words must not take the others along.
@@ -183,13 +190,19 @@ impl ToolSource for ExternalTools {
         self.known().keys().cloned().collect()
     }
 
-    fn hopeful_names(&self) -> Vec<String> {
-        let is_hopeful = |slot: &Arc<Slot>| {
-            slot.candidate.fault.is_none() && !matches!(slot.answer.get(), Some(Err(_)))
-        };
-        let known = self.known();
-        let hopeful = known.iter().filter(|(_, slots)| slots.iter().any(is_hopeful));
-        hopeful.map(|(name, _)| name.clone()).collect()
+    fn ready_names(&self) -> Vec<String> {
+        self.names_where(|slot| matches!(slot.answer.get(), Some(Ok(_))))
+    }
+
+    fn unasked_names(&self) -> Vec<String> {
+        self.names_where(|slot| slot.candidate.fault.is_none() && slot.answer.get().is_none())
+    }
+
+    fn in_own_words(&self, name: &str, refusal: ToolError) -> ToolError {
+        match self.known().contains_key(name) {
+            true => call::in_envelope(refusal, Code::PermissionDenied),
+            false => refusal,
+        }
     }
 
     /// The first candidate that can be used; if none can, why the first cannot. A name that is not

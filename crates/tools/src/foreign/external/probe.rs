@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jm_types::{Cancel, json};
+use jm_workspace::confine::Access;
 use jm_workspace::process::{Ending, Input, Program};
 use jm_workspace::pump::Deaf;
 use serde_json::{Map, Value};
@@ -39,6 +40,7 @@ pub(super) fn ask(
         // One more on each side tells a full answer from one that is too long.
         keep_bytes: MOST_BYTES + 2,
         record: None,
+        access: Access::Full,
     };
     let ran = invocation.run(workspace, &Cancel::new(), &mut Deaf);
     let (finished, walls) = ran.map_err(|error| error.to_string())?;

@@ -53,6 +53,7 @@ fn scope(root: &Path) -> Scope {
     Scope {
         workspace: workspace(root),
         freshness: Arc::default(),
+        expected: Default::default(),
         seen: Seen::default(),
         cancel: Cancel::new(),
         limits: Limits::default(),
@@ -61,6 +62,7 @@ fn scope(root: &Path) -> Scope {
         deadline: Instant::now() + Duration::from_secs(60),
         call_key: String::new(),
         session_id: "s".to_owned(),
+        approved: None,
         tool_name: "good".to_owned(),
     }
 }

@@ -94,6 +94,14 @@ impl Edit {
         }
     }
 
+    /// How many bytes of content the call gives; an edit of a part gives none of its own.
+    pub(super) fn given(&self) -> usize {
+        match self {
+            Edit::Whole { content, .. } | Edit::Append { content } => content.len(),
+            Edit::Lines { .. } | Edit::Text { .. } | Edit::Patch(_) => 0,
+        }
+    }
+
     pub(super) fn is_whole(&self) -> bool {
         matches!(self, Edit::Whole { .. })
     }

@@ -21,6 +21,9 @@ pub(super) fn explain(
         ReplaceError::NotUnique { .. } => {
             error.hint("give more of the text around it, so that it occurs once")
         }
+        ReplaceError::TooLarge { .. } => {
+            error.hint("replace fewer places at one time, or write the file with a command")
+        }
         ReplaceError::EmptyOld | ReplaceError::Same => error,
     }
 }

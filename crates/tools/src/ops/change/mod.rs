@@ -10,21 +10,24 @@ mod encoding;
 pub mod lp1;
 mod misfit;
 pub mod parens;
+mod stage;
 mod stale;
 mod syntax;
 mod target;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use jm_types::ToolError;
-use jm_workspace::{
-    CommitLog, Committed, Digest, Extent, FileChange, Found, SafePath, Sandbox, commit,
-};
+use jm_types::replace::{MOST_BYTES, ReplaceError};
+use jm_types::{ErrorKind, ToolError};
+use jm_workspace::{CommitLog, Committed, Digest, Extent, FileChange, Found, SafePath, commit};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
 use crate::ops::not_found;
 use crate::tool::Preview;
 pub use edit::{Edit, Existing};
+use stage::{Staged, stage};
 use target::Target;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,10 +121,15 @@ pub enum Did {
 pub struct ChangedFile {
     pub path: String,
     pub did: Did,
+    /// The size of the file afterwards.
     pub bytes: usize,
+    /// How many bytes of content the call gave: of an append, what was appended.
+    pub given: usize,
     /// How often a text was replaced.
     pub replaced: usize,
     pub notes: Vec<String>,
+    /// It was added to git's index.
+    pub is_staged: bool,
     pub edits: Vec<EditDone>,
     pub backup: Option<PathBuf>,
     /// What would change, where nothing was written.
@@ -133,7 +141,7 @@ pub struct ChangedFile {
 pub struct EditDone {
     /// Its number among the edits of the change.
     pub index: usize,
-    /// As it was asked for.
+    /// The file, as answers name it.
     pub path: String,
     /// The lines it was about, where it named some.
     pub lines: Option<(usize, usize)>,
@@ -159,6 +167,21 @@ impl EditFailure {
             }
         }
     }
+}
+
+/// All files of a change together grow by no more than one of them may.
+fn check_growth(target: &mut Target, grown: &mut usize) -> Result<(), ToolError> {
+    let before = target.before.as_ref().map_or(0, |content| content.len());
+    *grown += target.after.as_ref().map_or(0, Vec::len).saturating_sub(before);
+    if *grown <= MOST_BYTES {
+        return Ok(());
+    }
+    // What is given up needs no memory any more.
+    target.after = None;
+    let (file, why) =
+        (PathBuf::from(target.path.asked()), ReplaceError::TooLarge { bytes: *grown });
+    Err(ToolError::new(ErrorKind::EditFailed { file, why: Box::new(why) })
+        .hint("make the change in several calls"))
 }
 
 impl Change {
@@ -209,22 +232,40 @@ impl Change {
         })
     }
 
+    /// What the files would hold, and that the model would know it.
+    pub(crate) fn foresee(&self, scope: &Scope) -> Result<Foreseen, ToolError> {
+        if self.mode == Mode::DryRun {
+            return Ok(Foreseen::NOTHING);
+        }
+        let mut files = Vec::new();
+        for target in self.computed(scope)?.iter().filter(|target| target.is_changed()) {
+            let Some(after) = &target.after else { continue };
+            let extent = self.extent(scope, target);
+            scope.seen.record(&target.path, Digest::of(after), extent);
+            files.push((target.path.absolute(), Arc::new(after.clone())));
+        }
+        Ok(Foreseen::Files(files))
+    }
+
     /// All files with their new contents; nothing is written yet.
     fn computed(&self, scope: &Scope) -> Result<Vec<Target>, ToolError> {
-        let mut targets = self.targets(&scope.workspace.sandbox)?;
+        let mut targets = self.targets(scope)?;
         for target in &mut targets {
-            let loaded = target.load().and_then(|()| self.check_there(scope, target));
+            let loaded =
+                target.load(&scope.expected).and_then(|()| self.check_there(scope, target));
             loaded.or_else(|error| self.settle(target, error))?;
         }
         for target in targets.iter_mut().filter(|target| !target.is_given_up()) {
             self.check_fresh(scope, target).or_else(|error| self.settle(target, error))?;
         }
+        let mut grown = 0;
         for target in targets.iter_mut().filter(|target| !target.is_given_up()) {
             // A text that is not found in a foreign encoding is not found because of it.
             let expressible = self.check_new_text(target);
             let computed = expressible.and_then(|()| target.compute(&self.files));
             computed
                 .and_then(|()| self.check(target))
+                .and_then(|()| check_growth(target, &mut grown))
                 .or_else(|error| self.settle(target, error))?;
         }
         Ok(targets)
@@ -315,6 +356,13 @@ impl Change {
         let mut reports = Vec::new();
         for ((target, backup), mut notes) in targets.iter().zip(backups).zip(warnings) {
             let done = target.is_changed().then(|| committed.next()).flatten();
+            let staged = match (&done, self.care) {
+                (Some(_), Care::Careful) => stage(scope, &target.path),
+                (Some(_), Care::Plain) | (None, _) => Staged::No,
+            };
+            if let Staged::Failed(why) = &staged {
+                notes.push(format!("is not staged: {why}"));
+            }
             if let Some(Committed { after, notes: more, .. }) = done {
                 notes.extend(more);
                 // Our own write is known content: the next edit must not trip over it (FG-READMARK).
@@ -322,7 +370,8 @@ impl Change {
                     scope.seen.record(&target.path, after, self.extent(scope, target));
                 }
             }
-            reports.push(ChangedFile { backup, ..target.report(&self.files, notes) });
+            let is_staged = staged == Staged::Yes;
+            reports.push(ChangedFile { backup, is_staged, ..target.report(&self.files, notes) });
         }
         Ok(reports)
     }
@@ -348,21 +397,23 @@ impl Change {
 
     /// The files, each once whatever its spellings. All paths are judged before any is read
     /// (FR-TOOL-PATCH-01).
-    fn targets(&self, sandbox: &Sandbox) -> Result<Vec<Target>, ToolError> {
+    fn targets(&self, scope: &Scope) -> Result<Vec<Target>, ToolError> {
+        let sandbox = &scope.workspace.sandbox;
         let mut targets: Vec<Target> = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
             let path = sandbox.resolve(&file.path)?;
             sandbox.refuse_own(&path)?;
             let known = targets.iter_mut().find(|known| known.path.absolute() == path.absolute());
-            if let (Edit::Whole { existing: Existing::Refuse(instead), .. }, Found::File) =
-                (&file.edit, path.found())
+            let is_expected = scope.expected.get(&path.absolute()).is_some();
+            if let Edit::Whole { existing: Existing::Refuse(instead), .. } = &file.edit
+                && (is_expected || path.found() == Found::File)
             {
                 return Err(edit::already_exists(&file.path, instead));
             }
-            if self.parents == Parents::MustExist {
+            if self.parents == Parents::MustExist && !is_expected {
                 check_parent(&path)?;
             }
-            if self.missing == Missing::Refuse && path.is_missing() {
+            if self.missing == Missing::Refuse && path.is_missing() && !is_expected {
                 return Err(not_found(sandbox, &path));
             }
             match known {
@@ -370,6 +421,7 @@ impl Change {
                 None => targets.push(Target::new(path, index)),
             }
         }
+        check_apart(&targets)?;
         Ok(targets)
     }
 
@@ -399,6 +451,22 @@ impl Change {
             (false, Some(extent)) => extent,
             (false, None) => Extent::Part,
         }
+    }
+}
+
+/// No file of a change is the directory of another one.
+fn check_apart(targets: &[Target]) -> Result<(), ToolError> {
+    let paths: Vec<PathBuf> = targets.iter().map(|target| target.path.absolute()).collect();
+    let below =
+        |outer: usize, inner: usize| outer != inner && paths[inner].starts_with(&paths[outer]);
+    let all = 0..targets.len();
+    let pair = all.clone().find_map(|outer| Some((outer, all.clone().find(|i| below(outer, *i))?)));
+    match pair.map(|(outer, inner)| (targets[outer].path.asked(), targets[inner].path.asked())) {
+        None => Ok(()),
+        Some((outer, inner)) => Err(ToolError::bad_args(format!(
+            "{outer} cannot be a file and the directory of {inner}"
+        ))
+        .hint("give one of the two another name")),
     }
 }
 

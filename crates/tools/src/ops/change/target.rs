@@ -6,6 +6,8 @@ use std::sync::Arc;
 use jm_types::ToolError;
 use jm_workspace::{After, Digest, FileChange, Found, OpenFile, SafePath};
 
+use crate::foresight::Expected;
+
 use super::{ChangedFile, Did, EditDone, EditFailure, FileEdit, diff, syntax};
 
 /// A file larger than this is not edited in memory.
@@ -46,7 +48,13 @@ impl Target {
         }
     }
 
-    pub(super) fn load(&mut self) -> Result<(), ToolError> {
+    /// What the file holds, or will hold when earlier calls of the batch have run.
+    pub(super) fn load(&mut self, expected: &Expected) -> Result<(), ToolError> {
+        if let Some(bytes) = expected.get(&self.path.absolute()) {
+            self.after = Some(bytes.as_ref().clone());
+            self.before = Some(Arc::clone(bytes));
+            return Ok(());
+        }
         if let Found::Missing { .. } = self.path.found() {
             return match self.path.names_a_directory() {
                 true => Err(ToolError::bad_args(format!(
@@ -147,8 +155,10 @@ impl Target {
                 (_, false) => Did::Nothing,
             },
             bytes: self.after.as_ref().map_or(0, Vec::len),
+            given: self.edits.iter().map(|index| files[*index].edit.given()).sum(),
             replaced: self.replaced,
             notes,
+            is_staged: false,
             edits: self.edits.iter().map(|index| self.done(*index, &files[*index])).collect(),
             backup: None,
             preview: None,
@@ -161,6 +171,7 @@ impl Target {
             false => EditFailure::Another,
         });
         let is_changing = self.changing.contains(&index);
-        EditDone { index, path: file.path.clone(), lines: file.edit.lines(), is_changing, failure }
+        let path = self.path.asked().to_owned();
+        EditDone { index, path, lines: file.edit.lines(), is_changing, failure }
     }
 }

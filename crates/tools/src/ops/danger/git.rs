@@ -3,8 +3,8 @@
 //! Law: nothing before the command's name but the pager's switch, because configuration given
 //! there can name programs to run.
 
-use super::options::Harm;
-use super::{Danger, Word};
+use super::options::Options;
+use super::{Danger, Word, readers};
 
 const LOOKS: &[&str] = &[
     "annotate",
@@ -34,17 +34,9 @@ const LOOKS: &[&str] = &[
     "show-branch",
     "show-ref",
     "status",
-    "verify-commit",
-    "verify-tag",
     "version",
     "whatchanged",
 ];
-
-/// Options that write a file or run a program.
-const HARM: Harm = Harm {
-    short: "O",
-    long: &["--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters", "--exec"],
-};
 
 const CHANGES: &[(&str, &[&str])] = &[
     ("reaches another repository", &["push", "pull", "fetch", "clone", "ls-remote", "send-email"]),
@@ -105,7 +97,8 @@ pub(super) fn judge(arguments: &[Word]) -> Danger {
         return Danger::unknown(format!("`git {command}` may name programs to run"));
     }
     if LOOKS.contains(&command) {
-        return HARM.find(&format!("git {command}"), rest);
+        let options = readers::options_of("git").unwrap_or(Options::NONE);
+        return options.judge(&format!("git {command}"), rest);
     }
     if only_lists(command, rest) {
         return Danger::none();

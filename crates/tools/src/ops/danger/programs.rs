@@ -1,124 +1,8 @@
 //! What programs do, by name; those that only read unless they are told otherwise, with what tells
 //! them.
 
-use super::options::{Harm, operands};
-use super::{Danger, Word, git, scripts};
-
-/// Read whatever they are given, with any options.
-const READERS: &[&str] = &[
-    ":",
-    "[",
-    "arch",
-    "b2sum",
-    "base32",
-    "base64",
-    "basename",
-    "bzcat",
-    "cal",
-    "cat",
-    "cd",
-    "cksum",
-    "cmp",
-    "column",
-    "comm",
-    "cut",
-    "df",
-    "diff",
-    "diff3",
-    "dir",
-    "dirname",
-    "du",
-    "echo",
-    "egrep",
-    "exit",
-    "expand",
-    "expr",
-    "factor",
-    "false",
-    "fgrep",
-    "fmt",
-    "fold",
-    "free",
-    "getconf",
-    "grep",
-    "groups",
-    "head",
-    "hexdump",
-    "id",
-    "join",
-    "jq",
-    "locale",
-    "look",
-    "ls",
-    "lsblk",
-    "lscpu",
-    "md5sum",
-    "nl",
-    "nm",
-    "nproc",
-    "numfmt",
-    "objdump",
-    "od",
-    "paste",
-    "pgrep",
-    "pr",
-    "printenv",
-    "ps",
-    "pwd",
-    "readelf",
-    "readlink",
-    "realpath",
-    "rev",
-    "seq",
-    "sha1sum",
-    "sha224sum",
-    "sha256sum",
-    "sha384sum",
-    "sha512sum",
-    "size",
-    "sleep",
-    "stat",
-    "strings",
-    "sum",
-    "tac",
-    "tail",
-    "test",
-    "tr",
-    "true",
-    "tsort",
-    "tty",
-    "type",
-    "uname",
-    "unexpand",
-    "uptime",
-    "users",
-    "vdir",
-    "vmstat",
-    "w",
-    "wc",
-    "whatis",
-    "whereis",
-    "which",
-    "who",
-    "whoami",
-    "xzcat",
-    "yes",
-    "zcat",
-];
-
-/// Read, unless an option says otherwise.
-const READERS_UNLESS: &[(&str, Harm)] = &[
-    ("ack", Harm { short: "", long: &["--pager", "--output"] }),
-    ("ag", Harm { short: "", long: &["--pager"] }),
-    ("date", Harm { short: "s", long: &["--set"] }),
-    ("fd", Harm { short: "xX", long: &["--exec", "--exec-batch"] }),
-    ("fdfind", Harm { short: "xX", long: &["--exec", "--exec-batch"] }),
-    ("file", Harm { short: "Cz", long: &["--compile", "--uncompress"] }),
-    ("rg", Harm { short: "z", long: &["--pre", "--hostname-bin", "--search-zip"] }),
-    ("shuf", Harm { short: "o", long: &["--output"] }),
-    ("sort", Harm { short: "o", long: &["--output", "--compress-program"] }),
-    ("tree", Harm { short: "oR", long: &["--output"] }),
-];
+use super::options::Options;
+use super::{Danger, Word, git, readers, scripts};
 
 /// Programs whose purpose is a change, and what it is.
 const CHANGERS: &[(&str, &[&str])] = &[
@@ -282,9 +166,9 @@ pub(super) fn judge(name: &str, arguments: &[Word]) -> Danger {
         "sed" => scripts::sed(arguments),
         "awk" | "gawk" | "mawk" => scripts::awk(name, arguments),
         "tar" => archive(arguments),
-        "unzip" if arguments.first().is_some_and(|word| word.is("-l") || word.is("-v")) => {
-            Danger::none()
-        }
+        // Their words are text, or nothing at all.
+        ":" | "true" | "false" | "echo" | "expr" | "yes" => Danger::none(),
+        "test" | "[" => test(arguments),
         "uniq" | "xxd" => one_operand(name, arguments),
         "hostname" | "umask" if arguments.is_empty() => Danger::none(),
         "printf" => printf(arguments),
@@ -297,11 +181,8 @@ pub(super) fn judge(name: &str, arguments: &[Word]) -> Danger {
 }
 
 fn by_table(name: &str, arguments: &[Word]) -> Danger {
-    if READERS.contains(&name) {
-        return Danger::none();
-    }
-    if let Some((_, harm)) = READERS_UNLESS.iter().find(|(reader, _)| *reader == name) {
-        return harm.find(name, arguments);
+    if let Some(options) = readers::options_of(name) {
+        return options.judge(name, arguments);
     }
     if let Some((does, _)) = CHANGERS.iter().find(|(_, names)| names.contains(&name)) {
         return Danger::destructive(format!("`{name}` {does}"));
@@ -315,25 +196,49 @@ fn by_table(name: &str, arguments: &[Word]) -> Danger {
     }
 }
 
+/// `test` and `[`: in some shells `-v` and `-R` run what stands in a subscript.
+pub(super) fn test(words: &[Word]) -> Danger {
+    let words = match words.split_last() {
+        Some((last, rest)) if last.is("]") => rest,
+        _ => words,
+    };
+    let is_risky = |word: &Word| {
+        word.literal()
+            .is_some_and(|text| matches!(text, "-v" | "-R") || text.contains(['[', '`', '$']))
+    };
+    let not_known = words.iter().filter(|word| word.literal().is_none()).count();
+    // `"$a" = "$b"`: what is between them decides how they are taken.
+    let compares =
+        matches!(words, [_, operator, _] if operator.literal().is_some_and(is_comparison));
+    match words.iter().any(is_risky) || (not_known > 1 && !compares) {
+        true => Danger::unknown("`test` may evaluate what its words hold"),
+        false => Danger::none(),
+    }
+}
+
+fn is_comparison(text: &str) -> bool {
+    matches!(
+        text,
+        "=" | "==" | "!=" | "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-nt" | "-ot" | "-ef"
+    )
+}
+
 /// Their second operand is a file that they write.
 fn one_operand(name: &str, arguments: &[Word]) -> Danger {
-    let harm = Harm { short: "r", long: &[] };
-    let found = match name {
-        "xxd" => harm.find(name, arguments),
-        _ => Harm { short: "", long: &[] }.find(name, arguments),
-    };
-    // An option's value may count as an operand here; that only makes us ask.
-    match operands(arguments).len() {
+    let options = readers::options_of(name).unwrap_or(Options::NONE);
+    let found = options.judge(name, arguments);
+    match options.operands(arguments).len() {
         0 | 1 => found,
         _ => found.and(Danger::destructive(format!("`{name}` writes to its second file"))),
     }
 }
 
 fn date(arguments: &[Word]) -> Danger {
-    let sets = |word: &Word| word.literal().is_none_or(|text| text.starts_with(char::is_numeric));
-    match operands(arguments).first().is_some_and(|word| sets(word)) {
+    let options = readers::options_of("date").unwrap_or(Options::NONE);
+    let sets = |word: &&Word| word.literal().is_none_or(|text| !text.starts_with('+'));
+    match options.operands(arguments).iter().any(sets) {
         true => Danger::unknown("`date` with a number sets the clock"),
-        false => by_table("date", arguments),
+        false => options.judge("date", arguments),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Law: only scripts of a few plain forms are called harmless.
 
-use super::options::{Harm, skip_options};
+use super::options::{Options, skip_options};
 use super::{Danger, Word};
 
 pub(super) fn sed(arguments: &[Word]) -> Danger {
@@ -39,9 +39,8 @@ pub(super) fn sed(arguments: &[Word]) -> Danger {
     }
     let is_plain =
         |script: &&Word| script.literal().is_some_and(|text| text.split(';').all(only_prints));
-    let files = Harm { short: "ief", long: &["--in-place", "--expression", "--file"] };
     match scripts.iter().all(is_plain) {
-        true => files.find("sed", rest),
+        true => Options::NONE.judge("sed", rest),
         false => Danger::unknown("a script of `sed` may write files or run commands"),
     }
 }

@@ -5,7 +5,7 @@
 
 use tree_sitter::{Node, Parser};
 
-use super::{Class, DEEPEST, Danger, Word, assigning, worst, wrappers};
+use super::{Class, DEEPEST, Danger, Word, assigning, programs, worst, wrappers};
 
 /// A longer script is not read.
 const LONGEST: usize = 64 * 1024;
@@ -70,10 +70,10 @@ impl<'a> Walk<'a> {
                 }))
             }
             "variable_assignment" => self.assignment(node, nested),
-            "test_command" if self.text(node).starts_with("[ ") => self.test(node, nested + 1),
+            "test_command" if self.text(node).starts_with("[ ") => self.test(node, nested),
             "comment" => self.comment(node),
-            // The values of `for` and `case`, and the names they are given to.
-            "variable_name" => Danger::none(),
+            // The variable of `for` and `select` is assigned to.
+            "variable_name" => assigned(self.text(node)),
             "extglob_pattern" if !self.text(node).contains(['$', '`', '(']) => Danger::none(),
             "word"
             | "string"
@@ -103,9 +103,7 @@ impl<'a> Walk<'a> {
     /// `x=1` by itself. Only names that no program listens to.
     fn assignment(&self, node: Node<'_>, nested: usize) -> Danger {
         let name = node.child_by_field_name("name").map(|name| self.text(name)).unwrap_or_default();
-        let is_own = name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        let named = if is_own { Danger::none() } else { assigning(name) };
+        let named = assigned(name);
         let value = node.child_by_field_name("value");
         let value = value.map_or_else(Danger::none, |value| self.value(value, nested));
         match self.text(node).strip_prefix(name).is_some_and(|rest| rest.starts_with('=')) {
@@ -149,18 +147,32 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `[ … ]`: any words, as long as they are words.
+    /// `[ … ]`, judged as the command it is.
     fn test(&self, node: Node<'_>, nested: usize) -> Danger {
+        let mut words = Vec::new();
+        let mut found = Danger::none();
+        self.test_words(node, nested + 1, &mut words, &mut found);
+        found.and(programs::test(&words))
+    }
+
+    fn test_words(&self, node: Node<'_>, nested: usize, words: &mut Vec<Word>, found: &mut Danger) {
         if nested > MOST_NESTED {
-            return Danger::unknown("the command is nested too deeply");
+            *found = Danger::unknown("the command is nested too deeply");
+            return;
         }
-        worst(children(node).map(|child| match child.kind() {
-            "unary_expression" | "binary_expression" | "parenthesized_expression" => {
-                self.test(child, nested + 1)
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "[" | "]" | "(" | ")" => {}
+                "unary_expression" | "binary_expression" | "parenthesized_expression" => {
+                    self.test_words(child, nested + 1, words, found);
+                }
+                _ if !child.is_named() || child.kind() == "test_operator" => {
+                    words.push(Word::Literal(self.text(child).to_owned()));
+                }
+                _ => self.push(child, nested, words, found),
             }
-            "test_operator" => Danger::none(),
-            _ => self.value(child, nested),
-        }))
+        }
     }
 
     fn word(&self, node: Node<'_>, nested: usize) -> Read {
@@ -227,22 +239,27 @@ impl<'a> Walk<'a> {
             "herestring_redirect" if children(node).count() == 1 => {
                 worst(children(node).map(|word| self.value(word, nested)))
             }
-            "heredoc_redirect" => worst(children(node).map(|child| {
-                match child.kind() {
-                    "heredoc_start" | "heredoc_end" | "heredoc_content" | "file_descriptor" => {
-                        Danger::none()
-                    }
-                    "heredoc_body" => worst(
-                        children(child)
-                            .filter(|part| part.kind() != "heredoc_content")
-                            .map(|part| self.value(part, nested)),
-                    ),
-                    "file_redirect" => self.file_redirect(child, nested),
-                    _ => self.statement(child, nested + 1),
-                }
-            })),
+            "heredoc_redirect" => self.heredoc(node, nested),
             _ => self.not_understood(node),
         }
+    }
+
+    /// The grammar does not see every expansion in a here-document, so where the shell expands, none
+    /// may be there.
+    fn heredoc(&self, node: Node<'_>, nested: usize) -> Danger {
+        let part = |kind: &str| children(node).find(|child| child.kind() == kind);
+        let (Some(start), Some(_)) = (part("heredoc_start"), part("heredoc_body")) else {
+            return self.not_understood(node);
+        };
+        let is_quoted = self.text(start).contains(['\'', '"', '\\']);
+        if !is_quoted && self.text(node).contains(['$', '`']) {
+            return Danger::unknown("a here-document may run what stands in it");
+        }
+        worst(children(node).map(|child| match child.kind() {
+            "heredoc_start" | "heredoc_end" | "heredoc_body" | "file_descriptor" => Danger::none(),
+            "file_redirect" => self.file_redirect(child, nested),
+            _ => self.statement(child, nested + 1),
+        }))
     }
 
     fn file_redirect(&self, node: Node<'_>, nested: usize) -> Danger {
@@ -279,6 +296,13 @@ fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let mut cursor = node.walk();
     let children: Vec<_> = node.named_children(&mut cursor).collect();
     children.into_iter()
+}
+
+/// A variable that a script sets: only names that no program listens to.
+fn assigned(name: &str) -> Danger {
+    let is_own = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if is_own { Danger::none() } else { assigning(name) }
 }
 
 /// An unquoted word: patterns, braces and `~` are expanded by the shell.

@@ -20,7 +20,7 @@ fn class(word: &str) -> Class {
 fn cases() -> impl Iterator<Item = (Class, String)> {
     CASES.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
         let (word, command) = line.split_once('\t').expect("a verdict, a tab and a command");
-        (class(word), command.replace("\\n", "\n").replace("<CR>", "\r"))
+        (class(word), command.replace("\\n", "\n").replace("\\t", "\t").replace("<CR>", "\r"))
     })
 }
 

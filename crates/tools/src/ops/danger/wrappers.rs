@@ -4,8 +4,7 @@ use super::options::skip_options;
 use super::{DEEPEST, Danger, Word, assigning, programs, shell};
 
 /// Where a program by its full path is the same as by its name.
-const USUAL_PLACES: &[&str] =
-    &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/"];
+const USUAL_PLACES: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
 
 /// One command: its program and arguments.
 pub(super) fn judge(words: &[Word], depth: usize) -> Danger {
@@ -27,7 +26,7 @@ pub(super) fn judge(words: &[Word], depth: usize) -> Danger {
         "env" => environment(arguments, depth),
         "xargs" => xargs(arguments, depth),
         "find" => find(arguments, depth),
-        "sh" | "bash" | "dash" | "ash" | "ksh" | "zsh" => shell_script(name, arguments, depth),
+        "sh" | "bash" | "dash" => shell_script(name, arguments, depth),
         _ => match inner(name, arguments) {
             Some(Some(rest)) => judge(rest, depth + 1),
             Some(None) => Danger::unknown(format!("the options of `{name}` are not understood")),
@@ -90,6 +89,10 @@ fn xargs(arguments: &[Word], depth: usize) -> Danger {
         return Danger::unknown("the options of `xargs` are not understood");
     };
     let options = &arguments[..arguments.len() - command.len()];
+    let is_mark = |word: &&Word| word.literal().is_some_and(|text| text.starts_with("-I"));
+    if options.iter().filter(is_mark).count() > 1 {
+        return Danger::unknown("`xargs` with two marks takes the last of them");
+    }
     let mut words: Vec<Word> = match replaced_by(options) {
         Some(mark) => command.iter().map(|word| opened(word, mark)).collect(),
         None => command.to_vec(),
@@ -121,6 +124,89 @@ fn opened(word: &Word, mark: &str) -> Word {
     }
 }
 
+/// `-5`, `-10k`: a value.
+fn is_number(text: &str) -> bool {
+    text[1..].starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// `-newermt` and its like.
+fn is_newer(text: &str) -> bool {
+    text.strip_prefix("-newer")
+        .is_some_and(|rest| rest.len() == 2 && rest.chars().all(|letter| "aBcmt".contains(letter)))
+}
+
+/// Words of `find` that choose or print. A negative number belongs to the word before it.
+const LOOKING: &[&str] = &[
+    "-H",
+    "-L",
+    "-P",
+    "-O0",
+    "-O1",
+    "-O2",
+    "-O3",
+    "-a",
+    "-amin",
+    "-and",
+    "-anewer",
+    "-atime",
+    "-cmin",
+    "-cnewer",
+    "-ctime",
+    "-d",
+    "-daystart",
+    "-depth",
+    "-empty",
+    "-executable",
+    "-false",
+    "-follow",
+    "-fstype",
+    "-gid",
+    "-group",
+    "-ilname",
+    "-iname",
+    "-inum",
+    "-ipath",
+    "-iregex",
+    "-iwholename",
+    "-links",
+    "-lname",
+    "-ls",
+    "-maxdepth",
+    "-mindepth",
+    "-mmin",
+    "-mount",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-nogroup",
+    "-noleaf",
+    "-not",
+    "-nouser",
+    "-o",
+    "-or",
+    "-path",
+    "-perm",
+    "-print",
+    "-print0",
+    "-printf",
+    "-prune",
+    "-quit",
+    "-readable",
+    "-regex",
+    "-regextype",
+    "-samefile",
+    "-size",
+    "-true",
+    "-type",
+    "-uid",
+    "-used",
+    "-user",
+    "-wholename",
+    "-writable",
+    "-xdev",
+    "-xtype",
+];
+
 /// `find` looks, and with some of its words it runs, writes or deletes.
 fn find(arguments: &[Word], depth: usize) -> Danger {
     let mut found = Danger::none();
@@ -136,13 +222,24 @@ fn find(arguments: &[Word], depth: usize) -> Danger {
                 return Danger::destructive(format!("`find {text}` writes a file"));
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let end = rest.iter().position(|word| word.is(";") || word.is("+"));
+                let ends = |at: &usize| {
+                    let plus = rest[*at].is("+") && *at > 0 && rest[*at - 1].is("{}");
+                    rest[*at].is(";") || plus
+                };
+                let end = (0..rest.len()).find(ends);
                 let Some(end) = end else {
                     return Danger::unknown(format!("`find {text}` has no end"));
                 };
                 let words: Vec<Word> = rest[..end].iter().map(|word| opened(word, "{}")).collect();
                 found = found.and(judge(&words, depth + 1));
                 rest = &rest[end + 1..];
+            }
+            _ if text.starts_with('-')
+                && !is_number(text)
+                && !LOOKING.contains(&text)
+                && !is_newer(text) =>
+            {
+                return Danger::unknown(format!("`find {text}` may do more than look"));
             }
             _ => {}
         }

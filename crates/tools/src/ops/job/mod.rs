@@ -10,7 +10,7 @@ use std::io::ErrorKind as IoKind;
 use std::time::{Duration, Instant};
 
 use jm_types::ToolError;
-use jm_types::text::redact;
+use jm_types::text::redact_command;
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::jobs::{How, Job, JobSpec, Keeping, ScreenText, Seen, Size, State, Taken, Typed};
 use jm_workspace::process::Program;
@@ -191,7 +191,7 @@ impl Start {
         let job = workspace.jobs.start(JobSpec {
             name: scope.call_key.clone(),
             session: scope.session_id.clone(),
-            command: redact(&self.command),
+            command: redact_command(&self.command),
             program: self.program,
             directory,
             environment,

@@ -28,10 +28,16 @@ impl PosixGlob {
         }
     }
 
-    /// The directory that every match lies beneath.
+    /// The directory that every match lies beneath, as far as it is known before anything is looked up:
+    /// a `..` behind a name depends on what the name is.
     pub fn base(&self) -> String {
         let full = self.full();
-        let plain_ones = components(&full).take_while(|(component, _)| !is_magic(component));
+        let mut has_name = false;
+        let plain_ones = components(&full).take_while(|(component, _)| {
+            let is_up = *component == ".." && has_name;
+            has_name |= !matches!(*component, "" | "." | "..");
+            !is_magic(component) && !is_up
+        });
         let base: String =
             plain_ones.map(|(component, slash)| format!("{}{slash}", plain(component))).collect();
         if base.is_empty() { ".".to_owned() } else { base }
@@ -134,7 +140,7 @@ fn exists(sandbox: &Sandbox, path: &str) -> bool {
         None => (".", path),
     };
     if matches!(name, "." | "..") {
-        return sandbox.resolve(path).is_ok();
+        return sandbox.resolve(path).is_ok_and(|path| path.found() == Found::Directory);
     }
     let Ok(parent) = sandbox.resolve(parent) else { return false };
     let Ok(directory) = OpenDirectory::open(&parent) else { return false };

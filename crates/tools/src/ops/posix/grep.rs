@@ -12,8 +12,9 @@ use crate::context::Scope;
 
 /// How large a compiled expression may be.
 const MOST_COMPILED: usize = 64 * 1024 * 1024;
-/// How often a back reference may be tried on one line.
-const MOST_TRIED: usize = 1_000_000;
+/// How often a back reference may be tried on one line: enough for two of
+/// them on a line of six thousand characters.
+const MOST_TRIED: usize = 20_000_000;
 /// Files are searched in memory up to here; the rest of a larger one is not looked at.
 const MOST_SEARCHED: u64 = 256 * 1024 * 1024;
 
@@ -62,12 +63,18 @@ impl Expression {
             .map_err(too_big)
     }
 
-    pub fn matches(&self, line: &[u8]) -> bool {
+    /// Whether a line matches. On a line where the expression runs away this is not known, and said.
+    pub fn matches(&self, line: &[u8]) -> Result<bool, ToolError> {
         match &self.0 {
-            Matcher::Linear(regex) => regex.is_match(line),
-            // A line on which the expression runs away does not match.
+            Matcher::Linear(regex) => Ok(regex.is_match(line)),
             Matcher::BackReferences(regex) => {
-                regex.is_match(&*String::from_utf8_lossy(line)).unwrap_or(false)
+                regex.is_match(&*String::from_utf8_lossy(line)).map_err(|_| {
+                    let length = line.len();
+                    let message = format!(
+                        "Invalid pattern: its back references cannot be decided on a line of {length} bytes"
+                    );
+                    ToolError::new(ErrorKind::BadPattern { message })
+                })
             }
         }
     }
@@ -82,7 +89,11 @@ impl PosixGrep {
         for path in self.files.run(scope).unwrap_or_default() {
             scope.cancel.checkpoint()?;
             let Some(bytes) = content(sandbox, &path) else { continue };
-            for (number, line) in lines(&bytes).enumerate().filter(|(_, l)| expression.matches(l)) {
+            for (number, line) in lines(&bytes).enumerate() {
+                if !expression.matches(line)? {
+                    continue;
+                }
+                scope.cancel.checkpoint()?;
                 outcome.count += 1;
                 if room > 0 {
                     let place = format!("{path}:{}: ", number + 1);

@@ -202,38 +202,3 @@ fn ert(files: &[String], selector: Option<&str>) -> Vec<String> {
 fn lisp_string(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
-
-/// Commands that run tests and say nothing else of themselves.
-const KNOWN: &[&[&str]] = &[
-    &["cargo", "test"],
-    &["cargo", "nextest", "run"],
-    &["pytest"],
-    &["python", "-m", "pytest"],
-    &["python3", "-m", "pytest"],
-    &["python", "-m", "unittest"],
-    &["python3", "-m", "unittest"],
-    &["tox"],
-    &["go", "test"],
-    &["node", "--test"],
-    &["npm", "test"],
-    &["npm", "run", "test"],
-    &["yarn", "test"],
-    &["pnpm", "test"],
-    &["make", "test"],
-    &["make", "check"],
-    &["just", "test"],
-    &["eldev", "test"],
-    &["eask", "test"],
-    &["cask", "exec", "ert-runner"],
-    &["mix", "test"],
-    &["dotnet", "test"],
-    &["bundle", "exec", "rspec"],
-];
-
-/// Whether a command is what people type to run tests.
-pub(super) fn is_test_command(command: &[String]) -> bool {
-    KNOWN.iter().any(|known| {
-        command.len() >= known.len()
-            && command.iter().zip(*known).all(|(word, known)| word == known)
-    })
-}

@@ -1,7 +1,8 @@
 //! What runners print, and the numbers in it.
 
 use super::counts::Counts;
-use super::runner::{Runner, is_test_command};
+use super::known::is_test_command;
+use super::runner::Runner;
 
 fn counts(total: u64, passed: u64, failed: u64, errors: u64, skipped: u64) -> Option<Counts> {
     Some(Counts { total, passed, failed, errors, skipped })

@@ -40,6 +40,10 @@ impl Collector {
     pub(super) fn add(&self, path: PathBuf, hits: FileHits) {
         let mut guard = self.kept();
         let kept = &mut *guard;
+        // Two places that a call names may hold one file.
+        if kept.files.contains_key(&path) {
+            return;
+        }
         kept.matches += hits.matches();
         kept.files.insert(path, hits);
         while let Some(last) = kept.files.last_entry()

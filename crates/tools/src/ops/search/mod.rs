@@ -8,7 +8,7 @@ mod collect;
 mod query;
 mod sink;
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,9 @@ pub struct Search {
     pub query: Query,
     /// A directory, or one file.
     pub path: String,
+    /// Where the search begins instead, where the call names places: each counts though it is hidden or
+    /// ignored, since whoever names it means it.
+    pub starts: Vec<Start>,
     /// Globs of files to search; with a `!` in front, of files to leave out.
     pub globs: Vec<String>,
     pub hidden: bool,
@@ -46,6 +49,23 @@ pub struct Search {
     pub counted: Counted,
     /// Larger files of a directory are passed over.
     pub most_file_bytes: u64,
+}
+
+/// A directory or a file that a call names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    pub path: String,
+    pub missing: MissingStart,
+}
+
+/// The outcome where a place that a call names does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingStart {
+    NotFound,
+    /// The argument that names it is wrong.
+    Invalid(&'static str),
+    /// The place comes from a glob, which may match nothing.
+    PassedOver,
 }
 
 /// What `most` counts.
@@ -86,6 +106,7 @@ impl Search {
         Self {
             query,
             path: ".".to_owned(),
+            starts: Vec::new(),
             globs: Vec::new(),
             hidden: false,
             ignored: false,
@@ -99,21 +120,16 @@ impl Search {
     pub fn run(&self, scope: &Scope) -> Result<SearchOutcome, ToolError> {
         let matcher = self.query.matcher()?;
         let overrides = overrides(&self.globs)?;
-        let sandbox = &scope.workspace.sandbox;
-        let start = sandbox.resolve(&self.path)?;
-        if let Found::Missing { .. } = start.found() {
-            return Err(not_found(sandbox, &start));
-        }
         let searching = Searching::new(self, scope, &matcher);
-        if let Found::Directory = start.found() {
-            let passing = Passing { hidden: !self.hidden, ignored: !self.ignored };
-            walk(sandbox, &start, passing, &scope.cancel, &|met| searching.visit(&overrides, met))?;
-        } else {
-            let file = OpenFile::open(&start)?;
-            // Somebody who names a file means it, however large it is.
-            searching.file(Path::new(""), file);
+        for start in self.all_starts() {
+            searching.below(scope, &start, &overrides)?;
         }
         Ok(searching.finish())
+    }
+
+    fn all_starts(&self) -> Vec<Start> {
+        let whole = Start { path: self.path.clone(), missing: MissingStart::NotFound };
+        if self.starts.is_empty() { vec![whole] } else { self.starts.clone() }
     }
 }
 
@@ -128,6 +144,20 @@ pub(crate) fn overrides(globs: &[String]) -> Result<Override, ToolError> {
         builder.add(glob).map_err(|error| bad(glob, error.to_string()))?;
     }
     builder.build().map_err(|error| bad(&globs.join(" "), error.to_string()))
+}
+
+/// The directory that a walk begins in: its name in answers, and its path from the root.
+struct Base {
+    name: String,
+    path: PathBuf,
+}
+
+impl Base {
+    fn of(name: &str) -> Self {
+        let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+        let path = Path::new(name).components().filter(is_name).collect();
+        Self { name: name.to_owned(), path }
+    }
 }
 
 /// One search under way, shared by the threads that do it.
@@ -162,15 +192,47 @@ impl<'a> Searching<'a> {
         }
     }
 
-    fn visit(&self, overrides: &Override, met: &Met<'_>) -> Next {
+    /// Searches a directory or one file.
+    fn below(&self, scope: &Scope, start: &Start, globs: &Override) -> Result<(), ToolError> {
+        let sandbox = &scope.workspace.sandbox;
+        let place = sandbox.resolve(&start.path)?;
+        match (place.found(), start.missing) {
+            (Found::Missing { .. }, MissingStart::NotFound) => Err(not_found(sandbox, &place)),
+            (Found::Missing { .. }, MissingStart::Invalid(argument)) => {
+                let hints = not_found(sandbox, &place).hints.into_iter();
+                let wrong = format!("{argument}: {} does not exist", place.asked());
+                Err(hints.fold(ToolError::bad_args(wrong), ToolError::hint))
+            }
+            (Found::Missing { .. }, MissingStart::PassedOver) => Ok(()),
+            (Found::Directory, _) => {
+                let from = Base::of(place.asked());
+                let passing =
+                    Passing { hidden: !self.search.hidden, ignored: !self.search.ignored };
+                let visit = |met: &Met<'_>| self.visit(&from, globs, met);
+                walk(sandbox, &place, passing, &scope.cancel, &visit)
+            }
+            (Found::File | Found::Special(_), _) => {
+                let file = OpenFile::open(&place)?;
+                // Somebody who names a file means it, however large it is.
+                self.file(PathBuf::from(place.asked()), place.asked().to_owned(), file);
+                Ok(())
+            }
+        }
+    }
+
+    fn visit(&self, from: &Base, overrides: &Override, met: &Met<'_>) -> Next {
         if self.is_exhausted() {
             self.ran_out.fetch_add(1, Ordering::Relaxed);
             return Next::Stop;
         }
         let is_directory = met.kind == EntryKind::Directory;
+        let path = match self.search.starts.is_empty() {
+            true => met.path.clone(),
+            false => from.path.join(&met.path),
+        };
         let is_left_out = !overrides.is_empty()
-            && overrides.matched(Path::new("/").join(&met.path), is_directory).is_ignore();
-        if is_left_out || self.collector.is_beyond(&met.path) {
+            && overrides.matched(Path::new("/").join(&path), is_directory).is_ignore();
+        if is_left_out || self.collector.is_beyond(&path) {
             return Next::Past;
         }
         if met.kind == EntryKind::File {
@@ -178,7 +240,7 @@ impl<'a> Searching<'a> {
                 Ok(Some(file)) if file.size > self.search.most_file_bytes => {
                     self.too_large.fetch_add(1, Ordering::Relaxed);
                 }
-                Ok(Some(file)) => self.file(&met.path, file),
+                Ok(Some(file)) => self.file(path, shown(&from.name, &met.path), file),
                 Ok(None) => {}
                 Err(_) => drop(self.unread.fetch_add(1, Ordering::Relaxed)),
             }
@@ -192,7 +254,7 @@ impl<'a> Searching<'a> {
             || Instant::now() >= self.stop_at
     }
 
-    fn file(&self, path: &Path, file: OpenFile) {
+    fn file(&self, path: PathBuf, name: String, file: OpenFile) {
         self.searched.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(file.size, Ordering::Relaxed);
         let found = SEARCHER.with_borrow_mut(|searchers| {
@@ -202,13 +264,7 @@ impl<'a> Searching<'a> {
         });
         match found {
             Ok(lines) if lines.is_empty() => {}
-            Ok(lines) => {
-                let name = match path.as_os_str().is_empty() {
-                    true => self.search.path.clone(),
-                    false => shown(&self.search.path, path),
-                };
-                self.collector.add(path.to_owned(), FileHits { path: name, lines });
-            }
+            Ok(lines) => self.collector.add(path, FileHits { path: name, lines }),
             Err(_) => drop(self.unread.fetch_add(1, Ordering::Relaxed)),
         }
     }

@@ -7,13 +7,38 @@ use super::{Board, List, MOST_ITEMS, TasksOutcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    Create { title: String, draft: Draft },
-    Update { id: String, draft: Draft },
-    SetStatus { id: String, status: Status },
-    AddSubtask { id: String, title: String },
-    UpdateSubtask { id: String, subtask: String, title: Option<String>, done: Option<bool> },
-    AddNote { id: String, note: String },
-    Delete { id: String },
+    Create {
+        title: String,
+        draft: Draft,
+    },
+    Update {
+        id: String,
+        draft: Draft,
+    },
+    SetStatus {
+        id: String,
+        status: Status,
+    },
+    /// `own_id` is the subtask's, where the call gives one.
+    AddSubtask {
+        id: String,
+        own_id: Option<String>,
+        title: String,
+        done: bool,
+    },
+    UpdateSubtask {
+        id: String,
+        subtask: String,
+        title: Option<String>,
+        done: Option<bool>,
+    },
+    AddNote {
+        id: String,
+        note: String,
+    },
+    Delete {
+        id: String,
+    },
     List(Filter),
 }
 
@@ -27,6 +52,7 @@ pub struct Draft {
     pub location: Option<Place>,
     pub labels: Option<Vec<String>>,
     pub priority: Option<Priority>,
+    pub status: Option<Status>,
     pub links: Option<Vec<Place>>,
 }
 
@@ -71,10 +97,9 @@ impl List {
                 item.status = *status;
                 Ok(())
             }),
-            Action::AddSubtask { id, title } => self.change(id, now, |item| {
-                let last = item.subtasks.iter().filter_map(|one| one.id.parse::<u64>().ok()).max();
-                let id = (last.unwrap_or(0) + 1).to_string();
-                item.subtasks.push(Subtask { id, title: title.clone(), done: false });
+            Action::AddSubtask { id, own_id, title, done } => self.change(id, now, |item| {
+                let id = item.subtask_id(own_id.as_deref())?;
+                item.subtasks.push(Subtask { id, title: title.clone(), done: *done });
                 Ok(())
             }),
             Action::UpdateSubtask { id, subtask, title, done } => self.change(id, now, |item| {
@@ -178,6 +203,7 @@ impl Draft {
         put(&mut item.acceptance, &self.acceptance);
         put(&mut item.labels, &self.labels);
         put(&mut item.links, &self.links);
+        put(&mut item.status, &self.status);
         put_some(&mut item.note, &self.note);
         put_some(&mut item.description, &self.description);
         put_some(&mut item.location, &self.location);

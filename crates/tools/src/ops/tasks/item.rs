@@ -1,5 +1,6 @@
 //! One task, as it is kept and shown.
 
+use jm_types::ToolError;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,22 @@ pub struct Item {
     pub updated_at: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<String>,
+}
+
+impl Item {
+    /// The id of a new subtask: the one that is wished for, or the next number.
+    pub(super) fn subtask_id(&self, wished: Option<&str>) -> Result<String, ToolError> {
+        match wished {
+            Some(id) if self.subtasks.iter().any(|one| one.id == id) => {
+                Err(ToolError::bad_args(format!("{} has a subtask `{id}` already", self.id)))
+            }
+            Some(id) => Ok(id.to_owned()),
+            None => {
+                let last = self.subtasks.iter().filter_map(|one| one.id.parse::<u64>().ok()).max();
+                Ok((last.unwrap_or(0) + 1).to_string())
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

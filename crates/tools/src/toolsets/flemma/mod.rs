@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, mismatch, parse,
+    Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, envelope, mismatch, parse,
     with_notes,
 };
 use crate::ops::calc::Calc;
@@ -41,7 +41,7 @@ const ROWS: &[Row] = &[
         description: "Run a shell command in the project's root and get what it prints, errors \
             included. Only the last 2000 lines or 50 KB are returned. It has 30 seconds unless \
             timeout says otherwise.",
-        schema: include_str!("../schemas/flemma/bash.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/bash.json")),
         stakes: Stakes::RUNS,
         lower: lower_bash,
         raise: raise_bash,
@@ -50,7 +50,7 @@ const ROWS: &[Row] = &[
         name: "calculator",
         description: "Evaluate an arithmetic expression: + - * / // % ^, parentheses, and functions \
             such as sqrt, floor, min and max.",
-        schema: include_str!("../schemas/flemma/calculator.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/calculator.json")),
         stakes: Stakes::READS,
         lower: lower_calculator,
         raise: raise_calculator,
@@ -58,7 +58,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "calculator_async",
         description: "Evaluate an arithmetic expression and answer after a delay.",
-        schema: include_str!("../schemas/flemma/calculator_async.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/calculator_async.json")),
         stakes: Stakes::READS,
         lower: lower_calculator_async,
         raise: raise_calculator,
@@ -67,7 +67,7 @@ const ROWS: &[Row] = &[
         name: "edit",
         description: "Replace one exact piece of text in a file. oldText must occur exactly once, \
             white space included.",
-        schema: include_str!("../schemas/flemma/edit.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/edit.json")),
         stakes: Stakes::CHANGES,
         lower: lower_edit,
         raise: raise_edit,
@@ -75,7 +75,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "find",
         description: "Find files by glob, past what is ignored. Paths come sorted, one a line.",
-        schema: include_str!("../schemas/flemma/find.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/find.json")),
         stakes: Stakes::READS,
         lower: search::lower_find,
         raise: search::raise_find,
@@ -84,7 +84,7 @@ const ROWS: &[Row] = &[
         name: "grep",
         description: "Search the contents of files with a regular expression, past what is ignored \
             or binary. Matching lines come as path:line:text.",
-        schema: include_str!("../schemas/flemma/grep.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/grep.json")),
         stakes: Stakes::READS,
         lower: search::lower_grep,
         raise: search::raise_grep,
@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "ls",
         description: "List a directory: directories first, with a slash behind them, then files.",
-        schema: include_str!("../schemas/flemma/ls.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/ls.json")),
         stakes: Stakes::READS,
         lower: search::lower_ls,
         raise: search::raise_ls,
@@ -100,7 +100,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "read",
         description: "Read a file. At most 2000 lines or 50 KB are returned; go on with offset.",
-        schema: include_str!("../schemas/flemma/read.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/read.json")),
         stakes: Stakes::READS,
         lower: lower_read,
         raise: raise_read,
@@ -108,7 +108,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "write",
         description: "Write a whole file, with the directories it needs. What was there is replaced.",
-        schema: include_str!("../schemas/flemma/write.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/flemma/write.json")),
         stakes: Stakes::CHANGES,
         lower: lower_write,
         raise: raise_write,

@@ -9,7 +9,7 @@ use super::text::{MOST_LINES, labelled};
 use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
 use crate::ops::find::Find;
 use crate::ops::search::{Case, Counted, Query, Search, Syntax};
-use crate::ops::walk::{Hidden, Kinds, Walk};
+use crate::ops::walk::{Hidden, Kinds, Order, Walk, Walked};
 use crate::toolsets::name::on_one_line;
 
 const MATCHES: usize = 100;
@@ -129,26 +129,22 @@ pub(super) fn lower_ls(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let summary = labelled(format!("ls: {}{deep}", args.path), args.label.as_deref());
     let kinds = Kinds { files: true, directories: true, symlinks: true, other: true };
     let most = most(args.limit, FILES);
-    let walk = Walk { path: args.path, depth, most, kinds, hidden: Hidden::Show };
+    let (path, hidden, order) = (args.path, Hidden::Show, Order::DirectoriesFirst);
+    let walk = Walk { path, depth, most, kinds, hidden, order };
     Ok(Lowered::new(Operation::Walk(walk), summary))
 }
 
 pub(super) fn raise_ls(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let Outcome::Walked(_, walked) = outcome else { return Err(mismatch("ls", &outcome)) };
-    let (mut directories, mut others) = (Vec::new(), Vec::new());
-    for entry in &walked.entries {
-        let path = entry.path.to_string_lossy();
+    let line = |walked: &Walked| {
+        let path = walked.path.to_string_lossy();
         let path = on_one_line(&path);
-        match entry.entry.kind {
-            EntryKind::Directory => directories.push(format!("{path}/")),
-            _ => others.push(path.into_owned()),
+        match walked.entry.kind {
+            EntryKind::Directory => format!("{path}/"),
+            _ => path.into_owned(),
         }
-    }
-    let by_letters = |name: &String| (name.to_lowercase(), name.clone());
-    directories.sort_by_key(by_letters);
-    others.sort_by_key(by_letters);
-    let count = directories.len() + others.len();
+    };
+    let lines: Vec<String> = walked.entries.iter().map(line).collect();
     let more = if walked.is_cut { ", there are more" } else { "" };
-    let lines: Vec<String> = directories.into_iter().chain(others).collect();
-    Ok(Output::Text(format!("{}\n\n[{count} entries{more}]", lines.join("\n"))))
+    Ok(Output::Text(format!("{}\n\n[{} entries{more}]", lines.join("\n"), lines.len())))
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
-use crate::ops::walk::{Hidden, Kinds, Walk, Walked, is_hidden};
+use crate::ops::walk::{Hidden, Kinds, Order, Walk, Walked, is_hidden};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +50,8 @@ pub(super) fn lower(args: Value, limits: &Limits) -> Result<Lowered, ToolError> 
     let suffix =
         if args.recursive == Some(true) { format!(" depth {depth}") } else { String::new() };
     let summary = format!("List {path}{suffix}");
-    let walk = Walk { path, depth, most, kinds, hidden };
+    let order = Order::DepthFirst;
+    let walk = Walk { path, depth, most, kinds, hidden, order };
     Ok(Lowered::new(Operation::Walk(walk), summary))
 }
 

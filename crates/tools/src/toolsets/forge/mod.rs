@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, envelope, lines, mismatch, parse,
+    Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, envelope, lines, mismatch,
+    parse,
 };
 use crate::ops::change::lp1;
 use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule};
@@ -34,7 +35,7 @@ const ROWS: &[Row] = &[
             `E [n]` erase, with a find block; `T` append and `B` prepend, with a new block; `N +` or \
             `N -` for the final newline. A block is whole lines ended by a line `.`; a content line \
             that begins with a dot gets one more dot.",
-        schema: include_str!("../schemas/forge/apply_patch.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forge/apply_patch.json")),
         stakes: Stakes::CHANGES,
         lower: lower_apply_patch,
         raise: raise_apply_patch,
@@ -42,7 +43,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "list_directory",
         description: "List a directory's entries as JSON. Symbolic links are shown, never followed.",
-        schema: include_str!("../schemas/forge/list_directory.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forge/list_directory.json")),
         stakes: Stakes::READS,
         lower: listing::lower,
         raise: listing::raise,
@@ -51,7 +52,7 @@ const ROWS: &[Row] = &[
         name: "read_file",
         description: "Read a file of the workspace: text as it is, binary as base64. For large \
             files give start_line and end_line.",
-        schema: include_str!("../schemas/forge/read_file.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forge/read_file.json")),
         stakes: Stakes::READS,
         lower: lower_read_file,
         raise: raise_read_file,
@@ -60,7 +61,7 @@ const ROWS: &[Row] = &[
         name: "run_command",
         description: "Run a shell command in the workspace root and return its output. It has no \
             input and is ended, with all it started, when its time is up.",
-        schema: include_str!("../schemas/forge/run_command.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forge/run_command.json")),
         stakes: Stakes::RUNS,
         lower: lower_run_command,
         raise: raise_run_command,
@@ -69,7 +70,7 @@ const ROWS: &[Row] = &[
         name: "write_file",
         description: "Create a new file, with its parent directories. An existing file is not \
             touched: use apply_patch for those.",
-        schema: include_str!("../schemas/forge/write_file.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forge/write_file.json")),
         stakes: Stakes::CHANGES,
         lower: lower_write_file,
         raise: raise_write_file,

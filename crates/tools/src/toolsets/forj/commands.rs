@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jm_types::text::json_length;
-use jm_types::text::redact;
 use jm_types::{Limits, RiskLevel, ToolError};
+use jm_workspace::confine::Access;
 use jm_workspace::process::{Ending, Input, Program};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse};
 use crate::ops::danger::Danger;
+use crate::ops::exact::quoted;
+use crate::ops::printed::Uncut;
 use crate::ops::report::TestRun;
 use crate::ops::run::{Run, Shown};
 use crate::tool::Effect;
-use crate::toolsets::envelope::both_ends;
 
 #[derive(Deserialize)]
 struct RunShell {
@@ -38,7 +38,7 @@ pub(super) fn lower_run_shell(args: Value, _: &Limits) -> Result<Lowered, ToolEr
     }
     let danger =
         Danger::of_argv(&args.cmd).and(Danger::of_environment(args.env.keys().map(String::as_str)));
-    let mut summary = format!("Run {}", shown(&args.cmd));
+    let mut summary = format!("Run {}", quoted(&args.cmd));
     if let Some(directory) = &args.cwd {
         summary.push_str(&format!(" in {directory}"));
     }
@@ -50,17 +50,21 @@ pub(super) fn lower_run_shell(args: Value, _: &Limits) -> Result<Lowered, ToolEr
         shown: Shown::InJson,
         ..Run::new(Program::Argv(args.cmd.into_iter().map(Into::into).collect()))
     };
-    Ok(judged(Operation::Run(run), summary, &danger))
+    Ok(judged(run, summary, &danger))
 }
 
-/// What only reads may run unasked; for the rest the summary says why it may not (FJ-GATE).
-fn judged(operation: Operation, summary: String, danger: &Danger) -> Lowered {
+/// What only reads may run unasked, confined to reading; for the rest the summary says why it may not
+/// (FJ-GATE).
+fn judged(run: Run, summary: String, danger: &Danger) -> Lowered {
     match danger.needs_person() {
-        false => Lowered::new(operation, summary).at_stake(Stakes::READS),
+        false => {
+            let run = Run { access: Access::ReadsOnly, ..run };
+            Lowered::new(Operation::Run(run), summary).at_stake(Stakes::INSPECTS)
+        }
         true => {
             let summary = format!("{summary} ({})", danger.why);
             let stakes = Stakes { effect: Effect::Runs, risk: danger.risk(), needs_person: true };
-            Lowered::new(operation, summary).at_stake(stakes)
+            Lowered::new(Operation::Run(run), summary).at_stake(stakes)
         }
     }
 }
@@ -80,16 +84,6 @@ fn is_variable(name: &str) -> bool {
     name.starts_with(is_start) && name.chars().all(|c| is_start(c) || c.is_ascii_digit())
 }
 
-/// As one would type it, so that the borders of words can be seen.
-fn shown(words: &[String]) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let word = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
-}
-
 pub(super) fn raise_run_shell(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
     let Outcome::Ran(ran) = outcome else { return Err(mismatch("run_shell", &outcome)) };
     let exit_code = match ran.ending {
@@ -107,11 +101,9 @@ pub(super) fn raise_run_shell(outcome: Outcome, room: usize) -> Result<Output, T
         warning(result, &ran.refusals)
     };
     let room = room.saturating_sub(form("", "").to_string().len());
-    let (stdout, stderr) = (redact(&ran.stdout), redact(&ran.stderr));
-    let errors = ran.whole.as_ref().map(|whole| format!("{whole} --stderr"));
-    let of_errors = (room / 2).max(room.saturating_sub(json_length(&stdout)));
-    let stderr = both_ends(&stderr, of_errors, errors.as_deref());
-    let stdout = both_ends(&stdout, room - json_length(&stderr), ran.whole.as_deref());
+    let Uncut { stdout, stderr } = ran.uncut;
+    let printed = Uncut { stdout: stdout.redacted(), stderr: stderr.redacted() };
+    let (stdout, stderr) = printed.in_json(room, ran.whole.as_deref());
     Ok(Output::Json(form(&stdout, &stderr)))
 }
 
@@ -131,7 +123,27 @@ struct RunTests {
     cwd: Option<String>,
 }
 
-pub(in crate::toolsets) fn lower_run_tests(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+pub(super) fn lower_run_tests(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
+    let (tests, summary) = test_run(args)?;
+    let Some(command) = tests.ordinary_command() else { return Ok(of_a_runner(tests, summary)) };
+    // Like run_shell, and always asked about: nothing says that it only reads.
+    let danger = Danger::of_argv(command);
+    let why = if danger.needs_person() { &danger.why } else { "it is no test runner" };
+    let summary = format!("{summary} ({why})");
+    let risk = danger.risk().max(RiskLevel::Medium);
+    let stakes = Stakes { effect: Effect::Runs, risk, needs_person: true };
+    let lowered = Lowered::new(Operation::Test(tests), summary).at_stake(stakes);
+    Ok(Lowered { stands_for: Some("run_shell"), ..lowered })
+}
+
+/// The project's tests, or a command that is known to run tests.
+pub(in crate::toolsets) fn of_a_runner(tests: TestRun, summary: String) -> Lowered {
+    let stakes = Stakes { effect: Effect::Runs, risk: RiskLevel::Medium, needs_person: false };
+    Lowered::new(Operation::Test(tests), summary).at_stake(stakes)
+}
+
+/// The arguments of `run_tests`, and how they are summed up.
+pub(in crate::toolsets) fn test_run(args: Value) -> Result<(TestRun, String), ToolError> {
     let args: RunTests = parse(args)?;
     if args.selector.is_some() && args.command.is_some() {
         return Err(ToolError::bad_args("give either selector or command, not both"));
@@ -140,20 +152,12 @@ pub(in crate::toolsets) fn lower_run_tests(args: Value, _: &Limits) -> Result<Lo
         check_command("command", command)?;
     }
     let summary = match (&args.command, &args.selector) {
-        (Some(command), _) => format!("Run tests: {}", shown(command)),
+        (Some(command), _) => format!("Run tests: {}", quoted(command)),
         (None, Some(selector)) => format!("Run the project's tests: {selector}"),
         (None, None) => "Run the project's tests".to_owned(),
     };
     let directory = args.cwd.unwrap_or_else(|| ".".to_owned());
-    let tests = TestRun { directory, selector: args.selector, command: args.command };
-    match tests.danger() {
-        Some(danger) => Ok(judged(Operation::Test(tests), summary, &danger)),
-        None => {
-            let stakes =
-                Stakes { effect: Effect::Runs, risk: RiskLevel::Medium, needs_person: false };
-            Ok(Lowered::new(Operation::Test(tests), summary).at_stake(stakes))
-        }
-    }
+    Ok((TestRun { directory, selector: args.selector, command: args.command }, summary))
 }
 
 pub(super) fn raise_run_tests(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
@@ -167,5 +171,5 @@ pub(super) fn raise_run_tests(outcome: Outcome, room: usize) -> Result<Output, T
         warning(result, &report.refusals)
     };
     let room = room.saturating_sub(form("").to_string().len());
-    Ok(Output::Json(form(&both_ends(&report.text, room, report.whole.as_deref()))))
+    Ok(Output::Json(form(&report.printed.in_json(room, report.whole.as_deref()))))
 }

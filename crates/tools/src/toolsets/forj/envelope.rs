@@ -148,19 +148,54 @@ fn recovery(error: &ToolError) -> Vec<String> {
     if !error.hints.is_empty() {
         return error.hints.clone();
     }
-    let lines: &[&str] = match (&error.kind, type_of(error)) {
-        (ErrorKind::NotFound { .. }, _) => &["Check the path", "List the files of its directory"],
-        (ErrorKind::PermissionDenied { .. }, _) => {
-            &["Check file permissions", "Try a different file"]
+    let lines: &[&str] = match &error.kind {
+        ErrorKind::NotFound { .. } => &["Check the path", "List the files of its directory"],
+        ErrorKind::PermissionDenied { .. } => &["Check file permissions", "Try a different file"],
+        ErrorKind::NoSpace { .. } => &["Free disk space, then call again"],
+        ErrorKind::NotRegular { .. } => &["Use the path of a regular file"],
+        ErrorKind::Unrecorded { .. }
+        | ErrorKind::ReadFailed { .. }
+        | ErrorKind::WriteFailed { .. }
+        | ErrorKind::Io { .. } => &["Check that the file is there and can be used"],
+        ErrorKind::SandboxViolation(reason) => denial(reason),
+        ErrorKind::NeedsPerson { .. } => &["Ask the user to approve the call"],
+        ErrorKind::Timeout { .. } => &["Give it more time", "Do less in one command"],
+        ErrorKind::Cancelled => &["Ask the user how to go on"],
+        ErrorKind::NotReady { .. } | ErrorKind::ExecutionFailed { .. } => {
+            &["Read the output, and correct the command"]
         }
-        (ErrorKind::SandboxViolation(DenialReason::PathOutsideSandbox { .. }), _) => {
-            &["Use a path inside the project root"]
+        ErrorKind::Panicked { .. } => &["Try another way, and report this as a bug"],
+        ErrorKind::UnknownTool { .. } | ErrorKind::DuplicateTool { .. } => {
+            &["Use one of the tools that are offered"]
         }
-        (ErrorKind::NeedsPerson { .. }, _) => &["Ask the user to approve the call"],
-        (ErrorKind::Timeout { .. }, _) => &["Give it more time", "Do less in one command"],
-        (_, "file-error") => &["Check that the file is there and can be used"],
-        (_, "process-error") => &["Read the output, and correct the command"],
-        _ => &["Correct the arguments and call again"],
+        ErrorKind::DuplicateToolCallId { .. } => &["Give every call an id of its own"],
+        ErrorKind::NotRunHere => &["Wait for the result that the user supplies"],
+        ErrorKind::StaleFile { .. } => &["Read the file, then send the change again"],
+        ErrorKind::BadArgs { .. }
+        | ErrorKind::BadPattern { .. }
+        | ErrorKind::TooMuch { .. }
+        | ErrorKind::PatchFailed { .. }
+        | ErrorKind::EditFailed { .. }
+        | ErrorKind::Unbalanced { .. } => &["Correct the arguments and call again"],
     };
     lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+/// What remains to be done where a rule or a person says no: never the same call again.
+fn denial(reason: &DenialReason) -> &'static [&'static str] {
+    match reason {
+        DenialReason::PathOutsideSandbox { .. } => &["Use a path inside the project root"],
+        DenialReason::DeniedByPerson { .. } => {
+            &["Do not repeat the call", "Ask the user what to do instead"]
+        }
+        DenialReason::DeniedPatternMatched { .. } => &[
+            "Work without this file; it is kept from tools",
+            "Ask the user for what you need of it",
+        ],
+        DenialReason::ProtectedPath { .. } => &["Ask the user to make this change"],
+        DenialReason::Denylisted { .. }
+        | DenialReason::NotAllowlisted { .. }
+        | DenialReason::Disabled => &["Use another tool", "Ask the user to allow this one"],
+        DenialReason::LimitsExceeded { .. } => &["Ask for less in one call"],
+    }
 }

@@ -12,7 +12,7 @@ use crate::ops::change::{
 };
 use crate::ops::page::Page;
 use crate::toolsets::encoding;
-use crate::toolsets::envelope::text_within;
+use crate::toolsets::envelope::{prefix_within, text_within};
 use crate::toolsets::lines::{self, EditRegion, Region};
 
 const DEFAULT_BYTES: usize = 100_000;
@@ -65,13 +65,22 @@ pub(super) fn raise_read_file(outcome: Outcome, room: usize) -> Result<Output, T
         result.insert("range".to_owned(), json!({"start_line": page.first, "end_line": last}));
     }
     let left = room.saturating_sub(Value::Object(result.clone()).to_string().len() + 1);
-    let mut content = decoded.text;
-    if json_length(&content) > left {
-        content = text_within(&content, left);
-        result.insert("truncated".to_owned(), json!(true));
+    let fits = json_length(&decoded.text) <= left;
+    let mut content = prefix_within(&decoded.text, left);
+    if page.is_range && (page.is_cut || !fits) {
+        content = whole_lines(content);
+        let last = page.first + (content.lines().count().max(1) as u64) - 1;
+        result.insert("range".to_owned(), json!({"start_line": page.first, "end_line": last}));
     }
     result.insert("content".to_owned(), json!(content));
+    result.insert("truncated".to_owned(), json!(page.is_cut || !fits));
     Ok(Output::Json(Value::Object(result)))
+}
+
+/// The lines that are there to their ends, so that a reader can go on after the last one; a first line
+/// that is cut in two stays, being all there is.
+fn whole_lines(text: &str) -> &str {
+    text.rfind('\n').map_or(text, |end| &text[..=end])
 }
 
 #[derive(Deserialize)]
@@ -138,8 +147,8 @@ pub(super) fn raise_write_file(outcome: Outcome, room: usize) -> Result<Output, 
     let file = files.first().ok_or_else(|| mismatch("write_file", &outcome))?;
     let mut result = Map::new();
     result.insert("path".to_owned(), json!(file.path));
-    insert_backup(&mut result, file);
-    let written = if file.did == Did::Nothing || file.preview.is_some() { 0 } else { file.bytes };
+    insert_traces(&mut result, file);
+    let written = if file.did == Did::Nothing || file.preview.is_some() { 0 } else { file.given };
     result.insert("bytes_written".to_owned(), json!(written));
     result.insert("dry_run".to_owned(), json!(file.preview.is_some()));
     insert_warnings(&mut result, std::slice::from_ref(file));
@@ -147,9 +156,13 @@ pub(super) fn raise_write_file(outcome: Outcome, room: usize) -> Result<Output, 
     Ok(Output::Json(Value::Object(result)))
 }
 
-fn insert_backup(result: &mut Map<String, Value>, file: &ChangedFile) {
+/// Where the old content is, and that the new one is staged.
+fn insert_traces(result: &mut Map<String, Value>, file: &ChangedFile) {
     if let Some(path) = &file.backup {
         result.insert("backup_path".to_owned(), json!(path.to_string_lossy()));
+    }
+    if file.is_staged {
+        result.insert("staged".to_owned(), json!(true));
     }
 }
 
@@ -183,7 +196,7 @@ pub(super) fn raise_edit_region(outcome: Outcome, room: usize) -> Result<Output,
     let file = files.first().ok_or_else(wrong)?;
     let edit = file.edits.first().ok_or_else(wrong)?;
     let mut result = place(edit);
-    insert_backup(&mut result, file);
+    insert_traces(&mut result, file);
     result.insert("dry_run".to_owned(), json!(file.preview.is_some()));
     result.insert("changed".to_owned(), json!(edit.is_changing));
     insert_warnings(&mut result, std::slice::from_ref(file));
@@ -229,7 +242,7 @@ pub(super) fn raise_multi_edit(outcome: Outcome, room: usize) -> Result<Output, 
     let skipped = edits.iter().filter(|(_, edit)| edit.failure.is_some()).count();
     let detail = |(file, edit): &(&ChangedFile, &EditDone)| {
         let mut detail = place(edit);
-        insert_backup(&mut detail, file);
+        insert_traces(&mut detail, file);
         detail.insert("changed".to_owned(), json!(edit.is_changing));
         if let Some(failure) = &edit.failure {
             detail.insert("error".to_owned(), json!(text_within(&failure.message(), 1000)));

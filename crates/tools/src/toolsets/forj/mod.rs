@@ -12,14 +12,15 @@ mod tree;
 use jm_workspace::PathPolicy;
 
 use super::tasks::{lower_task, lower_todo};
-use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
-pub(super) use commands::lower_run_tests;
+use super::{Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, mismatch, parse};
+use commands::lower_run_tests;
+pub(super) use commands::{of_a_runner, test_run};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
     borrowed: &[],
     envelope: envelope::ENVELOPE,
-    paths: PathPolicy::RESOLVE,
+    paths: PathPolicy::CLEAN,
     timeout: None,
 };
 
@@ -28,7 +29,7 @@ const ROWS: &[Row] = &[
         name: "edit_region",
         description: "Replace the lines start_line to end_line (from 1, both included) of a file. With \
             `expected`, the lines must still be that text. With dry_run nothing is written.",
-        schema: include_str!("../schemas/forj/edit_region.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/edit_region.json")),
         stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, files::lower_edit_region),
         raise: files::raise_edit_region,
@@ -37,7 +38,7 @@ const ROWS: &[Row] = &[
         name: "glob",
         description: "Find files by globs, past what is ignored; a pattern without a slash counts at any depth, \
             ** crosses directories, {a,b} is either.",
-        schema: include_str!("../schemas/forj/glob.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/glob.json")),
         stakes: Stakes::READS,
         lower: |args, limits| meta::within(args, limits, tree::lower_glob),
         raise: tree::raise_glob,
@@ -46,7 +47,7 @@ const ROWS: &[Row] = &[
         name: "list_files",
         description: "List what lies below a directory, five levels deep unless max_depth says otherwise, past \
             what is ignored.",
-        schema: include_str!("../schemas/forj/list_files.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/list_files.json")),
         stakes: Stakes::READS,
         lower: |args, limits| meta::within(args, limits, tree::lower_list_files),
         raise: tree::raise_list_files,
@@ -56,7 +57,7 @@ const ROWS: &[Row] = &[
         description: "Replace several ranges of lines in one or more files. Edits apply in order, each \
             on the result of the one before it. A file changes with all of its edits or not at all; \
             with stop_on_error (the default) one failure leaves every file as it was.",
-        schema: include_str!("../schemas/forj/multi_edit.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/multi_edit.json")),
         stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, files::lower_multi_edit),
         raise: files::raise_multi_edit,
@@ -65,7 +66,7 @@ const ROWS: &[Row] = &[
         name: "read_file",
         description: "Read a text file of the project, whole or the lines start_line to end_line with \
             include_context lines around them.",
-        schema: include_str!("../schemas/forj/read_file.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/read_file.json")),
         stakes: Stakes::READS,
         lower: |args, limits| meta::within(args, limits, files::lower_read_file),
         raise: files::raise_read_file,
@@ -75,7 +76,7 @@ const ROWS: &[Row] = &[
         description: "Run a program with arguments in the project, no shell between; for a shell's \
             syntax run [\"sh\", \"-c\", \"…\"]. It has no network. What may change anything needs the \
             user's approval.",
-        schema: include_str!("../schemas/forj/run_shell.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/run_shell.json")),
         stakes: Stakes::RUNS,
         lower: |args, limits| meta::within(args, limits, commands::lower_run_shell),
         raise: commands::raise_run_shell,
@@ -84,7 +85,7 @@ const ROWS: &[Row] = &[
         name: "run_tests",
         description: "Run the project's tests (ERT, cargo, pytest, go or node, as the project has them) \
             or a test command, and count the results.",
-        schema: include_str!("../schemas/forj/run_tests.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/run_tests.json")),
         stakes: Stakes::RUNS,
         lower: |args, limits| meta::within(args, limits, lower_run_tests),
         raise: commands::raise_run_tests,
@@ -93,7 +94,7 @@ const ROWS: &[Row] = &[
         name: "search",
         description: "Search the project for a text or a regular expression; every match, with the rest of its \
             line. Case does not matter unless case_sensitive is true.",
-        schema: include_str!("../schemas/forj/search.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/search.json")),
         stakes: Stakes::READS,
         lower: |args, limits| meta::within(args, limits, tree::lower_search),
         raise: tree::raise_search,
@@ -102,7 +103,7 @@ const ROWS: &[Row] = &[
         name: "task",
         description: "Keep work items with subtasks, acceptance criteria, priority, links and notes. \
             They are kept outside the project; `export` writes them to a file and needs approval.",
-        schema: include_str!("../schemas/forj/task.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/task.json")),
         stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, lower_task),
         raise: tasks::raise,
@@ -112,7 +113,7 @@ const ROWS: &[Row] = &[
         description: "Keep a list of small things to do, each with an optional note, labels and a place \
             in the code. It is kept outside the project; `export` writes it to a file and needs \
             approval.",
-        schema: include_str!("../schemas/forj/todo_write.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/todo_write.json")),
         stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, lower_todo),
         raise: tasks::raise,
@@ -121,7 +122,7 @@ const ROWS: &[Row] = &[
         name: "write_file",
         description: "Write a whole file, or append to it. The old content is backed up. Emacs Lisp \
             with unbalanced brackets is refused. With dry_run nothing is written.",
-        schema: include_str!("../schemas/forj/write_file.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/forj/write_file.json")),
         stakes: Stakes::GATED_CHANGES,
         lower: |args, limits| meta::within(args, limits, files::lower_write_file),
         raise: files::raise_write_file,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
 use crate::ops::find::{FindOutcome, FoundFile};
 use crate::ops::listing::{Links, Listing};
-use crate::ops::search::{Case, FileHits, Hit, Line, Query, Search, Syntax};
+use crate::ops::search::{Case, FileHits, Hit, Line, MissingStart, Query, Search, Start, Syntax};
 
 const DEFAULT_DEPTH: usize = 5;
 /// A model can do nothing with more names than this.
@@ -18,6 +18,8 @@ const DEFAULT_MATCHES: usize = 200;
 const MOST_MATCHES: usize = 10_000;
 /// What others wrote.
 const INSTALLED: &str = "node_modules";
+/// The characters that make a path a glob.
+const WILD: [char; 4] = ['*', '?', '[', '{'];
 
 #[derive(Deserialize)]
 struct ListFiles {
@@ -132,9 +134,10 @@ struct SearchArgs {
 pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: SearchArgs = parse(args)?;
     let summary = format!("Search for {}", args.query);
-    let mut paths = Vec::new();
+    let (mut paths, mut starts) = (Vec::new(), Vec::new());
     for path in &args.include_paths {
         paths.extend(globs(path, "")?);
+        starts.push(start(path)?);
     }
     // No editor shows them; whoever names them means them.
     if !args.include_paths.iter().any(|path| path.contains(INSTALLED)) {
@@ -150,6 +153,7 @@ pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError
     };
     let search = Search {
         globs: paths,
+        starts,
         most: args.max_results.unwrap_or(DEFAULT_MATCHES).min(MOST_MATCHES),
         ..Search::new(query)
     };
@@ -161,8 +165,25 @@ fn globs(path: &str, sign: &str) -> Result<Vec<String>, ToolError> {
     let plain = from_root(path.trim_start_matches('!'))?;
     Ok(match plain {
         plain if plain.is_empty() => vec![format!("{sign}**")],
-        plain if plain.contains(['*', '?', '[', '{']) => vec![format!("{sign}{plain}")],
+        plain if plain.contains(WILD) => vec![format!("{sign}{plain}")],
         plain => vec![format!("{sign}/{plain}"), format!("{sign}/{plain}/**")],
+    })
+}
+
+/// The place that a path names, or the one that a glob looks below: its leading names without
+/// wildcards.
+fn start(path: &str) -> Result<Start, ToolError> {
+    let clean = from_root(path.trim_start_matches('!'))?;
+    let is_glob = clean.contains(WILD);
+    let fixed = clean.split('/').take_while(|name| !name.contains(WILD));
+    let place = fixed.collect::<Vec<_>>().join("/");
+    Ok(Start {
+        path: if place.is_empty() { ".".to_owned() } else { place },
+        missing: if is_glob {
+            MissingStart::PassedOver
+        } else {
+            MissingStart::Invalid("include_paths")
+        },
     })
 }
 
@@ -205,8 +226,12 @@ fn found_at(path: &str, line: &Line, hit: &Hit) -> Value {
             (&line.text[..start], after)
         }
     };
-    json!({
+    let mut found = json!({
         "path": path, "line": line.number, "column": hit.column, "match_text": hit.text,
         "before": before, "after": after,
-    })
+    });
+    if line.is_cut {
+        found["truncated"] = json!(true);
+    }
+    found
 }

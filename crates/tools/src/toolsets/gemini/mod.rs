@@ -9,16 +9,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::envelope::beginning_within;
-use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
+use super::{Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, mismatch, parse};
 use crate::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule, Parents};
 use crate::ops::page::Page;
-use crate::ops::walk::{Hidden, Kinds, Walk};
+use crate::ops::walk::{Hidden, Kinds, Order, Walk};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
     borrowed: &[],
     envelope: envelope::ENVELOPE,
-    paths: PathPolicy::RESOLVE,
+    paths: PathPolicy::CLEAN,
     timeout: None,
 };
 
@@ -30,7 +30,7 @@ const ROWS: &[Row] = &[
         name: "list_files",
         description: "List the files and directories of one directory under the project root. \
             Directories end with a slash. Paths outside the project root are refused.",
-        schema: include_str!("../schemas/gemini/list_files.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/gemini/list_files.json")),
         stakes: Stakes::READS,
         lower: lower_list_files,
         raise: raise_list_files,
@@ -39,7 +39,7 @@ const ROWS: &[Row] = &[
         name: "read_file",
         description: "Read a file under the project root. Paths outside the project root are \
             refused.",
-        schema: include_str!("../schemas/gemini/read_file.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/gemini/read_file.json")),
         stakes: Stakes::READS,
         lower: lower_read_file,
         raise: raise_read_file,
@@ -48,7 +48,7 @@ const ROWS: &[Row] = &[
         name: "write_file",
         description: "Write a file under the project root: a new one, or a new content for an \
             existing one. Its directory must exist. Paths outside the project root are refused.",
-        schema: include_str!("../schemas/gemini/write_file.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/gemini/write_file.json")),
         stakes: Stakes::CHANGES,
         lower: lower_write_file,
         raise: raise_write_file,
@@ -105,12 +105,13 @@ fn lower_list_files(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: OnePath = parse(args)?;
     let summary = format!("List {}", args.path);
     let kinds = Kinds { files: true, directories: true, symlinks: true, other: true };
-    let walk = Walk { path: args.path, depth: 1, most: MOST_FILES, kinds, hidden: Hidden::Show };
+    let (path, hidden, order) = (args.path, Hidden::Show, Order::DepthFirst);
+    let walk = Walk { path, depth: 1, most: MOST_FILES, kinds, hidden, order };
     Ok(Lowered::new(Operation::Walk(walk), summary))
 }
 
 fn raise_list_files(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
-    let Outcome::Walked(walk, walked) = outcome else {
+    let Outcome::Walked(_, walked) = outcome else {
         return Err(mismatch("list_files", &outcome));
     };
     let name = |walked: &crate::ops::walk::Walked| {
@@ -121,13 +122,13 @@ fn raise_list_files(outcome: Outcome, room: usize) -> Result<Output, ToolError> 
         }
     };
     let mut files: Vec<String> = walked.entries.iter().map(name).collect();
-    let frame = json!({"path": walk.path, "files": [], "truncated": true}).to_string().len();
+    let frame = json!({"path": walked.path, "files": [], "truncated": true}).to_string().len();
     let fitting = fitting(&files, room.saturating_sub(frame));
     if fitting == files.len() && !walked.is_cut {
-        return Ok(Output::Json(json!({"path": walk.path, "files": files})));
+        return Ok(Output::Json(json!({"path": walked.path, "files": files})));
     }
     files.truncate(fitting);
-    Ok(Output::Json(json!({"path": walk.path, "files": files, "truncated": true})))
+    Ok(Output::Json(json!({"path": walked.path, "files": files, "truncated": true})))
 }
 
 /// How many names fit; each takes its quotes and a comma too.

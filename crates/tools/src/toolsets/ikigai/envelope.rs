@@ -115,6 +115,9 @@ pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, St
                 "NOT_UNIQUE",
                 format!("String found {count} times, use replace_all to replace all"),
             ),
+            ReplaceError::TooLarge { .. } => {
+                ("OUT_OF_MEMORY", "Out of memory during replacement".to_owned())
+            }
         },
         ErrorKind::BadArgs { .. }
         | ErrorKind::NotReady { .. }

@@ -13,14 +13,15 @@ use jm_workspace::{Extent, PathPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::envelope::{beginning_within, both_ends, text_within};
-use super::{Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
+use super::envelope::{beginning_within, text_within};
+use super::{Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, mismatch, parse};
 use crate::ops::change::{
     Change, ChangedFile, Edit, Existing, FileEdit, FreshnessRule, NewText, Parents,
 };
 use crate::ops::page::Page;
 use crate::ops::posix::{PosixGlob, PosixGrep};
-use crate::ops::run::{Binary, Run, Shown};
+use crate::ops::printed::{Binary, Printed, Uncut};
+use crate::ops::run::{Run, Shown};
 
 pub(super) const DIALECT: Dialect = Dialect {
     rows: ROWS,
@@ -34,7 +35,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "bash",
         description: "Execute a shell command and return output",
-        schema: include_str!("../schemas/ikigai/bash.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/ikigai/bash.json")),
         stakes: Stakes::RUNS,
         lower: lower_bash,
         raise: raise_bash,
@@ -43,7 +44,7 @@ const ROWS: &[Row] = &[
         name: "file_edit",
         description: "Edit a file by replacing exact text matches. You must read the file before \
             editing.",
-        schema: include_str!("../schemas/ikigai/file_edit.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/ikigai/file_edit.json")),
         stakes: Stakes::CHANGES,
         lower: lower_file_edit,
         raise: raise_file_edit,
@@ -51,7 +52,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "file_read",
         description: "Read contents of a file",
-        schema: include_str!("../schemas/ikigai/file_read.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/ikigai/file_read.json")),
         stakes: Stakes::READS,
         lower: lower_file_read,
         raise: raise_file_read,
@@ -59,7 +60,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "file_write",
         description: "Write content to a file (creates or overwrites)",
-        schema: include_str!("../schemas/ikigai/file_write.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/ikigai/file_write.json")),
         stakes: Stakes::CHANGES,
         lower: lower_file_write,
         raise: raise_file_write,
@@ -67,7 +68,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "glob",
         description: "Find files matching a glob pattern",
-        schema: include_str!("../schemas/ikigai/glob.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/ikigai/glob.json")),
         stakes: Stakes::READS,
         lower: lower_glob,
         raise: raise_glob,
@@ -75,7 +76,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "grep",
         description: "Search for pattern in files using regular expressions",
-        schema: include_str!("../schemas/ikigai/grep.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/ikigai/grep.json")),
         stakes: Stakes::READS,
         lower: lower_grep,
         raise: raise_grep,
@@ -87,16 +88,29 @@ struct Bash {
     command: String,
 }
 
+/// The kernel takes no longer word of a command line (MAX_ARG_STRLEN, with the NUL at its end).
+const LONGEST_WORD: usize = 128 * 1024 - 1;
+
+impl Bash {
+    /// The command as the shell is given it. One that no shell can be started with ends with 127, as
+    /// a popen(3) that failed does, and so does an empty one.
+    fn run(&self) -> Result<Run, ToolError> {
+        let command = match self.command.as_str() {
+            text if text.contains('\0') => {
+                return Err(ToolError::bad_args("command contains a NUL character"));
+            }
+            text if text.len() > LONGEST_WORD => "echo 'sh: argument list too long'; exit 127",
+            text if text.trim().is_empty() => "''",
+            text => text,
+        };
+        Ok(Run { binary: Binary::AsText, shown: Shown::InJson, ..Run::merged(command) })
+    }
+}
+
 fn lower_bash(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     let args: Bash = parse(args)?;
-    if args.command.contains('\0') {
-        return Err(ToolError::bad_args("command contains a NUL character"));
-    }
     let summary = format!("Run command: {}", args.command);
-    // Nothing is no command, so the shell is asked for one without a name, and fails with 127.
-    let command = if args.command.trim().is_empty() { "''" } else { &args.command };
-    let run = Run { binary: Binary::AsText, shown: Shown::InJson, ..Run::merged(command) };
-    Ok(Lowered::new(Operation::Run(run), summary))
+    Ok(Lowered::new(Operation::Run(args.run()?), summary))
 }
 
 fn raise_bash(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
@@ -108,11 +122,15 @@ fn raise_bash(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
             return Err(mismatch("bash", &Outcome::Ran(ran)));
         }
     };
-    let text = ran.text();
-    let text = text.strip_suffix('\n').unwrap_or(&text);
-    let form = |output: &str| json!({"output": output, "exit_code": exit_code});
-    let room = room.saturating_sub(form("").to_string().len());
-    Ok(Output::Json(form(&both_ends(text, room, ran.whole.as_deref()))))
+    let Uncut { stdout, stderr } = ran.uncut;
+    let text = stdout.into_text().then(stderr.into_text()).without_final_newline();
+    let room = room.saturating_sub(bash_form("", exit_code).to_string().len());
+    let output = Printed::text(text).in_json(room, ran.whole.as_deref());
+    Ok(Output::Json(bash_form(&output, exit_code)))
+}
+
+fn bash_form(output: &str, exit_code: i32) -> Value {
+    json!({"output": output, "exit_code": exit_code})
 }
 
 /// The object that `form` makes of as much of a text as fits.
@@ -174,8 +192,12 @@ fn change(path: String, edit: Edit) -> Operation {
 
 fn raise_file_write(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
     let file = changed("file_write", outcome)?;
-    let output = format!("Wrote {} bytes to {}", file.bytes, base_name(&file.path));
-    Ok(Output::Json(json!({"output": output, "bytes": file.bytes})))
+    Ok(Output::Json(written_form(&file.path, file.bytes)))
+}
+
+fn written_form(path: &str, bytes: usize) -> Value {
+    let output = format!("Wrote {bytes} bytes to {}", base_name(path));
+    json!({"output": output, "bytes": bytes})
 }
 
 fn changed(tool: &str, outcome: Outcome) -> Result<ChangedFile, ToolError> {

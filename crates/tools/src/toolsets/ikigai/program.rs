@@ -4,9 +4,10 @@ use jm_types::{Limits, ToolError, json};
 use jm_workspace::NoLog;
 use serde_json::{Value, json};
 
-use super::ROWS;
 use super::envelope::{error_json, of_tool};
+use super::{Bash, FileWrite, ROWS, bash_form, parse, written_form};
 use crate::context::Scope;
+use crate::ops::by_hand;
 use crate::ops::run::Events;
 use crate::tool::Output;
 use crate::toolsets::Row;
@@ -32,14 +33,17 @@ impl Program {
 
     /// What `--schema` prints.
     pub fn schema(self) -> Result<Value, ToolError> {
-        let parameters: Value = serde_json::from_str(self.0.schema)
+        let parameters = self
+            .0
+            .schema
+            .value()
             .map_err(|error| ToolError::failed(self.0.name, error.to_string()))?;
         let Row { name, description, .. } = self.0;
         Ok(json!({"name": name, "description": description, "parameters": parameters}))
     }
 
     /// Does what the arguments ask for, on this thread.
-    pub fn run(self, arguments: &str, scope: &Scope) -> Value {
+    pub fn run(self, arguments: &[u8], scope: &Scope) -> Value {
         match self.attempt(arguments, scope) {
             Ok(Output::Json(value)) => value,
             Ok(Output::Text(text) | Output::Whole(text)) => json!({"output": text}),
@@ -51,11 +55,40 @@ impl Program {
         }
     }
 
-    fn attempt(self, arguments: &str, scope: &Scope) -> Result<Output, ToolError> {
-        let args = json::parse_strictly(arguments)
+    fn attempt(self, arguments: &[u8], scope: &Scope) -> Result<Output, ToolError> {
+        let text = std::str::from_utf8(arguments).map_err(|error| {
+            let at = error.valid_up_to();
+            ToolError::bad_args(format!("the input is not JSON: byte {at} is not UTF-8"))
+        })?;
+        let args = json::parse_strictly(text)
             .map_err(|error| ToolError::bad_args(format!("the input is not JSON: {error}")))?;
+        match self.0.name {
+            "bash" => bash(args, scope),
+            "file_write" => file_write(args),
+            _ => self.operate(args, scope),
+        }
+    }
+
+    /// What the document says of the others is what the engine does too.
+    fn operate(self, args: Value, scope: &Scope) -> Result<Output, ToolError> {
         let lowered = (self.0.lower)(args, &Limits::default())?;
         let outcome = lowered.operation.run(scope, Events::unheard(), &mut NoLog)?;
         (self.0.raise)(outcome, scope.output_limit)
     }
+}
+
+/// Runs a command with popen(3).
+fn bash(args: Value, scope: &Scope) -> Result<Output, ToolError> {
+    let args: Bash = parse(args)?;
+    let popened = by_hand::popen(&args.run()?, scope);
+    let output = String::from_utf8_lossy(&popened.output);
+    let output = output.strip_suffix('\n').unwrap_or(&output);
+    Ok(Output::Json(bash_form(output, popened.exit_code)))
+}
+
+/// Writes a file with fopen(3), which keeps the file and changes its content.
+fn file_write(args: Value) -> Result<Output, ToolError> {
+    let FileWrite { file_path, content } = parse(args)?;
+    by_hand::overwrite(&file_path, content.as_bytes())?;
+    Ok(Output::Json(written_form(&file_path, content.len())))
 }

@@ -2,6 +2,7 @@
 
 use jm_types::{Limits, ToolError};
 use jm_workspace::text::ReplaceWhich;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,12 +13,18 @@ use crate::ops::change::{
 use crate::toolsets::envelope::explain;
 use crate::toolsets::lines::{EditRegion, Region};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct EditFile {
+pub(super) struct EditFile {
+    /// File to edit, relative to the workspace root.
     path: String,
+    #[schemars(
+        description = "Text to replace, copied exactly from the file, white space included. It must occur once unless replace_all is true."
+    )]
     old_string: String,
+    /// Text to put in its place; empty to delete.
     new_string: String,
+    /// Replace every occurrence. Default false.
     replace_all: Option<bool>,
 }
 
@@ -80,26 +87,46 @@ pub(super) fn raise_edit_region(outcome: Outcome, _: usize) -> Result<Output, To
     Ok(Output::Text(with_notes(said, file)))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct MultiEdit {
+pub(super) struct MultiEdit {
+    #[schemars(
+        description = "The edits, in order. Each has old_string and new_string, or start_line, end_line and new_content."
+    )]
+    #[schemars(length(min = 1))]
     edits: Vec<OneEdit>,
+    #[schemars(
+        description = "One failure leaves every file as it was. Default true; false skips only the files whose edits fail."
+    )]
     stop_on_error: Option<bool>,
+    /// Only show what would change. Default false.
     dry_run: Option<bool>,
 }
 
-/// Lines by their numbers, or exact text.
-#[derive(Deserialize)]
+// Lines by their numbers, or exact text; the list that holds it says so to the model.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OneEdit {
+    /// File to edit, relative to the workspace root.
     path: String,
-    start_line: Option<usize>,
-    end_line: Option<usize>,
-    new_content: Option<String>,
-    expected: Option<String>,
+    #[schemars(
+        description = "Text to replace, copied exactly from the file. It must occur once unless replace_all is true."
+    )]
     old_string: Option<String>,
+    /// Text to put in its place; empty to delete.
     new_string: Option<String>,
+    /// Replace every occurrence of old_string. Default false.
     replace_all: Option<bool>,
+    /// First line to replace, from 1.
+    #[schemars(range(min = 1))]
+    start_line: Option<usize>,
+    /// Last line to replace, included.
+    #[schemars(range(min = 1))]
+    end_line: Option<usize>,
+    /// The lines that take their place; empty to delete them.
+    new_content: Option<String>,
+    /// The lines as you read them.
+    expected: Option<String>,
 }
 
 impl OneEdit {

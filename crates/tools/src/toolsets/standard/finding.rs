@@ -1,6 +1,7 @@
 //! `search` and `glob`.
 
 use jm_types::{Limits, ToolError};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,17 +13,28 @@ use crate::toolsets::name::on_one_line;
 const MATCHES: usize = 200;
 const FILES: usize = 1000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SearchArgs {
+pub(super) struct SearchArgs {
+    /// What to search for within single lines.
     query: String,
+    /// The query is a regular expression (Rust syntax). Default false: plain text.
     is_regex: Option<bool>,
+    /// Upper and lower case differ. Default true.
     case_sensitive: Option<bool>,
+    /// Directory or file to search. Default: the whole workspace.
     path: Option<String>,
+    /// Only files that match one of these globs, such as *.rs or src/**.
     include: Option<Vec<String>>,
+    /// No files that match one of these globs.
     exclude: Option<Vec<String>>,
+    /// Lines to show around each match. Default 0.
+    #[schemars(range(max = 20))]
     context: Option<usize>,
+    /// Also search hidden files and what .gitignore names. Default false.
     include_ignored: Option<bool>,
+    /// Most matches. Default 200.
+    #[schemars(range(min = 1, max = 5000))]
     max_results: Option<usize>,
 }
 
@@ -92,12 +104,18 @@ fn of_line(line: &Line) -> String {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct GlobArgs {
+pub(super) struct GlobArgs {
+    /// Globs. `*.rs` finds such names at any depth, `src/**/*.rs` is a path; `{a,b}` works.
+    #[schemars(length(min = 1))]
     patterns: Vec<String>,
+    /// Directory to look in. Default: the workspace root.
     path: Option<String>,
+    /// Also hidden files and what .gitignore names. Default false.
     include_ignored: Option<bool>,
+    /// Most files. Default 1000.
+    #[schemars(range(min = 1, max = 100000))]
     max_results: Option<usize>,
 }
 

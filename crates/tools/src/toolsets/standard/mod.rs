@@ -9,14 +9,15 @@ mod tests_run;
 
 use jm_types::{Limits, ToolError};
 use jm_workspace::PathPolicy;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::forj::lower_run_tests;
+use super::derived::derived;
 use super::tasks::{lower_task, lower_todo};
 use super::{
-    Dialect, Lowered, Operation, Outcome, Output, Row, Stakes, Toolset, envelope, mismatch, parse,
-    with_notes,
+    Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, Toolset, envelope,
+    mismatch, parse, with_notes,
 };
 use crate::ops::change::{Change, Did, Edit, Existing, FileEdit, FreshnessRule};
 
@@ -34,7 +35,7 @@ const ROWS: &[Row] = &[
         description: "Replace exact text in one file. Read the file first and copy old_string from \
             it, with enough lines around the place that it occurs once. For several changes at \
             once use multi_edit.",
-        schema: include_str!("../schemas/standard/edit_file.json"),
+        schema: SchemaOf::Struct(derived::<edits::EditFile>),
         stakes: Stakes::CHANGES,
         lower: edits::lower_edit_file,
         raise: edits::raise_edit_file,
@@ -45,7 +46,7 @@ const ROWS: &[Row] = &[
             become the lines of new_content. Read the file first and take the numbers from there; give \
             expected, the lines as you read them, to be told if they are not there any more. Empty \
             new_content deletes the lines. With dry_run only the diff is shown.",
-        schema: include_str!("../schemas/standard/edit_region.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/standard/edit_region.json")),
         stakes: Stakes::CHANGES,
         lower: edits::lower_edit_region,
         raise: edits::raise_edit_region,
@@ -54,7 +55,7 @@ const ROWS: &[Row] = &[
         name: "glob",
         description: "Find files by name or path pattern, sorted. Files that .gitignore names and \
             hidden ones are left out unless include_ignored is true.",
-        schema: include_str!("../schemas/standard/glob.json"),
+        schema: SchemaOf::Struct(derived::<finding::GlobArgs>),
         stakes: Stakes::READS,
         lower: finding::lower_glob,
         raise: finding::raise_glob,
@@ -68,7 +69,7 @@ const ROWS: &[Row] = &[
             left, so edit lines from the bottom up. A file changes with all of its edits or not at \
             all; unless stop_on_error is false, one failure leaves every file as it was. With \
             dry_run only the diff is shown.",
-        schema: include_str!("../schemas/standard/multi_edit.json"),
+        schema: SchemaOf::Struct(derived::<edits::MultiEdit>),
         stakes: Stakes::CHANGES,
         lower: edits::lower_multi_edit,
         raise: edits::raise_multi_edit,
@@ -77,9 +78,9 @@ const ROWS: &[Row] = &[
         name: "run_tests",
         description: "Run the project's tests and count the results. The runner is found by itself \
             (cargo, pytest, go, node, ERT), or given as command; selector narrows the tests.",
-        schema: include_str!("../schemas/standard/run_tests.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/standard/run_tests.json")),
         stakes: Stakes::RUNS,
-        lower: lower_run_tests,
+        lower: tests_run::lower,
         raise: tests_run::raise,
     },
     Row {
@@ -87,7 +88,7 @@ const ROWS: &[Row] = &[
         description: "Search the contents of files, every match with its line and column. Plain \
             text unless is_regex is true. Ignored, hidden and binary files are left out. Narrow a \
             search with path, include and exclude.",
-        schema: include_str!("../schemas/standard/search.json"),
+        schema: SchemaOf::Struct(derived::<finding::SearchArgs>),
         stakes: Stakes::READS,
         lower: finding::lower_search,
         raise: finding::raise_search,
@@ -99,7 +100,7 @@ const ROWS: &[Row] = &[
             priority, links into the code and notes. For short steps use todo_write. They are kept with the \
             session, not in the project; the action export writes them to a file after the person \
             agreed.",
-        schema: include_str!("../schemas/standard/task.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/standard/task.json")),
         stakes: Stakes::GATED_CHANGES,
         lower: lower_task,
         raise: tasks::raise,
@@ -110,7 +111,7 @@ const ROWS: &[Row] = &[
             begin, complete it when it is done, list what is left. The list is kept with the \
             session, not in the project; the action export writes it to a file after the person \
             agreed.",
-        schema: include_str!("../schemas/standard/todo_write.json"),
+        schema: SchemaOf::Document(include_str!("../schemas/standard/todo_write.json")),
         stakes: Stakes::GATED_CHANGES,
         lower: lower_todo,
         raise: tasks::raise,
@@ -119,7 +120,7 @@ const ROWS: &[Row] = &[
         name: "write_file",
         description: "Write a whole file, with the directories it needs. An existing file is only \
             replaced with overwrite, after it was read; for a part of a file use edit_file.",
-        schema: include_str!("../schemas/standard/write_file.json"),
+        schema: SchemaOf::Struct(derived::<WriteFile>),
         stakes: Stakes::CHANGES,
         lower: lower_write_file,
         raise: raise_write_file,
@@ -130,11 +131,16 @@ const ROWS: &[Row] = &[
 const INSTEAD: &str =
     "to change a part of it use edit_file; to replace it whole, read it and set overwrite";
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WriteFile {
+    /// File to write, relative to the workspace root.
     path: String,
+    /// The whole content of the file.
     content: String,
+    #[schemars(
+        description = "Replace an existing file; it must have been read whole before. Default false: only new files are written."
+    )]
     overwrite: Option<bool>,
 }
 

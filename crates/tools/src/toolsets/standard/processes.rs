@@ -6,10 +6,11 @@ use std::time::Duration;
 use jm_types::{Limits, ToolError};
 use jm_workspace::jobs::{KEY_NAMES, Keeping, Key, Size, Taken, Typed};
 use jm_workspace::process::Program;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, Row, Stakes, mismatch, parse};
+use super::{Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, derived, mismatch, parse};
 use crate::ops::job::{
     Ask, JobCall, JobId, JobOutcome, Listed, Look, LookedAt, Start, Status, View,
 };
@@ -30,7 +31,7 @@ pub(super) const START_PROCESS: Row = Row {
         it and stop it with process. In its walls it has a loopback network of its own, which other \
         commands do not reach: talk to a server from the same command, as in `server & curl ...`. \
         For a command that ends by itself soon use run_command.",
-    schema: include_str!("../schemas/standard/start_process.json"),
+    schema: SchemaOf::Struct(derived::<StartProcess>),
     stakes: Stakes::RUNS,
     lower: lower_start,
     raise: raise_look,
@@ -43,22 +44,35 @@ pub(super) const PROCESS: Row = Row {
         type text, then keys, and see what came of it. wait: until it ends, or prints the text in \
         until, or seconds have passed. stop: end it with all it started. list: all processes of the \
         session.",
-    schema: include_str!("../schemas/standard/process.json"),
+    schema: SchemaOf::Struct(derived::<Process>),
     stakes: Stakes::RUNS,
     lower: lower_process,
     raise: raise_process,
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StartProcess {
+    /// A command line for the shell. Give this or argv.
     command: Option<String>,
+    /// A program and its arguments, without a shell.
     argv: Option<Vec<String>>,
+    /// Directory to start in. Default: the workspace root.
     cwd: Option<String>,
+    /// The longest that it may run; then it is ended with all it started.
+    #[schemars(range(min = 1, max = 43200))]
     lifetime_seconds: u64,
+    /// Give it a terminal, so that its screen can be read and keys be typed. Default false.
     pty: Option<bool>,
+    /// Rows of the terminal. Default 24.
+    #[schemars(range(min = 5, max = 200))]
     rows: Option<u16>,
+    /// Columns of the terminal. Default 80.
+    #[schemars(range(min = 20, max = 500))]
     columns: Option<u16>,
+    #[schemars(
+        description = "Let it run on when the session ends, until its lifetime is over. Only when the user asked for that. Default false."
+    )]
     keep_after_session: Option<bool>,
 }
 
@@ -146,21 +160,36 @@ fn terminal(
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Process {
     action: Action,
+    /// The process, such as p3, as start_process said. All actions but list need it.
     id: Option<String>,
+    /// read: first byte of the output, counted from 0. Without from and to: what is new.
     from: Option<u64>,
+    /// read: up to but not including this byte.
     to: Option<u64>,
+    #[schemars(
+        description = "stream: what was printed, in order. screen: what its terminal shows. Default: screen for a process with a terminal."
+    )]
     view: Option<Viewed>,
+    /// write: text to type. A line ends with a newline, or with the key enter in a terminal.
     text: Option<String>,
+    #[schemars(
+        description = "write: keys to press after the text: enter, tab, escape, backspace, up, down, left, right, home, end, page-up, page-down, f1 to f12, ctrl-a to ctrl-z, alt-x. Without a terminal only enter, tab, space, and ctrl-d, which closes its input."
+    )]
     keys: Option<Vec<String>>,
+    /// wait: the longest to wait. Default 10.
+    #[schemars(range(min = 1, max = 600))]
     seconds: Option<u64>,
+    #[schemars(
+        description = "wait: also stop waiting when this text is printed, such as listening on. Counts what came since the last read or wait; in a terminal, what is on the screen."
+    )]
     until: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Action {
     Read,
@@ -170,7 +199,7 @@ enum Action {
     List,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Viewed {
     Stream,

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use super::super::scan::work_tree_of;
+use super::super::walls::Existing;
 use super::*;
 use crate::sandbox::SandboxSettings;
 
@@ -79,9 +81,7 @@ fn a_link_is_kept_with_what_it_leads_to() {
         ("tools/hooks", Present),
     ];
     assert_eq!(kept, expected.map(|(name, now)| (root.join(name), now)));
-    assert!(plan.walls.writable.contains(&root.join("git")));
-    let gap = "bwrap cannot hide links or keep them from being replaced: ";
-    assert!(plan.gaps[0].starts_with(gap) && plan.gaps[0].ends_with(" and 3 more"));
+    assert!(plan.gaps.is_empty(), "{:?}", plan.gaps);
 }
 
 #[test]
@@ -119,9 +119,9 @@ fn a_worktree_opens_its_repository_only_when_that_knows_it() {
     std::fs::create_dir(root.join("w")).unwrap();
     let file = root.join("w/.git");
     std::fs::write(&file, format!("gitdir: {}\n", private.display())).unwrap();
-    assert_eq!(worktree_of(&file), None);
+    assert_eq!(work_tree_of(&file), None);
     std::fs::write(private.join("gitdir"), format!("{}\n", file.display())).unwrap();
-    assert_eq!(worktree_of(&file), Some(root.join("main/.git")));
+    assert_eq!(work_tree_of(&file), Some(root.join("main/.git")));
     std::fs::write(&file, "gitdir: /etc\n").unwrap();
-    assert_eq!(worktree_of(&file), None);
+    assert_eq!(work_tree_of(&file), None);
 }

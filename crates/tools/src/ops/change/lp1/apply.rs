@@ -71,11 +71,12 @@ fn explain(miss: Miss, section: &Section, before: &Text) -> Miss {
     }
 }
 
-/// A file as the format sees it. Without lines there is no final newline either.
+/// A file as the format sees it.
 struct Document<'a> {
     mark: &'a [u8],
     lines: Vec<&'a [u8]>,
     terminator: Terminator,
+    /// Stays as it was until an `N` says otherwise, also while there are no lines that could end so.
     ends_with_newline: bool,
 }
 
@@ -145,7 +146,6 @@ impl<'a> Document<'a> {
 
     fn put(&mut self, range: Range<usize>, new: &'a [String]) {
         self.lines.splice(range, new.iter().map(String::as_bytes));
-        self.ends_with_newline &= !self.lines.is_empty();
     }
 
     fn end_with(&mut self, state: FinalNewline) {

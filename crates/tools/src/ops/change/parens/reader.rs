@@ -174,9 +174,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The character that a modifier like `\C-` belongs to.
+    /// The character that a modifier like `\C-` belongs to. At the end of the text there may be none:
+    /// Emacs 28 reads such a literal.
     fn modified(&mut self) -> Read {
-        self.character()
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => self.character(),
+        }
     }
 
     /// What follows a `#`; nothing where it was a comment.

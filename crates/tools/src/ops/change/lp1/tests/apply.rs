@@ -47,10 +47,17 @@ fn files_after_a_patch() {
         ("<BOM>a⏎", "B|x|.", "<BOM>x⏎a⏎"),
         ("a⏎", "I|a|.|.", "a⏎"),
         // In order, each on the result of the one before.
-        ("a⏎", "R|a|.|b|.|R|b|.|c|.|E|c|.|T|d|.", "d"),
+        ("a⏎", "R|a|.|b|.|R|b|.|c|.|E|c|.|T|d|.", "d⏎"),
         ("a⏎a⏎", "E 1|a|.|R|a|.|b|.", "b⏎"),
         ("a⏎a⏎a⏎a⏎", "E 3|a|a|.", "a⏎a⏎"),
-        // Newlines: the file's kind, LF if it has none, and the end as it was.
+        // Newlines: the file's kind, LF if it has none, and the end as it was, also where all lines go.
+        ("only⏎", "E|only|.|T|new|.", "new⏎"),
+        ("only⏎", "T|new|.|E|only|.", "new⏎"),
+        ("only", "E|only|.|T|new|.", "new"),
+        ("a␍⏎b␍⏎", "E|a|b|.|B|x|y|.", "x␍⏎y␍⏎"),
+        ("only⏎", "E|only|.|N -|T|new|.", "new"),
+        ("only⏎", "E|only|.|N +", "⏎"),
+        ("only⏎", "E|only|.|N -", ""),
         ("a⏎b", "E|b|.", "a"),
         ("a⏎b", "R|b|.|c|d|.", "a⏎c⏎d"),
         ("a␍⏎b", "T|c|.", "a␍⏎b␍⏎c"),

@@ -2,14 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
+mod schemas;
+
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
+use jm_store::{Journal, Owner};
 use jm_tools::toolsets::{Timeouts, Toolset};
 use jm_tools::{
     Effect, Intent, Output, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut, ToolRegistry,
@@ -32,6 +35,14 @@ fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
 }
 
 fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
+    engine_with(tools, |_| Recorder::none())
+}
+
+/// The same, with whoever records in that directory.
+fn engine_with(
+    tools: Vec<Box<dyn ToolExecutor>>,
+    recorder: impl FnOnce(&Path) -> Recorder,
+) -> (Engine, tempfile::TempDir) {
     let scratch = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
     let engine = Engine::new(Core {
@@ -57,7 +68,7 @@ fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
         manual: Vec::new(),
         estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
-        recorder: Recorder::none(),
+        recorder: recorder(scratch.path()),
         index: Mutex::default(),
     });
     (engine, scratch)
@@ -104,96 +115,6 @@ fn summaries_need_no_disk() {
     for (tool, args, expected) in cases {
         let tool = registry.lookup(tool).unwrap();
         assert_eq!(tool.approval_summary(args, &Limits::default()).unwrap(), expected);
-    }
-}
-
-/// A value that a schema's property accepts, and what parses it means.
-fn sample(name: &str, property: &Value) -> Value {
-    let kind = match &property["type"] {
-        Value::Array(kinds) => kinds[0].clone(),
-        kind => kind.clone(),
-    };
-    if let Some(first) = property["enum"].as_array().and_then(|values| values.first()) {
-        return first.clone();
-    }
-    match (name, kind.as_str().unwrap()) {
-        ("patch", _) => json!("LP1\nEND\n"),
-        ("expression", _) => json!("1 + 1"),
-        ("status", _) => json!("open"),
-        // Of its two forms an edit has one.
-        ("edits", _) if property["items"]["properties"].get("old_string").is_some() => {
-            json!([{"path": "x", "old_string": "x", "new_string": "y"}])
-        }
-        (_, "string") => json!(format!("{name} x")),
-        (_, "integer" | "number") => json!(property["minimum"].as_u64().unwrap_or(0).max(1)),
-        (_, "boolean") => json!(true),
-        (_, "array") => json!([sample("item", &property["items"])]),
-        (_, "object") => match property.get("properties") {
-            Some(_) => Value::Object(all_arguments(property)),
-            None => json!({"A": "x"}),
-        },
-        (name, other) => panic!("{name}: {other}"),
-    }
-}
-
-fn all_arguments(schema: &Value) -> serde_json::Map<String, Value> {
-    let properties = schema["properties"].as_object().unwrap();
-    properties.iter().map(|(name, kind)| (name.clone(), sample(name, kind))).collect()
-}
-
-/// The way of every call: the schema, then the parser.
-fn is_accepted(registry: &ToolRegistry, tool: &dyn ToolExecutor, args: Value) -> bool {
-    registry.validate(tool.name(), &args).is_ok() && tool.prepare(args, &Limits::default()).is_ok()
-}
-
-/// NFR-MAIN-01, NFR-MAIN-02, FL-STRICT: of every tool of every toolset, the schema and what parses
-/// it know the same arguments and need the same ones. Only Forj ignores what it does not know.
-#[test]
-fn schemas_and_parsers_agree() {
-    for toolset in Toolset::ALL {
-        let registry = ToolRegistry::speaking(*toolset, tools_of(*toolset)).unwrap();
-        for tool in tools_of(*toolset) {
-            let told = format!("{} {}", toolset.name(), tool.name());
-            let mut all = all_arguments(tool.schema());
-            // Some arguments do not go together.
-            match tool.name() {
-                "run_tests" => drop(all.remove("command")),
-                "start_process" => {
-                    all.retain(|name, _| !["argv", "pty", "rows", "columns"].contains(&&**name));
-                }
-                "process" => {
-                    all.retain(|name, _| name == "action");
-                    all.insert("action".to_owned(), json!("list"));
-                }
-                _ => {}
-            }
-            assert!(is_accepted(&registry, &*tool, Value::Object(all.clone())), "{told}: {all:?}");
-            let mut more = all.clone();
-            more.insert("stranger".to_owned(), json!(1));
-            let ignores = matches!(toolset, Toolset::Forj | Toolset::Ikigai);
-            assert_eq!(is_accepted(&registry, &*tool, Value::Object(more)), ignores, "{told}");
-            let required = tool.schema()["required"].as_array().unwrap().iter();
-            let required: Vec<&str> = required.map(|name| name.as_str().unwrap()).collect();
-            // What only one action needs, or one of two must be given, the schema does not require.
-            let is_needed =
-                |name: &str| required.contains(&name) || ["title", "command"].contains(&name);
-            let optional = |name: &&String| !is_needed(name);
-            for name in all.keys().filter(optional) {
-                let mut less = all.clone();
-                less.remove(name);
-                assert!(is_accepted(&registry, &*tool, Value::Object(less)), "{told}: no {name}");
-            }
-            for name in required {
-                let mut less = all.clone();
-                less.remove(name);
-                let less = Value::Object(less);
-                assert!(registry.validate(tool.name(), &less).is_err(), "{told}: no {name}");
-                // A strict schema asks for all, and `null` where there is nothing.
-                let is_nullable = tool.schema()["properties"][name]["type"].is_array();
-                let is_missed = tool.prepare(less, &Limits::default()).is_err();
-                assert!(is_missed || is_nullable, "{told}: no {name}");
-            }
-        }
     }
 }
 
@@ -249,6 +170,7 @@ impl Prepared for Call {
             risk: RiskLevel::Low,
             needs_person: false,
             paths: Vec::new(),
+            stands_for: None,
         }
     }
 
@@ -276,7 +198,74 @@ impl Prepared for Call {
     }
 }
 
-/// FR-REG-04, FR-REG-04a, FR-REG-05, C-03: each call gets a fresh context with the shared settings,
+/// The sandbox and the sanitiser of each call.
+type Parts = Arc<Mutex<Vec<(Arc<Sandbox>, Arc<EnvSanitizer>)>>>;
+
+/// Keeps what its calls were given.
+struct Shared {
+    spec: ToolSpec,
+    given: Parts,
+}
+
+#[derive(Debug)]
+struct SharedCall(Parts);
+
+impl ToolExecutor for Shared {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(&self, _: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
+        Ok(Box::new(SharedCall(Arc::clone(&self.given))))
+    }
+}
+
+impl Prepared for SharedCall {
+    fn intent(&self) -> Intent {
+        Call(Arc::default()).intent()
+    }
+
+    fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
+        Ok(None)
+    }
+
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+        Box::pin(async move {
+            let Workspace { sandbox, environment, .. } = &ctx.workspace;
+            self.0.lock().unwrap().push((Arc::clone(sandbox), Arc::clone(environment)));
+            Ok(Output::Text(String::new()))
+        })
+    }
+}
+
+/// FR-REG-05: the calls of a batch share one sandbox, one sanitiser and one journal.
+#[test]
+fn the_calls_of_a_batch_share_sandbox_sanitiser_and_journal() {
+    let given = Parts::default();
+    let tool = Shared { spec: Witness::new("shared").spec, given: Arc::clone(&given) };
+    let state = tempfile::tempdir().unwrap();
+    let owner = Owner { pid: 1, started: 1, boot: String::new() };
+    let path = state.path().join("journal.db");
+    let journal = Journal::open(&path, "s", state.path(), &owner, &|_| true, || 1).unwrap();
+    let recorder = Recorder::new(journal, owner, "person", None);
+    let (engine, _scratch) = engine_with(vec![Box::new(tool)], |_| recorder);
+    let mut session = Session::new("s");
+    let calls = ["a", "b"].map(|id| ToolCall::new(id, "shared", &json!({})));
+    session.submit(calls.to_vec()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
+    let ours = &engine.core().workspace;
+    let given = given.lock().unwrap();
+    assert_eq!(given.len(), 2);
+    for (sandbox, environment) in given.iter() {
+        assert!(Arc::ptr_eq(sandbox, &ours.sandbox) && Arc::ptr_eq(environment, &ours.environment));
+    }
+    let recorded = engine.core().recorder.journal().unwrap().store().calls("s").unwrap();
+    let results: Vec<bool> = recorded.iter().map(|call| call.result().is_some()).collect();
+    assert_eq!(results, [true, true]);
+}
+
+/// FR-REG-04, FR-REG-04a, C-03: each call gets a fresh context with the shared settings,
 /// under either kind of tokio runtime.
 #[test]
 fn every_call_has_its_own_context() {
@@ -302,6 +291,51 @@ fn every_call_has_its_own_context() {
         }
         assert_eq!(given.len(), 2);
     }
+}
+
+/// FR-EXE-03, CFG-TMO-01: a command has all of its time for itself, however long the look at the workspace
+/// before it takes.
+#[test]
+fn the_time_of_a_command_begins_with_the_command() {
+    let time = Duration::from_millis(40);
+    let mut witness = Witness::new("witness");
+    witness.spec.effect = Effect::Runs;
+    witness.spec.timeout = Some(time);
+    let given = Arc::clone(&witness.given);
+    let (engine, scratch) = engine_with(vec![Box::new(witness)], |folder| {
+        let owner = Owner { pid: 1, started: 1, boot: String::new() };
+        let path = folder.join(".jm-journal.db");
+        let journal = Journal::open(&path, "s", folder, &owner, &|_| false, || 1).unwrap();
+        Recorder::new(journal, owner, "nobody", None)
+    });
+    for number in 0..1_500 {
+        std::fs::write(scratch.path().join(format!("f{number}")), number.to_string()).unwrap();
+    }
+    let mut session = Session::new("s");
+    session.submit(vec![ToolCall::new("a", "witness", &json!({}))]).unwrap();
+    let began = Instant::now();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
+    assert!(began.elapsed() > time, "the look is too short to tell anything");
+    assert!(given.lock().unwrap()[0].1 > time / 2, "{:?} were left", given.lock().unwrap()[0].1);
+}
+
+/// What a conversation has read is shared with each call, and not copied for it: a long one would be slower with
+/// every file.
+#[test]
+fn what_was_read_is_not_copied_for_each_call() {
+    let (engine, scratch) = engine(forge_tools());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut session = Session::new("s");
+    let before = Arc::as_ptr(session.freshness());
+    for name in ["a", "b"] {
+        std::fs::write(scratch.path().join(name), name).unwrap();
+        session.submit(vec![ToolCall::new(name, "read_file", &json!({"path": name}))]).unwrap();
+        assert_eq!(runtime.block_on(engine.run(&mut session)), Pause::Finished);
+    }
+    let root = scratch.path().canonicalize().unwrap();
+    assert!(["a", "b"].iter().all(|name| session.freshness().get(&root.join(name)).is_some()));
+    assert_eq!(Arc::as_ptr(session.freshness()), before);
 }
 
 /// NFR-PERF-01, NFR-PERF-03, NFR-MAIN-03: found by hash among many, compiled once, listed by name.

@@ -1,0 +1,73 @@
+//! The words of the commands that work on the journal: `jm undo`, `jm redo`, `jm gc`, `jm output`.
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// How many calls, the newest first
+    #[arg(default_value_t = 1, conflicts_with_all = ["call", "to"])]
+    pub(crate) count: usize,
+    /// This call only, by its name in `jm log`
+    #[arg(long, value_name = "ID")]
+    pub(crate) call: Option<String>,
+    /// This call and all that came after it in its session
+    #[arg(long, value_name = "ID", conflicts_with = "call")]
+    pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) how: Redo,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Redo {
+    /// Overwrite files that changed since
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Go by the journal although `jm verify` finds that it is damaged
+    #[arg(long)]
+    pub(crate) despite_damage: bool,
+    /// One JSON object a step
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Gc {
+    /// Write the whole journal anew, without its free space; no session can work meanwhile
+    #[arg(long)]
+    pub(crate) compact: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// The call, by its name in `jm log`
+    pub(crate) call: String,
+    /// Only bytes A up to but not including B, counted from 0; either may be left out
+    #[arg(long, value_name = "A:B", conflicts_with = "lines")]
+    pub(crate) range: Option<Span>,
+    /// Only lines A to B, counted from 1; either may be left out
+    #[arg(long, value_name = "A:B")]
+    pub(crate) lines: Option<Span>,
+    /// What the command wrote to standard error instead
+    #[arg(long)]
+    pub(crate) stderr: bool,
+}
+
+/// `A:B`, `A:` or `:B`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) first: Option<u64>,
+    pub(crate) last: Option<u64>,
+}
+
+impl std::str::FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text.split_once(':').ok_or("give two numbers, as in 10:20")?;
+        let number = |text: &str| match text {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| format!("`{text}` is no number")),
+        };
+        Ok(Self { first: number(first)?, last: number(last)? })
+    }
+}

@@ -1,0 +1,65 @@
+//! `git add` after a change, where the person switched it on (FJ-GIT, FJ-WRITE).
+//!
+//! Law: git runs as every command does, confined, because a repository can name programs of its own
+//! (filters). A file that cannot be staged is changed all the same, and the result says so.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jm_workspace::confine::Access;
+use jm_workspace::process::{Ending, Input, Program};
+use jm_workspace::pump::Deaf;
+use jm_workspace::{Found, SafePath, Staging};
+
+use crate::context::Scope;
+use crate::ops::run::Invocation;
+
+/// Longer than any index takes.
+const PATIENCE: Duration = Duration::from_secs(10);
+const KEPT: usize = 4096;
+
+/// What became of a file in git's index.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Staged {
+    /// It is not asked for, or there is no repository here.
+    No,
+    Yes,
+    Failed(String),
+}
+
+/// Adds a file to the index of the workspace's own repository.
+pub(super) fn stage(scope: &Scope, path: &SafePath) -> Staged {
+    let workspace = &scope.workspace;
+    let git = workspace.sandbox.resolve(".git");
+    let is_repository = git.is_ok_and(|git| matches!(git.found(), Found::Directory | Found::File));
+    if workspace.state.staging() == Staging::Off || !is_repository {
+        return Staged::No;
+    }
+    let left = scope.deadline.saturating_duration_since(Instant::now());
+    let invocation = Invocation {
+        program: Program::Argv(words(path.relative())),
+        directory: None,
+        input: Input::Closed,
+        variables: Vec::new(),
+        timeout: left.min(PATIENCE),
+        keep_bytes: KEPT,
+        record: None,
+        access: Access::Full,
+    };
+    match invocation.run(workspace, &scope.cancel, &mut Deaf) {
+        Ok((finished, _)) if finished.ending == Ending::Exited(0) => Staged::Yes,
+        Ok((finished, _)) => {
+            let words = finished.stderr.render(KEPT);
+            let first = words.lines().next().unwrap_or("git add did not end by itself");
+            Staged::Failed(first.to_owned())
+        }
+        Err(error) => Staged::Failed(error.to_string()),
+    }
+}
+
+/// A name is a name, whatever signs of a pattern are in it.
+fn words(path: &Path) -> Vec<OsString> {
+    let fixed = ["git", "--literal-pathspecs", "add", "--"].map(OsString::from);
+    fixed.into_iter().chain([path.as_os_str().to_owned()]).collect()
+}

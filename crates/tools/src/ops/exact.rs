@@ -1,0 +1,75 @@
+//! The exact command, variables and input of a run, as a question shows them.
+//!
+//! Law: whole. Only the literal value of a known credential option or header is masked by its length;
+//! no line can be taken for another.
+
+use std::ffi::OsStr;
+
+use jm_types::text::mask_credentials;
+use jm_workspace::process::{Input, Program};
+
+use crate::ops::run::{MERGING, Run};
+
+impl Run {
+    /// Whether there is nothing to show but the command and its directory.
+    pub(crate) fn is_only_a_command(&self) -> bool {
+        self.variables.is_empty() && matches!(self.input, Input::Closed)
+    }
+
+    /// Everything that decides what it does, a line or more for each.
+    pub(crate) fn exact(&self) -> String {
+        let command = match &self.program {
+            Program::Shell(text) => text.clone(),
+            Program::Argv(words) => match merged(words) {
+                Some(text) => text,
+                None => {
+                    let words: Vec<String> =
+                        words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+                    quoted(&words)
+                }
+            },
+        };
+        let mut text = entry("command", &mask_credentials(&command));
+        if self.directory != "." {
+            text.push_str(&entry("directory", &self.directory));
+        }
+        for (name, value) in &self.variables {
+            let value = quoted(std::slice::from_ref(value));
+            text.push_str(&entry("variable", &format!("{name}={value}")));
+        }
+        if let Input::Bytes(bytes) = &self.input {
+            let name = format!("input ({} bytes)", bytes.len());
+            text.push_str(&entry(&name, &String::from_utf8_lossy(bytes)));
+        }
+        text
+    }
+}
+
+/// The shell command of [`Run::merged`].
+fn merged(words: &[impl AsRef<OsStr>]) -> Option<String> {
+    let (command, start) = words.split_last()?;
+    let is_merging = start.len() == MERGING.len()
+        && start.iter().zip(MERGING).all(|(word, known)| word.as_ref() == known);
+    is_merging.then(|| command.as_ref().to_string_lossy().into_owned())
+}
+
+/// One line, or a heading with indented lines, so that no value looks like another entry.
+pub(crate) fn entry(name: &str, value: &str) -> String {
+    match value.contains('\n') {
+        false => format!("{name}: {value}\n"),
+        true => {
+            let lines: String = value.lines().map(|line| format!("  {line}\n")).collect();
+            format!("{name}:\n{lines}")
+        }
+    }
+}
+
+/// Words as one would type them, so that their borders can be seen.
+pub(crate) fn quoted(words: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let word = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(word).collect::<Vec<_>>().join(" ")
+}
