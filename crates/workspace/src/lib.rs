@@ -1,66 +1,50 @@
-//! Ground: the only door to disk and processes.
+//! The old paths of `jm-system`, `jm-files` and `jm-process`, while other crates still use them.
 //!
-//! Law: an unresolved path cannot reach the disk, and nothing here knows what a tool is.
+//! Law: names only, no code.
 
-pub mod by_hand;
-mod child;
-pub mod commit;
-pub mod confine;
-mod denies;
-pub mod directory;
-pub mod env;
-pub mod fault;
-mod feed;
-pub mod file;
-mod gate;
-pub mod git;
-pub mod identity;
-mod ignored;
-pub mod index;
-pub mod install;
-pub mod jobs;
-pub mod keyring;
-pub mod launch;
-pub mod memory;
-pub mod names;
-mod open;
-pub mod own;
-mod path;
-mod placed;
-mod placeholder;
-pub mod process;
-pub mod programs;
-mod project_state;
-pub mod pump;
-pub mod queue;
-mod reaper;
-mod resolve;
-mod sandbox;
-mod spare;
-pub mod spool;
-pub mod state;
-mod supervise;
-pub mod survivors;
-mod system_secrets;
-pub mod terminal;
-pub mod text;
-pub mod tree;
-mod unended;
-pub mod worker;
-
-pub use commit::{
-    After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, ManifestTrade, NoLog, Node,
-    Trade, commit, commit_with_trades,
+pub use jm_files::{commit, directory, index, names, text, walk as tree};
+pub use jm_process::{
+    background as jobs, environment as env, output_reader as pump, popen as by_hand, spool,
+    survivors,
 };
-pub use confine::Confiner;
-pub use env::EnvSanitizer;
-pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
+pub use jm_system::{
+    fault, identity, install, keyring, memory, own_program as own, programs, queue, state,
+    terminal, worker,
+};
+
+pub mod confine {
+    //! `jm_process::confine`.
+    pub use jm_process::confine::{read_only as reading, *};
+}
+
+pub mod file {
+    //! `jm_files::file`, and the clock.
+    pub use jm_files::file::*;
+    pub use jm_system::clock::now_epoch_ms;
+}
+
+pub mod git {
+    //! `jm_files::git_index` and `jm_files::git_control`.
+    pub use jm_files::git_control as control;
+    pub use jm_files::git_index::*;
+}
+
+pub mod launch {
+    //! `jm_process::inside`.
+    pub use jm_process::command::{CommandRecord, Ended};
+    pub use jm_process::inside::{LAUNCH, launched};
+}
+
+pub mod process {
+    //! `jm_process::command`.
+    pub use jm_process::command::*;
+}
+
+pub use jm_files::{
+    Absolute, After, CommitLog, Committed, DirectoryEntry, Dots, EntryKind, FileChange, Found,
+    Manifest, ManifestEntry, ManifestTrade, NoLog, Node, OpenDirectory, OpenFile, Opening,
+    PathPolicy, Placed, ProjectState, Protection, Root, SafePath, Sandbox, SandboxError,
+    SandboxSettings, Staging, Trade, commit_with_trades,
+};
+pub use jm_process::{Confiner, EnvSanitizer, Unended};
 pub use jm_types::{Digest, Extent, Freshness, Hashing, ReadRecord};
-pub use names::Protection;
-pub use open::Opening;
-pub use path::{Absolute, Dots, PathPolicy};
-pub use placed::Placed;
-pub use project_state::{ProjectState, Staging};
-pub use resolve::Found;
-pub use sandbox::{Root, SafePath, Sandbox, SandboxError, SandboxSettings};
-pub use unended::Unended;

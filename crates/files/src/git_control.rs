@@ -1,0 +1,355 @@
+//! Git's control surface: the names in a git directory that make git read configuration or run a
+//! program.
+//!
+//! Law: one list, used by file tools, by confinement and by the report after a command. A test
+//! traces real git commands, and a name that they look for stands either here or among [`DATA`].
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Modules and work trees of one repository beyond this number are not entered.
+const MOST_DIRECTORIES: usize = 10_000;
+/// A larger configuration file is not read for the names in it.
+const MOST_CONFIG: u64 = 1024 * 1024;
+
+/// The form that git expects of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    File,
+    Directory,
+}
+
+/// The treatment of an entry while a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// Read-only; where it is missing an empty one takes its place, which git reads as nothing.
+    Placeholder,
+    /// Read-only; where it is missing, what a command makes of that name is renamed at once. An
+    /// empty one would change what git does outside.
+    PutAside,
+    /// Git itself writes it in ordinary work. A change is reported when the command has ended.
+    Report,
+}
+
+/// One entry of the surface.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Relative to the git directory.
+    pub name: &'static str,
+    pub form: Form,
+    pub treatment: Treatment,
+}
+
+const fn entry(name: &'static str, form: Form, treatment: Treatment) -> Entry {
+    Entry { name, form, treatment }
+}
+
+/// Of every git directory: a repository's own, a submodule's, a linked work tree's, a bare one.
+pub const SURFACE: &[Entry] = &[
+    entry("config", Form::File, Treatment::Placeholder),
+    entry("hooks", Form::Directory, Treatment::Placeholder),
+    entry("config.worktree", Form::File, Treatment::PutAside),
+    entry("commondir", Form::File, Treatment::PutAside),
+    entry("gitdir", Form::File, Treatment::PutAside),
+    entry("info/attributes", Form::File, Treatment::PutAside),
+    entry("info/grafts", Form::File, Treatment::PutAside),
+    entry("objects/info/alternates", Form::File, Treatment::PutAside),
+    entry("objects/info/http-alternates", Form::File, Treatment::PutAside),
+    entry("remotes", Form::Directory, Treatment::PutAside),
+    entry("branches", Form::Directory, Treatment::PutAside),
+    entry("rebase-merge", Form::Directory, Treatment::Report),
+    entry("rebase-apply", Form::Directory, Treatment::Report),
+    entry("sequencer", Form::Directory, Treatment::Report),
+];
+
+/// Names of a git directory that hold objects, references and messages. Git runs nothing because
+/// of them.
+pub const DATA: &[&str] = &[
+    "HEAD",
+    "index",
+    "objects",
+    "refs",
+    "packed-refs",
+    "logs",
+    "info",
+    "description",
+    "modules",
+    "worktrees",
+    "shallow",
+    "reftable",
+    "gc.log",
+    "gc.pid",
+    "COMMIT_EDITMSG",
+    "ORIG_HEAD",
+    "FETCH_HEAD",
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "MERGE_RR",
+    "MERGE_AUTOSTASH",
+    "AUTO_MERGE",
+    "SQUASH_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "BISECT_LOG",
+    "BISECT_START",
+    "BISECT_EXPECTED_REV",
+    "rr-cache",
+    "NOTES_MERGE_REF",
+    "sharedindex",
+    "fsmonitor--daemon.ipc",
+    "lost-found",
+    "qualified",
+    "locked",
+    "stash",
+];
+
+/// Behind the name of an entry that a command made and that was renamed; a number follows.
+pub const ASIDE: &str = ".put-aside-";
+
+/// Whether git takes a directory with these names for a git directory.
+pub fn is_git_directory<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> bool {
+    let names: BTreeSet<&[u8]> = names.into_iter().collect();
+    let has = |name: &[u8]| names.contains(name);
+    has(b"HEAD") && (has(b"commondir") || has(b"objects") && has(b"refs"))
+}
+
+/// The same of a directory on the disk.
+pub fn is_git_directory_at(path: &Path) -> bool {
+    let has = |name: &str| path.join(name).symlink_metadata().is_ok();
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+/// The entry of the surface that a path below a git directory is, or lies in.
+pub fn entry_of(below: &Path) -> Option<&'static Entry> {
+    SURFACE.iter().find(|entry| below.starts_with(entry.name))
+}
+
+/// A git directory, and those of its submodules and linked work trees, at any depth.
+pub fn family(git: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(git.to_owned(), Kind::Repository)];
+    let mut entered = 0;
+    while let Some((path, kind)) = waiting.pop() {
+        entered += 1;
+        if entered > MOST_DIRECTORIES {
+            break;
+        }
+        if kind == Kind::Folder && !is_git_directory_at(&path) {
+            // The name of a submodule may have slashes: its git directory lies deeper.
+            waiting.extend(folders(&path).map(|folder| (folder, Kind::Folder)));
+            continue;
+        }
+        waiting.extend(folders(&path.join("modules")).map(|folder| (folder, Kind::Folder)));
+        waiting.extend(folders(&path.join("worktrees")).map(|folder| (folder, Kind::Repository)));
+        found.push(path);
+    }
+    found
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Repository,
+    /// Between `modules` and the git directory of a submodule.
+    Folder,
+}
+
+/// Directories in a directory; links are not entered.
+fn folders(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path())
+}
+
+/// A path of the work tree that a git directory's own configuration names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Named {
+    pub path: PathBuf,
+    /// Whether git reads it as configuration or as hooks, so that it must not come into being.
+    pub is_read: bool,
+}
+
+/// Keys whose value is a file or a directory that git reads.
+const READ: &[&str] = &["hookspath", "attributesfile"];
+/// Keys whose value is a command line that git runs.
+const RUN: &[&str] = &[
+    "fsmonitor",
+    "sshcommand",
+    "gitproxy",
+    "editor",
+    "pager",
+    "askpass",
+    "textconv",
+    "clean",
+    "smudge",
+    "process",
+    "driver",
+    "command",
+    "cmd",
+    "program",
+    "helper",
+    "external",
+    "defaultkeycommand",
+    "uploadpack",
+    "receivepack",
+    "alternaterefscommand",
+    "packobjectshook",
+];
+
+/// Paths that the configuration of a git directory names: included files, hooks, attributes, and
+/// programs by a path. Relative to the configuration and to the work tree, existing or not.
+pub fn named_in_config(git: &Path, work_tree: &Path) -> BTreeSet<Named> {
+    let mut found = BTreeSet::new();
+    for name in ["config", "config.worktree"] {
+        let text = jm_system::state::read_text(&git.join(name), MOST_CONFIG).ok().flatten();
+        for Setting { section, key, value } in text.as_deref().map(settings).unwrap_or_default() {
+            let is_read =
+                READ.contains(&key.as_str()) || key == "path" && section.starts_with("include");
+            let is_run = RUN.contains(&key.as_str())
+                || section == "alias" && value.starts_with('!')
+                || section == "pager";
+            let word = match (is_read, is_run) {
+                (true, _) => value.as_str(),
+                (false, true) => first_word(&value),
+                (false, false) => continue,
+            };
+            if word.is_empty() || word.starts_with('~') || !(is_read || word.contains('/')) {
+                continue;
+            }
+            let both = [git, work_tree].map(|base| plain(&base.join(word)));
+            found.extend(both.map(|path| Named { path, is_read }));
+        }
+    }
+    found
+}
+
+/// Without `.` and `..`, by their letters: what the result names is looked at without links.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The program of a command line; `!` marks an alias that is one.
+fn first_word(value: &str) -> &str {
+    value.trim_start_matches('!').split_whitespace().next().unwrap_or_default()
+}
+
+struct Setting {
+    section: String,
+    key: String,
+    value: String,
+}
+
+/// The settings of a file in git's format; sections and keys in lower case.
+fn settings(text: &str) -> Vec<Setting> {
+    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
+    let mut section = String::new();
+    let mut found = Vec::new();
+    for line in joined.lines().map(str::trim) {
+        // A key may stand behind its section's heading on the same line.
+        let line = match line.strip_prefix('[').and_then(|heading| heading.split_once(']')) {
+            Some((heading, rest)) => {
+                let name = heading.split([' ', '\t', '"', '.']).next().unwrap_or_default();
+                section = name.to_lowercase();
+                rest.trim()
+            }
+            None => line,
+        };
+        if let Some((key, value)) = line.split_once('=') {
+            let (key, value) = (key.trim().to_lowercase(), unquoted(value.trim()));
+            found.push(Setting { section: section.clone(), key, value });
+        }
+    }
+    found
+}
+
+/// A value without its quotes and without a comment behind it.
+fn unquoted(value: &str) -> String {
+    let mut text = String::new();
+    let mut is_quoted = false;
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '\\' => text.extend(letters.next()),
+            '#' | ';' if !is_quoted => break,
+            letter => text.push(letter),
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_git_directory_of_a_repository_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        let make = |name: &str| {
+            for part in ["objects", "refs"] {
+                std::fs::create_dir_all(git.join(name).join(part)).unwrap();
+            }
+            std::fs::write(git.join(name).join("HEAD"), "").unwrap();
+        };
+        for name in ["", "modules/libs/foo", "modules/libs/foo/modules/bar", "modules/plain"] {
+            make(name);
+        }
+        std::fs::create_dir_all(git.join("worktrees/w")).unwrap();
+        let mut found = family(&git);
+        found.sort();
+        let expected = [
+            "",
+            "modules/libs/foo",
+            "modules/libs/foo/modules/bar",
+            "modules/plain",
+            "worktrees/w",
+        ];
+        assert_eq!(
+            found,
+            expected.map(|name| match name {
+                "" => git.clone(),
+                name => git.join(name),
+            })
+        );
+    }
+
+    #[test]
+    fn a_configuration_is_read_for_the_files_it_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        std::fs::create_dir(&git).unwrap();
+        let text = "[core]\n\thooksPath = .githooks ; ours\n\tfsmonitor = \"tools/watch me\"\n\
+                    [include] path = ../shared.cfg\n[alias]\n\tst = status\n\tx = !./run.sh a\n\
+                    [diff \"p\"]\n\ttextconv = ./con\\\nv.sh\n[user]\n\tname = A/B C\n\
+                    [branch \"main\"]\n\tmerge = refs/heads/main\n\turl = ../lib.git\n";
+        std::fs::write(git.join("config"), text).unwrap();
+        let found = named_in_config(&git, folder.path());
+        let is_found =
+            |name: &str| found.iter().any(|named| named.path == folder.path().join(name));
+        for name in [".githooks", "tools/watch", "shared.cfg", "run.sh", "conv.sh"] {
+            assert!(is_found(name), "{name}: {found:?}");
+        }
+        for name in ["status", "A/B", "refs/heads/main", "../lib.git"] {
+            assert!(!is_found(name), "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_is_one_by_the_names_that_git_looks_for() {
+        let is = |names: &[&str]| is_git_directory(names.iter().map(|name| name.as_bytes()));
+        assert!(is(&["HEAD", "objects", "refs", "x"]));
+        assert!(is(&["HEAD", "commondir"]));
+        assert!(!is(&["HEAD", "objects"]));
+        assert!(!is(&["objects", "refs"]));
+    }
+}

@@ -1,0 +1,36 @@
+//! Workspace files: path, sandbox, open, text model, walk and ignore rules, index, commit.
+//!
+//! Law: an unresolved path cannot reach the disk, and nothing here starts a process.
+
+pub mod commit;
+pub mod denies;
+pub mod directory;
+pub mod file;
+pub mod git_control;
+pub mod git_index;
+mod ignored;
+pub mod index;
+pub mod names;
+mod open;
+mod path;
+mod placed;
+pub mod placeholder;
+mod project_state;
+mod resolve;
+mod sandbox;
+pub mod system_secrets;
+pub mod text;
+pub mod walk;
+
+pub use commit::{
+    After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, ManifestTrade, NoLog, Node,
+    Trade, commit, commit_with_trades,
+};
+pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
+pub use names::Protection;
+pub use open::Opening;
+pub use path::{Absolute, Dots, PathPolicy};
+pub use placed::Placed;
+pub use project_state::{ProjectState, Staging};
+pub use resolve::Found;
+pub use sandbox::{Root, SafePath, Sandbox, SandboxError, SandboxSettings, system_error};

@@ -1,0 +1,426 @@
+//! Names that tools must not write, or not without a person, and how names are compared.
+//!
+//! Law: a name is compared as the most confusable file system would: case folded, ignorable code
+//! points removed, NTFS aliases undone. A spelling trick can only make us stricter.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// Names that something else runs or obeys later: writing them needs a person in every mode. A slash
+/// joins names in a row, a star stands for the rest of a name. In lower case, as [`fold`] has it.
+const RUNS_LATER: &[(&str, &[&str])] = &[
+    ("git runs hooks and programs named in there", &[".git"]),
+    ("git reads it when it fetches submodules", &[".gitmodules"]),
+    ("git runs programs named in it", &[".gitconfig"]),
+    ("git hooks live in it", &[".husky", ".githooks", ".git-hooks", ".lefthook"]),
+    (
+        "git hooks run what it names",
+        &[
+            ".pre-commit-config.yaml",
+            ".pre-commit-config.yml",
+            "lefthook.yml",
+            "lefthook.yaml",
+            ".lefthook.yml",
+            ".lefthook.yaml",
+            "lefthook-local.yml",
+            ".overcommit.yml",
+            ".simple-git-hooks.json",
+        ],
+    ),
+    (
+        "a shell runs it at start",
+        &[
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".bash_aliases",
+            ".profile",
+            ".zshrc",
+            ".zprofile",
+            ".zshenv",
+            ".zlogin",
+            ".kshrc",
+            ".mkshrc",
+            ".cshrc",
+            ".tcshrc",
+            ".login",
+            ".oh-my-zsh",
+            "config.fish",
+        ],
+    ),
+    ("a shell runs it at exit", &[".bash_logout", ".zlogout", ".logout"]),
+    ("shells read key bindings from it", &[".inputrc"]),
+    ("direnv runs it", &[".envrc", ".direnvrc", ".direnv"]),
+    ("programs read settings from it and run what they name", &[".config"]),
+    (
+        "the desktop runs it at login",
+        &[".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment"],
+    ),
+    (
+        "the desktop starts programs named in it",
+        &[".local/share/applications", ".local/share/systemd", ".local/share/dbus-1"],
+    ),
+    ("shells find programs in it", &[".local/bin"]),
+    ("a terminal runs programs named in it", &[".tmux.conf", ".screenrc", ".wezterm.lua"]),
+    (
+        "an editor runs it at start",
+        &[
+            ".vimrc",
+            ".gvimrc",
+            ".nvimrc",
+            ".exrc",
+            ".nvim.lua",
+            ".vim",
+            ".emacs",
+            ".emacs.d",
+            ".dir-locals.el",
+        ],
+    ),
+    (
+        "an editor runs tasks from it",
+        &[
+            ".vscode",
+            ".idea",
+            ".zed",
+            ".fleet",
+            ".run",
+            ".helix",
+            "*.code-workspace",
+            "*.sublime-project",
+        ],
+    ),
+    (
+        "an editor runs commands from it",
+        &[".devcontainer", ".devcontainer.json", ".gitpod.yml", ".replit"],
+    ),
+    ("a debugger runs it at start", &[".gdbinit", ".lldbinit"]),
+    (
+        "an interpreter runs it at start",
+        &[
+            ".pythonrc",
+            ".pythonrc.py",
+            "sitecustomize.py",
+            "usercustomize.py",
+            ".irbrc",
+            ".pryrc",
+            ".ghci",
+            ".rprofile",
+            ".renviron",
+            ".julia/config",
+            ".psqlrc",
+            ".sqliterc",
+        ],
+    ),
+    ("it sets options of a program", &[".ripgreprc", ".ackrc", ".curlrc", ".wgetrc", ".mailcap"]),
+    ("cargo runs programs named in it", &[".cargo/config", ".cargo/config.toml"]),
+    (
+        "it chooses the compiler that runs",
+        &["rust-toolchain", "rust-toolchain.toml", ".tool-versions"],
+    ),
+    (
+        "a package manager runs programs named in it",
+        &[
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".yarn/releases",
+            ".yarn/plugins",
+            ".pnpmfile.cjs",
+            ".bundle",
+            ".mvn",
+        ],
+    ),
+    ("it names tasks and tools that run", &[".mise.toml", "mise.toml", ".mise", ".bazelrc"]),
+    (
+        "an agent reads its permissions from it",
+        &[
+            ".claude",
+            ".cursor",
+            ".codex",
+            ".gemini",
+            ".windsurf",
+            ".roo",
+            ".continue",
+            ".aider.conf.yml",
+            ".opencode",
+            "opencode.json",
+            "opencode.jsonc",
+            ".qwen",
+            ".junie",
+            ".kiro",
+            ".amazonq",
+            ".augment",
+            ".trae",
+            ".kilocode",
+            ".goose",
+            ".openhands",
+            ".agents",
+            ".crush",
+            "crush.json",
+            ".crush.json",
+        ],
+    ),
+    ("an agent starts the programs named in it", &[".mcp.json"]),
+    (
+        "an agent obeys it",
+        &[
+            "agents.md",
+            "agents.override.md",
+            "agent.md",
+            "claude.md",
+            "claude.local.md",
+            "gemini.md",
+            "qwen.md",
+            "crush.md",
+            ".cursorrules",
+            ".windsurfrules",
+            ".clinerules",
+            ".roorules",
+            ".roomodes",
+            ".rules",
+            ".goosehints",
+            ".augment-guidelines",
+            ".github/copilot-instructions.md",
+            ".github/instructions",
+            ".github/prompts",
+            ".github/chatmodes",
+            ".github/agents",
+        ],
+    ),
+];
+
+/// Files that a build or a CI system runs: ordinary to edit, named when somebody is asked.
+const BUILDS: &[&str] = &[
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    ".circleci",
+    ".github/workflows",
+    "bitbucket-pipelines.yml",
+    "jenkinsfile",
+    "azure-pipelines.yml",
+    "makefile",
+    "gnumakefile",
+    "justfile",
+    "taskfile.yml",
+    "rakefile",
+    "package.json",
+    ".pnp.cjs",
+    "build.rs",
+    "setup.py",
+    "conftest.py",
+    "noxfile.py",
+    "tox.ini",
+    "cmakelists.txt",
+    "meson.build",
+    "build.gradle",
+    "build.gradle.kts",
+    "gradlew",
+    "pom.xml",
+    "mvnw",
+    "build.zig",
+    "flake.nix",
+    "dockerfile",
+    "compose.yaml",
+    "docker-compose.yml",
+    ".gitattributes",
+];
+
+/// What a write to a path needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protection {
+    None,
+    /// Worth naming in a prompt: it runs in a build or in CI.
+    RunsInBuilds,
+    /// A person decides, whatever the mode.
+    NeedsPerson(&'static str),
+    /// Journeyman's own configuration and state.
+    Never,
+}
+
+/// The part of a relative path up to the name that a person decides about, and why.
+pub fn protected_part(relative: &Path) -> Option<(PathBuf, &'static str)> {
+    let mut directory = PathBuf::new();
+    relative.iter().find_map(|name| {
+        let protection = protection_in(&directory, name);
+        directory.push(name);
+        match protection {
+            Protection::NeedsPerson(why) => Some((directory.clone(), why)),
+            Protection::Never => Some((directory.clone(), "it is Journeyman's own configuration")),
+            Protection::RunsInBuilds | Protection::None => None,
+        }
+    })
+}
+
+/// Judges a path relative to its root, with all that lies above it.
+pub fn protection(relative: &Path) -> Protection {
+    let mut directory = PathBuf::new();
+    let mut strictest = Protection::None;
+    for name in relative {
+        strictest = strictest.max(protection_in(&directory, name));
+        directory.push(name);
+    }
+    strictest
+}
+
+/// Judges one name in a directory that was judged already.
+pub fn protection_in(directory: &Path, name: &OsStr) -> Protection {
+    let name = name.to_string_lossy();
+    let name = fold(&name);
+    if name == ".journeyman" {
+        return Protection::Never;
+    }
+    let table = table();
+    let known = table.by_name.get(&*name).into_iter().flatten();
+    let stars = table.with_star.iter().filter(|rule| rule.matches_name(&name));
+    let rules = known.chain(stars).filter(|rule| rule.holds_in(directory));
+    rules.map(|rule| rule.protection).max().unwrap_or(Protection::None)
+}
+
+/// One protected path, by its last name and those before it.
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    above: &'static str,
+    name: &'static str,
+    protection: Protection,
+}
+
+impl Rule {
+    fn new(row: &'static str, protection: Protection) -> Self {
+        let (above, name) = row.rsplit_once('/').unwrap_or(("", row));
+        Self { above, name, protection }
+    }
+
+    fn matches_name(&self, folded: &str) -> bool {
+        let (before, after) = self.name.split_once('*').unwrap_or((self.name, ""));
+        folded.strip_prefix(before).is_some_and(|rest| rest.ends_with(after))
+    }
+
+    /// Whether the directory ends with the names that stand before the last one.
+    fn holds_in(&self, directory: &Path) -> bool {
+        let mut found = directory.iter().rev().map(OsStr::to_string_lossy);
+        let mut wanted = self.above.rsplit('/').filter(|name| !name.is_empty());
+        wanted.all(|name| found.next().is_some_and(|found| fold(&found) == name))
+    }
+}
+
+/// The rules, found by the name with which a path ends: each name of a workspace is looked up before
+/// each command.
+struct Table {
+    by_name: HashMap<&'static str, Vec<Rule>>,
+    with_star: Vec<Rule>,
+}
+
+fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> = LazyLock::new(|| {
+        let later = RUNS_LATER.iter().flat_map(|(why, rows)| {
+            rows.iter().map(|row| Rule::new(row, Protection::NeedsPerson(why)))
+        });
+        let builds = BUILDS.iter().map(|row| Rule::new(row, Protection::RunsInBuilds));
+        let (with_star, plain): (Vec<Rule>, Vec<Rule>) =
+            later.chain(builds).partition(|rule| rule.name.contains('*'));
+        let mut by_name: HashMap<&'static str, Vec<Rule>> = HashMap::new();
+        for rule in plain {
+            by_name.entry(rule.name).or_default().push(rule);
+        }
+        Table { by_name, with_star }
+    });
+    &TABLE
+}
+
+/// One name as the most confusable file system would compare it.
+pub fn fold(name: &str) -> Cow<'_, str> {
+    let is_plain =
+        |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-+@#".contains(byte);
+    if name.as_bytes().iter().all(is_plain) && !name.ends_with('.') {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(fold_slowly(name))
+}
+
+fn fold_slowly(name: &str) -> String {
+    let visible: String =
+        name.chars().filter(|c| !is_ignorable(*c)).flat_map(char::to_lowercase).collect();
+    let main_stream = visible.split(':').next().unwrap_or_default();
+    let trimmed = main_stream.trim_end_matches(['.', ' ']);
+    match trimmed {
+        "" => visible,
+        "git~1" => ".git".to_owned(),
+        plain => plain.to_owned(),
+    }
+}
+
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_protected_part_ends_with_its_name() {
+        let part = |path: &str| protected_part(Path::new(path)).map(|(part, _)| part);
+        assert_eq!(part("a/.vscode/tasks.json"), Some("a/.vscode".into()));
+        assert_eq!(part(".ENVRC"), Some(".ENVRC".into()));
+        assert_eq!(part("a/.journeyman/x"), Some("a/.journeyman".into()));
+        assert_eq!(part("a/.cargo/config.toml"), Some("a/.cargo/config.toml".into()));
+        assert_eq!(part("a/.local/bin/tool"), Some("a/.local/bin".into()));
+        assert_eq!(part("a/.github/workflows/ci.yml"), None);
+        assert_eq!(part("a/Makefile"), None);
+        assert_eq!(part(""), None);
+    }
+
+    #[test]
+    fn every_row_is_written_as_it_is_compared() {
+        let later = RUNS_LATER.iter().flat_map(|(_, rows)| rows.iter());
+        for row in later.chain(BUILDS) {
+            assert!(row.split('/').all(|name| fold(name) == name), "{row}");
+            let path = Path::new("deep/in").join(row.replace('*', "x").to_uppercase());
+            assert!(protection(&path) > Protection::None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn names_in_a_row_are_protected_together_and_not_alone() {
+        for path in [
+            ".cargo/config.toml",
+            ".Cargo/CONFIG.toml",
+            "a/.github/copilot-instructions.md",
+            ".config/autostart/x.desktop",
+            ".config/systemd/user/x.service",
+            "AGENTS.md",
+            "docs/CLAUDE.md",
+            "my.code-workspace",
+            ".rules",
+        ] {
+            let protection = protection(Path::new(path));
+            assert!(matches!(protection, Protection::NeedsPerson(_)), "{path}: {protection:?}");
+        }
+        for path in ["config.toml", ".cargo/registry/x", "x/bin", ".github/CODEOWNERS", "rules"] {
+            assert_eq!(protection(Path::new(path)), Protection::None, "{path}");
+        }
+        let workflow = protection(Path::new("a/.github/workflows/ci.yml"));
+        assert_eq!(workflow, Protection::RunsInBuilds);
+        // A build file inside of what a person decides about is decided about.
+        let inside = protection(Path::new(".vscode/Makefile"));
+        assert!(matches!(inside, Protection::NeedsPerson(_)));
+    }
+
+    #[test]
+    fn spellings_of_git_are_git() {
+        let git =
+            [".git", ".GIT", ".g\u{200c}it", "GIT~1", ".git.", ".git ", ".git::$INDEX_ALLOCATION"];
+        for name in git {
+            let path = Path::new(name).join("hooks/pre-commit");
+            assert!(matches!(protection(&path), Protection::NeedsPerson(_)), "{name:?}");
+        }
+        for name in ["git", ".gitignore", ".github", "agit", ".git-blame-ignore-revs"] {
+            assert_eq!(protection(Path::new(name)), Protection::None, "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The host of a job: this program once more, for one command that goes on in the background.
+//!
+//! Law: it lives as long as the command, and ends it when its session does, unless the command shall
+//! be kept. All that is printed goes to the job's folder, and how it ended is written there before
+//! the folder's lock is given up. If the host itself is killed, the launcher sees that and ends
+//! everything.
+
+use std::fs::File;
+use std::io::Result;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jm_system::clock::now_epoch_ms;
+use jm_system::descriptors::open_dev_null;
+use jm_system::identity::Identity;
+use jm_system::small_file::{Durability, replace_small_file};
+use jm_types::{Cancel, ToolError};
+use rustix::fd::OwnedFd;
+use rustix::io::FdFlags;
+
+use super::folder::{COMMAND, END, How, JobEnd, OUTPUT, SOCKET};
+use super::protocol::{
+    Answer, DIRECTORY, FOLDER, HOST, HostOrder, HostReport, Keeping, LINE, LOCK, Typed,
+};
+use super::screen::{Screen, ScreenText};
+use super::server::serve;
+use super::typing::Typing;
+use crate::contract::descriptors::take;
+use crate::contract::ending::Ending;
+use crate::contract::message::{receive, send};
+use crate::contract::protocol::given;
+use crate::contract::unended::Unended;
+use crate::outside::command::{WORDLESS, attend};
+use crate::outside::egress_proxy::Refusals;
+use crate::outside::launcher::Launcher;
+use crate::outside::launcher_link::{self, Output, Task};
+use crate::outside::output_reader::{Listener, Offer, Stream};
+use crate::outside::refusal::Bite;
+use crate::outside::spool::{Spool, SpoolDir};
+
+/// Runs as the host of a job, if the first word of the command line says so.
+pub fn hosted() -> Option<ExitCode> {
+    let word = std::env::args_os().nth(1)?;
+    (word == HOST).then(|| match host() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    })
+}
+
+/// What the threads of a host share.
+pub(super) struct Shared {
+    /// Nothing before the command has its streams.
+    typing: Mutex<Option<Typing>>,
+    pub(super) screen: Option<Mutex<Screen>>,
+    /// Where the terminal's own answers go.
+    answers: Mutex<Option<OwnedFd>>,
+    /// Nothing where no hosts are listed.
+    refusals: Mutex<Option<Refusals>>,
+    cancel: Cancel,
+    /// Why it was stopped; who asked first has said it.
+    reason: Mutex<Option<How>>,
+}
+
+impl Shared {
+    pub(super) fn stop(&self, reason: How) {
+        lock(&self.reason).get_or_insert(reason);
+        self.cancel.cancel();
+    }
+
+    pub(super) fn write(&self, typed: &[Typed]) -> Answer {
+        let screen = self.screen.as_ref().map(lock);
+        let bytes = Typing::encode(typed, screen.as_deref());
+        drop(screen);
+        match &mut *lock(&self.typing) {
+            Some(typing) => typing.take(bytes),
+            None => Answer::Refused("it has not begun yet".to_owned()),
+        }
+    }
+
+    pub(super) fn refused_by_gate(&self) -> Vec<String> {
+        let refusals = lock(&self.refusals);
+        refusals.as_ref().map(|refusals| in_words(&refusals.all())).unwrap_or_default()
+    }
+}
+
+fn in_words(bites: &[Bite]) -> Vec<String> {
+    bites.iter().map(Bite::in_words).collect()
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn host() -> Result<()> {
+    for number in [LINE, LOCK, DIRECTORY, FOLDER] {
+        rustix::io::fcntl_setfd(given(number), FdFlags::CLOEXEC)?;
+    }
+    let order: HostOrder = receive(line()?)?;
+    let own = Identity::own();
+    let note = format!("{} {} {}\n", own.pid, own.started, own.boot);
+    rustix::io::pwrite(given(LOCK), note.as_bytes(), 0)?;
+    let began = Instant::now();
+    let Kept { how, screen, refused } = match keep(&order) {
+        Ok(kept) => kept,
+        Err(error) if error.to_string().contains(WORDLESS) => Kept::nothing(How::Unknown),
+        Err(error) => {
+            // Whoever started us may not have heard anything yet; later nobody listens.
+            let why = error.to_string();
+            send(line()?, &HostReport::NotStarted(why.clone())).unwrap_or_default();
+            Kept::nothing(How::NotStarted(why))
+        }
+    };
+    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    write_end(&JobEnd { how, elapsed_ms, at_ms: now_epoch_ms(), screen, refused })
+}
+
+fn line() -> Result<File> {
+    Ok(File::from(given(LINE).try_clone_to_owned()?))
+}
+
+/// What is left of a command when it has ended.
+struct Kept {
+    how: How,
+    /// What its terminal showed last.
+    screen: Option<ScreenText>,
+    /// By the gate, in words; and the processes that could not be ended.
+    refused: Vec<String>,
+}
+
+impl Kept {
+    fn nothing(how: How) -> Self {
+        Self { how, screen: None, refused: Vec::new() }
+    }
+}
+
+/// Runs the command to its end.
+fn keep(order: &HostOrder) -> std::result::Result<Kept, ToolError> {
+    let fail = |error: std::io::Error| ToolError::failed("process", error.to_string());
+    let streams = Streams::open(order).map_err(fail)?;
+    let shared = Arc::new(Shared {
+        typing: Mutex::new(None),
+        answers: Mutex::new(None),
+        refusals: Mutex::new(None),
+        screen: order.terminal.map(|size| Mutex::new(Screen::new(size))),
+        cancel: Cancel::new(),
+        reason: Mutex::new(None),
+    });
+    listen(&shared).map_err(fail)?;
+    if order.keeping == Keeping::WithTheSession {
+        let (shared, line) = (Arc::clone(&shared), line().map_err(fail)?);
+        let watch = std::thread::Builder::new().spawn(move || watch_owner(&shared, line));
+        watch.map_err(fail)?;
+    }
+    let spools = SpoolDir::below(&order.folder);
+    let mut keeper =
+        Keeper { spool: spools.begin(OUTPUT, order.keep_bytes), shared: Arc::clone(&shared) };
+    let lifetime = Duration::from_millis(order.lifetime_ms);
+    let Streams { stdin, output, ours } = streams;
+    let start = || {
+        let environment: Vec<_> = std::env::vars_os().collect();
+        let directory = given(DIRECTORY).try_clone_to_owned().map_err(fail)?;
+        let task = Task {
+            words: order.words.clone(),
+            directory,
+            directory_name: order.directory.as_ref(),
+            environment: &environment,
+            stdin,
+            output,
+            lifetime,
+            walls: &order.walls,
+            record: Some(COMMAND),
+        };
+        let launcher = Launcher {
+            records: Some(order.folder.clone()),
+            bwrap: order.bwrap.clone(),
+            ..Launcher::new(&order.launcher)
+        };
+        let (child, line) = launcher_link::start(&launcher, task)?;
+        *lock(&shared.refusals) = line.refusals();
+        Ok((child, line, ours.connect(&shared).map_err(fail)?))
+    };
+    let finished = attend(start, lifetime, &shared.cancel, &mut keeper)?;
+    let how = match finished.ending {
+        Ending::Exited(code) => How::Exited(code),
+        Ending::Signalled(signal) => How::Signalled(signal),
+        Ending::TimedOut => How::TimedOut,
+        Ending::Cancelled => lock(&shared.reason).take().unwrap_or(How::Stopped),
+    };
+    let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
+    let mut refused = in_words(&finished.refused_by_gate);
+    refused.extend(finished.unended.iter().map(Unended::in_words));
+    Ok(Kept { how, screen, refused })
+}
+
+/// The command's streams, and where our ends of them come from.
+struct Streams {
+    stdin: OwnedFd,
+    output: Output,
+    ours: Ours,
+}
+
+enum Ours {
+    Pipes {
+        printed: OwnedFd,
+        typing: OwnedFd,
+    },
+    /// The launcher opens the terminal where the command is, and hands our end out here.
+    Terminal(UnixStream),
+}
+
+impl Streams {
+    fn open(order: &HostOrder) -> Result<Self> {
+        if let Some(size) = order.terminal {
+            let (ours, theirs) = UnixStream::pair()?;
+            let output = Output::Terminal(size, theirs.into());
+            return Ok(Self { stdin: open_dev_null()?, output, ours: Ours::Terminal(ours) });
+        }
+        let flags = rustix::pipe::PipeFlags::CLOEXEC;
+        let (stdin, typing) = rustix::pipe::pipe_with(flags)?;
+        let (printed, output) = rustix::pipe::pipe_with(flags)?;
+        let output = Output::Joined(output);
+        Ok(Self { stdin, output, ours: Ours::Pipes { printed, typing } })
+    }
+}
+
+impl Ours {
+    /// The launcher was started: from here on can be typed. Where the command's output comes from.
+    fn connect(self, shared: &Shared) -> Result<OwnedFd> {
+        let (printed, typing) = match self {
+            Self::Pipes { printed, typing } => (printed, Typing::pipe(typing)),
+            Self::Terminal(door) => match take(&door) {
+                Some(terminal) => {
+                    *lock(&shared.answers) = Some(terminal.try_clone()?);
+                    (terminal.try_clone()?, Typing::terminal(terminal))
+                }
+                // It could not be opened, and the launcher is about to say why.
+                None => return open_dev_null(),
+            },
+        };
+        typing.never_block()?;
+        *lock(&shared.typing) = Some(typing);
+        Ok(printed)
+    }
+}
+
+/// The path may be longer than a socket's may be, so it is reached through the folder.
+fn listen(shared: &Arc<Shared>) -> Result<()> {
+    let listener = UnixListener::bind(format!("/proc/self/fd/{FOLDER}/{SOCKET}"))?;
+    let shared = Arc::clone(shared);
+    std::thread::Builder::new().spawn(move || serve(&listener, &shared))?;
+    Ok(())
+}
+
+/// A byte says that the session ends, the end of the stream that the program is gone.
+fn watch_owner(shared: &Shared, line: File) {
+    let mut byte = [0_u8; 1];
+    loop {
+        match rustix::io::read(&line, &mut byte[..]) {
+            Ok(0) => return shared.stop(How::Orphaned),
+            Ok(_) => return shared.stop(How::Stopped),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return shared.stop(How::Orphaned),
+        }
+    }
+}
+
+/// Takes what the command prints to the folder and to the screen.
+struct Keeper {
+    spool: Spool,
+    shared: Arc<Shared>,
+}
+
+impl Listener for Keeper {
+    fn started(&mut self, _: u32) {
+        if let Ok(line) = line() {
+            // A program that is gone by now is noticed by others.
+            send(line, &HostReport::Started).unwrap_or_default();
+        }
+    }
+
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+        self.spool.write(stream, bytes);
+        let Some(screen) = &self.shared.screen else { return };
+        let said = lock(screen).feed(bytes);
+        if let (Some(terminal), false) = (&*lock(&self.shared.answers), said.is_empty()) {
+            // A program that does not read what it asked for does not get it.
+            rustix::io::write(terminal, &said).unwrap_or_default();
+        }
+    }
+
+    fn hear(&mut self, _: Stream, _: &str) -> Offer {
+        Offer::Gone
+    }
+
+    fn hear_last(&mut self, _: Stream, _: &str) {}
+}
+
+/// Whole or not at all. Not synced: after a power cut nothing runs any more anyway.
+fn write_end(end: &JobEnd) -> Result<()> {
+    let folder = given(FOLDER);
+    replace_small_file(folder, END, &serde_json::to_vec(end)?, Durability::ProcessEnd)?;
+    // Nobody answers there any more.
+    rustix::fs::unlinkat(folder, SOCKET, rustix::fs::AtFlags::empty()).unwrap_or_default();
+    Ok(())
+}

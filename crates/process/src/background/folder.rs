@@ -1,0 +1,313 @@
+//! A job as it lies on disk, for whoever looks: this session, another program, a later one.
+//!
+//! Law: whether a job runs is said by a lock that dies with its host, never by a number alone. What
+//! is read is what was printed; what was dropped is counted.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind, Result};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use jm_system::descriptors::open_directory_at;
+use jm_system::identity::Identity;
+use jm_system::state::{StateDir, read_text};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+use super::protocol::{Answer, Keeping, Request, Taken, Typed};
+use super::screen::{Screen, ScreenText};
+use crate::contract::ending::Ended;
+use crate::contract::message::{receive, send};
+use crate::contract::terminal_size::Size;
+use crate::outside::records::read_record;
+use crate::outside::spool::SpoolDir;
+
+pub(super) const DESCRIPTION: &str = "job.json";
+pub(super) const LOCK_FILE: &str = "lock";
+pub(super) const SOCKET: &str = "socket";
+pub(super) const END: &str = "end.json";
+/// What it was confined by.
+pub(super) const WALLS: &str = "walls.json";
+/// What the launcher writes.
+pub(super) const COMMAND: &str = "command";
+pub(super) const OUTPUT: &str = "output";
+const SEEN: &str = "seen";
+
+const MOST_NOTE_BYTES: u64 = 4 * 1024 * 1024;
+const PATIENCE: Duration = Duration::from_secs(3);
+const SLICE: Duration = Duration::from_millis(10);
+/// Of a stream whose screen nobody drew any more.
+const REDRAWN_BYTES: usize = 1024 * 1024;
+
+/// What a job was started as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    pub session: String,
+    /// In words, without secrets.
+    pub command: String,
+    pub directory: PathBuf,
+    pub started_at_ms: u64,
+    pub lifetime_ms: u64,
+    pub keeping: Keeping,
+    pub terminal: Option<Size>,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    Exited(i32),
+    Signalled(i32),
+    /// Its lifetime was over.
+    TimedOut,
+    /// Somebody asked for it, or its session ended.
+    Stopped,
+    /// The program of its session was gone.
+    Orphaned,
+    NotStarted(String),
+    /// Nobody was left to write it down.
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEnd {
+    pub how: How,
+    pub elapsed_ms: u64,
+    /// When, in milliseconds since 1970; 0 where nobody noted it.
+    pub at_ms: u64,
+    /// The last that was shown, if it had a terminal.
+    pub screen: Option<ScreenText>,
+    /// What its gate did not let through, in words.
+    #[serde(default)]
+    pub refused: Vec<String>,
+}
+
+/// How far a session has read a job's output.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seen {
+    /// As text, whatever for.
+    pub shown: u64,
+    /// When it last read or waited. What it was shown after a start or after typing can still be
+    /// waited for.
+    pub read: u64,
+    /// How far it was searched for what the walls refused.
+    pub searched: u64,
+    /// The refusals that the session was told of.
+    pub told: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// `pid` is its host's.
+    Running {
+        pid: u32,
+    },
+    Ended(JobEnd),
+}
+
+/// A job, by its folder.
+#[derive(Debug, Clone)]
+pub struct Job {
+    folder: PathBuf,
+    name: String,
+    pub description: Description,
+}
+
+impl Job {
+    /// `None` when there is none of that name.
+    pub(super) fn open(jobs: &Path, name: &str) -> Result<Option<Self>> {
+        let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name);
+        let folder = jobs.join(name);
+        let text = match is_plain {
+            true => read_text(&folder.join(DESCRIPTION), MOST_NOTE_BYTES)?,
+            false => None,
+        };
+        let Some(text) = text else { return Ok(None) };
+        let description = serde_json::from_str(&text)?;
+        Ok(Some(Self { folder, name: name.to_owned(), description }))
+    }
+
+    /// The name of the call that started it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn state(&self) -> Result<State> {
+        // In this order: what is not written when the lock is free will never be.
+        let is_held = self.is_held()?;
+        if let Some(text) = read_text(&self.folder.join(END), MOST_NOTE_BYTES)? {
+            return Ok(State::Ended(serde_json::from_str(&text)?));
+        }
+        if is_held {
+            let pid = self.host().map_or(0, |host| host.pid);
+            return Ok(State::Running { pid });
+        }
+        let end = match read_record(&self.folder, COMMAND) {
+            Some(record) => JobEnd {
+                how: record.ended.into(),
+                elapsed_ms: record.elapsed_ms,
+                ..JobEnd::unknown()
+            },
+            None => JobEnd::unknown(),
+        };
+        Ok(State::Ended(end))
+    }
+
+    pub fn is_running(&self) -> Result<bool> {
+        self.state().map(|state| matches!(state, State::Running { .. }))
+    }
+
+    fn is_held(&self) -> Result<bool> {
+        let file = File::open(self.folder.join(LOCK_FILE))?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(true),
+            Err(std::fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// The process that keeps it, as it named itself.
+    fn host(&self) -> Option<Identity> {
+        let note = read_text(&self.folder.join(LOCK_FILE), MOST_NOTE_BYTES).ok()??;
+        let mut words = note.split_whitespace();
+        let (pid, started) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some(Identity { pid, started, boot: words.next()?.to_owned() })
+    }
+
+    /// How far the session has read. What cannot be read is read again.
+    pub fn seen(&self) -> Seen {
+        let note = read_text(&self.folder.join(SEEN), MOST_NOTE_BYTES).ok().flatten();
+        note.and_then(|note| serde_json::from_str(&note).ok()).unwrap_or_default()
+    }
+
+    pub fn note_seen(&self, seen: &Seen) -> Result<()> {
+        StateDir::open(&self.folder)?.write(SEEN, &serde_json::to_vec(seen)?)
+    }
+
+    pub(super) fn spools(&self) -> SpoolDir {
+        SpoolDir::below(&self.folder)
+    }
+
+    /// Types into a job that runs.
+    pub fn write(&self, typed: Vec<Typed>) -> Result<Taken> {
+        match self.ask(&Request::Write(typed))? {
+            Answer::Taken(taken) => Ok(taken),
+            Answer::Refused(why) => Err(Error::new(ErrorKind::InvalidInput, why)),
+            Answer::Screen(_) | Answer::RefusedByGate(_) | Answer::Stopping => {
+                Err(ErrorKind::InvalidData.into())
+            }
+        }
+    }
+
+    /// What its terminal shows, or showed last. `None` without a terminal.
+    pub fn screen(&self) -> Result<Option<ScreenText>> {
+        let Some(size) = self.description.terminal else { return Ok(None) };
+        if let Ok(Answer::Screen(screen)) = self.ask(&Request::Screen) {
+            return Ok(screen);
+        }
+        if let State::Ended(JobEnd { screen: Some(screen), .. }) = self.state()? {
+            return Ok(Some(screen));
+        }
+        // Its host was killed: the end of what was printed is drawn once more.
+        let mut screen = Screen::new(size);
+        for (_, bytes) in self.read(0, None, REDRAWN_BYTES)?.pieces {
+            screen.feed(&bytes);
+        }
+        Ok(Some(screen.text()))
+    }
+
+    pub(super) fn ask(&self, request: &Request) -> Result<Answer> {
+        use rustix::fd::AsRawFd;
+        let folder = open_directory_at(&self.folder)?;
+        let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        send(&stream, request)?;
+        receive(&stream)
+    }
+
+    /// Ends it with all that it started, and waits for that. One that has ended stays as it is.
+    pub fn stop(&self) -> Result<JobEnd> {
+        if let State::Ended(end) = self.state()? {
+            return Ok(end);
+        }
+        // A host that does not answer is dealt with below.
+        self.ask(&Request::Stop).map(drop).unwrap_or_default();
+        if let Some(end) = self.ended_within(PATIENCE)? {
+            return Ok(end);
+        }
+        self.kill_host()?;
+        let killed = self.ended_within(PATIENCE)?;
+        killed.ok_or_else(|| Error::new(ErrorKind::TimedOut, "it does not end"))
+    }
+
+    pub fn ended_within(&self, most: Duration) -> Result<Option<JobEnd>> {
+        let until = Instant::now() + most;
+        loop {
+            if let State::Ended(end) = self.state()? {
+                return Ok(Some(end));
+            }
+            if Instant::now() >= until {
+                return Ok(None);
+            }
+            std::thread::sleep(SLICE);
+        }
+    }
+
+    /// Its launcher sees that and ends everything. Nobody else is signalled: the process is held
+    /// before it is looked at.
+    fn kill_host(&self) -> Result<()> {
+        let Some(host) = self.host() else { return Ok(()) };
+        let Some(pid) = i32::try_from(host.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
+        let held = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(held) => held,
+            Err(rustix::io::Errno::SRCH) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if host.is_alive() {
+            pidfd_send_signal(held, Signal::KILL)?;
+        }
+        Ok(())
+    }
+}
+
+impl JobEnd {
+    fn unknown() -> Self {
+        let (how, screen, refused) = (How::Unknown, None, Vec::new());
+        Self { how, elapsed_ms: 0, at_ms: 0, screen, refused }
+    }
+}
+
+impl From<Ended> for How {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Exited(code) => Self::Exited(code),
+            Ended::Signalled(signal) => Self::Signalled(signal),
+            Ended::TimedOut => Self::TimedOut,
+            Ended::Stopped => Self::Stopped,
+            Ended::Orphaned => Self::Orphaned,
+        }
+    }
+}
+
+impl How {
+    /// In words that follow a name.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Exited(code) => format!("ended with exit code {code}"),
+            Self::Signalled(signal) => format!("ended by signal {signal}"),
+            Self::TimedOut => "ended because its lifetime was over".to_owned(),
+            Self::Stopped => "stopped".to_owned(),
+            Self::Orphaned => "ended when the program of its session died".to_owned(),
+            Self::NotStarted(why) => format!("not started: {why}"),
+            Self::Unknown => "gone; nobody was left to note how it ended".to_owned(),
+        }
+    }
+}

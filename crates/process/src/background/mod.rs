@@ -1,0 +1,301 @@
+//! Jobs: commands that go on while the conversation does.
+//!
+//! Law: a job has an end that nobody has to remember. Its launcher keeps its time, its host ends it
+//! when its session ends, and either of them ends it when the other is gone. Only a job that is
+//! meant to be kept outlives its session, and not its lifetime.
+
+mod daemon;
+mod folder;
+mod keys;
+mod protocol;
+mod reading;
+mod refused;
+mod screen;
+mod server;
+mod typing;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, Result, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jm_files::SafePath;
+use jm_system::clock::now_epoch_ms;
+use jm_system::descriptors::open_directory_at;
+use jm_system::state::StateDir;
+use jm_types::ToolError;
+use rustix::fd::{AsRawFd, OwnedFd, RawFd};
+
+pub use daemon::hosted;
+pub use folder::{Description, How, Job, JobEnd, Seen, State};
+pub use keys::{KEY_NAMES, Key, NoSuchKey};
+pub use protocol::{Keeping, Taken, Typed};
+pub use reading::Excerpt;
+pub use screen::ScreenText;
+
+use crate::contract::confinement_rules::Walls;
+use crate::contract::descriptors::out_of_the_way;
+use crate::contract::message::{receive, send};
+pub use crate::contract::terminal_size::Size;
+use crate::outside::command::open_directory;
+use crate::outside::launcher::{Confinement, Launcher};
+use crate::outside::program::Program;
+use crate::outside::reaper;
+use folder::{DESCRIPTION, LOCK_FILE, WALLS};
+use protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, LINE, LOCK};
+
+/// Of one session at a time.
+const MOST_RUNNING: usize = 16;
+/// What has ended can be looked at for so long, and so many of them.
+const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const MOST_REMEMBERED: usize = 64;
+/// Less than this of an output is of no use to anybody.
+const LEAST_KEPT: u64 = 64 * 1024;
+const HOST_PATIENCE: Duration = Duration::from_secs(10);
+/// For all jobs of a session together; then their lines are cut, which ends them too.
+const SESSION_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is started.
+#[derive(Debug)]
+pub struct JobSpec {
+    /// The call that starts it.
+    pub name: String,
+    pub session: String,
+    /// In words, without secrets.
+    pub command: String,
+    pub program: Program,
+    pub directory: SafePath,
+    pub environment: Vec<(OsString, OsString)>,
+    pub lifetime: Duration,
+    pub terminal: Option<Size>,
+    pub keeping: Keeping,
+    pub confinement: Confinement,
+}
+
+/// The jobs of this state, and the lines to those that end with us. By default there is no place for
+/// any.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    folder: PathBuf,
+    keep_bytes: u64,
+    lines: Mutex<Vec<(Job, UnixStream)>>,
+}
+
+impl Jobs {
+    /// `keep_bytes` of each output are kept. Nothing is made before there is a job.
+    pub fn new(folder: impl Into<PathBuf>, keep_bytes: u64) -> Self {
+        let keep_bytes = keep_bytes.max(LEAST_KEPT);
+        Self { folder: folder.into(), keep_bytes, lines: Mutex::default() }
+    }
+
+    /// The oldest first.
+    pub fn all(&self) -> Result<Vec<Job>> {
+        let names = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        // One that cannot be read is being made or being removed.
+        let mut jobs: Vec<Job> = names.filter_map(|name| self.find(&name).ok()?).collect();
+        jobs.sort_by_key(|job| (job.description.started_at_ms, job.name().to_owned()));
+        Ok(jobs)
+    }
+
+    pub fn find(&self, name: &str) -> Result<Option<Job>> {
+        Job::open(&self.folder, name)
+    }
+
+    pub fn of_session(&self, session: &str) -> Result<Vec<Job>> {
+        reaper::bury();
+        let mut jobs = self.all()?;
+        jobs.retain(|job| job.description.session == session);
+        Ok(jobs)
+    }
+
+    pub fn start(&self, spec: JobSpec) -> std::result::Result<Job, ToolError> {
+        if self.folder.as_os_str().is_empty() {
+            return Err(ToolError::failed("process", "there is no place to keep its output"));
+        }
+        let fail = |error: std::io::Error| ToolError::io(&self.folder, error);
+        let jobs = self.of_session(&spec.session).map_err(fail)?;
+        let running = jobs.iter().filter(|job| job.is_running().unwrap_or(false)).count();
+        if running >= MOST_RUNNING {
+            return Err(ToolError::limit(format!(
+                "{running} processes of this session run already"
+            ))
+            .hint("stop one that is not needed any more"));
+        }
+        self.forget_old().map_err(fail)?;
+        match &spec.confinement {
+            Confinement::Supervised { launcher, walls, .. } => {
+                self.start_host(&spec, launcher, walls)
+            }
+            Confinement::Unsupervised => {
+                Err(ToolError::failed("process", "nothing here can end it, so it is not started"))
+            }
+        }
+    }
+
+    fn start_host(
+        &self,
+        spec: &JobSpec,
+        launcher: &Launcher,
+        walls: &Walls,
+    ) -> std::result::Result<Job, ToolError> {
+        let fail = |error: std::io::Error| {
+            ToolError::failed("process", format!("its host cannot be started: {error}"))
+        };
+        let directory = open_directory(&spec.directory)?;
+        let (job, lock) = self.make(spec, walls).map_err(fail)?;
+        let order = HostOrder {
+            words: spec.program.words(),
+            directory: spec.directory.absolute().into_os_string(),
+            lifetime_ms: job.description.lifetime_ms,
+            walls: walls.clone(),
+            launcher: launcher.program.clone(),
+            bwrap: launcher.bwrap.clone(),
+            folder: job.folder().to_owned(),
+            terminal: spec.terminal,
+            keeping: spec.keeping,
+            keep_bytes: self.keep_bytes,
+        };
+        let command = host_command(launcher, &spec.environment);
+        let line = launch(command, &job, lock, directory, &order);
+        let report = line.and_then(|line| Ok((receive::<HostReport>(&line)?, line)));
+        match report {
+            Ok((HostReport::Started, line)) => {
+                if spec.keeping == Keeping::WithTheSession {
+                    self.lines().push((job.clone(), line));
+                }
+                Ok(job)
+            }
+            Ok((HostReport::NotStarted(why), _)) => {
+                self.forget(&job);
+                Err(ToolError::failed("process", why))
+            }
+            Err(error) => {
+                self.forget(&job);
+                Err(fail(error))
+            }
+        }
+    }
+
+    /// The folder, locked before anybody can find the job in it.
+    fn make(&self, spec: &JobSpec, walls: &Walls) -> Result<(Job, File)> {
+        let folder = StateDir::open(&self.folder)?.subdirectory(&spec.name)?;
+        let path = folder.private_file(LOCK_FILE)?;
+        let lock = File::options().read(true).write(true).open(path)?;
+        lock.try_lock().map_err(|_| std::io::Error::from(ErrorKind::AlreadyExists))?;
+        let description = Description {
+            session: spec.session.clone(),
+            command: spec.command.clone(),
+            directory: spec.directory.absolute(),
+            started_at_ms: now_epoch_ms(),
+            lifetime_ms: u64::try_from(spec.lifetime.as_millis()).unwrap_or(u64::MAX),
+            keeping: spec.keeping,
+            terminal: spec.terminal,
+        };
+        folder.write(WALLS, &serde_json::to_vec(walls)?)?;
+        folder.write(DESCRIPTION, &serde_json::to_vec(&description)?)?;
+        let job = self.find(&spec.name)?;
+        Ok((job.ok_or_else(|| std::io::Error::from(ErrorKind::NotFound))?, lock))
+    }
+
+    /// The session ends: so do its jobs, but for those that are kept.
+    pub fn end_session(&self) {
+        let lines = std::mem::take(&mut *self.lines());
+        for (_, line) in &lines {
+            let mut line = line;
+            // A host that is gone has nothing left to end.
+            line.write_all(b"s").unwrap_or_default();
+        }
+        let until = Instant::now() + SESSION_PATIENCE;
+        for (job, _) in &lines {
+            let left = until.saturating_duration_since(Instant::now());
+            // What cannot be looked at cannot be waited for.
+            job.ended_within(left).map(drop).unwrap_or_default();
+        }
+        reaper::bury();
+    }
+
+    /// Removes what ended long ago; how many.
+    pub fn forget_old(&self) -> Result<usize> {
+        let oldest = now_epoch_ms().saturating_sub(REMEMBERED.as_millis() as u64);
+        let mut jobs = self.all()?;
+        jobs.retain(|job| !job.is_running().unwrap_or(true));
+        let beyond = jobs.len().saturating_sub(MOST_REMEMBERED);
+        let old = jobs
+            .iter()
+            .enumerate()
+            .filter(|(place, job)| *place < beyond || job.description.started_at_ms < oldest);
+        Ok(old.map(|(_, job)| self.forget(job)).count())
+    }
+
+    pub fn forget(&self, job: &Job) {
+        // What stays is found again by the next who cleans up.
+        std::fs::remove_dir_all(job.folder()).unwrap_or_default();
+    }
+
+    fn lines(&self) -> std::sync::MutexGuard<'_, Vec<(Job, UnixStream)>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn host_command(launcher: &Launcher, environment: &[(OsString, OsString)]) -> Command {
+    let mut command = Command::new(&launcher.program);
+    command.arg(HOST).env_clear().envs(environment.iter().map(|(k, v)| (k, v)));
+    // It holds no directory that somebody may want to remove.
+    command.current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Starts the host and gives it its order; our end of its line.
+fn launch(
+    mut command: Command,
+    job: &Job,
+    lock: File,
+    directory: OwnedFd,
+    order: &HostOrder,
+) -> Result<UnixStream> {
+    let (line, theirs) = UnixStream::pair()?;
+    let folder = open_directory_at(job.folder())?;
+    let given = vec![
+        (out_of_the_way(&theirs)?, LINE),
+        (out_of_the_way(&lock)?, LOCK),
+        (out_of_the_way(&directory)?, DIRECTORY),
+        (out_of_the_way(&folder)?, FOLDER),
+    ];
+    hand_over(&mut command, given);
+    // `bury` waits for it.
+    reaper::shelter(|| command.spawn().map(Into::into))?;
+    // The copies that the command holds are the host's alone.
+    drop((command, theirs, lock));
+    line.set_read_timeout(Some(HOST_PATIENCE))?;
+    send(&line, order)?;
+    Ok(line)
+}
+
+/// Own session, and descriptors under numbers that the started program knows.
+#[allow(unsafe_code)]
+fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        for (fd, number) in &given {
+            // SAFETY: takes no pointers. Should the number be in use for telling that exec failed,
+            // the host's silence tells it.
+            if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls that are async-signal-safe are made; nothing
+    // is allocated and no lock is taken.
+    unsafe { command.pre_exec(prepare) };
+}

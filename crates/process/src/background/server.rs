@@ -1,0 +1,65 @@
+//! What a host answers to whoever asks on its socket.
+//!
+//! Law: only processes of the same user are answered, one question each, and none can hold the host
+//! up for long.
+
+use std::io::{Error, Result};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::Duration;
+
+use rustix::fd::AsRawFd;
+
+use super::daemon::{Shared, lock};
+use super::folder::How;
+use super::protocol::{Answer, Request};
+use crate::contract::message::{receive, send};
+
+const PATIENCE: Duration = Duration::from_millis(500);
+
+pub(super) fn serve(listener: &UnixListener, shared: &Shared) {
+    for stream in listener.incoming() {
+        match stream {
+            // Who goes away in the middle of a question has none.
+            Ok(stream) => answer(&stream, shared).unwrap_or_default(),
+            // Out of descriptors, perhaps; that passes.
+            Err(_) => std::thread::sleep(PATIENCE),
+        }
+    }
+}
+
+fn answer(stream: &UnixStream, shared: &Shared) -> Result<()> {
+    if peer(stream)? != rustix::process::geteuid().as_raw() {
+        return Ok(());
+    }
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let answer = match receive(stream)? {
+        Request::Write(typed) => shared.write(&typed),
+        Request::Screen => Answer::Screen(shared.screen.as_ref().map(|screen| lock(screen).text())),
+        Request::RefusedByGate => Answer::RefusedByGate(shared.refused_by_gate()),
+        Request::Stop => {
+            shared.stop(How::Stopped);
+            Answer::Stopping
+        }
+    };
+    send(stream, &answer)
+}
+
+/// The user at the other end.
+#[allow(unsafe_code)]
+fn peer(stream: &UnixStream) -> Result<u32> {
+    let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `who`, which has that size, and the length
+    // to `length`; both live on this stack.
+    let answer = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut who).cast(),
+            &raw mut length,
+        )
+    };
+    if answer == 0 { Ok(who.uid) } else { Err(Error::last_os_error()) }
+}

@@ -1,0 +1,85 @@
+//! What the program and its launcher say to each other.
+//!
+//! The command's descriptors and one order go in, one report comes out, each as JSON on a socket that
+//! both hold. Any further byte from the program asks the launcher to stop the command; the end of the
+//! stream says that the program is gone, which asks the same.
+
+use std::ffi::OsString;
+
+use rustix::fd::{BorrowedFd, RawFd};
+use serde::{Deserialize, Serialize};
+
+use super::confinement_rules::Walls;
+use super::ending::Ended;
+use super::terminal_size::Size;
+use super::unended::Unended;
+
+/// The hidden word that makes the program its own launcher.
+pub const LAUNCH: &str = "__launch";
+
+/// The one descriptor that a launcher is started with. The others come with the order, and are put
+/// under these numbers.
+pub(crate) const CONTROL: RawFd = 3;
+/// How many bytes of output were read, two 64-bit numbers, written by the program.
+pub(crate) const COUNTERS: RawFd = 4;
+/// Where the command runs.
+pub(crate) const DIRECTORY: RawFd = 5;
+/// Where records are kept; only with a record's name.
+pub(crate) const RECORDS: RawFd = 6;
+
+/// Where the order of an inner launcher is, which inherits the rest.
+pub(crate) const INNER_ORDER: RawFd = 7;
+/// Where the door to listed hosts is handed out; only with a list.
+pub(crate) const GATE: RawFd = 8;
+/// Where our end of the command's terminal is handed out; only with a terminal.
+pub(crate) const TERMINAL: RawFd = 9;
+/// From here on numbers mean nothing.
+pub(crate) const FREE: RawFd = 10;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Order {
+    /// The numbers of the descriptors that came before it, one after the other.
+    pub(crate) numbers: Vec<RawFd>,
+    /// The words of the command; the first is looked for on `PATH`.
+    pub(crate) words: Vec<OsString>,
+    /// Its whole environment.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// The directory by name, for those who see another tree.
+    pub(crate) directory: OsString,
+    pub(crate) lifetime_ms: u64,
+    pub(crate) walls: Walls,
+    /// The name of the file that says how it ended.
+    pub(crate) record: Option<String>,
+    /// Its streams are a terminal of this size, which is its own.
+    pub(crate) terminal: Option<Size>,
+    /// How far the walls are built.
+    pub(crate) stage: Stage,
+    /// The program of that name, where it builds them.
+    pub(crate) bwrap: Option<OsString>,
+    /// What the gate wants to hear, where others than the command can reach it.
+    pub(crate) pass: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Stage {
+    /// Nothing is done yet.
+    Outside,
+    /// Already in the tree that `bwrap` made, as its first process.
+    Inside,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    /// With the processes that could not be ended.
+    Ended(Ended, Vec<Unended>),
+    /// Nothing was run.
+    NotStarted { step: String, why: String },
+}
+
+/// A descriptor that the launcher was given.
+#[allow(unsafe_code)]
+pub(crate) fn given(number: RawFd) -> BorrowedFd<'static> {
+    // SAFETY: the program opens these descriptors for its launcher, they are put in their places
+    // before anything else is done, and nothing in the launcher closes them.
+    unsafe { BorrowedFd::borrow_raw(number) }
+}

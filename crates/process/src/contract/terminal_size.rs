@@ -1,0 +1,14 @@
+//! The size of a terminal, in character cells.
+
+use serde::{Deserialize, Serialize};
+
+/// Rows and columns of a command's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    pub rows: u16,
+    pub columns: u16,
+}
+
+impl Size {
+    pub const USUAL: Self = Self { rows: 24, columns: 80 };
+}

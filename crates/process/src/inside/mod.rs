@@ -1,0 +1,107 @@
+//! The launcher: this program once more, as the keeper of one command.
+//!
+//! Law: it lives exactly as long as the command's last process, and ends them all when the program
+//! that started it stops, dies or asks. It prints nothing and reads nothing but its order.
+
+mod bwrap;
+mod control;
+mod landlock;
+mod limits;
+mod mounts;
+mod name_guard;
+mod namespaces;
+mod placeholders;
+mod process_tree;
+mod proxy_listener;
+mod pty;
+mod seccomp;
+mod step;
+mod supervisor;
+
+use std::io::{Error, ErrorKind, Result};
+use std::process::ExitCode;
+
+use rustix::fd::{AsRawFd, OwnedFd, RawFd};
+
+use control::{control, copy_of, report_failure};
+use name_guard::Guard;
+use process_tree::{Left, Tree};
+use step::{During, Step};
+
+use crate::contract::confinement_rules::Backend;
+use crate::contract::descriptors::take_all;
+use crate::contract::message::receive;
+pub use crate::contract::protocol::LAUNCH;
+use crate::contract::protocol::{FREE, INNER_ORDER, Order, Stage};
+
+/// Runs as a launcher, if the first word of the command line says so. Must be the first thing that
+/// the program does: no thread may be there yet.
+pub fn launched() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == LAUNCH).then(|| run(words.next().is_some()))
+}
+
+/// Success says that nobody is left, whatever became of the command.
+fn run(is_inner: bool) -> ExitCode {
+    let order = match is_inner {
+        true => receive(copy_of(INNER_ORDER)),
+        false => await_order(),
+    };
+    match order.and_then(|order| serve(&order)) {
+        Ok(Left::Nobody) => ExitCode::SUCCESS,
+        Ok(Left::Somebody(_)) | Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// For as long as the program may take to have one; an error when it is gone.
+fn await_order() -> Result<Order> {
+    limits::drop_inherited();
+    // It holds no directory that somebody may want to remove.
+    rustix::process::chdir("/")?;
+    let given = take_all(control());
+    let order: Order = receive(control())?;
+    if given.len() != order.numbers.len() {
+        return Err(Error::from(ErrorKind::InvalidData));
+    }
+    put_in_place(given, &order.numbers)?;
+    Ok(order)
+}
+
+/// Under the numbers that everybody here knows them by. First all of them are moved out of the way: one
+/// may have come as another's number.
+#[allow(unsafe_code)]
+fn put_in_place(given: Vec<OwnedFd>, numbers: &[RawFd]) -> Result<()> {
+    let away = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, FREE);
+    let moved = given.iter().map(away).collect::<rustix::io::Result<Vec<_>>>()?;
+    drop(given);
+    for (fd, number) in moved.iter().zip(numbers) {
+        // SAFETY: takes no pointers; the numbers are reserved for this in every launcher.
+        if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
+            return Err(Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+fn serve(order: &Order) -> Result<Left> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let rights = limits::file_rights();
+    let outcome = match (order.walls.backend, order.stage) {
+        (Backend::Namespaces, _) => namespaces::keep(order, rights),
+        (Backend::Bwrap, Stage::Outside) => bwrap::keep(order, rights),
+        (Backend::Bwrap, Stage::Inside) => bwrap::complete(order)
+            .and_then(|guard| supervisor::keep(order, Tree::Namespace, guard, rights)),
+        (Backend::Landlock | Backend::None, _) => {
+            guard(order).and_then(|guard| supervisor::keep(order, Tree::Descendants, guard, rights))
+        }
+    };
+    match outcome {
+        Ok(left) => Ok(left),
+        Err(failure) => report_failure(&failure).map(|()| Left::Nobody),
+    }
+}
+
+/// For a launcher that cannot mount.
+fn guard(order: &Order) -> Step<Option<Guard>> {
+    Guard::new(&order.walls, &[]).during("protected names")
+}

@@ -1,0 +1,194 @@
+//! Inotify watches that hold protected names while a command runs.
+//!
+//! A mount belongs to a file and not to its name. Whoever renames another file over the name from
+//! outside, as editors and git do, takes the mount away; and a name that is missing has nothing to
+//! be mounted on.
+//!
+//! Law: a protected name that got another file is protected again, and a name that must not exist
+//! is renamed, as soon as the kernel tells of it; the latter once more when the command has ended.
+//! The watches begin with a delay: removing them costs the kernel 15 ms, more than most commands take.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jm_files::git_control::ASIDE;
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, RenameFlags, StatxFlags, inotify};
+use rustix::io::{Errno, Result};
+
+use super::mounts::{attach_inside, is_inside, open_beneath, open_root};
+use crate::contract::confinement_rules::Walls;
+use crate::contract::layout::Place;
+use crate::contract::within::is_within;
+
+/// Names of one spelling that are put aside beside each other.
+const MOST_ASIDE: usize = 100;
+
+#[derive(Debug, Clone, Copy)]
+enum Duty {
+    Hold(Place),
+    Absent,
+}
+
+/// Protected names of a running command.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    names: Vec<(PathBuf, Duty)>,
+    known: HashSet<OsString>,
+    /// The root of the command's tree.
+    root: OwnedFd,
+    watches: Option<Watches>,
+}
+
+#[derive(Debug)]
+struct Watches {
+    events: OwnedFd,
+    folders: HashMap<i32, PathBuf>,
+}
+
+impl Guard {
+    /// A command that ends earlier is not watched.
+    pub(crate) const DELAY: Duration = Duration::from_millis(40);
+
+    /// `None` where nothing is protected. Without mounts only missing names are guarded.
+    pub(crate) fn new(walls: &Walls, mounts: &[(PathBuf, Place)]) -> Result<Option<Self>> {
+        let held = mounts.iter().filter(|(path, _)| is_inside(path, walls));
+        let held = held.map(|(path, place)| (path.clone(), Duty::Hold(*place)));
+        let absent = walls.absent.iter().map(|path| (path.clone(), Duty::Absent));
+        let names: Vec<(PathBuf, Duty)> = held.chain(absent).collect();
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let known = names.iter().map(|(path, _)| path.clone().into_os_string()).collect();
+        Ok(Some(Self { names, known, root: open_root()?, watches: None }))
+    }
+
+    /// Watches every directory that holds a protected name, and protects what has changed until now. A
+    /// kernel that gives no watches leaves missing names to the end of the command.
+    pub(crate) fn watch(&mut self) {
+        let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+        if self.watches.is_some() {
+            return;
+        }
+        if let Ok(events) = inotify::init(flags) {
+            self.watches = Some(Watches { events, folders: HashMap::new() });
+            self.watch_below(Path::new("/"));
+            self.protect(Path::new("/"));
+        }
+    }
+
+    /// Readable when something happened to a name.
+    pub(crate) fn events(&self) -> Option<BorrowedFd<'_>> {
+        self.watches.as_ref().map(|watches| watches.events.as_fd())
+    }
+
+    /// Protects what the kernel told of.
+    pub(crate) fn look(&mut self) {
+        let Some(watches) = &self.watches else { return };
+        let mut changed = BTreeSet::new();
+        let mut space = [MaybeUninit::uninit(); 64 * 1024];
+        let mut reader = inotify::Reader::new(&watches.events, &mut space);
+        while let Ok(event) = reader.next() {
+            if event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW) {
+                changed.insert(PathBuf::from("/"));
+                break;
+            }
+            let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
+            if let (Some(folder), Some(name)) = (watches.folders.get(&event.wd()), name) {
+                changed.insert(folder.join(name));
+            }
+        }
+        for path in changed {
+            if path.parent().is_none() || self.known.contains(path.as_os_str()) {
+                self.protect(&path);
+            }
+        }
+    }
+
+    /// Puts aside what stands under the names that must not exist. Nobody is left to make it again.
+    pub(crate) fn finish(&self) {
+        let absent = self.names.iter().filter(|(_, duty)| matches!(duty, Duty::Absent));
+        absent.for_each(|(name, _)| self.put_aside(name));
+    }
+
+    /// Protects a name and those below it again, where they have lost it.
+    fn protect(&mut self, path: &Path) {
+        let below = self.names.iter().filter(|(name, _)| is_within(name, path));
+        let below: Vec<(PathBuf, Duty)> = below.cloned().collect();
+        let mut is_mounted = false;
+        for (name, duty) in below {
+            match duty {
+                Duty::Absent => self.put_aside(&name),
+                Duty::Hold(place) if !self.is_held(&name) => {
+                    // One that cannot be mounted on has gone again; the next event tells.
+                    attach_inside(&self.root, &name, place, None).unwrap_or_default();
+                    is_mounted = true;
+                }
+                Duty::Hold(_) => {}
+            }
+        }
+        if is_mounted {
+            self.watch_below(path);
+        }
+    }
+
+    /// Whether a mount stands on the name: then it is another one than its directory's.
+    fn is_held(&self, path: &Path) -> bool {
+        let mount = |path: &Path| {
+            let file = open_beneath(&self.root, path.strip_prefix("/").unwrap_or(path))?;
+            let found = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;
+            Ok::<u64, Errno>(found.stx_mnt_id)
+        };
+        match (mount(path), path.parent().map(mount)) {
+            (Ok(own), Some(Ok(above))) => own != above,
+            // A name that is missing needs no mount.
+            _ => true,
+        }
+    }
+
+    /// Renames what a command made of a name that must not exist; nothing is lost.
+    fn put_aside(&self, path: &Path) {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let Ok(folder) = open_beneath(&self.root, folder.strip_prefix("/").unwrap_or(folder))
+        else {
+            return;
+        };
+        for number in 0..MOST_ASIDE {
+            let mut aside: OsString = name.to_owned();
+            aside.push(ASIDE);
+            aside.push(number.to_string());
+            let flags = RenameFlags::NOREPLACE;
+            match rustix::fs::renameat_with(&folder, name, &folder, &aside, flags) {
+                Err(Errno::EXIST) => {}
+                // Missing, which is what is wanted, or done.
+                _ => return,
+            }
+        }
+        // So many stand there already that one more tells nothing new.
+        rustix::fs::unlinkat(&folder, name, AtFlags::empty()).unwrap_or_default();
+    }
+
+    fn watch_below(&mut self, path: &Path) {
+        let Some(watches) = &mut self.watches else { return };
+        let below = self.names.iter().filter(|(name, _)| is_within(name, path));
+        let folders = below.filter_map(|(name, _)| name.parent());
+        let folders: HashSet<&OsStr> = folders.map(Path::as_os_str).collect();
+        let kinds = inotify::WatchFlags::CREATE
+            | inotify::WatchFlags::MOVED_TO
+            | inotify::WatchFlags::ONLYDIR;
+        for folder in folders.into_iter().map(Path::new) {
+            let Ok(open) = open_beneath(&self.root, folder.strip_prefix("/").unwrap_or(folder))
+            else {
+                continue;
+            };
+            let name = format!("/proc/self/fd/{}", open.as_raw_fd());
+            if let Ok(number) = inotify::add_watch(&watches.events, name, kinds) {
+                watches.folders.insert(number, folder.to_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The steps that a launcher takes before the command runs, and the failure of one.
+
+/// A step that failed before the command could run.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) step: String,
+    pub(crate) error: std::io::Error,
+}
+
+pub(crate) type Step<T> = std::result::Result<T, Failure>;
+
+/// Names the step in which an error came.
+pub(crate) trait During<T> {
+    fn during(self, step: impl Into<String>) -> Step<T>;
+}
+
+impl<T, E: Into<std::io::Error>> During<T> for std::result::Result<T, E> {
+    fn during(self, step: impl Into<String>) -> Step<T> {
+        self.map_err(|error| Failure { step: step.into(), error: error.into() })
+    }
+}

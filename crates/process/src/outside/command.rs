@@ -1,0 +1,469 @@
+//! Running one command to its end, whatever it does.
+//!
+//! Law: a command ends when its first process ends, not when its pipes close; then every process
+//! it left behind is killed, by its launcher or by us. Output is kept as head and tail in bounded
+//! memory, and each chunk that a listener was offered reaches it or is joined to the next one.
+
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use jm_files::SafePath;
+use jm_system::os_error::errno_text;
+use jm_types::text::truncate::HeadTail;
+use jm_types::{Cancel, ToolError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+
+use super::child::Process;
+use super::launcher::Confinement;
+use super::launcher_link::{self, Line, Output, Task};
+use super::output_reader::{Deaf, Listener, Pump, Stream, View};
+pub use super::program::Program;
+use super::reaper;
+use super::refusal::Bite;
+use super::stdin_writer::Feed;
+pub use super::stdin_writer::Input;
+pub use crate::contract::ending::{Ended, Ending};
+pub use crate::contract::record::CommandRecord;
+use crate::contract::unended::{self, Unended, kill_group};
+
+/// After the command ended, output may still be in the pipes for this long.
+const DRAIN: Duration = Duration::from_millis(60);
+const DRAIN_AFTER_KILL: Duration = Duration::from_millis(500);
+/// How long a launcher may take to end what it keeps.
+const ORDERLY_END: Duration = Duration::from_millis(1500);
+const SLICE: Duration = Duration::from_millis(5);
+/// A launcher that has not ended the command so long after its time has failed.
+const OVERTIME: Duration = Duration::from_secs(2);
+
+/// What is said of a launcher that was killed: the command had begun, and nobody saw how it ended.
+pub(crate) const WORDLESS: &str = "its launcher ended without a word";
+
+#[derive(Debug)]
+pub struct CommandSpec {
+    pub program: Program,
+    pub directory: SafePath,
+    pub environment: Vec<(OsString, OsString)>,
+    pub input: Input,
+    pub timeout: Duration,
+    /// How many bytes of each stream are kept.
+    pub keep_bytes: usize,
+    /// What holds it in: never left out, so that nothing runs free unnoticed.
+    pub confinement: Confinement,
+}
+
+#[derive(Debug)]
+pub struct Finished {
+    pub ending: Ending,
+    pub elapsed: Duration,
+    pub stdout: HeadTail,
+    pub stderr: HeadTail,
+    /// Whether something that was printed is not in the streams, because it was drawn over.
+    pub is_redrawn: bool,
+    /// What the gate to listed hosts refused.
+    pub refused_by_gate: Vec<Bite>,
+    /// Processes of the command that could not be ended.
+    pub unended: Vec<Unended>,
+}
+
+/// Runs the command to its end, on this thread.
+pub fn run(
+    mut spec: CommandSpec,
+    cancel: &Cancel,
+    listener: &mut dyn Listener,
+) -> Result<Finished, ToolError> {
+    let input = std::mem::take(&mut spec.input);
+    let view = listener.view();
+    let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, view, input };
+    match &spec.confinement {
+        Confinement::Unsupervised => {
+            let stdin = bounds.input.stdio();
+            let start = || {
+                let mut child = spawn(&spec, stdin)?;
+                let streams = Streams {
+                    stdin: child.stdin.take().map(OwnedFd::from),
+                    stdout: child.stdout.take().map(OwnedFd::from),
+                    stderr: child.stderr.take().map(OwnedFd::from),
+                };
+                Ok(Started { child: child.into(), line: None, streams })
+            };
+            watch(start, bounds, cancel, listener)
+        }
+        Confinement::Supervised { launcher, walls, record } => {
+            let opened = streams(&bounds.input);
+            let start = || {
+                let (streams, stdin, output) =
+                    opened.map_err(|error| ToolError::failed("command", error.to_string()))?;
+                let path = spec.directory.absolute();
+                let task = Task {
+                    words: spec.program.words(),
+                    directory: open_directory(&spec.directory)?,
+                    directory_name: &path,
+                    environment: &spec.environment,
+                    stdin,
+                    output,
+                    lifetime: spec.timeout,
+                    walls,
+                    record: record.as_deref(),
+                };
+                let (child, line) = launcher_link::start(launcher, task)?;
+                Ok(Started { child, line: Some(line), streams })
+            };
+            watch(start, bounds, cancel, listener)
+        }
+    }
+}
+
+/// What a command is given, and what it may take.
+struct Bounds {
+    timeout: Duration,
+    keep: usize,
+    view: View,
+    input: Input,
+}
+
+/// A command that runs.
+struct Started {
+    child: Process,
+    line: Option<Line>,
+    streams: Streams,
+}
+
+/// Our ends of a command's streams.
+#[derive(Default)]
+pub(crate) struct Streams {
+    stdin: Option<OwnedFd>,
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+}
+
+/// Output and errors apart: our ends, and what the command gets.
+pub(crate) fn streams(input: &Input) -> std::io::Result<(Streams, OwnedFd, Output)> {
+    let flags = rustix::pipe::PipeFlags::CLOEXEC;
+    let (theirs, stdin) = input.open()?;
+    let (ours, stdout) = rustix::pipe::pipe_with(flags)?;
+    let (errors, stderr) = rustix::pipe::pipe_with(flags)?;
+    let streams = Streams { stdin, stdout: Some(ours), stderr: Some(errors) };
+    Ok((streams, theirs, Output::Apart { stdout, stderr }))
+}
+
+/// A launcher that nobody listens to or stops.
+pub(crate) fn finish(
+    start: impl FnOnce() -> Result<(Process, Line), ToolError>,
+    streams: Streams,
+    timeout: Duration,
+) -> Result<Finished, ToolError> {
+    const KEEP: usize = 1024;
+    let start = || start().map(|(child, line)| Started { child, line: Some(line), streams });
+    let (view, input) = (View::Exact, Input::Closed);
+    let bounds = Bounds { timeout, keep: KEEP, view, input };
+    watch(start, bounds, &Cancel::new(), &mut Deaf)
+}
+
+/// A launcher whose command has streams of another kind: all that it prints comes from the descriptor
+/// that its start gives, and only the listener keeps it.
+pub(crate) fn attend(
+    start: impl FnOnce() -> Result<(Process, Line, OwnedFd), ToolError>,
+    timeout: Duration,
+    cancel: &Cancel,
+    listener: &mut dyn Listener,
+) -> Result<Finished, ToolError> {
+    let start = || {
+        let (child, line, output) = start()?;
+        let streams = Streams { stdout: Some(output), ..Streams::default() };
+        Ok(Started { child, line: Some(line), streams })
+    };
+    let (view, input) = (View::Exact, Input::Closed);
+    let bounds = Bounds { timeout, keep: 0, view, input };
+    watch(start, bounds, cancel, listener)
+}
+
+/// From the start of a process to the death of the last one.
+fn watch(
+    start: impl FnOnce() -> Result<Started, ToolError>,
+    bounds: Bounds,
+    cancel: &Cancel,
+    listener: &mut dyn Listener,
+) -> Result<Finished, ToolError> {
+    let began = Instant::now();
+    let wake = wake_on(cancel)?;
+    reaper::adopt_orphans();
+    let (mut line, mut streams) = (None, Streams::default());
+    let (child, registered) = reaper::start(|| {
+        let started = start()?;
+        (line, streams) = (started.line, started.streams);
+        Ok(started.child)
+    })?;
+    let pid = child.pid();
+    listener.started(pid.as_raw_nonzero().get().unsigned_abs());
+    if let Some(line) = &line {
+        line.prepare_next();
+    }
+    // A launcher keeps the time itself; we only notice if it does not.
+    let deadline = began + bounds.timeout + if line.is_some() { OVERTIME } else { Duration::ZERO };
+    let mut running = match Running::new(pid, streams, bounds, deadline, wake, line) {
+        Ok(running) => running,
+        Err(error) => {
+            let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
+            unended::join(&mut unended, registered.sweep());
+            return Err(unended.iter().map(Unended::in_words).fold(error, ToolError::hint));
+        }
+    };
+    let stopped = running.until_it_ends(cancel, listener);
+    running.wind_down(stopped, listener);
+    // The first process is not reaped yet, so its group number cannot have been given away.
+    let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
+    let status = running.await_exit(&child)?;
+    match running.line.is_some() && status.is_some_and(|status| status.success()) {
+        true => registered.release(),
+        // Whoever still holds a pipe is killed here, so the pipes close.
+        false => unended::join(&mut unended, registered.sweep()),
+    }
+    let ended = running.how_it_ended(stopped, status).map(|(ending, more)| {
+        unended::join(&mut unended, more);
+        ending
+    });
+    let refused_by_gate = running.line.as_ref().map(Line::refused).unwrap_or_default();
+    let (stdout, stderr, is_redrawn) = running.close(listener);
+    let (ending, elapsed) = (ended?, began.elapsed());
+    Ok(Finished { ending, elapsed, stdout, stderr, is_redrawn, refused_by_gate, unended })
+}
+
+fn from_status(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, Some(signal)) => Ending::Signalled(signal),
+        (None, None) => Ending::Exited(-1),
+    }
+}
+
+/// A descriptor that becomes readable when the call is cancelled.
+fn wake_on(cancel: &Cancel) -> Result<OwnedFd, ToolError> {
+    let fail = |error: Errno| ToolError::failed("command", errno_text(error));
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(fail)?;
+    cancel.on_cancel(move || {
+        // The pipe is only ever written here; a full one has said it already.
+        rustix::io::write(&write, b"x").unwrap_or_default();
+    });
+    Ok(read)
+}
+
+pub(crate) fn open_directory(directory: &SafePath) -> Result<OwnedFd, ToolError> {
+    directory.open_directory().map_err(|error| ToolError::io(directory.asked(), errno_text(error)))
+}
+
+fn spawn(spec: &CommandSpec, stdin: Stdio) -> Result<Child, ToolError> {
+    let words = spec.program.words();
+    let first = words.first().ok_or_else(|| ToolError::bad_args("empty command"))?;
+    let mut command = Command::new(first);
+    command.args(&words[1..]);
+    let directory = open_directory(&spec.directory)?;
+    command.env_clear().envs(spec.environment.iter().map(|(k, v)| (k, v)));
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    detach(&mut command, directory);
+    command.spawn().map_err(|error| ToolError::failed("command", format!("cannot start: {error}")))
+}
+
+/// Own session, no terminal, dies with us, starts in the directory we hold open, and inherits
+/// nothing but its three streams.
+#[allow(unsafe_code)]
+fn detach(command: &mut Command, directory: OwnedFd) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        rustix::process::fchdir(&directory)?;
+        close_the_rest();
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls that are async-signal-safe are made; nothing
+    // is allocated and no lock is taken.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Marks every descriptor above the standard ones to be closed at exec.
+#[allow(unsafe_code)]
+fn close_the_rest() {
+    #[cfg(target_os = "linux")]
+    {
+        const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
+        // SAFETY: takes no pointers; a kernel without the call answers ENOSYS, and then the
+        // close-on-exec flags that every descriptor of ours carries are what is left.
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC) };
+    }
+}
+
+/// A command under way.
+struct Running {
+    exit: OwnedFd,
+    wake: OwnedFd,
+    deadline: Instant,
+    stdin: Feed,
+    stdout: Pump,
+    stderr: Pump,
+    line: Option<Line>,
+}
+
+impl Running {
+    fn new(
+        child: Pid,
+        streams: Streams,
+        bounds: Bounds,
+        deadline: Instant,
+        wake: OwnedFd,
+        line: Option<Line>,
+    ) -> Result<Self, ToolError> {
+        let fail = |error: Errno| ToolError::failed("command", errno_text(error));
+        let exit = pidfd_open(child, PidfdFlags::empty()).map_err(fail)?;
+        let Streams { stdin, stdout, stderr } = streams;
+        Ok(Self {
+            exit,
+            wake,
+            deadline,
+            stdin: Feed::new(stdin, bounds.input).map_err(fail)?,
+            stdout: Pump::new(Stream::Stdout, stdout, bounds.keep, bounds.view).map_err(fail)?,
+            stderr: Pump::new(Stream::Stderr, stderr, bounds.keep, bounds.view).map_err(fail)?,
+            line,
+        })
+    }
+
+    /// `None` when the command ended by itself, otherwise why it must be stopped.
+    fn until_it_ends(&mut self, cancel: &Cancel, listener: &mut dyn Listener) -> Option<Ending> {
+        loop {
+            if cancel.is_cancelled() {
+                return Some(Ending::Cancelled);
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(Ending::TimedOut);
+            }
+            if self.wait(left, listener) {
+                return None;
+            }
+        }
+    }
+
+    /// Waits for anything to happen, feeds and pumps; `true` when the command has exited.
+    fn wait(&mut self, most: Duration, listener: &mut dyn Listener) -> bool {
+        let most = if self.stdout.is_held() || self.stderr.is_held() {
+            most.min(Duration::from_millis(5))
+        } else {
+            most
+        };
+        let mut fds =
+            vec![PollFd::new(&self.exit, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+        for pump in [&self.stdout, &self.stderr] {
+            if let Some(pipe) = pump.wanted() {
+                fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
+            }
+        }
+        if let Some(pipe) = self.stdin.wanted() {
+            fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::OUT));
+        }
+        let timeout = Timespec {
+            tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(most.subsec_nanos()),
+        };
+        let exited = match poll(&mut fds, Some(&timeout)) {
+            Ok(_) => !fds[0].revents().is_empty(),
+            Err(_) => false,
+        };
+        self.stdin.feed();
+        self.stdout.pump(listener);
+        self.stderr.pump(listener);
+        if let Some(line) = &self.line {
+            line.count(self.stdout.total(), self.stderr.total());
+        }
+        exited
+    }
+
+    /// Whoever can end the command in an orderly way gets the time for it.
+    fn wind_down(&mut self, stopped: Option<Ending>, listener: &mut dyn Listener) {
+        let (Some(line), Some(_)) = (&self.line, stopped) else {
+            return self.drain(DRAIN, listener);
+        };
+        line.stop();
+        let until = Instant::now() + ORDERLY_END;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            // The request to cancel stays readable; it must not keep us busy.
+            if left.is_zero() || self.wait_for_exit(left.min(SLICE), listener) {
+                return;
+            }
+        }
+    }
+
+    fn wait_for_exit(&mut self, most: Duration, listener: &mut dyn Listener) -> bool {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(most.subsec_nanos()) };
+        let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
+        let exited = poll(&mut fds, Some(&timeout)).is_ok_and(|count| count > 0);
+        self.stdout.pump(listener);
+        self.stderr.pump(listener);
+        exited
+    }
+
+    /// The launcher saw it, and what it could not end; without one, the status of the first process
+    /// says it.
+    fn how_it_ended(
+        &self,
+        stopped: Option<Ending>,
+        status: Option<ExitStatus>,
+    ) -> Result<(Ending, Vec<Unended>), ToolError> {
+        let Some(line) = &self.line else {
+            let ending = stopped.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut);
+            return Ok((ending, Vec::new()));
+        };
+        match (line.report()?, stopped) {
+            // Stopped by us, whatever it made of that.
+            (Some((Ending::Cancelled, unended)), Some(stopped)) => Ok((stopped, unended)),
+            (Some(told), _) => Ok(told),
+            (None, Some(ending)) => Ok((ending, Vec::new())),
+            (None, None) => {
+                let status = status.map(|status| status.to_string()).unwrap_or_default();
+                Err(ToolError::failed("command", format!("{WORDLESS}: {status}")))
+            }
+        }
+    }
+
+    /// Takes what is still in the pipes, for at most `most`.
+    fn drain(&mut self, most: Duration, listener: &mut dyn Listener) {
+        let until = Instant::now() + most;
+        while !(self.stdout.is_closed() && self.stderr.is_closed()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let mut fds = Vec::with_capacity(2);
+            for pump in [&self.stdout, &self.stderr] {
+                if let Some(pipe) = pump.wanted() {
+                    fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
+                }
+            }
+            let slice = left.min(Duration::from_millis(5));
+            let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(slice.subsec_nanos()) };
+            // Interrupted or not, the pumps find out themselves.
+            poll(&mut fds, Some(&timeout)).unwrap_or_default();
+            self.stdout.pump(listener);
+            self.stderr.pump(listener);
+        }
+    }
+
+    /// A killed process ends at once, unless the kernel holds it; then nobody waits for it.
+    fn await_exit(&self, child: &Process) -> Result<Option<ExitStatus>, ToolError> {
+        let patience = Timespec { tv_sec: 2, tv_nsec: 0 };
+        let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
+        poll(&mut fds, Some(&patience)).unwrap_or_default();
+        child.try_wait().map_err(|error| ToolError::failed("command", error.to_string()))
+    }
+
+    /// Both streams, and whether anything was drawn over in them.
+    fn close(mut self, listener: &mut dyn Listener) -> (HeadTail, HeadTail, bool) {
+        self.drain(DRAIN_AFTER_KILL, listener);
+        let is_redrawn = [&mut self.stdout, &mut self.stderr].map(Pump::settle).contains(&true);
+        (self.stdout.close(listener), self.stderr.close(listener), is_redrawn)
+    }
+}

@@ -1,0 +1,144 @@
+//! Who confines the commands of a workspace, and how.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+
+use jm_files::Sandbox;
+
+use super::grants::Grant;
+use super::plan::{CommandSettings, Plan, plan};
+use super::probe::{find_bwrap, works};
+use crate::contract::confinement_rules::{Access, Backend, Walls};
+use crate::contract::record::CommandRecord;
+use crate::outside::launcher::{Confinement, Launcher};
+use crate::outside::program::Program;
+use crate::outside::records::read_record;
+
+/// Confines the commands of a workspace.
+#[derive(Debug)]
+pub struct Confiner {
+    launcher: Option<Launcher>,
+    settings: CommandSettings,
+    chosen: OnceLock<Backend>,
+    /// The access of commands that were judged to only read: [`Access::Full`] once a person has
+    /// agreed to one of them.
+    reader_access: Access,
+    /// What commands were refused and could be given, by their calls.
+    refused: Mutex<BTreeMap<String, Vec<Grant>>>,
+}
+
+impl Confiner {
+    pub fn new(launcher: Launcher, settings: CommandSettings) -> Self {
+        Self {
+            launcher: Some(launcher),
+            settings,
+            chosen: OnceLock::new(),
+            reader_access: Access::ReadsOnly,
+            refused: Mutex::default(),
+        }
+    }
+
+    /// No launcher: commands have all the rights of this process.
+    pub fn unsupervised() -> Self {
+        let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
+        let (chosen, refused) = (OnceLock::new(), Mutex::default());
+        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly, refused }
+    }
+
+    pub(super) fn with_settings(&self, settings: CommandSettings, reader_access: Access) -> Self {
+        let (launcher, chosen) = (self.launcher.clone(), self.chosen.clone());
+        Self { launcher, settings, chosen, reader_access, refused: Mutex::default() }
+    }
+
+    /// The access that a command gets which was judged to only read.
+    pub fn reader_access(&self) -> Access {
+        self.reader_access
+    }
+
+    pub(super) fn refused(&self) -> &Mutex<BTreeMap<String, Vec<Grant>>> {
+        &self.refused
+    }
+
+    pub fn settings(&self) -> &CommandSettings {
+        &self.settings
+    }
+
+    /// What confines commands here: as configured, or the strongest that works.
+    pub fn backend(&self) -> Backend {
+        let Some(launcher) = &self.launcher else { return Backend::None };
+        *self.chosen.get_or_init(|| match self.settings.backend {
+            Some(backend) => backend,
+            None => {
+                let strongest = Backend::ALL.into_iter();
+                let mut working = strongest.filter(|backend| works(launcher, *backend).is_ok());
+                working.next().unwrap_or(Backend::None)
+            }
+        })
+    }
+
+    /// The walls that a command would get now, and what they leave open.
+    pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
+        plan(sandbox, &self.settings, self.backend(), environment)
+    }
+
+    /// `record` names the file that says how the command ended, if we cannot any more.
+    pub fn confinement(
+        &self,
+        sandbox: &Sandbox,
+        environment: &[(OsString, OsString)],
+        program: &Program,
+        record: Option<&str>,
+    ) -> Confinement {
+        if self.launcher.is_none() {
+            return Confinement::Unsupervised;
+        }
+        self.confined_by(self.plan(sandbox, environment).walls, program, record)
+    }
+
+    /// The same by rules that were computed already.
+    pub fn confined_by(
+        &self,
+        mut walls: Walls,
+        program: &Program,
+        record: Option<&str>,
+    ) -> Confinement {
+        // What shall run must be seen, wherever it lies.
+        walls.readable.extend(program.path());
+        self.supervised(walls, record).unwrap_or(Confinement::Unsupervised)
+    }
+
+    /// `None` without a launcher.
+    pub(super) fn supervised(&self, walls: Walls, record: Option<&str>) -> Option<Confinement> {
+        let launcher = self.launcher.as_ref()?;
+        let bwrap = match walls.backend {
+            Backend::Bwrap => find_bwrap(),
+            Backend::Namespaces | Backend::Landlock | Backend::None => None,
+        };
+        let launcher = Launcher { bwrap, ..launcher.clone() };
+        let record = record.filter(|_| launcher.records.is_some()).map(str::to_owned);
+        Some(Confinement::Supervised { launcher, walls: Box::new(walls), record })
+    }
+
+    /// How a command ended that nobody was there to hear about. One that is just being ended is
+    /// waited for.
+    pub fn record(&self, name: &str) -> Option<CommandRecord> {
+        let path = self.record_path(name)?;
+        read_record(path.parent()?, name)
+    }
+
+    /// What was recorded elsewhere by now.
+    pub fn forget_record(&self, name: &str) {
+        if let Some(path) = self.record_path(name) {
+            // One that stays is never asked for again.
+            std::fs::remove_file(path).unwrap_or_default();
+        }
+    }
+
+    fn record_path(&self, name: &str) -> Option<PathBuf> {
+        let is_plain = !name.is_empty() && Path::new(name).file_name() == Some(OsStr::new(name));
+        let folder = self.launcher.as_ref()?.records.as_ref()?;
+        is_plain.then(|| folder.join(name))
+    }
+}

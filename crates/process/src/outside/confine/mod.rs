@@ -1,0 +1,31 @@
+//! Confinement: what a command may touch, who holds it in, and what that leaves open.
+//!
+//! Law: never silently none. What holds a command in is chosen by name or by trying, and what it
+//! cannot enforce is said before anything runs.
+
+mod confiner;
+mod grants;
+mod home;
+mod missing_settings;
+mod plan;
+mod probe;
+pub mod read_only;
+mod refusals;
+mod scan;
+mod toolchains;
+
+pub use confiner::Confiner;
+pub use grants::Grant;
+pub use plan::{CommandSettings, Plan, plan};
+pub use probe::{Mechanism, probe};
+pub use refusals::bites;
+pub use scan::{ProtectedNames, protected_names};
+
+pub use super::launcher::{Confinement, Launcher};
+pub use super::prestarted::Spare;
+pub use super::refusal::{Bite, SIGSYS, Withheld};
+pub use crate::contract::confinement_rules::{
+    Access, Backend, Existing, Identity, Kept, Network, Resources, Walls,
+};
+pub use crate::contract::hosts::{Host, HostList, HostRule, NoHost};
+pub use crate::contract::landlock_version::landlock_version;

@@ -1,0 +1,161 @@
+//! From the sandbox of the file tools to the walls of a command.
+//!
+//! Law: one policy. What a file tool may not read is hidden from commands, what it may not write
+//! without a person stays as it is, and both are judged by the same functions.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use jm_files::Sandbox;
+
+use super::home::home_in_workspace;
+use super::scan::{MOST_ENTRIES, scan};
+use super::toolchains;
+use crate::contract::confinement_rules::{Access, Backend, Identity, Network, Resources, Walls};
+use crate::contract::layout::anchors;
+
+/// What the person configured for commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandSettings {
+    /// `None` chooses the strongest that works.
+    pub backend: Option<Backend>,
+    pub network: Network,
+    /// Directories besides the workspace that commands may write.
+    pub writable: Vec<PathBuf>,
+    pub resources: Resources,
+}
+
+impl Default for CommandSettings {
+    fn default() -> Self {
+        let resources = Resources::default();
+        Self { backend: None, network: Network::Off, writable: Vec::new(), resources }
+    }
+}
+
+/// Walls, and what they do not hold.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub walls: Walls,
+    /// What this back end cannot enforce here, each in a sentence.
+    pub gaps: Vec<String>,
+}
+
+/// Compiles the walls for one command.
+pub fn plan(
+    sandbox: &Sandbox,
+    settings: &CommandSettings,
+    backend: Backend,
+    environment: &[(OsString, OsString)],
+) -> Plan {
+    let mut scan = scan(sandbox);
+    let roots: Vec<PathBuf> = sandbox.roots().map(|root| root.path().to_owned()).collect();
+    let home = environment.iter().find(|(name, _)| name == "HOME");
+    let homes = home.map(|(_, home)| PathBuf::from(home)).filter(|home| home.is_dir());
+    // A home that is the root of the tree hides nothing.
+    let homes = homes.filter(|home| home.is_absolute() && home.parent().is_some());
+    let mut readable = programs(&roots, homes.as_deref(), environment);
+    readable.append(&mut scan.linked);
+    let mut writable = roots;
+    writable.extend(settings.writable.iter().filter_map(|path| path.canonicalize().ok()));
+    let mut hidden = scan.hidden;
+    hidden.extend(sandbox.own().iter().filter(|path| path.exists()).cloned());
+    hidden.extend(toolchains::secrets(sandbox, environment, &readable));
+    let mut walls = Walls {
+        backend,
+        access: Access::Full,
+        network: settings.network.clone(),
+        writable,
+        readable,
+        homes: homes.into_iter().collect(),
+        kept: scan.kept,
+        hidden,
+        absent: scan.absent,
+        identities: scan.identities,
+        resources: settings.resources,
+    };
+    let around: Vec<Identity> = identities_around(&walls).collect();
+    walls.identities.extend(around);
+    let mut gaps = gaps(&walls);
+    gaps.extend(home_in_workspace(&walls));
+    if scan.entries > MOST_ENTRIES {
+        gaps.push(format!(
+            "the workspace is larger than {MOST_ENTRIES} names; of the rest, denied and protected \
+             files are not kept from the command"
+        ));
+    }
+    Plan { walls, gaps }
+}
+
+/// The directories around protected names, as they are now.
+fn identities_around(walls: &Walls) -> impl Iterator<Item = Identity> {
+    anchors(walls).into_iter().filter_map(|path| {
+        let found = path.symlink_metadata().ok()?;
+        Some(Identity { path, device: found.dev(), inode: found.ino() })
+    })
+}
+
+/// What may be read and run. A project's own programs are in the workspace and as writable as all of
+/// it; those of a home stay as they are, also where the home is the workspace.
+fn programs(
+    roots: &[PathBuf],
+    home: Option<&Path>,
+    environment: &[(OsString, OsString)],
+) -> Vec<PathBuf> {
+    let root_of = |path: &Path| roots.iter().find(|root| path.starts_with(root));
+    let is_projects = |path: &PathBuf| {
+        root_of(path).is_some_and(|root| home.is_none_or(|home| !home.starts_with(root)))
+    };
+    let seen = toolchains::readable(environment).into_iter().filter(|path| !is_projects(path));
+    // On the way to them there may be links, on which nothing can be mounted.
+    let plain = |path: PathBuf| match root_of(&path) {
+        Some(_) => path.canonicalize().unwrap_or(path),
+        None => path,
+    };
+    seen.map(plain).collect()
+}
+
+/// What a back end leaves open.
+fn gaps(walls: &Walls) -> Vec<String> {
+    let mut gaps = Vec::new();
+    match walls.backend {
+        Backend::Namespaces | Backend::Bwrap => {}
+        Backend::Landlock => {
+            let inside = |path: &&PathBuf| walls.writable.iter().any(|root| path.starts_with(root));
+            let named = named(walls.hidden.iter().filter(inside));
+            if !named.is_empty() {
+                gaps.push(format!("landlock cannot hide files inside the workspace: {named}"));
+            }
+            gaps.push(
+                "landlock cannot keep .git/hooks, .git/config, .journeyman and other protected \
+                 files of the workspace from being written"
+                    .to_owned(),
+            );
+            if let Network::Listed(_) = walls.network {
+                gaps.push(
+                    "landlock knows ports and no hosts: the command can reach other hosts on the \
+                     one port that its proxy has"
+                        .to_owned(),
+                );
+            }
+            gaps.push(
+                "landlock does not stop a command from changing modes and times of your files \
+                 outside the workspace"
+                    .to_owned(),
+            );
+        }
+        Backend::None => gaps.push("nothing confines the command: it has all your rights".into()),
+    }
+    gaps
+}
+
+fn named<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> String {
+    let all: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+    match all.len() {
+        0..=3 => all.join(", "),
+        more => format!("{} and {} more", all[..3].join(", "), more - 3),
+    }
+}
+
+#[cfg(test)]
+mod tests;

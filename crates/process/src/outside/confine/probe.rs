@@ -1,0 +1,108 @@
+//! Which ways to confine a command work on this machine, found out by using them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use serde::Serialize;
+
+use super::plan::CommandSettings;
+use super::toolchains;
+use crate::contract::confinement_rules::{Access, Backend, Network, Walls};
+use crate::contract::landlock_version::{LEAST_LANDLOCK, landlock_version};
+use crate::outside::command::{Ending, Input, finish, streams};
+use crate::outside::launcher::Launcher;
+use crate::outside::launcher_link::{Task, start};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One way to confine commands.
+#[derive(Debug, Clone, Serialize)]
+pub struct Mechanism {
+    pub backend: Backend,
+    pub works: bool,
+    /// Why not, or what exactly.
+    pub detail: String,
+}
+
+/// Tries every way once.
+pub fn probe(launcher: &Launcher) -> Vec<Mechanism> {
+    let confining = [Backend::Namespaces, Backend::Bwrap, Backend::Landlock];
+    let tried = confining.into_iter().map(|backend| match works(launcher, backend) {
+        Ok(detail) => Mechanism { backend, works: true, detail },
+        Err(detail) => Mechanism { backend, works: false, detail },
+    });
+    tried.collect()
+}
+
+/// Runs a shell that does nothing behind these walls.
+pub(crate) fn works(launcher: &Launcher, backend: Backend) -> Result<String, String> {
+    let version = landlock_version();
+    let detail = match backend {
+        Backend::None => return Ok(String::new()),
+        Backend::Landlock if version < LEAST_LANDLOCK => {
+            return Err(format!("the kernel offers version {version}; {LEAST_LANDLOCK} is needed"));
+        }
+        Backend::Landlock => format!("Landlock version {version}, seccomp"),
+        Backend::Namespaces | Backend::Bwrap if version < LEAST_LANDLOCK => {
+            "seccomp inside, no Landlock".to_owned()
+        }
+        Backend::Namespaces => format!("Landlock version {version} and seccomp inside"),
+        Backend::Bwrap => match find_bwrap() {
+            None => return Err("there is no bwrap".to_owned()),
+            Some(path) => {
+                format!("{}, Landlock version {version} and seccomp inside", path.display())
+            }
+        },
+    };
+    trial(launcher, backend).map(|()| detail)
+}
+
+fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
+    let settings = CommandSettings::default();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let environment = [("PATH".into(), path)];
+    let walls = Walls {
+        backend,
+        access: Access::Full,
+        network: Network::Off,
+        writable: Vec::new(),
+        readable: toolchains::readable(&environment),
+        homes: Vec::new(),
+        kept: Vec::new(),
+        hidden: Vec::new(),
+        absent: Vec::new(),
+        identities: Vec::new(),
+        resources: settings.resources,
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open("/", flags, Mode::empty()).map_err(|e| e.to_string())?;
+    let (ours, stdin, output) = streams(&Input::Closed).map_err(|e| e.to_string())?;
+    let task = Task {
+        // By its path: what is on the person's own says nothing about walls.
+        words: ["/bin/sh", "-c", ":"].map(Into::into).to_vec(),
+        directory,
+        directory_name: Path::new("/"),
+        environment: &environment,
+        stdin,
+        output,
+        lifetime: PATIENCE,
+        walls: &walls,
+        record: None,
+    };
+    // A trial says nothing about how many commands are to come.
+    let launcher = Launcher { bwrap: find_bwrap(), ..Launcher::new(&launcher.program) };
+    let finished = finish(|| start(&launcher, task), ours, PATIENCE).map_err(|e| e.to_string())?;
+    match finished.ending {
+        Ending::Exited(0) => Ok(()),
+        _ => Err(finished.stderr.render(200).trim().to_owned()),
+    }
+}
+
+/// Where the system has it: never from a directory that somebody else may write.
+pub(crate) fn find_bwrap() -> Option<PathBuf> {
+    ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"]
+        .into_iter()
+        .map(PathBuf::from)
+        .find(|path| path.is_file())
+}

@@ -1,0 +1,150 @@
+//! Which addresses a name may turn out to be.
+//!
+//! Law: a name that somebody else answers for cannot point into this machine or the network around
+//! it. What is not known to be public is not public.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::contract::hosts::{Host, HostList, HostRule};
+
+/// Who can be reached by an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Public,
+    /// A network that is somebody's own.
+    Private,
+    Loopback,
+    /// This link, a cloud's own services, many hosts at once, nobody.
+    Special,
+}
+
+/// Services of clouds that tell a machine its secrets, besides those of the link.
+const METADATA: [IpAddr; 3] = [
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+];
+
+/// Whether a connection may be made to an address that a name was resolved to. `rule` is the one
+/// that admitted the name.
+pub(super) fn may_connect(list: &HostList, rule: &HostRule, address: IpAddr, port: u16) -> bool {
+    let address = address.to_canonical();
+    if list.admits(&Host::Address(address), port).is_some() {
+        return true;
+    }
+    match (reach(address), rule.names()) {
+        (Reach::Public, _) => true,
+        // Somebody wrote down this very name, so it may be in their own network.
+        (Reach::Private, named) => named.is_some(),
+        (Reach::Loopback, Some(Host::Name(name))) => {
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        (Reach::Loopback | Reach::Special, _) => false,
+    }
+}
+
+fn reach(address: IpAddr) -> Reach {
+    match address {
+        one if METADATA.contains(&one) => Reach::Special,
+        IpAddr::V4(address) => reach_v4(address),
+        IpAddr::V6(address) => reach_v6(address),
+    }
+}
+
+fn reach_v4(address: Ipv4Addr) -> Reach {
+    match address.octets() {
+        [127, ..] => Reach::Loopback,
+        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => Reach::Private,
+        [0, ..]
+        | [169, 254, ..]
+        | [192, 0, 0, _]
+        | [192, 0, 2, _]
+        | [192, 88, 99, _]
+        | [198, 18..=19, ..]
+        | [198, 51, 100, _]
+        | [203, 0, 113, _]
+        | [224..=255, ..] => Reach::Special,
+        _ => Reach::Public,
+    }
+}
+
+fn reach_v6(address: Ipv6Addr) -> Reach {
+    let inner = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        reach_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Loopback,
+        // An address of the old kind in the clothes of the new one is judged by itself.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => inner(high, low),
+        [0x2002, high, low, ..] => inner(high, low),
+        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Reach::Private,
+        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] => Reach::Special,
+        [0x2000..=0x3fff, ..] => Reach::Public,
+        _ => Reach::Special,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(rules: &[&str]) -> HostList {
+        HostList::new(rules.iter().map(|rule| rule.parse().unwrap()).collect()).unwrap()
+    }
+
+    fn check(rules: &[&str], name: &str, address: &str, expected: bool) {
+        let list = list(rules);
+        let rule = list.admits(&name.parse().unwrap(), 443).unwrap();
+        let address = address.parse().unwrap();
+        assert_eq!(may_connect(&list, rule, address, 443), expected, "{rules:?} {name} {address}");
+    }
+
+    #[test]
+    fn a_name_leads_to_public_addresses_unless_more_is_written_down() {
+        for (address, kind) in [
+            ("93.184.216.34", Reach::Public),
+            ("2606:4700::1", Reach::Public),
+            ("10.1.2.3", Reach::Private),
+            ("172.31.0.1", Reach::Private),
+            ("172.32.0.1", Reach::Public),
+            ("192.168.1.1", Reach::Private),
+            ("100.64.0.1", Reach::Private),
+            ("fd12::1", Reach::Private),
+            ("64:ff9b::a01:203", Reach::Private),
+            ("127.0.0.1", Reach::Loopback),
+            ("127.255.0.9", Reach::Loopback),
+            ("::1", Reach::Loopback),
+            ("::ffff:127.0.0.1", Reach::Loopback),
+            ("2002:7f00:1::", Reach::Loopback),
+            ("64:ff9b::7f00:1", Reach::Loopback),
+            ("0.0.0.0", Reach::Special),
+            ("::", Reach::Special),
+            ("::127.0.0.1", Reach::Special),
+            ("169.254.169.254", Reach::Special),
+            ("fe80::1", Reach::Special),
+            ("fd00:ec2::254", Reach::Special),
+            ("100.100.100.200", Reach::Special),
+            ("168.63.129.16", Reach::Special),
+            ("224.0.0.1", Reach::Special),
+            ("255.255.255.255", Reach::Special),
+            ("ff02::1", Reach::Special),
+            ("2001:0:1::1", Reach::Special),
+        ] {
+            let parsed: IpAddr = address.parse().unwrap();
+            assert_eq!(reach(parsed.to_canonical()), kind, "{address}");
+            check(&["*.example.org"], "a.example.org", address, kind == Reach::Public);
+            let named = matches!(kind, Reach::Public | Reach::Private);
+            check(&["a.example.org"], "a.example.org", address, named);
+            check(&["localhost"], "localhost", address, named || kind == Reach::Loopback);
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_listed_itself_is_reached() {
+        check(&["a.example.org", "127.0.0.1"], "a.example.org", "127.0.0.1", true);
+        check(&["*.example.org", "127.0.0.1:80"], "a.example.org", "127.0.0.1", false);
+        check(&["*.example.org", "169.254.169.254"], "a.example.org", "169.254.169.254", true);
+    }
+}

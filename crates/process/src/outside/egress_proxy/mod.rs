@@ -1,0 +1,243 @@
+//! The gate: the one way from a command to the hosts that were listed for it.
+//!
+//! A proxy for HTTP that listens where the command is and connects from where we are. It resolves
+//! names itself and connects to the address that it has judged. It lives as long as the command.
+//! Law: what the list does not name is never connected to, and what was refused is remembered.
+
+mod address;
+mod client_hello;
+mod framing;
+mod relay;
+mod request;
+mod serve;
+
+use std::collections::BTreeMap;
+use std::io::Result;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::pipe::PipeFlags;
+
+use super::refusal::Bite;
+use crate::contract::descriptors::take;
+use crate::contract::hosts::HostList;
+
+/// At one time; more wait.
+const MOST_CONNECTIONS: usize = 100;
+const MOST_REFUSALS: usize = 8;
+/// For connections to notice that it is over. One that is just resolving a name cannot be
+/// interrupted: it finds out by itself, and touches nobody.
+const PARTING: Duration = Duration::from_millis(500);
+
+/// How a name becomes addresses.
+type Resolve = fn(&str, u16) -> Result<Vec<SocketAddr>>;
+
+#[derive(Debug)]
+pub(crate) struct Gate {
+    shared: Arc<Shared>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+/// What all connections of a gate have in common.
+#[derive(Debug)]
+struct Shared {
+    list: HostList,
+    /// What a request must say where others than the command can reach the gate.
+    pass: Option<String>,
+    resolve: Resolve,
+    /// For the head of a request, and for each attempt to connect.
+    patience: Duration,
+    state: Mutex<State>,
+    /// A connection has ended.
+    ended: Condvar,
+    is_closing: AtomicBool,
+    /// Wakes the thread that accepts.
+    wake: OwnedFd,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Both ends of every connection, by its number.
+    connections: BTreeMap<u64, Vec<Arc<TcpStream>>>,
+    next: u64,
+    refused: Vec<Bite>,
+}
+
+impl Gate {
+    /// The launcher sends the listening socket through the descriptor that is returned.
+    pub(crate) fn open(list: HostList, pass: Option<&str>) -> Result<(Self, OwnedFd)> {
+        let resolve = |host: &str, port| Ok((host, port).to_socket_addrs()?.collect());
+        Self::with(list, pass, resolve, Duration::from_secs(10))
+    }
+
+    fn with(
+        list: HostList,
+        pass: Option<&str>,
+        resolve: Resolve,
+        patience: Duration,
+    ) -> Result<(Self, OwnedFd)> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        let (woken, wake) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let credentials = |pass: &str| format!("Basic {}", STANDARD.encode(pass));
+        let shared = Arc::new(Shared {
+            list,
+            pass: pass.map(credentials),
+            resolve,
+            patience,
+            state: Mutex::default(),
+            ended: Condvar::new(),
+            is_closing: AtomicBool::new(false),
+            wake,
+        });
+        let kept = Arc::clone(&shared);
+        let keeper = std::thread::Builder::new().name("gate".into()).spawn(move || {
+            if let Some(listener) = receive_listener(&ours.into(), &woken) {
+                accept(&kept, &listener, &woken);
+            }
+        })?;
+        Ok((Self { shared, keeper: Some(keeper) }, theirs.into()))
+    }
+
+    pub(crate) fn refusals(&self) -> Refusals {
+        Refusals(Arc::clone(&self.shared))
+    }
+}
+
+/// What a gate has refused, for whoever asks while it is open.
+#[derive(Debug)]
+pub(crate) struct Refusals(Arc<Shared>);
+
+impl Refusals {
+    /// Each once, the first few.
+    pub(crate) fn all(&self) -> Vec<Bite> {
+        self.0.state().refused.clone()
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.shared.is_closing.store(true, Ordering::SeqCst);
+        self.shared.wake();
+        if let Some(keeper) = self.keeper.take() {
+            // It has ended, by a panic or not.
+            keeper.join().unwrap_or_default();
+        }
+        let mut state = self.shared.state();
+        for end in state.connections.values().flatten() {
+            end.shutdown(Shutdown::Both).unwrap_or_default();
+        }
+        let until = std::time::Instant::now() + PARTING;
+        while !state.connections.is_empty() {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.shared.ended.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        // A full pipe has woken it already.
+        rustix::io::write(&self.wake, b"w").unwrap_or_default();
+    }
+
+    /// Remembers both ends, so that they can be closed from outside; `false` if it is over.
+    fn remember(&self, number: u64, end: &Arc<TcpStream>) -> bool {
+        let mut state = self.state();
+        state.connections.entry(number).or_default().push(Arc::clone(end));
+        !self.is_closing.load(Ordering::SeqCst)
+    }
+
+    fn note_refused(&self, wanted: Bite) {
+        let mut state = self.state();
+        if state.refused.len() < MOST_REFUSALS && !state.refused.contains(&wanted) {
+            state.refused.push(wanted);
+        }
+    }
+}
+
+/// Takes connections in until the gate closes.
+fn accept(shared: &Arc<Shared>, listener: &TcpListener, woken: &OwnedFd) {
+    if listener.set_nonblocking(true).is_err() {
+        return;
+    }
+    while !shared.is_closing.load(Ordering::SeqCst) {
+        let has_room = shared.state().connections.len() < MOST_CONNECTIONS;
+        let mut fds = vec![PollFd::new(woken, PollFlags::IN)];
+        if has_room {
+            fds.push(PollFd::new(listener, PollFlags::IN));
+        }
+        // Interrupted or not, the next round finds out what happened.
+        poll(&mut fds, None).map(drop).unwrap_or_default();
+        let is_woken = !fds[0].revents().is_empty();
+        if is_woken {
+            rustix::io::read(woken, &mut [0_u8; 64][..]).map(drop).unwrap_or_default();
+        }
+        if has_room && let Ok((client, _)) = listener.accept() {
+            begin(shared, client);
+        }
+    }
+}
+
+/// A thread for each connection: a slow one keeps nobody else waiting.
+fn begin(shared: &Arc<Shared>, client: TcpStream) {
+    if client.set_nonblocking(false).is_err() {
+        return;
+    }
+    let client = Arc::new(client);
+    let number = {
+        let mut state = shared.state();
+        state.next += 1;
+        state.next
+    };
+    shared.remember(number, &client);
+    let one = Connection { shared: Arc::clone(shared), number };
+    // Without a thread for it the connection is closed, and forgotten when `one` is dropped.
+    std::thread::Builder::new()
+        .name("gate connection".into())
+        .spawn(move || one.serve(&client))
+        .map(drop)
+        .unwrap_or_default();
+}
+
+/// The program's side: the listening socket, once the launcher has opened it. `None` if it never
+/// does, or if `woken` says that nobody wants it any more.
+fn receive_listener(from: &OwnedFd, woken: &OwnedFd) -> Option<TcpListener> {
+    let mut fds = [PollFd::new(from, PollFlags::IN), PollFd::new(woken, PollFlags::IN)];
+    while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
+    if fds[0].revents().is_empty() {
+        return None;
+    }
+    take(from).map(TcpListener::from)
+}
+
+/// One connection; dropped, it is forgotten.
+struct Connection {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.shared.state().connections.remove(&self.number);
+        self.shared.ended.notify_all();
+        self.shared.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests;

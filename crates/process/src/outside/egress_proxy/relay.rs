@@ -1,0 +1,184 @@
+//! Bytes between a client and a server.
+//!
+//! Law: an end that says no more is told to the other end, which may still answer. A buffer for
+//! each direction is all the memory a connection takes, however much goes through it.
+
+use std::io::{ErrorKind, Read, Result, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::client_hello::{self, Hello};
+use super::framing::Framing;
+use crate::contract::hosts::Host;
+
+const BUFFER: usize = 16 * 1024;
+/// After a refusal, for the client to read it.
+const LINGER: Duration = Duration::from_secs(1);
+const MOST_LINGERING: usize = 64 * 1024;
+
+/// Both ends of a connection that was admitted.
+#[derive(Clone, Copy)]
+pub(super) struct Ends<'a> {
+    pub(super) client: &'a TcpStream,
+    pub(super) server: &'a TcpStream,
+}
+
+/// Why the beginning of a tunnel is not let through.
+pub(super) enum Odd {
+    /// TLS for another host than was asked for.
+    Name(String),
+    /// TLS for nobody knows whom.
+    Unclear,
+}
+
+impl Odd {
+    /// What a TLS client understands: fatal, and the reason.
+    fn alert(&self) -> [u8; 7] {
+        const DECODE_ERROR: u8 = 50;
+        const UNRECOGNIZED_NAME: u8 = 112;
+        let reason = match self {
+            Self::Name(_) => UNRECOGNIZED_NAME,
+            Self::Unclear => DECODE_ERROR,
+        };
+        [21, 3, 3, 0, 2, 2, reason]
+    }
+}
+
+impl Ends<'_> {
+    /// Both directions, until both ends have said everything. `early` came with the request. What
+    /// is not let through is told before anything ends.
+    pub(super) fn tunnel(self, host: &Host, early: Vec<u8>, tell: impl FnOnce(Odd) + Send) {
+        both_ways(self, || match self.hello(host, early) {
+            Ok(early) => self.send_on(&early),
+            Err(odd) => {
+                let alert = odd.alert();
+                tell(odd);
+                say_last(self.client, &alert);
+                self.hang_up();
+            }
+        });
+    }
+
+    /// One message to the server, and all that it answers.
+    pub(super) fn exchange(self, head: &[u8], body: Framing, early: Vec<u8>) {
+        both_ways(self, || {
+            if write(self.server, head).and_then(|()| self.send_body(body, early)).is_err() {
+                self.hang_up();
+            }
+        });
+    }
+
+    /// What a tunnel to this host begins with, if it may.
+    fn hello(self, host: &Host, mut seen: Vec<u8>) -> std::result::Result<Vec<u8>, Odd> {
+        let mut buffer = [0; 4096];
+        loop {
+            match client_hello::read(&seen) {
+                Hello::Unfinished => {}
+                Hello::Unclear => return Err(Odd::Unclear),
+                Hello::Names(Some(name)) if name.parse::<Host>().as_ref() != Ok(host) => {
+                    return Err(Odd::Name(name));
+                }
+                Hello::Names(_) | Hello::Other => return Ok(seen),
+            }
+            match read(self.client, &mut buffer) {
+                Ok(count) if count > 0 => seen.extend_from_slice(&buffer[..count]),
+                _ => return Ok(seen),
+            }
+        }
+    }
+
+    fn send_on(self, early: &[u8]) {
+        let sent = write(self.server, early).and_then(|()| copy(self.client, self.server));
+        match sent {
+            Ok(()) => close(self.server),
+            Err(_) => self.hang_up(),
+        }
+    }
+
+    /// The body and nothing behind it.
+    fn send_body(self, mut body: Framing, early: Vec<u8>) -> Result<()> {
+        let mut buffer = [0; BUFFER];
+        let mut piece = early;
+        loop {
+            let count = body.take(&piece).map_err(|_| ErrorKind::InvalidData)?;
+            write(self.server, &piece[..count])?;
+            if body.is_done() {
+                return Ok(());
+            }
+            match read(self.client, &mut buffer)? {
+                0 => return Err(ErrorKind::UnexpectedEof.into()),
+                count => piece = buffer[..count].to_vec(),
+            }
+        }
+    }
+
+    fn hang_up(self) {
+        for end in [self.client, self.server] {
+            // It may be closed already, which is what we want.
+            end.shutdown(Shutdown::Both).unwrap_or_default();
+        }
+    }
+}
+
+/// The answers on this thread, what is asked on another.
+fn both_ways(ends: Ends<'_>, ask: impl FnOnce()) {
+    std::thread::scope(|scope| {
+        let answer = move || match copy(ends.server, ends.client) {
+            Ok(()) => close(ends.client),
+            Err(_) => ends.hang_up(),
+        };
+        match std::thread::Builder::new().spawn_scoped(scope, answer) {
+            Ok(answers) => {
+                ask();
+                // Joined, a panic over there is not passed on: this connection is over either way.
+                answers.join().unwrap_or_default();
+            }
+            Err(_) => ends.hang_up(),
+        }
+    })
+}
+
+/// The last words to a client, and time to read them: closing with something unread would take them
+/// back.
+pub(super) fn say_last(client: &TcpStream, words: &[u8]) {
+    let said = write(client, words).and_then(|()| client.shutdown(Shutdown::Write));
+    if said.is_err() || client.set_read_timeout(Some(LINGER)).is_err() {
+        return;
+    }
+    let until = Instant::now() + LINGER;
+    let mut buffer = [0; 4096];
+    let mut total = 0;
+    while total < MOST_LINGERING && Instant::now() < until {
+        match read(client, &mut buffer) {
+            Ok(count) if count > 0 => total += count,
+            _ => return,
+        }
+    }
+}
+
+fn close(end: &TcpStream) {
+    end.shutdown(Shutdown::Write).unwrap_or_default();
+}
+
+fn copy(from: &TcpStream, to: &TcpStream) -> Result<()> {
+    let mut buffer = [0; BUFFER];
+    loop {
+        match read(from, &mut buffer)? {
+            0 => return Ok(()),
+            count => write(to, &buffer[..count])?,
+        }
+    }
+}
+
+fn read(mut from: &TcpStream, buffer: &mut [u8]) -> Result<usize> {
+    loop {
+        match from.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+fn write(mut to: &TcpStream, bytes: &[u8]) -> Result<()> {
+    to.write_all(bytes)
+}

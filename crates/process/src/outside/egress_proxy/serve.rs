@@ -1,0 +1,137 @@
+//! One connection to the gate, from its request to its end.
+
+use std::io::{Result, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Connection;
+use super::address::may_connect;
+use super::relay::{Ends, Odd, say_last};
+use super::request::{Read, Refused, Request, Wish, parse, read_head};
+use crate::contract::hosts::{Host, HostRule};
+use crate::outside::refusal::Bite;
+
+impl Connection {
+    pub(super) fn serve(&self, client: &Arc<TcpStream>) {
+        let until = Instant::now() + self.shared.patience;
+        let Read { head, early } = match read_head(client, until) {
+            Ok(Some(read)) => read,
+            Ok(None) => return,
+            Err(refused) => return answer(client, &refused),
+        };
+        match parse(&head).and_then(|request| Ok((self.connect(&request)?, request))) {
+            Ok((server, request)) => self.relay(client, &server, request, early),
+            Err(refused) => answer(client, &refused),
+        }
+    }
+
+    /// A connection to where the request wants to go, if it may.
+    fn connect(&self, request: &Request) -> std::result::Result<Arc<TcpStream>, Refused> {
+        let shared = &self.shared;
+        if shared.pass.is_some() && request.credentials != shared.pass {
+            return Err(Refused { code: 407, why: "this gate is a command's own".to_owned() });
+        }
+        let (host, port) = (&request.host, request.port);
+        let Some(rule) = shared.list.admits(host, port) else {
+            return Err(self.refuse(host, port, "it is not listed"));
+        };
+        let found = match host {
+            Host::Address(address) => Ok(vec![SocketAddr::new(*address, port)]),
+            Host::Name(name) => (shared.resolve)(name, port),
+        };
+        let found = found.map_err(|error| Refused {
+            code: 502,
+            why: format!("{host} cannot be resolved: {error}"),
+        })?;
+        let allowed = |found: &&SocketAddr| may_connect(&shared.list, rule, found.ip(), port);
+        let open: Vec<SocketAddr> = found.iter().filter(allowed).copied().collect();
+        if let (true, Some(first)) = (open.is_empty(), found.first()) {
+            let address = Host::Address(first.ip().to_canonical());
+            let why = format!("{host} is {address}, which is not a public address");
+            return Err(self.refuse(&address, port, &why));
+        }
+        let server = connect_to_any(&open, shared.patience).map_err(|error| Refused {
+            code: 502,
+            why: format!("{host}:{port} cannot be reached: {error}"),
+        })?;
+        let server = Arc::new(server);
+        match shared.remember(self.number, &server) {
+            true => Ok(server),
+            false => Err(Refused { code: 503, why: "the command has ended".to_owned() }),
+        }
+    }
+
+    fn refuse(&self, host: &Host, port: u16, why: &str) -> Refused {
+        let wanted = HostRule::for_target(host, port);
+        let why = format!("{host}:{port} is refused: {why}; `--network={wanted}` would allow it");
+        self.shared.note_refused(Bite::Host(wanted));
+        Refused { code: 403, why }
+    }
+
+    fn relay(&self, client: &TcpStream, server: &TcpStream, request: Request, early: Vec<u8>) {
+        // A tunnel may be silent as long as the command lives.
+        if client.set_read_timeout(None).is_err() {
+            return;
+        }
+        let ends = Ends { client, server };
+        match request.wish {
+            Wish::Forward { head, body } => ends.exchange(&head, body, early),
+            Wish::Tunnel => {
+                if say(client, "HTTP/1.1 200 Connection established\r\n\r\n").is_err() {
+                    return;
+                }
+                ends.tunnel(&request.host, early, |odd| {
+                    self.shared.note_refused(match odd {
+                        Odd::Unclear => Bite::Greeting(request.host.clone()),
+                        // A name that is no name has no rule that would allow it.
+                        Odd::Name(name) => match name.parse() {
+                            Ok(host) => Bite::Host(HostRule::for_target(&host, request.port)),
+                            Err(_) => Bite::Greeting(request.host.clone()),
+                        },
+                    });
+                });
+            }
+        }
+    }
+}
+
+fn connect_to_any(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream> {
+    let mut failed = std::io::Error::from(std::io::ErrorKind::NotFound);
+    for address in addresses {
+        match TcpStream::connect_timeout(address, patience) {
+            Ok(server) => return Ok(server),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn say(mut to: &TcpStream, text: &str) -> Result<()> {
+    to.write_all(text.as_bytes())
+}
+
+/// Says why not.
+fn answer(client: &TcpStream, refused: &Refused) {
+    let phrase = match refused.code {
+        400 => "Bad Request",
+        403 => "Forbidden",
+        407 => "Proxy Authentication Required",
+        408 => "Request Timeout",
+        431 => "Request Header Fields Too Large",
+        502 => "Bad Gateway",
+        _ => "Service Unavailable",
+    };
+    let body = format!("jm: {}\n", refused.why);
+    let ask = match refused.code {
+        407 => "Proxy-Authenticate: Basic realm=\"jm\"\r\n",
+        _ => "",
+    };
+    let text = format!(
+        "HTTP/1.1 {} {phrase}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\
+         {ask}Connection: close\r\n\r\n{body}",
+        refused.code,
+        body.len(),
+    );
+    say_last(client, text.as_bytes());
+}

@@ -1,0 +1,242 @@
+//! The program's side of a launcher: how it is started, asked to stop, and heard.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jm_system::descriptors::open_directory_at;
+use jm_system::state::StateDir;
+use jm_types::ToolError;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use rustix::fs::MemfdFlags;
+
+use super::child::Process;
+use super::egress_proxy::{Gate, Refusals};
+use super::launcher::Launcher;
+use super::login_settings::withheld;
+use super::prestarted::{Spare, Waiting};
+use super::refusal::Bite;
+use crate::contract::confinement_rules::{Backend, Network, Walls};
+use crate::contract::descriptors::give_all;
+use crate::contract::ending::Ending;
+use crate::contract::message::{receive, send};
+use crate::contract::protocol::{
+    COUNTERS, DIRECTORY, GATE, Order, RECORDS, Report, Stage, TERMINAL,
+};
+use crate::contract::terminal_size::Size;
+use crate::contract::unended::Unended;
+
+/// What a launcher is told.
+pub(crate) struct Task<'a> {
+    pub(crate) words: Vec<OsString>,
+    pub(crate) directory: OwnedFd,
+    /// The same by name.
+    pub(crate) directory_name: &'a Path,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    pub(crate) stdin: OwnedFd,
+    pub(crate) output: Output,
+    pub(crate) lifetime: Duration,
+    pub(crate) walls: &'a Walls,
+    pub(crate) record: Option<&'a str>,
+}
+
+/// Where a command's output and errors go.
+pub(crate) enum Output {
+    Apart {
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    },
+    Joined(OwnedFd),
+    /// A terminal of the command's own, and its input too; our end of it comes out here.
+    Terminal(Size, OwnedFd),
+}
+
+impl Output {
+    /// What the launcher gets of it, and under which numbers.
+    fn given(&self) -> Vec<(BorrowedFd<'_>, RawFd)> {
+        match self {
+            Self::Apart { stdout, stderr } => vec![(stdout.as_fd(), 1), (stderr.as_fd(), 2)],
+            Self::Joined(both) => vec![(both.as_fd(), 1), (both.as_fd(), 2)],
+            Self::Terminal(_, door) => vec![(door.as_fd(), TERMINAL)],
+        }
+    }
+
+    fn terminal(&self) -> Option<Size> {
+        match self {
+            Self::Apart { .. } | Self::Joined(_) => None,
+            Self::Terminal(size, _) => Some(*size),
+        }
+    }
+}
+
+/// The line to a launcher. When it is dropped, the launcher ends the command.
+#[derive(Debug)]
+pub(crate) struct Line {
+    control: UnixStream,
+    counters: OwnedFd,
+    gate: Option<Gate>,
+    /// What the next launcher is, and where it waits.
+    again: (PathBuf, Spare),
+}
+
+pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Process, Line), ToolError> {
+    // Walls are built by name, and that name may be another directory's by now.
+    if !is_where_it_was(&task) {
+        let name = task.directory_name.display();
+        let what = format!("{name} was moved, removed or replaced since the workspace was opened");
+        return Err(ToolError::failed("command", what));
+    }
+    // Nothing could be put beside it, such as an empty home or what is hidden.
+    let is_all = |path: &PathBuf| path.parent().is_none();
+    if task.walls.backend.has_own_tree() && task.walls.writable.iter().any(is_all) {
+        let what = "a command behind walls cannot write all of /; choose a directory in it";
+        return Err(ToolError::failed("command", what));
+    }
+    start_launcher(launcher, task).map_err(|error| {
+        let failed = format!("its launcher cannot be started: {error}");
+        let failed = ToolError::failed("command", failed);
+        match error.kind() {
+            std::io::ErrorKind::NotFound => failed.hint("commands need /proc; is it mounted?"),
+            std::io::ErrorKind::WouldBlock => {
+                failed.hint("too many processes run; end some, or raise the limit: ulimit -u")
+            }
+            _ => failed,
+        }
+    })
+}
+
+fn is_where_it_was(task: &Task<'_>) -> bool {
+    let held = rustix::fs::fstat(&task.directory);
+    let named = rustix::fs::stat(task.directory_name);
+    match (held, named) {
+        (Ok(held), Ok(named)) => (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino),
+        _ => false,
+    }
+}
+
+/// The command's environment. Git ends at a settings file that it may not open, and does without one
+/// that is empty: where Landlock keeps it from a home's, it is told to look elsewhere.
+fn environment(task: &Task<'_>) -> Vec<(OsString, OsString)> {
+    let mut environment = task.environment.to_vec();
+    let homes = &task.walls.homes;
+    let misses_git = || homes.iter().flat_map(|home| withheld(home)).any(|one| one.is_gits());
+    if task.walls.backend == Backend::Landlock && misses_git() {
+        environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
+    }
+    environment
+}
+
+fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Process, Line)> {
+    let counters = rustix::fs::memfd_create("counters", MemfdFlags::CLOEXEC)?;
+    rustix::fs::ftruncate(&counters, 16)?;
+    let records = launcher.records.as_deref().filter(|_| task.record.is_some());
+    let records = records.map(StateDir::open).transpose()?;
+    let records = records.map(|records| open_directory_at(records.path())).transpose()?;
+    let pass = pass(task.walls)?;
+    let (gate, door) = open_gate(task.walls, pass.as_deref())?.unzip();
+    let mut given = vec![
+        (task.stdin.as_fd(), 0),
+        (counters.as_fd(), COUNTERS),
+        (task.directory.as_fd(), DIRECTORY),
+    ];
+    given.extend(task.output.given());
+    given.extend(records.as_ref().map(|records| (records.as_fd(), RECORDS)));
+    given.extend(door.as_ref().map(|door| (door.as_fd(), GATE)));
+    let (fds, numbers): (Vec<_>, Vec<_>) = given.into_iter().unzip();
+    let order = Order {
+        numbers,
+        environment: environment(&task),
+        words: task.words,
+        directory: task.directory_name.as_os_str().to_owned(),
+        lifetime_ms: u64::try_from(task.lifetime.as_millis()).unwrap_or(u64::MAX),
+        walls: task.walls.clone(),
+        record: task.record.map(str::to_owned),
+        terminal: task.output.terminal(),
+        stage: Stage::Outside,
+        bwrap: launcher.bwrap.as_ref().map(|path| path.as_os_str().to_owned()),
+        pass,
+    };
+    let give = |waiting: Waiting| -> std::io::Result<Waiting> {
+        give_all(&waiting.control, &fds)?;
+        send(&waiting.control, &order)?;
+        Ok(waiting)
+    };
+    // One that was killed this moment has not begun: an order that cannot be given is not followed.
+    let ready = launcher.spare.take().and_then(|waiting| give(waiting).ok());
+    let Waiting { child, control } = match ready {
+        Some(ready) => ready,
+        None => give(Waiting::start(&launcher.program)?)?,
+    };
+    let again = (launcher.program.clone(), launcher.spare.clone());
+    Ok((child, Line { control, counters, gate, again }))
+}
+
+/// Where the command has a network of its own nobody else finds the gate; elsewhere it is named by
+/// a port that everybody on the machine can see.
+fn pass(walls: &Walls) -> std::io::Result<Option<String>> {
+    match (&walls.network, walls.backend) {
+        (Network::Listed(_), Backend::Landlock | Backend::None) => {
+            let mut noise = [0_u8; 16];
+            rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
+            Ok(Some(format!("jm:{:032x}", u128::from_ne_bytes(noise))))
+        }
+        (Network::Listed(_), Backend::Namespaces | Backend::Bwrap) => Ok(None),
+        (Network::Off | Network::On, _) => Ok(None),
+    }
+}
+
+/// The gate, and the descriptor that the launcher hands the door out through.
+fn open_gate(walls: &Walls, pass: Option<&str>) -> std::io::Result<Option<(Gate, OwnedFd)>> {
+    let Network::Listed(list) = &walls.network else { return Ok(None) };
+    Gate::open(list.clone(), pass).map(Some)
+}
+
+impl Line {
+    /// The command runs; the next one shall not have to wait.
+    pub(crate) fn prepare_next(&self) {
+        let (program, spare) = &self.again;
+        spare.prepare(program);
+    }
+
+    /// Asks for an orderly end.
+    pub(crate) fn stop(&self) {
+        // A launcher that is gone has nothing left to stop.
+        (&self.control).write_all(b"s").unwrap_or_default();
+    }
+
+    /// What the gate refused.
+    pub(crate) fn refused(&self) -> Vec<Bite> {
+        self.refusals().map(|refusals| refusals.all()).unwrap_or_default()
+    }
+
+    /// The same as it goes on.
+    pub(crate) fn refusals(&self) -> Option<Refusals> {
+        self.gate.as_ref().map(Gate::refusals)
+    }
+
+    /// What was read so far, for the record that outlives us.
+    pub(crate) fn count(&self, stdout: u64, stderr: u64) {
+        let counters = [stdout.to_ne_bytes(), stderr.to_ne_bytes()].concat();
+        // It only makes a record more precise.
+        rustix::io::pwrite(&self.counters, &counters, 0).unwrap_or_default();
+    }
+
+    /// What the launcher said; it has ended, so it has said it.
+    pub(crate) fn report(&self) -> Result<Option<(Ending, Vec<Unended>)>, ToolError> {
+        if self.control.set_nonblocking(true).is_err() {
+            return Ok(None);
+        }
+        match receive(&self.control) {
+            Ok(Report::Ended(ended, unended)) => Ok(Some((ended.ending(), unended))),
+            Ok(Report::NotStarted { step, why }) if step.is_empty() => {
+                Err(ToolError::failed("command", format!("cannot start: {why}")))
+            }
+            Ok(Report::NotStarted { step, why }) => {
+                Err(ToolError::failed("command", format!("it was not started: {step}: {why}")))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+}

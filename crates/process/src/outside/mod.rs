@@ -1,0 +1,20 @@
+//! The program's side of the process border: supervision, confinement planning, the egress proxy.
+
+pub(crate) mod child;
+pub mod command;
+pub mod confine;
+pub(crate) mod egress_proxy;
+pub mod environment;
+pub(crate) mod launcher;
+pub(crate) mod launcher_link;
+mod login_settings;
+pub mod output_reader;
+pub mod popen;
+pub(crate) mod prestarted;
+pub(crate) mod program;
+pub(crate) mod reaper;
+pub(crate) mod records;
+pub(crate) mod refusal;
+pub mod spool;
+mod stdin_writer;
+pub mod survivors;

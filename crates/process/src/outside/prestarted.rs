@@ -1,0 +1,125 @@
+//! A launcher that waits for the next command, so that a command need not wait for its launcher.
+//!
+//! Law: while it waits it holds nothing of ours but its end of a socket. It ends when ours closes, and
+//! never knows of a command that is not for it: an order is given whole or not at all.
+
+use std::io::Result;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::child::Process;
+use super::reaper;
+use crate::contract::descriptors::out_of_the_way;
+use crate::contract::protocol::{CONTROL, LAUNCH};
+
+/// A launcher without an order.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) child: Process,
+    pub(crate) control: UnixStream,
+}
+
+impl Waiting {
+    pub(crate) fn start(program: &Path) -> Result<Self> {
+        let (control, theirs) = UnixStream::pair()?;
+        let child = Process::start(program, LAUNCH, out_of_the_way(&theirs)?, CONTROL)?;
+        Ok(Self { child, control })
+    }
+
+    fn is_alive(&self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// It would end by itself, but perhaps as somebody else's child. It does nothing but wait, so it
+    /// is gone in a moment.
+    fn end(self) {
+        let Self { child, control } = self;
+        drop(control);
+        child.end();
+    }
+}
+
+/// Room for one. Whoever ran two commands is expected to run a third: from then on one waits.
+#[derive(Debug, Clone, Default)]
+pub struct Spare(Arc<Room>);
+
+#[derive(Debug, Default)]
+struct Room(Mutex<State>);
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Unused,
+    Used,
+    Ready(Waiting),
+}
+
+impl Spare {
+    /// The one that waits. One that was killed meanwhile is none.
+    pub(crate) fn take(&self) -> Option<Waiting> {
+        let mut state = self.0.lock();
+        match std::mem::replace(&mut *state, State::Used) {
+            State::Ready(waiting) => waiting.is_alive().then_some(waiting),
+            before @ (State::Unused | State::Used) => {
+                *state = before;
+                None
+            }
+        }
+    }
+
+    /// A command runs: sees to it that a launcher is there for the next one. Without one, that one only
+    /// takes a little longer.
+    pub(crate) fn prepare(&self, program: &Path) {
+        if !self.is_wanted() {
+            return;
+        }
+        // Those that were killed while they waited.
+        reaper::bury();
+        let mut control = None;
+        let child = reaper::shelter(|| {
+            let waiting = Waiting::start(program)?;
+            control = Some(waiting.control);
+            Ok(waiting.child)
+        });
+        if let (Ok(child), Some(control)) = (child, control) {
+            self.put(Waiting { child, control });
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        let mut state = self.0.lock();
+        match *state {
+            State::Used => true,
+            State::Ready(_) => false,
+            State::Unused => {
+                *state = State::Used;
+                false
+            }
+        }
+    }
+
+    fn put(&self, waiting: Waiting) {
+        let mut state = self.0.lock();
+        match *state {
+            State::Unused | State::Used => *state = State::Ready(waiting),
+            // Another command was as fast.
+            State::Ready(_) => waiting.end(),
+        }
+    }
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let state = std::mem::take(&mut *self.lock());
+        if let State::Ready(waiting) = state {
+            waiting.end();
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Processes that a command left behind.
+//!
+//! Law: when a command has ended, nothing it started is alive. A daemon that called `setsid` has
+//! left the process group, so we become the parent of orphans and kill those.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use jm_system::identity::{ProcessStat, all_pids};
+use jm_types::ToolError;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
+
+use super::child::Process;
+use crate::contract::unended::{self, Unended};
+
+/// The commands that run now.
+static COMMANDS: Mutex<Commands> = Mutex::new(Commands {
+    waited_for: BTreeSet::new(),
+    strangers: BTreeSet::new(),
+    sheltered: BTreeSet::new(),
+    is_sweep_due: false,
+});
+
+struct Commands {
+    /// Direct children that somebody waits for.
+    waited_for: BTreeSet<i32>,
+    /// Children that were there before the first of them, and are none of our business.
+    strangers: BTreeSet<i32>,
+    /// Children that outlive the call that started them, or wait for the next one.
+    sheltered: BTreeSet<i32>,
+    /// Whether one of those that ran may have left something behind.
+    is_sweep_due: bool,
+}
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Orphaned descendants come to us instead of to init.
+pub(crate) fn adopt_orphans() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(target_os = "linux")]
+        // Without it, a daemon outlives its command; every kernel since 3.4 has it.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap_or_default();
+    });
+}
+
+/// Starts a command. No sweep can come between its start and its registration.
+pub(crate) fn start(
+    spawn: impl FnOnce() -> Result<Process, ToolError>,
+) -> Result<(Process, Registered), ToolError> {
+    let mut commands = commands();
+    // What is there now is not its doing, unless others already run.
+    if commands.waited_for.is_empty() {
+        commands.strangers = children();
+    }
+    let child = spawn()?;
+    let pid = child.pid();
+    let number = pid.as_raw_nonzero().get();
+    // It may have been there before, and waited for this.
+    commands.strangers.remove(&number);
+    commands.sheltered.remove(&number);
+    commands.waited_for.insert(number);
+    Ok((child, Registered(pid)))
+}
+
+/// Starts a child that no sweep touches; `bury` takes it in when it has ended.
+pub(crate) fn shelter(
+    spawn: impl FnOnce() -> std::io::Result<Process>,
+) -> std::io::Result<Process> {
+    let mut commands = commands();
+    let child = spawn()?;
+    commands.sheltered.insert(child.pid().as_raw_nonzero().get());
+    Ok(child)
+}
+
+/// Takes in the sheltered children that have ended.
+pub(crate) fn bury() {
+    let has_ended = |pid: &i32| {
+        let pid = Pid::from_raw(*pid);
+        pid.is_none_or(|pid| !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)))
+    };
+    commands().sheltered.retain(|pid| !has_ended(pid));
+}
+
+/// Protects a child from being swept away until it is dropped.
+pub(crate) struct Registered(Pid);
+
+impl Registered {
+    /// Its launcher has seen to it that nobody is left, so nobody is looked for.
+    pub(crate) fn release(self) {
+        // Where others left something to sweep, they are told by the one who sweeps.
+        drop(commands().end(self.0));
+    }
+
+    /// Kills and reaps what commands left behind, and names what could not be killed.
+    pub(crate) fn sweep(self) -> Vec<Unended> {
+        let mut commands = commands();
+        commands.is_sweep_due = true;
+        commands.end(self.0)
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        commands().waited_for.remove(&self.0.as_raw_nonzero().get());
+    }
+}
+
+impl Commands {
+    /// While another command runs, its orphans cannot be told from those of this one; the last one to
+    /// end sweeps for all.
+    fn end(&mut self, pid: Pid) -> Vec<Unended> {
+        self.waited_for.remove(&pid.as_raw_nonzero().get());
+        if self.is_sweep_due && self.waited_for.is_empty() {
+            self.is_sweep_due = false;
+            return kill_all_but(self.strangers.union(&self.sheltered).copied().collect());
+        }
+        Vec::new()
+    }
+}
+
+fn commands() -> std::sync::MutexGuard<'static, Commands> {
+    COMMANDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Killing a process hands its own children to us, so this goes round until none is left.
+fn kill_all_but(mut strangers: BTreeSet<i32>) -> Vec<Unended> {
+    let mut unended = Vec::new();
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        let left: Vec<i32> = looked_up().difference(&strangers).copied().collect();
+        if left.is_empty() {
+            return unended;
+        }
+        for pid in left.into_iter().filter_map(Pid::from_raw) {
+            match unended::kill(pid) {
+                // A killed process is gone in a moment; one in an uninterruptible wait is not waited for.
+                None => reap(pid, began),
+                Some(refused) => {
+                    strangers.insert(pid.as_raw_nonzero().get());
+                    unended.push(refused);
+                }
+            }
+        }
+    }
+    let left = looked_up();
+    unended.extend(left.difference(&strangers).copied().map(Unended::held));
+    unended
+}
+
+fn reap(pid: Pid, began: Instant) {
+    while began.elapsed() < PATIENCE {
+        match waitpid(Some(pid), WaitOptions::NOHANG) {
+            Ok(None) => std::thread::sleep(Duration::from_micros(200)),
+            Ok(Some(_)) | Err(_) => return,
+        }
+    }
+}
+
+/// Our children, as the kernel lists them. One that comes while it does may be missing.
+fn children() -> BTreeSet<i32> {
+    match has_children() {
+        true => listed().unwrap_or_else(looked_up),
+        false => BTreeSet::new(),
+    }
+}
+
+/// The common case, none at all, costs one system call.
+fn has_children() -> bool {
+    let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, any), Err(Errno::CHILD))
+}
+
+/// `None` where the kernel keeps no such list.
+fn listed() -> Option<BTreeSet<i32>> {
+    let mut all = BTreeSet::new();
+    for thread in std::fs::read_dir("/proc/self/task").ok()?.filter_map(Result::ok) {
+        match std::fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => {
+                all.extend(list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()))
+            }
+            // A thread may have ended since; the kernel without the list has it for none.
+            Err(_) if thread.path().exists() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(all)
+}
+
+/// Our children, by asking every process.
+fn looked_up() -> BTreeSet<i32> {
+    if !has_children() {
+        return BTreeSet::new();
+    }
+    let us = std::process::id();
+    let is_ours = |pid: &u32| ProcessStat::read(*pid).is_some_and(|stat| stat.parent == us);
+    all_pids().filter(is_ours).map(u32::cast_signed).collect()
+}

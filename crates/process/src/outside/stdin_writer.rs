@@ -1,0 +1,152 @@
+//! What a command gets on its standard input: from memory to the pipe.
+//!
+//! Law: feeding never blocks, so that a command which answers before it has read everything is
+//! heard. One that stops reading is not fed any more, and that is no error of ours.
+
+use std::process::Stdio;
+
+use jm_system::descriptors::open_dev_null;
+use rustix::fd::OwnedFd;
+use rustix::io::{self, Errno};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+/// What a command can read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Input {
+    /// Nothing: the end comes at once.
+    #[default]
+    Closed,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+    /// What this program can read itself, as it comes.
+    Ours,
+}
+
+impl Input {
+    /// What a process is started with.
+    pub(crate) fn stdio(&self) -> Stdio {
+        match self {
+            Self::Closed => Stdio::null(),
+            Self::Bytes(_) => Stdio::piped(),
+            Self::Ours => Stdio::inherit(),
+        }
+    }
+
+    /// The same, and our end of it, where somebody else starts the process.
+    pub(crate) fn open(&self) -> std::io::Result<(OwnedFd, Option<OwnedFd>)> {
+        match self {
+            Self::Closed => Ok((open_dev_null()?, None)),
+            Self::Bytes(_) => {
+                let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+                Ok((theirs, Some(ours)))
+            }
+            Self::Ours => {
+                let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+                std::thread::Builder::new().spawn(move || pass_on(ours))?;
+                Ok((theirs, None))
+            }
+        }
+    }
+}
+
+/// By a pipe, because a descriptor of ours is a way to more than its bytes. Ends when there is no more,
+/// when nobody reads, or with the program.
+fn pass_on(to: OwnedFd) {
+    let copied = std::io::copy(&mut std::io::stdin().lock(), &mut std::fs::File::from(to));
+    // Nobody can be told here, and the command has ended or sees the end.
+    drop(copied);
+}
+
+pub(crate) struct Feed {
+    /// Gone when everything was written, or nobody reads.
+    pipe: Option<OwnedFd>,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Feed {
+    pub(crate) fn new(pipe: Option<OwnedFd>, input: Input) -> io::Result<Self> {
+        let (pipe, bytes) = match input {
+            Input::Closed | Input::Ours => (None, Vec::new()),
+            Input::Bytes(bytes) => (pipe.filter(|_| !bytes.is_empty()), bytes),
+        };
+        if let Some(pipe) = &pipe {
+            rustix::io::ioctl_fionbio(pipe, true)?;
+        }
+        Ok(Self { pipe, bytes, written: 0 })
+    }
+
+    /// The pipe, while there is something left to write.
+    pub(crate) fn wanted(&self) -> Option<&OwnedFd> {
+        self.pipe.as_ref()
+    }
+
+    /// Writes what the pipe takes now; closes it after the last byte.
+    pub(crate) fn feed(&mut self) {
+        while let Some(pipe) = &self.pipe {
+            match rustix::io::write(pipe, &self.bytes[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                // EPIPE: the command has closed its input.
+                Err(_) => self.written = self.bytes.len(),
+            }
+            if self.written == self.bytes.len() {
+                self.pipe = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jm_types::Cancel;
+
+    use super::*;
+    use crate::outside::command::{CommandSpec, Ending, Program, run};
+    use crate::outside::launcher::Confinement;
+    use crate::outside::output_reader::Deaf;
+    use jm_files::{Sandbox, SandboxSettings};
+
+    /// Runs a shell command with this input; what it printed and how it ended.
+    fn fed(command: &str, input: Input, keep_bytes: usize) -> (Vec<u8>, Ending) {
+        let scratch = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
+        let spec = CommandSpec {
+            program: Program::Shell(command.to_owned()),
+            directory: sandbox.resolve(".").unwrap(),
+            environment: std::env::vars_os().collect(),
+            input,
+            timeout: Duration::from_secs(60),
+            keep_bytes,
+            confinement: Confinement::Unsupervised,
+        };
+        let finished = run(spec, &Cancel::new(), &mut Deaf).unwrap();
+        (finished.stdout.whole().unwrap_or_default(), finished.ending)
+    }
+
+    #[test]
+    fn input_of_any_size_arrives_while_output_and_errors_flow() {
+        for size in [0, 1, 65_535, 65_537, 10 * 1024 * 1024] {
+            let bytes: Vec<u8> = (0..size).map(|at: usize| (at % 251) as u8).collect();
+            let echo = fed("tee /dev/stderr", Input::Bytes(bytes.clone()), size + 2);
+            assert!(echo == (bytes, Ending::Exited(0)), "{size} bytes");
+        }
+    }
+
+    #[test]
+    fn a_command_that_does_not_read_is_not_waited_for() {
+        let plenty = || Input::Bytes(vec![b'x'; 10 * 1024 * 1024]);
+        assert_eq!(fed("exec <&-; echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
+        assert_eq!(fed("echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
+        assert_eq!(fed("head -c 3; echo", plenty(), 64), (b"xxx\n".into(), Ending::Exited(0)));
+    }
+
+    #[test]
+    fn without_input_the_end_comes_at_once() {
+        assert_eq!(fed("cat; echo done", Input::Closed, 64).0, b"done\n");
+        assert_eq!(fed("cat; echo done", Input::Bytes(Vec::new()), 64).0, b"done\n");
+    }
+}
