@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
+#[path = "tidy/module_graph.rs"]
+mod module_graph;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -162,6 +165,25 @@ fn crates_keep_their_layers() {
         let used = own_dependencies(&manifest);
         assert!(used.is_subset(&allowed), "{name} uses {used:?}, may use {allowed:?}");
     }
+}
+
+/// Crates whose modules import each other in one direction.
+const WITHOUT_CYCLES: &[&str] = &["system", "files", "process"];
+
+#[test]
+fn modules_import_each_other_in_one_direction() {
+    let all: Vec<_> = sources().into_iter().filter(|(file, _)| !is_test(file)).collect();
+    let mut found = Vec::new();
+    for name in WITHOUT_CYCLES {
+        let folder = format!("crates/{name}/src/");
+        let inside = |file: &str| file.strip_prefix(&folder).map(str::to_owned);
+        let own = all.iter().filter_map(|(file, text)| Some((inside(file)?, text.clone())));
+        let own: Vec<(String, String)> = own.collect();
+        assert!(!own.is_empty(), "{name} has no sources");
+        let cycles = module_graph::cycles(&own);
+        found.extend(cycles.into_iter().map(|cycle| format!("{name}: {cycle}")));
+    }
+    assert!(found.is_empty(), "import cycles: {found:#?}");
 }
 
 /// Sources that may use sockets of the internet: the egress proxy of commands, its listener inside the

@@ -4,6 +4,7 @@
 //! fails, the files that already changed are changed back. A file that somebody else changed since
 //! it was read is never overwritten.
 
+mod change;
 mod descriptors;
 mod dress;
 mod made;
@@ -17,7 +18,9 @@ use std::sync::Arc;
 use jm_types::{Cancel, Digest, ErrorKind, ToolError};
 use rustix::fs;
 
-use crate::sandbox::{SafePath, Sandbox, io_error};
+use crate::sandbox::Sandbox;
+use change::failed;
+pub use change::{After, FileChange};
 use descriptors::Descriptors;
 use jm_system::fault;
 use made::Made;
@@ -25,32 +28,6 @@ use stage::{Place, Staged};
 use trade::Waiting;
 pub(crate) use trade::remove_all;
 pub use trade::{Node, Trade};
-
-/// One file's change.
-#[derive(Debug, Clone)]
-pub struct FileChange {
-    pub path: SafePath,
-    /// The bytes the change was computed from; nothing where there was no file.
-    pub before: Option<Arc<Vec<u8>>>,
-    pub after: After,
-}
-
-/// What a file shall be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum After {
-    Content {
-        bytes: Vec<u8>,
-        /// Permission bits; otherwise those of the old file, or what the umask leaves.
-        mode: Option<u32>,
-    },
-    Absent,
-}
-
-impl After {
-    pub fn content(bytes: Vec<u8>) -> Self {
-        After::Content { bytes, mode: None }
-    }
-}
 
 /// What is about to happen, complete before the first name changes.
 #[derive(Debug, Clone)]
@@ -320,8 +297,4 @@ impl Work {
 fn unrecorded(why: &str) -> ToolError {
     ToolError::new(ErrorKind::Unrecorded { message: why.to_owned() })
         .hint("nothing was changed; check the state directory and its disk, then try again")
-}
-
-pub(crate) fn failed(change: &FileChange, error: rustix::io::Errno) -> ToolError {
-    io_error(change.path.asked(), error)
 }

@@ -17,8 +17,8 @@ use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
 use rustix::path::Arg;
 
+use super::change::{After, FileChange, failed};
 use super::stage::{Place, Staged};
-use super::{After, FileChange, failed};
 use crate::open::Opening;
 use jm_system::fault;
 

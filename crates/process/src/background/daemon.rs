@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Result;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jm_system::clock::now_epoch_ms;
@@ -21,11 +21,10 @@ use rustix::fd::OwnedFd;
 use rustix::io::FdFlags;
 
 use super::folder::{COMMAND, END, How, JobEnd, OUTPUT, SOCKET};
-use super::protocol::{
-    Answer, DIRECTORY, FOLDER, HOST, HostOrder, HostReport, Keeping, LINE, LOCK, Typed,
-};
+use super::protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, Keeping, LINE, LOCK};
 use super::screen::{Screen, ScreenText};
 use super::server::serve;
+use super::shared::{Shared, in_words, lock};
 use super::typing::Typing;
 use crate::contract::descriptors::take;
 use crate::contract::ending::Ending;
@@ -33,11 +32,9 @@ use crate::contract::message::{receive, send};
 use crate::contract::protocol::given;
 use crate::contract::unended::Unended;
 use crate::outside::command::{WORDLESS, attend};
-use crate::outside::egress_proxy::Refusals;
 use crate::outside::launcher::Launcher;
 use crate::outside::launcher_link::{self, Output, Task};
 use crate::outside::output_reader::{Listener, Offer, Stream};
-use crate::outside::refusal::Bite;
 use crate::outside::spool::{Spool, SpoolDir};
 
 /// Runs as the host of a job, if the first word of the command line says so.
@@ -47,50 +44,6 @@ pub fn hosted() -> Option<ExitCode> {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     })
-}
-
-/// What the threads of a host share.
-pub(super) struct Shared {
-    /// Nothing before the command has its streams.
-    typing: Mutex<Option<Typing>>,
-    pub(super) screen: Option<Mutex<Screen>>,
-    /// Where the terminal's own answers go.
-    answers: Mutex<Option<OwnedFd>>,
-    /// Nothing where no hosts are listed.
-    refusals: Mutex<Option<Refusals>>,
-    cancel: Cancel,
-    /// Why it was stopped; who asked first has said it.
-    reason: Mutex<Option<How>>,
-}
-
-impl Shared {
-    pub(super) fn stop(&self, reason: How) {
-        lock(&self.reason).get_or_insert(reason);
-        self.cancel.cancel();
-    }
-
-    pub(super) fn write(&self, typed: &[Typed]) -> Answer {
-        let screen = self.screen.as_ref().map(lock);
-        let bytes = Typing::encode(typed, screen.as_deref());
-        drop(screen);
-        match &mut *lock(&self.typing) {
-            Some(typing) => typing.take(bytes),
-            None => Answer::Refused("it has not begun yet".to_owned()),
-        }
-    }
-
-    pub(super) fn refused_by_gate(&self) -> Vec<String> {
-        let refusals = lock(&self.refusals);
-        refusals.as_ref().map(|refusals| in_words(&refusals.all())).unwrap_or_default()
-    }
-}
-
-fn in_words(bites: &[Bite]) -> Vec<String> {
-    bites.iter().map(Bite::in_words).collect()
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn host() -> Result<()> {

@@ -12,6 +12,7 @@ mod reading;
 mod refused;
 mod screen;
 mod server;
+mod shared;
 mod typing;
 
 use std::ffi::OsString;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use rustix::fd::AsRawFd;
 
-use super::daemon::{Shared, lock};
 use super::folder::How;
 use super::protocol::{Answer, Request};
+use super::shared::{Shared, lock};
 use crate::contract::message::{receive, send};
 
 const PATIENCE: Duration = Duration::from_millis(500);

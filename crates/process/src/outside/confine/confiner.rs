@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 
 use jm_files::Sandbox;
 
-use super::grants::Grant;
+use super::grant::Grant;
 use super::plan::{CommandSettings, Plan, plan};
 use super::probe::{find_bwrap, works};
 use crate::contract::confinement_rules::{Access, Backend, Walls};

@@ -4,81 +4,16 @@
 //! nothing narrower is known. What no flag could open is never offered, and because most refusals are
 //! only what a command printed, neither is anything that a command might want to talk a person into.
 
-use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use jm_files::Sandbox;
-use jm_files::names::{Protection, protection};
-use serde::{Deserialize, Serialize};
 
 use super::confiner::Confiner;
+use super::grant::Grant;
 use super::plan::CommandSettings;
 use crate::contract::confinement_rules::{Access, Network, Walls};
-use crate::contract::hosts::{HostList, HostRule};
-use crate::outside::refusal::{Bite, is_private};
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Grant {
-    Write(PathBuf),
-    Host(HostRule),
-    Network,
-    /// What ran unasked and read-only runs as an ordinary command.
-    Ordinary,
-}
-
-impl Grant {
-    /// As a prompt says it.
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::Write(path) => format!("it may write {}", path.display()),
-            Self::Host(rule) => format!("it may reach {rule}"),
-            Self::Network => "it may use the network".to_owned(),
-            Self::Ordinary => {
-                "it may do what commands may do here, such as write the workspace".to_owned()
-            }
-        }
-    }
-}
-
-impl Grant {
-    /// Whether it may be offered because of what a command printed, which can be anything: never a
-    /// home, nothing hidden in one, and nothing that file tools are denied.
-    fn may_be_offered(&self, sandbox: &Sandbox, homes: &[PathBuf]) -> bool {
-        let Self::Write(path) = self else { return true };
-        let is_private = is_private(path, homes);
-        !is_private && !sandbox.denies(path) && protection(path) == Protection::None
-    }
-}
-
-impl Bite {
-    /// What would let the command have it.
-    pub fn grant(&self) -> Option<Grant> {
-        match self {
-            Self::Write(path) | Self::Read(path) => {
-                self.remedy().and_then(|_| directory_of(path)).map(Grant::Write)
-            }
-            Self::Host(rule) => Some(Grant::Host(rule.clone())),
-            Self::Network(Some(rule)) => Some(Grant::Host(rule.clone())),
-            Self::Network(None) => Some(Grant::Network),
-            Self::ReadsOnly => Some(Grant::Ordinary),
-            Self::Kept(_)
-            | Self::Denied(_)
-            | Self::Greeting(_)
-            | Self::Around
-            | Self::Call
-            | Self::Withheld(_)
-            | Self::Private(_) => None,
-        }
-    }
-}
-
-/// The directory that has to be opened for a path: one that is there, and not the root of all.
-fn directory_of(path: &Path) -> Option<PathBuf> {
-    let found = path.parent()?.canonicalize().ok()?;
-    let is_narrow = found.is_dir() && found.parent().is_some();
-    is_narrow.then_some(found)
-}
+use crate::contract::hosts::HostList;
+use crate::outside::refusal::Bite;
 
 impl CommandSettings {
     fn with(&self, grants: &[Grant]) -> Self {
@@ -145,6 +80,8 @@ impl Confiner {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use jm_files::{PathPolicy, SandboxSettings};
 

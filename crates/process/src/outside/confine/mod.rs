@@ -4,6 +4,7 @@
 //! cannot enforce is said before anything runs.
 
 mod confiner;
+mod grant;
 mod grants;
 mod home;
 mod missing_settings;
@@ -15,7 +16,7 @@ mod scan;
 mod toolchains;
 
 pub use confiner::Confiner;
-pub use grants::Grant;
+pub use grant::Grant;
 pub use plan::{CommandSettings, Plan, plan};
 pub use probe::{Mechanism, probe};
 pub use refusals::bites;

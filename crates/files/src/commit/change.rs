@@ -1,0 +1,38 @@
+//! The change of one file that a commit makes.
+
+use std::sync::Arc;
+
+use jm_types::ToolError;
+
+use crate::sandbox::{SafePath, io_error};
+
+/// One file's change.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    pub path: SafePath,
+    /// The bytes the change was computed from; nothing where there was no file.
+    pub before: Option<Arc<Vec<u8>>>,
+    pub after: After,
+}
+
+/// What a file shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    Content {
+        bytes: Vec<u8>,
+        /// Permission bits; otherwise those of the old file, or what the umask leaves.
+        mode: Option<u32>,
+    },
+    Absent,
+}
+
+impl After {
+    pub fn content(bytes: Vec<u8>) -> Self {
+        After::Content { bytes, mode: None }
+    }
+}
+
+/// The error of a change that a system call refused.
+pub(super) fn failed(change: &FileChange, error: rustix::io::Errno) -> ToolError {
+    io_error(change.path.asked(), error)
+}
