@@ -2,12 +2,14 @@
 
 use std::ffi::OsStr;
 
-use jm_types::ToolError;
+use jm_types::{ToolError, ignore_error};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 
 use crate::commit::remove_all;
-use crate::file::OpenDirectory;
+use crate::file::{EntryKind, OpenDirectory};
+use crate::ignored::{IgnoreFiles, Ignored};
+use crate::listing::{Listed, Listing, WalkRules};
 use crate::resolve::Found;
 use crate::sandbox::{SafePath, Sandbox, io_error};
 use jm_system::identity::Identity;
@@ -71,17 +73,19 @@ const MOST_SEARCHED: usize = 100_000;
 /// far as `may_remove` agrees to the process's number.
 pub fn sweep_leftovers(sandbox: &Sandbox, may_remove: &dyn Fn(u32) -> bool) {
     let Ok(root) = sandbox.resolve(".") else { return };
+    let rules = WalkRules { sandbox, ignore_files: IgnoreFiles::None, skips_hidden: false };
     let mut waiting: Vec<OpenDirectory> = OpenDirectory::open(&root).into_iter().collect();
     for _ in 0..MOST_SEARCHED {
         let Some(directory) = waiting.pop() else { return };
-        for name in directory.names().unwrap_or_default() {
+        let Ok(listing) = Listing::new(directory, &Ignored::default(), rules) else { continue };
+        for Listed { name, kind, .. } in listing.entries {
             if let Some(pid) = maker(&name) {
                 if may_remove(pid) && !Identity::is_any_alive(pid) {
-                    // One that cannot be removed does no harm but to tidiness.
-                    remove_all(directory.as_fd(), &name).unwrap_or_default();
+                    let removed = remove_all(listing.directory.as_fd(), &name);
+                    ignore_error(removed, "a leftover that stays does no harm but to tidiness");
                 }
-            } else if name != ".git" {
-                waiting.extend(directory.enter(&name));
+            } else if name != ".git" && kind == EntryKind::Directory {
+                waiting.extend(listing.directory.enter(&name));
             }
         }
     }

@@ -1,6 +1,7 @@
-//! What a project's ignore files name: `.gitignore`, and over it `.ignore` and `.rgignore`.
+//! The ignore rules of a project: `.gitignore`, and over it `.ignore` and `.rgignore`.
 //!
-//! Law: the innermost file that says anything decides, and only files inside the workspace count.
+//! Law: the innermost file that says anything decides, and only files inside the workspace count. A line
+//! that is no pattern costs no other line.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -8,12 +9,34 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use jm_types::ignore_error;
 
 use crate::file::{EntryKind, OpenDirectory};
 use crate::sandbox::SafePath;
 
 /// A file of rules larger than this is none.
 const MOST_RULES: u64 = 1024 * 1024;
+
+/// The ignore files that count for a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IgnoreFiles {
+    None,
+    /// `.gitignore`: what is no part of the project.
+    Git,
+    /// `.ignore` and `.rgignore` too: what the person does not want to search.
+    GitAndSearch,
+}
+
+impl IgnoreFiles {
+    /// Names of rules for git, and of those that go before them.
+    fn names(self) -> (&'static [&'static str], &'static [&'static str]) {
+        match self {
+            Self::None => (&[], &[]),
+            Self::Git => (&[".gitignore"], &[]),
+            Self::GitAndSearch => (&[".gitignore"], &[".ignore", ".rgignore"]),
+        }
+    }
+}
 
 /// The rules that hold in a directory; those of the directories above are shared.
 #[derive(Debug, Clone, Default)]
@@ -28,13 +51,13 @@ struct Rules {
 
 impl Ignored {
     /// The rules of the directories between the root and the start of a walk.
-    pub(crate) fn above(start: &SafePath) -> Self {
+    pub(crate) fn above(start: &SafePath, files: IgnoreFiles) -> Self {
         let names: Vec<_> = start.relative().iter().collect();
         (0..names.len()).fold(Self::default(), |ignored, depth| {
             let here: PathBuf = names[..depth].iter().collect();
             let Ok(directory) = OpenDirectory::above(start, &here) else { return ignored };
             let entries = directory.kinds().unwrap_or_default();
-            ignored.with(&directory, &entries)
+            ignored.with(&directory, &entries, files)
         })
     }
 
@@ -43,6 +66,7 @@ impl Ignored {
         &self,
         directory: &OpenDirectory,
         entries: &[(OsString, EntryKind)],
+        files: IgnoreFiles,
     ) -> Self {
         let has = |wanted: &str| {
             entries.iter().any(|(name, kind)| name == wanted && *kind == EntryKind::File)
@@ -51,7 +75,8 @@ impl Ignored {
             let there: Vec<&str> = names.iter().copied().filter(|name| has(name)).collect();
             (!there.is_empty()).then(|| rules(directory, &there)).flatten()
         };
-        match (read(&[".gitignore"]), read(&[".ignore", ".rgignore"])) {
+        let (git, own) = files.names();
+        match (read(git), read(own)) {
             (None, None) => self.clone(),
             (git, own) => Self(Some(Arc::new(Rules { git, own, above: self.clone() }))),
         }
@@ -85,8 +110,7 @@ fn rules(directory: &OpenDirectory, names: &[&str]) -> Option<Gitignore> {
         let mut file = directory.open_undenied(name.as_ref()).ok()??;
         let (bytes, _) = file.read_up_to(MOST_RULES).ok()?;
         for line in String::from_utf8_lossy(&bytes).lines() {
-            // A line that is no pattern ignores nothing.
-            builder.add_line(None, line).map(drop).unwrap_or_default();
+            ignore_error(builder.add_line(None, line), "a line that is no pattern ignores nothing");
         }
     }
     builder.build().ok()

@@ -5,16 +5,16 @@
 //! guessed at but said. `.git`, what the project ignores and our own state are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use jm_types::Digest;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::file::{OpenDirectory, OpenFile};
+use crate::ignored::{IgnoreFiles, Ignored};
+use crate::listing::{Listed, Listing, Skip, WalkRules};
 use crate::names::protected_part;
 use crate::placeholder::is_placeholder;
 use crate::sandbox::Sandbox;
@@ -124,26 +124,28 @@ struct Later {
 
 struct Level {
     directory: OpenDirectory,
-    names: std::vec::IntoIter<OsString>,
+    ignored: Ignored,
     relative: PathBuf,
-    ignored: Option<Gitignore>,
+    /// Those that were not visited yet, by name.
+    entries: std::vec::IntoIter<Listed>,
 }
 
 impl Looking<'_> {
     fn walk(&mut self) {
         let Ok(root) = self.sandbox.resolve(".") else { return };
         let Ok(directory) = OpenDirectory::open(&root) else { return };
-        let mut levels: Vec<Level> = self.level(directory, PathBuf::new()).into_iter().collect();
+        let start = self.level(directory, &Ignored::default(), PathBuf::new());
+        let mut levels: Vec<Level> = start.into_iter().collect();
         while let Some(level) = levels.last_mut() {
             if let Some(why) = self.exhausted() {
                 self.index.cut = Some(why);
                 return;
             }
-            let Some(name) = level.names.next() else {
+            let Some(entry) = level.entries.next() else {
                 levels.pop();
                 continue;
             };
-            if let Some(below) = self.visit(&levels, name) {
+            if let Some(below) = self.visit(level, entry) {
                 levels.push(below);
             }
         }
@@ -182,72 +184,48 @@ impl Looking<'_> {
             .then(|| format!("after {:.1} s the rest was not looked at", elapsed.as_secs_f64()))
     }
 
-    fn level(&mut self, directory: OpenDirectory, relative: PathBuf) -> Option<Level> {
-        let names = directory.names().ok()?;
-        let ignored = names.iter().any(|name| name == ".gitignore").then(|| self.rules(&relative));
-        Some(Level { directory, names: names.into_iter(), relative, ignored: ignored.flatten() })
+    /// Enters and lists a directory; `None` when it cannot be looked into.
+    fn level(&self, directory: OpenDirectory, above: &Ignored, relative: PathBuf) -> Option<Level> {
+        let (sandbox, ignore_files) = (self.sandbox, IgnoreFiles::Git);
+        let rules = WalkRules { sandbox, ignore_files, skips_hidden: false };
+        let Listing { directory, ignored, mut entries } =
+            Listing::new(directory, above, rules).ok()?;
+        entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Some(Level { directory, ignored, relative, entries: entries.into_iter() })
     }
 
-    fn rules(&self, relative: &Path) -> Option<Gitignore> {
-        let path = self.sandbox.resolve(relative.join(".gitignore").to_str()?).ok()?;
-        let (bytes, _) = OpenFile::open(&path).ok()?.read_up_to(256 * 1024).ok()?;
-        let mut builder = GitignoreBuilder::new(Path::new("/").join(relative));
-        for line in String::from_utf8_lossy(&bytes).lines() {
-            // A line that is no pattern ignores nothing, and the others count all the same.
-            builder.add_line(None, line).map(drop).unwrap_or_default();
-        }
-        builder.build().ok()
-    }
-
-    /// The innermost rule that says anything decides.
-    fn is_ignored(levels: &[Level], relative: &Path, is_directory: bool) -> bool {
-        let path = Path::new("/").join(relative);
-        for rules in levels.iter().rev().filter_map(|level| level.ignored.as_ref()) {
-            match rules.matched(&path, is_directory) {
-                ignore::Match::Ignore(_) => return true,
-                ignore::Match::Whitelist(_) => return false,
-                ignore::Match::None => {}
-            }
-        }
-        false
-    }
-
-    fn visit(&mut self, levels: &[Level], name: OsString) -> Option<Level> {
-        let level = levels.last()?;
+    fn visit(&mut self, level: &Level, entry: Listed) -> Option<Level> {
+        let Listed { name, skip, .. } = entry;
         let relative = level.relative.join(&name);
-        let stat = fs::statat(&level.directory, &*name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        let is_directory = kind == FileType::Directory;
-        if name == ".git" || name.as_encoded_bytes().starts_with(b".jm-") {
-            return None;
-        }
         let absolute = self.sandbox.working_root().path().join(&relative);
-        if self.sandbox.own().contains(&absolute) {
-            return None;
+        match skip {
+            Some(Skip::NotOfTheProject) => return None,
+            _ if self.sandbox.own().contains(&absolute) => return None,
+            Some(Skip::Hidden | Skip::Ignored | Skip::Denied) => {
+                self.index.ignored.insert(absolute);
+                return None;
+            }
+            None => {}
         }
-        if self.sandbox.denies(&absolute) || Self::is_ignored(levels, &relative, is_directory) {
-            self.index.ignored.insert(absolute);
-            return None;
-        }
+        let stat = fs::statat(&level.directory, &*name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         // What stands for a protected name while a command of any session runs is nobody's file.
         let is_stand_in = protected_part(&relative).is_some() && is_placeholder(&absolute);
         let has_a_name = relative.to_str().is_some();
-        match kind {
+        match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory if has_a_name => {
                 let below = level.directory.enter(&name).ok();
-                let below = below.and_then(|below| self.level(below, relative));
+                let below = below.and_then(|below| self.level(below, &level.ignored, relative));
                 match &below {
-                    Some(below) if is_stand_in && below.names.len() == 0 => {}
+                    Some(below) if is_stand_in && below.entries.len() == 0 => {}
                     Some(_) => drop(self.index.directories.insert(absolute, stat.st_mode & 0o7777)),
                     None => self.pass_over(absolute, &stat),
                 }
-                below
+                return below;
             }
-            FileType::RegularFile if is_stand_in => None,
-            FileType::RegularFile if has_a_name && self.is_as_it_was(&absolute, &stat) => None,
+            FileType::RegularFile if is_stand_in => {}
+            FileType::RegularFile if has_a_name && self.is_as_it_was(&absolute, &stat) => {}
             FileType::RegularFile if has_a_name && Stat::new(&stat).size > LARGE => {
                 self.later.push(Later { relative, absolute, stat });
-                None
             }
             FileType::RegularFile if has_a_name => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -255,13 +233,10 @@ impl Looking<'_> {
                 if !self.read(opened, &absolute, Stat::new(&stat)) {
                     self.pass_over(absolute, &stat);
                 }
-                None
             }
-            _ => {
-                self.pass_over(absolute, &stat);
-                None
-            }
+            _ => self.pass_over(absolute, &stat),
         }
+        None
     }
 
     fn pass_over(&mut self, absolute: PathBuf, stat: &fs::Stat) {

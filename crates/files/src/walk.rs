@@ -12,7 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use jm_types::{Cancel, ToolError};
 
 use crate::file::{EntryKind, OpenDirectory, OpenFile};
-use crate::ignored::Ignored;
+use crate::ignored::{IgnoreFiles, Ignored};
+use crate::listing::{Listed, Listing, WalkRules};
 use crate::sandbox::{SafePath, Sandbox};
 
 /// Files that one thread takes at a time.
@@ -71,13 +72,11 @@ pub fn walk(
     visit: &(dyn Fn(&Met<'_>) -> Next + Sync),
 ) -> Result<(), ToolError> {
     let directory = OpenDirectory::open(start)?;
-    let ignored = match passing.ignored {
-        true => Ignored::above(start),
-        false => Ignored::default(),
-    };
+    let ignore_files = if passing.ignored { IgnoreFiles::GitAndSearch } else { IgnoreFiles::None };
+    let ignored = Ignored::above(start, ignore_files);
+    let rules = WalkRules { sandbox, ignore_files, skips_hidden: passing.hidden };
     let walking = Walking {
-        sandbox,
-        passing,
+        rules,
         cancel,
         visit,
         queue: Mutex::new(Queue { jobs: vec![Job::Start(directory, ignored)], busy: 0 }),
@@ -117,8 +116,7 @@ struct Queue {
 }
 
 struct Walking<'a> {
-    sandbox: &'a Sandbox,
-    passing: Passing,
+    rules: WalkRules<'a>,
     cancel: &'a Cancel,
     visit: &'a (dyn Fn(&Met<'_>) -> Next + Sync),
     queue: Mutex<Queue>,
@@ -186,18 +184,12 @@ impl Walking<'_> {
     }
 
     fn list(&self, directory: OpenDirectory, path: PathBuf, ignored: &Ignored) {
-        let Ok(entries) = directory.kinds() else { return };
-        let ignored = match self.passing.ignored {
-            true => ignored.with(&directory, &entries),
-            false => Ignored::default(),
-        };
+        let Ok(listing) = Listing::new(directory, ignored, self.rules) else { return };
+        let Listing { directory, ignored, entries } = listing;
         let node = Arc::new(Node { directory, path, ignored });
         let mut jobs = Vec::new();
         let mut files = Vec::new();
-        for (name, kind) in entries {
-            if self.passes_over(&node, &name, kind) {
-                continue;
-            }
+        for Listed { name, kind, .. } in entries.into_iter().filter(|one| one.skip.is_none()) {
             match kind {
                 EntryKind::Directory => match self.visit_one(&node, &name, kind) {
                     Next::On => jobs.push(Job::Below(Arc::clone(&node), name)),
@@ -215,19 +207,6 @@ impl Walking<'_> {
         self.files(&node, &files);
     }
 
-    fn passes_over(&self, node: &Node, name: &OsStr, kind: EntryKind) -> bool {
-        let bytes = name.as_encoded_bytes();
-        if bytes == b".git" || bytes.starts_with(b".jm-") {
-            return true;
-        }
-        if self.passing.hidden && bytes.starts_with(b".") {
-            return true;
-        }
-        let directory = node.directory.absolute();
-        node.ignored.covers(directory, name, kind == EntryKind::Directory)
-            || self.sandbox.denies_in(directory, name)
-    }
-
     fn files(&self, node: &Node, files: &[(OsString, EntryKind)]) {
         for (name, kind) in files {
             if self.is_over() || self.visit_one(node, name, *kind) == Next::Stop {
@@ -237,7 +216,7 @@ impl Walking<'_> {
     }
 
     fn visit_one(&self, node: &Node, name: &OsStr, kind: EntryKind) -> Next {
-        let (directory, sandbox) = (&node.directory, self.sandbox);
+        let (directory, sandbox) = (&node.directory, self.rules.sandbox);
         let path = node.path.join(name);
         let next = (self.visit)(&Met { path, kind, name, directory, sandbox });
         if next == Next::Stop {
