@@ -12,7 +12,7 @@ use crate::ignored::{IgnoreFiles, Ignored};
 use crate::listing::{Listed, Listing, WalkRules};
 use crate::resolve::Found;
 use crate::sandbox::{SafePath, Sandbox, io_error};
-use jm_system::identity::Identity;
+use jm_system::identity::ProcessIdentity;
 
 /// Makes the directory, with its parents, unless it is there.
 pub fn make(path: &SafePath, mode: u32) -> Result<(), ToolError> {
@@ -80,7 +80,7 @@ pub fn sweep_leftovers(sandbox: &Sandbox, may_remove: &dyn Fn(u32) -> bool) {
         let Ok(listing) = Listing::new(directory, &Ignored::default(), rules) else { continue };
         for Listed { name, kind, .. } in listing.entries {
             if let Some(pid) = maker(&name) {
-                if may_remove(pid) && !Identity::is_any_alive(pid) {
+                if may_remove(pid) && !ProcessIdentity::is_any_alive(pid) {
                     let removed = remove_all(listing.directory.as_fd(), &name);
                     ignore_error(removed, "a leftover that stays does no harm but to tidiness");
                 }

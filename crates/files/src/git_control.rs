@@ -14,7 +14,7 @@ const MOST_CONFIG: u64 = 1024 * 1024;
 
 /// The form that git expects of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ControlForm {
     File,
     Directory,
 }
@@ -33,33 +33,33 @@ pub enum Treatment {
 
 /// One entry of the surface.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct ControlEntry {
     /// Relative to the git directory.
     pub name: &'static str,
-    pub form: Form,
+    pub form: ControlForm,
     pub treatment: Treatment,
 }
 
-const fn entry(name: &'static str, form: Form, treatment: Treatment) -> Entry {
-    Entry { name, form, treatment }
+const fn entry(name: &'static str, form: ControlForm, treatment: Treatment) -> ControlEntry {
+    ControlEntry { name, form, treatment }
 }
 
 /// Of every git directory: a repository's own, a submodule's, a linked work tree's, a bare one.
-pub const SURFACE: &[Entry] = &[
-    entry("config", Form::File, Treatment::Placeholder),
-    entry("hooks", Form::Directory, Treatment::Placeholder),
-    entry("config.worktree", Form::File, Treatment::PutAside),
-    entry("commondir", Form::File, Treatment::PutAside),
-    entry("gitdir", Form::File, Treatment::PutAside),
-    entry("info/attributes", Form::File, Treatment::PutAside),
-    entry("info/grafts", Form::File, Treatment::PutAside),
-    entry("objects/info/alternates", Form::File, Treatment::PutAside),
-    entry("objects/info/http-alternates", Form::File, Treatment::PutAside),
-    entry("remotes", Form::Directory, Treatment::PutAside),
-    entry("branches", Form::Directory, Treatment::PutAside),
-    entry("rebase-merge", Form::Directory, Treatment::Report),
-    entry("rebase-apply", Form::Directory, Treatment::Report),
-    entry("sequencer", Form::Directory, Treatment::Report),
+pub const SURFACE: &[ControlEntry] = &[
+    entry("config", ControlForm::File, Treatment::Placeholder),
+    entry("hooks", ControlForm::Directory, Treatment::Placeholder),
+    entry("config.worktree", ControlForm::File, Treatment::PutAside),
+    entry("commondir", ControlForm::File, Treatment::PutAside),
+    entry("gitdir", ControlForm::File, Treatment::PutAside),
+    entry("info/attributes", ControlForm::File, Treatment::PutAside),
+    entry("info/grafts", ControlForm::File, Treatment::PutAside),
+    entry("objects/info/alternates", ControlForm::File, Treatment::PutAside),
+    entry("objects/info/http-alternates", ControlForm::File, Treatment::PutAside),
+    entry("remotes", ControlForm::Directory, Treatment::PutAside),
+    entry("branches", ControlForm::Directory, Treatment::PutAside),
+    entry("rebase-merge", ControlForm::Directory, Treatment::Report),
+    entry("rebase-apply", ControlForm::Directory, Treatment::Report),
+    entry("sequencer", ControlForm::Directory, Treatment::Report),
 ];
 
 /// Names of a git directory that hold objects, references and messages. Git runs nothing because
@@ -122,7 +122,7 @@ pub fn is_git_directory_at(path: &Path) -> bool {
 }
 
 /// The entry of the surface that a path below a git directory is, or lies in.
-pub fn entry_of(below: &Path) -> Option<&'static Entry> {
+pub fn entry_of(below: &Path) -> Option<&'static ControlEntry> {
     SURFACE.iter().find(|entry| below.starts_with(entry.name))
 }
 
@@ -164,7 +164,7 @@ fn folders(path: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// A path of the work tree that a git directory's own configuration names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Named {
+pub struct ConfiguredPath {
     pub path: PathBuf,
     /// Whether git reads it as configuration or as hooks, so that it must not come into being.
     pub is_read: bool,
@@ -199,7 +199,7 @@ const RUN: &[&str] = &[
 
 /// Paths that the configuration of a git directory names: included files, hooks, attributes, and
 /// programs by a path. Relative to the configuration and to the work tree, existing or not.
-pub fn named_in_config(git: &Path, work_tree: &Path) -> BTreeSet<Named> {
+pub fn named_in_config(git: &Path, work_tree: &Path) -> BTreeSet<ConfiguredPath> {
     let mut found = BTreeSet::new();
     for name in ["config", "config.worktree"] {
         let text = jm_system::state::read_text(&git.join(name), MOST_CONFIG).ok().flatten();
@@ -218,7 +218,7 @@ pub fn named_in_config(git: &Path, work_tree: &Path) -> BTreeSet<Named> {
                 continue;
             }
             let both = [git, work_tree].map(|base| plain(&base.join(word)));
-            found.extend(both.map(|path| Named { path, is_read }));
+            found.extend(both.map(|path| ConfiguredPath { path, is_read }));
         }
     }
     found

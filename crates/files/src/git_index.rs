@@ -27,17 +27,17 @@ pub enum Tracked {
 }
 
 /// Nothing where the file lies in no repository beneath the root, or git does not track it.
-pub fn tracked(sandbox: &Sandbox, path: &SafePath, content: &[u8]) -> Option<Tracked> {
+pub fn tracked_state(sandbox: &Sandbox, path: &SafePath, content: &[u8]) -> Option<Tracked> {
     let relative = path.relative();
     for folder in relative.ancestors().skip(1) {
         let Some(bytes) = read(sandbox, &folder.join(".git/index"), MOST_INDEX) else { continue };
         let config = read(sandbox, &folder.join(".git/config"), MOST_CONFIG).unwrap_or_default();
-        let hashing = Hashing::of(&String::from_utf8_lossy(&config));
+        let hashing = ObjectFormat::of(&String::from_utf8_lossy(&config));
         let name = relative.strip_prefix(folder).ok()?.as_os_str().as_encoded_bytes();
         return match find(&bytes, name, hashing)? {
-            Entry::Conflict => Some(Tracked::Conflicted),
-            Entry::Object(id) if hashing.is_blob(content, id) => Some(Tracked::Clean),
-            Entry::Object(_) => Some(Tracked::Changed),
+            IndexEntry::Conflict => Some(Tracked::Conflicted),
+            IndexEntry::Object(id) if hashing.is_blob(content, id) => Some(Tracked::Clean),
+            IndexEntry::Object(_) => Some(Tracked::Changed),
         };
     }
     None
@@ -50,24 +50,24 @@ fn read(sandbox: &Sandbox, path: &Path, most: u64) -> Option<Vec<u8>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hashing {
+enum ObjectFormat {
     Sha1,
     Sha256,
 }
 
-impl Hashing {
+impl ObjectFormat {
     fn of(config: &str) -> Self {
         let is_long = |line: &str| {
             let line = line.trim().to_ascii_lowercase();
             line.starts_with("objectformat") && line.ends_with("sha256")
         };
-        if config.lines().any(is_long) { Hashing::Sha256 } else { Hashing::Sha1 }
+        if config.lines().any(is_long) { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 }
     }
 
     fn length(self) -> usize {
         match self {
-            Hashing::Sha1 => 20,
-            Hashing::Sha256 => 32,
+            ObjectFormat::Sha1 => 20,
+            ObjectFormat::Sha256 => 32,
         }
     }
 
@@ -76,8 +76,10 @@ impl Hashing {
         let is = |content: &[u8]| {
             let header = format!("blob {}\0", content.len());
             match self {
-                Hashing::Sha1 => Sha1::digest([header.as_bytes(), content].concat())[..] == *id,
-                Hashing::Sha256 => {
+                ObjectFormat::Sha1 => {
+                    Sha1::digest([header.as_bytes(), content].concat())[..] == *id
+                }
+                ObjectFormat::Sha256 => {
                     Digest::of(&[header.as_bytes(), content].concat()).as_bytes()[..] == *id
                 }
             }
@@ -96,13 +98,13 @@ fn without_carriage_returns(content: &[u8]) -> Vec<u8> {
     plain
 }
 
-enum Entry<'a> {
+enum IndexEntry<'a> {
     Object(&'a [u8]),
     Conflict,
 }
 
 /// The entry of a name; `None` also where the index is none that we can read.
-fn find<'a>(index: &'a [u8], wanted: &[u8], hashing: Hashing) -> Option<Entry<'a>> {
+fn find<'a>(index: &'a [u8], wanted: &[u8], hashing: ObjectFormat) -> Option<IndexEntry<'a>> {
     /// Times, device, numbers of owner and inode, size.
     const STAT: usize = 40;
     let version = number(index.get(4..8)?)?;
@@ -134,7 +136,7 @@ fn find<'a>(index: &'a [u8], wanted: &[u8], hashing: Hashing) -> Option<Entry<'a
             at = start + (at - start).next_multiple_of(8);
         }
         if name == wanted {
-            return Some(if stage == 0 { Entry::Object(id) } else { Entry::Conflict });
+            return Some(if stage == 0 { IndexEntry::Object(id) } else { IndexEntry::Conflict });
         }
     }
     None
@@ -177,7 +179,7 @@ mod tests {
     fn state(folder: &Path, name: &str) -> Option<Tracked> {
         let sandbox = Sandbox::new(&SandboxSettings::rooted_at(folder)).unwrap();
         let content = std::fs::read(folder.join(name)).unwrap();
-        tracked(&sandbox, &sandbox.resolve(name).unwrap(), &content)
+        tracked_state(&sandbox, &sandbox.resolve(name).unwrap(), &content)
     }
 
     /// FJ-GIT, against indexes that git itself wrote, in every version and with both hashes.
@@ -228,8 +230,8 @@ mod tests {
         assert_eq!(state(root, "f"), Some(Tracked::Conflicted));
         let index = std::fs::read(root.join(".git/index")).unwrap();
         for length in 0..index.len() {
-            find(&index[..length], b"no such name", Hashing::Sha1);
-            find(&index[..length], b"no such name", Hashing::Sha256);
+            find(&index[..length], b"no such name", ObjectFormat::Sha1);
+            find(&index[..length], b"no such name", ObjectFormat::Sha256);
         }
         std::fs::write(root.join(".git/index"), b"DIRC\0\0\0\x02\xff\xff\xff\xff").unwrap();
         assert_eq!(state(root, "f"), None);

@@ -21,13 +21,13 @@ use crate::sandbox::Sandbox;
 
 /// How much looking is worth.
 #[derive(Debug, Clone, Copy)]
-pub struct Budget {
+pub struct LookBudget {
     pub time: Duration,
     pub bytes: u64,
     pub files: usize,
 }
 
-impl Default for Budget {
+impl Default for LookBudget {
     fn default() -> Self {
         Self { time: Duration::from_secs(3), bytes: 256 * 1024 * 1024, files: 100_000 }
     }
@@ -35,7 +35,7 @@ impl Default for Budget {
 
 /// A file as its directory entry describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stat {
+pub struct FileStat {
     pub size: u64,
     pub modified: (i64, i64),
     pub changed: (i64, i64),
@@ -43,7 +43,7 @@ pub struct Stat {
     pub mode: u32,
 }
 
-impl Stat {
+impl FileStat {
     fn new(raw: &fs::Stat) -> Self {
         Self {
             size: u64::try_from(raw.st_size).unwrap_or(0),
@@ -57,7 +57,7 @@ impl Stat {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedFile {
-    pub stat: Stat,
+    pub stat: FileStat,
     pub sha256: Digest,
     /// It was left alone for long enough before it was read: a later change shows in its stat.
     pub is_settled: bool,
@@ -71,21 +71,21 @@ pub struct Index {
     /// What the project ignores, and what tools may not read.
     pub ignored: BTreeSet<PathBuf>,
     /// What was met and could not be looked into: unreadable, too large, neither file nor directory.
-    pub passed_over: BTreeMap<PathBuf, Stat>,
+    pub passed_over: BTreeMap<PathBuf, FileStat>,
     /// Why the walk ended before its end.
     pub cut: Option<String>,
 }
 
 /// Takes the content of each file that was read. The time that it takes is time of the look.
-pub type Keep<'a> = &'a mut dyn FnMut(&Path, &IndexedFile, Vec<u8>);
+pub type ContentSink<'a> = &'a mut dyn FnMut(&Path, &IndexedFile, Vec<u8>);
 
 struct Looking<'a> {
     sandbox: &'a Sandbox,
     known: &'a Index,
-    keep: Keep<'a>,
+    keep: ContentSink<'a>,
     index: Index,
     began: Instant,
-    budget: Budget,
+    budget: LookBudget,
     bytes: u64,
     /// Large files, looked at when all others were: one of them must not cost the rest.
     later: Vec<Later>,
@@ -95,7 +95,12 @@ struct Looking<'a> {
 
 impl Index {
     /// Looks at the working root. `known` saves reading what did not move.
-    pub fn look(sandbox: &Sandbox, known: &Index, budget: Budget, keep: Keep<'_>) -> Index {
+    pub fn look(
+        sandbox: &Sandbox,
+        known: &Index,
+        budget: LookBudget,
+        keep: ContentSink<'_>,
+    ) -> Index {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
         let mut looking = Looking {
             sandbox,
@@ -163,7 +168,7 @@ impl Looking<'_> {
             };
             let is_known = self.exhausted().is_none() && {
                 let opened = open().ok_or(rustix::io::Errno::NOENT);
-                self.read(opened, &absolute, Stat::new(&stat))
+                self.read(opened, &absolute, FileStat::new(&stat))
             };
             if !is_known {
                 self.pass_over(absolute, &stat);
@@ -224,13 +229,13 @@ impl Looking<'_> {
             }
             FileType::RegularFile if is_stand_in => {}
             FileType::RegularFile if has_a_name && self.is_as_it_was(&absolute, &stat) => {}
-            FileType::RegularFile if has_a_name && Stat::new(&stat).size > LARGE => {
+            FileType::RegularFile if has_a_name && FileStat::new(&stat).size > LARGE => {
                 self.later.push(Later { relative, absolute, stat });
             }
             FileType::RegularFile if has_a_name => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 let opened = fs::openat(&level.directory, &*name, flags, Mode::empty());
-                if !self.read(opened, &absolute, Stat::new(&stat)) {
+                if !self.read(opened, &absolute, FileStat::new(&stat)) {
                     self.pass_over(absolute, &stat);
                 }
             }
@@ -240,13 +245,13 @@ impl Looking<'_> {
     }
 
     fn pass_over(&mut self, absolute: PathBuf, stat: &fs::Stat) {
-        self.index.passed_over.insert(absolute, Stat::new(stat));
+        self.index.passed_over.insert(absolute, FileStat::new(stat));
     }
 
     /// What did not move need not be read.
     fn is_as_it_was(&mut self, absolute: &Path, raw: &fs::Stat) -> bool {
         let known = self.known.files.get(absolute);
-        let same = known.filter(|known| known.stat == Stat::new(raw) && known.is_settled);
+        let same = known.filter(|known| known.stat == FileStat::new(raw) && known.is_settled);
         let found = same.map(|known| self.index.files.insert(absolute.to_owned(), known.clone()));
         found.is_some()
     }
@@ -256,7 +261,7 @@ impl Looking<'_> {
         &mut self,
         opened: rustix::io::Result<rustix::fd::OwnedFd>,
         absolute: &Path,
-        stat: Stat,
+        stat: FileStat,
     ) -> bool {
         if self.bytes + stat.size > self.budget.bytes {
             return false;
@@ -273,7 +278,7 @@ impl Looking<'_> {
     }
 
     /// A file that can no longer be read but was not written since is what it was.
-    fn unread(&mut self, absolute: &Path, stat: Stat) -> bool {
+    fn unread(&mut self, absolute: &Path, stat: FileStat) -> bool {
         let Some(known) = self.known.files.get(absolute) else { return false };
         let old = &known.stat;
         let same = (old.size, old.modified, old.inode) == (stat.size, stat.modified, stat.inode);
@@ -287,7 +292,7 @@ impl Looking<'_> {
     /// Two changes within one tick of the clock leave the same times, so a file that changed in the
     /// tick in which it is read may change again unseen. Where times are whole seconds, the file
     /// system knows no finer ones.
-    fn is_recent(&self, stat: &Stat) -> bool {
+    fn is_recent(&self, stat: &FileStat) -> bool {
         let nanoseconds = |(s, n): (i64, i64)| s.saturating_mul(1_000_000_000).saturating_add(n);
         let is_coarse = stat.changed.1 == 0 && stat.modified.1 == 0;
         let tick = if is_coarse { 2_000_000_000 } else { 20_000_000 };
@@ -308,7 +313,7 @@ fn read_all(fd: rustix::fd::OwnedFd, size: u64) -> rustix::io::Result<Vec<u8>> {
 
 /// How one path differs between two looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct ChangedFile {
     pub path: PathBuf,
     pub before: Option<IndexedFile>,
     pub after: Option<IndexedFile>,
@@ -316,9 +321,9 @@ pub struct Moved {
 
 /// What changed between two looks, and what cannot be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct IndexDifference {
     /// Files that were created, changed or deleted.
-    pub files: Vec<Moved>,
+    pub files: Vec<ChangedFile>,
     /// Directories with their permission bits before and after.
     pub directories: Vec<(PathBuf, Option<u32>, Option<u32>)>,
     /// Why it is not everything.
@@ -331,8 +336,8 @@ const NAMED: usize = 5;
 impl Index {
     /// Only what both looks could see is compared: what one of them passed over was not created by
     /// being seen, nor deleted by not being seen.
-    pub fn difference(&self, later: &Index) -> Difference {
-        let mut difference = Difference::default();
+    pub fn difference(&self, later: &Index) -> IndexDifference {
+        let mut difference = IndexDifference::default();
         let mut untold: BTreeSet<&Path> = merged(self.passed_over.keys(), later.passed_over.keys())
             .into_iter()
             .filter(|path| self.passed_over.get(*path) != later.passed_over.get(*path))
@@ -347,7 +352,7 @@ impl Index {
             };
             if !same {
                 let (before, after) = (before.cloned(), after.cloned());
-                difference.files.push(Moved { path: path.clone(), before, after });
+                difference.files.push(ChangedFile { path: path.clone(), before, after });
             } else if before.is_some() != after.is_some() && !self.ignores(path, later) {
                 untold.insert(path);
             }
@@ -407,7 +412,7 @@ mod tests {
         for number in 100..400 {
             let content = number.to_string();
             std::fs::write(&path, &content).unwrap();
-            let index = Index::look(&sandbox, &known, Budget::default(), &mut |_, _, _| {});
+            let index = Index::look(&sandbox, &known, LookBudget::default(), &mut |_, _, _| {});
             let file = &index.files[&path];
             assert_eq!(file.sha256, Digest::of(content.as_bytes()), "{number}");
             known = index;
@@ -423,7 +428,8 @@ mod tests {
         for name in ["before", "after", "kept"] {
             std::fs::write(root.join(name), "").unwrap();
         }
-        let index = Index::look(&sandbox, &Index::default(), Budget::default(), &mut |_, _, _| {});
+        let index =
+            Index::look(&sandbox, &Index::default(), LookBudget::default(), &mut |_, _, _| {});
         let files: Vec<_> = index.files.keys().filter_map(|path| path.file_name()).collect();
         assert_eq!(files, [".gitignore", "kept"]);
     }
@@ -446,9 +452,9 @@ mod tests {
             });
             (index, order)
         };
-        let patient = Budget { time: Duration::MAX, ..Budget::default() };
+        let patient = LookBudget { time: Duration::MAX, ..LookBudget::default() };
         assert_eq!(look(patient).1, ["b", "d/e", "f", "c", "a"]);
-        let (index, order) = look(Budget { bytes: 4 * LARGE, ..patient });
+        let (index, order) = look(LookBudget { bytes: 4 * LARGE, ..patient });
         assert_eq!(order, ["b", "d/e", "f", "c"]);
         assert_eq!(index.cut, None);
         assert!(index.passed_over.contains_key(&root.join("a")));

@@ -23,12 +23,12 @@ const UTF8_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub struct Text {
     bytes: Vec<u8>,
     mark: usize,
-    lines: Vec<Line>,
+    lines: Vec<TextLine>,
 }
 
 /// One line: the offsets of its content, and how it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line {
+pub struct TextLine {
     pub start: usize,
     /// Where the content ends; the terminator follows.
     pub end: usize,
@@ -67,7 +67,7 @@ impl Terminator {
     }
 }
 
-impl Line {
+impl TextLine {
     /// The offset of the next line, past the terminator.
     fn next(self) -> usize {
         self.end + self.terminator.bytes().len()
@@ -98,7 +98,7 @@ impl Text {
         self.lines.len()
     }
 
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[TextLine] {
         &self.lines
     }
 
@@ -163,18 +163,18 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
     marks.iter().any(|mark| bytes.starts_with(mark))
 }
 
-fn index(bytes: &[u8], mark: usize) -> Vec<Line> {
+fn index(bytes: &[u8], mark: usize) -> Vec<TextLine> {
     let mut lines = Vec::new();
     let mut start = mark;
     for newline in memchr_iter(b'\n', bytes) {
         let crlf = newline > start && bytes[newline - 1] == b'\r';
         let (end, terminator) =
             if crlf { (newline - 1, Terminator::CrLf) } else { (newline, Terminator::Lf) };
-        lines.push(Line { start, end, terminator });
+        lines.push(TextLine { start, end, terminator });
         start = newline + 1;
     }
     if start < bytes.len() {
-        lines.push(Line { start, end: bytes.len(), terminator: Terminator::None });
+        lines.push(TextLine { start, end: bytes.len(), terminator: Terminator::None });
     }
     lines
 }

@@ -22,7 +22,7 @@ const MOST_THREADS: usize = 8;
 
 /// What a walk passes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passing {
+pub struct WalkFilter {
     /// Names that begin with a dot.
     pub hidden: bool,
     /// What `.gitignore`, `.ignore` and `.rgignore` name.
@@ -31,7 +31,7 @@ pub struct Passing {
 
 /// A file or directory that the walk met.
 #[derive(Debug)]
-pub struct Met<'a> {
+pub struct WalkEntry<'a> {
     /// From where the walk began.
     pub path: PathBuf,
     pub kind: EntryKind,
@@ -40,7 +40,7 @@ pub struct Met<'a> {
     sandbox: &'a Sandbox,
 }
 
-impl Met<'_> {
+impl WalkEntry<'_> {
     /// The file itself; nothing when it is no longer a regular one.
     pub fn open(&self) -> Result<Option<OpenFile>, ToolError> {
         self.directory.open_undenied(self.name)
@@ -54,7 +54,7 @@ impl Met<'_> {
 
 /// What the visitor wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum WalkStep {
     /// Go on, also below this directory.
     On,
     /// Go on, but not below this directory.
@@ -67,9 +67,9 @@ pub enum Next {
 pub fn walk(
     sandbox: &Sandbox,
     start: &SafePath,
-    passing: Passing,
+    passing: WalkFilter,
     cancel: &Cancel,
-    visit: &(dyn Fn(&Met<'_>) -> Next + Sync),
+    visit: &(dyn Fn(&WalkEntry<'_>) -> WalkStep + Sync),
 ) -> Result<(), ToolError> {
     let directory = OpenDirectory::open(start)?;
     let ignore_files = if passing.ignored { IgnoreFiles::GitAndSearch } else { IgnoreFiles::None };
@@ -118,7 +118,7 @@ struct Queue {
 struct Walking<'a> {
     rules: WalkRules<'a>,
     cancel: &'a Cancel,
-    visit: &'a (dyn Fn(&Met<'_>) -> Next + Sync),
+    visit: &'a (dyn Fn(&WalkEntry<'_>) -> WalkStep + Sync),
     queue: Mutex<Queue>,
     news: Condvar,
     stopped: AtomicBool,
@@ -192,9 +192,9 @@ impl Walking<'_> {
         for Listed { name, kind, .. } in entries.into_iter().filter(|one| one.skip.is_none()) {
             match kind {
                 EntryKind::Directory => match self.visit_one(&node, &name, kind) {
-                    Next::On => jobs.push(Job::Below(Arc::clone(&node), name)),
-                    Next::Past => {}
-                    Next::Stop => return,
+                    WalkStep::On => jobs.push(Job::Below(Arc::clone(&node), name)),
+                    WalkStep::Past => {}
+                    WalkStep::Stop => return,
                 },
                 _ => files.push((name, kind)),
             }
@@ -209,17 +209,17 @@ impl Walking<'_> {
 
     fn files(&self, node: &Node, files: &[(OsString, EntryKind)]) {
         for (name, kind) in files {
-            if self.is_over() || self.visit_one(node, name, *kind) == Next::Stop {
+            if self.is_over() || self.visit_one(node, name, *kind) == WalkStep::Stop {
                 return;
             }
         }
     }
 
-    fn visit_one(&self, node: &Node, name: &OsStr, kind: EntryKind) -> Next {
+    fn visit_one(&self, node: &Node, name: &OsStr, kind: EntryKind) -> WalkStep {
         let (directory, sandbox) = (&node.directory, self.rules.sandbox);
         let path = node.path.join(name);
-        let next = (self.visit)(&Met { path, kind, name, directory, sandbox });
-        if next == Next::Stop {
+        let next = (self.visit)(&WalkEntry { path, kind, name, directory, sandbox });
+        if next == WalkStep::Stop {
             self.stopped.store(true, Ordering::Relaxed);
             self.news.notify_all();
         }
@@ -228,7 +228,7 @@ impl Walking<'_> {
 }
 
 /// The path of a walk's start that its finds are shown with: as asked, without `./`.
-pub fn shown(start: &str, found: &Path) -> String {
+pub fn shown_path(start: &str, found: &Path) -> String {
     let trimmed = start.trim_end_matches('/');
     let base = trimmed.trim_start_matches("./");
     let found = found.to_string_lossy();

@@ -6,12 +6,12 @@ use rustix::io;
 
 /// A place in the code, and which file of the change it is about (from 1).
 #[cfg(not(feature = "failpoints"))]
-pub fn point(_name: &str, _nth: usize) -> io::Result<()> {
+pub fn fail_point(_name: &str, _nth: usize) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(feature = "failpoints")]
-pub fn point(name: &str, nth: usize) -> io::Result<()> {
+pub fn fail_point(name: &str, nth: usize) -> io::Result<()> {
     crash::here(name);
     full::answer(name)?;
     plan::answer(name, nth)
@@ -117,7 +117,8 @@ mod plan {
             return Err(Errno::PERM);
         }
         FAULTS.with_borrow(|faults| {
-            let hit = faults.iter().find(|(point, which, _)| point == name && *which == nth);
+            let hit =
+                faults.iter().find(|(fail_point, which, _)| fail_point == name && *which == nth);
             hit.map_or(Ok(()), |(_, _, error)| Err(*error))
         })
     }

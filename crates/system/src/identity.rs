@@ -2,14 +2,14 @@
 
 /// A process of some boot of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProcessIdentity {
     pub pid: u32,
     /// When it started, in the kernel's ticks since the boot.
     pub started: u64,
     pub boot: String,
 }
 
-impl Identity {
+impl ProcessIdentity {
     pub fn own() -> Self {
         let pid = std::process::id();
         Self { pid, started: started(pid).unwrap_or(0), boot: boot() }
@@ -26,7 +26,7 @@ impl Identity {
     }
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// Whether some process has this number, whichever it is.
     pub fn is_any_alive(pid: u32) -> bool {
         started(pid).is_some()
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn this_process_is_there_and_is_its_own() {
-        let own = Identity::own();
+        let own = ProcessIdentity::own();
         assert!(own.is_alive());
         assert_eq!(ProcessStat::read(own.pid).unwrap().started, own.started);
         assert!(all_pids().any(|pid| pid == own.pid));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Makes `folder` hold a link to `program` under each of the names. Links that are there already
 /// are renewed; anything else of that name is left alone and is an error.
-pub fn links(folder: &Path, program: &Path, names: &[String]) -> io::Result<()> {
+pub fn make_links(folder: &Path, program: &Path, names: &[String]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for name in names {
         let link = folder.join(name);

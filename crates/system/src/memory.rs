@@ -10,7 +10,7 @@ const LARGE_BYTES: i32 = 4 * 1024 * 1024;
 /// For programs that need much memory for a moment again and again: it is not returned to the system
 /// and fetched anew each time, which costs more than the work itself.
 #[allow(unsafe_code)]
-pub fn expect_peaks() {
+pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: takes no pointers, and may be called at any time from any thread; a value that the
     // allocator does not like changes nothing.

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 /// From here on a write past the limit of a file's size is an error instead of our end. Whoever we start
 /// is ended by it as ever: a handler is nothing that they inherit.
 #[allow(unsafe_code)]
-pub fn outlive_full_files() {
+pub fn catch_file_size_signal() {
     extern "C" fn take_note(_: libc::c_int) {}
     let handler = take_note as extern "C" fn(libc::c_int);
     // SAFETY: the handler does nothing, which is always allowed in one; calls that it interrupts are
@@ -26,11 +26,11 @@ pub fn outlive_full_files() {
 
 /// A directory that is removed when it is dropped.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchDir {
     path: PathBuf,
 }
 
-impl Scratch {
+impl ScratchDir {
     pub fn new(name: &str) -> Result<Self> {
         Self::within(&std::env::temp_dir(), name)
     }
@@ -59,7 +59,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         // What cannot be removed is in the temporary directory, which others clean.
         std::fs::remove_dir_all(&self.path).unwrap_or_default();
@@ -75,7 +75,7 @@ pub struct OwnProgram {
 
 /// A child that runs; dropping it kills it.
 #[derive(Debug)]
-pub struct Started(Child);
+pub struct OwnChild(Child);
 
 impl OwnProgram {
     pub fn new(environment: Vec<(OsString, OsString)>) -> Result<Self> {
@@ -95,14 +95,14 @@ impl OwnProgram {
     }
 
     /// Without output, and without waiting.
-    pub fn start(&self, args: &[&OsStr]) -> Result<Started> {
+    pub fn start(&self, args: &[&OsStr]) -> Result<OwnChild> {
         let mut command = self.command(args);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().map(Started)
+        command.spawn().map(OwnChild)
     }
 }
 
-impl Started {
+impl OwnChild {
     pub fn id(&self) -> u32 {
         self.0.id()
     }
@@ -119,7 +119,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for OwnChild {
     fn drop(&mut self) {
         self.0.kill().unwrap_or_default();
         self.0.wait().map(drop).unwrap_or_default();
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_scratch_goes_away_with_its_owner() {
-        let scratch = Scratch::new("jm-test").unwrap();
+        let scratch = ScratchDir::new("jm-test").unwrap();
         scratch.write("a/b", "c").unwrap();
         assert_eq!(scratch.read("a/b").as_deref(), Some("c"));
         let path = scratch.path().to_owned();

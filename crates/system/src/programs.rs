@@ -30,18 +30,18 @@ pub struct ProgramFile {
     pub is_link: bool,
     /// Why others than the person and the system could have written it.
     pub foreign: Option<&'static str>,
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
 }
 
 /// What is another one after a file was written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stamp {
+pub struct FileStamp {
     inode: u64,
     size: u64,
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(metadata: &Metadata) -> Self {
         let changed = (metadata.ctime(), metadata.ctime_nsec());
         Self { inode: metadata.ino(), size: metadata.size(), changed }
@@ -50,7 +50,7 @@ impl Stamp {
 
 /// The files of a directory, sorted by name; directories, devices and hidden files are none. A
 /// directory that does not exist is empty.
-pub fn list(directory: &Path) -> Result<Vec<ProgramFile>> {
+pub fn list_programs(directory: &Path) -> Result<Vec<ProgramFile>> {
     let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -70,7 +70,7 @@ pub fn list(directory: &Path) -> Result<Vec<ProgramFile>> {
             is_executable: access(&path, Access::EXEC_OK).is_ok(),
             is_link: entry.file_type()?.is_symlink(),
             foreign: foreign(&metadata).or(by_directory),
-            stamp: Stamp::of(&metadata),
+            stamp: FileStamp::of(&metadata),
             path,
             name,
         });
@@ -89,7 +89,7 @@ fn foreign(metadata: &Metadata) -> Option<&'static str> {
 }
 
 /// The digest of a regular file's bytes; `None` when it has more than `most`.
-pub fn digest(path: &Path, most: u64) -> Result<Option<Digest>> {
+pub fn digest_program(path: &Path, most: u64) -> Result<Option<Digest>> {
     let mut file = open_without_waiting(path)?.take(most + 1);
     let digest = hash_reader(&mut file)?;
     Ok((file.limit() > 0).then_some(digest))
@@ -97,7 +97,7 @@ pub fn digest(path: &Path, most: u64) -> Result<Option<Digest>> {
 
 /// Every file beneath a directory with what it holds, sorted: all that trust in it is bound to. A
 /// link counts as the text it is. Empty when there is no such directory.
-pub fn contents(directory: &Path) -> Result<Vec<(PathBuf, Digest)>> {
+pub fn tree_digests(directory: &Path) -> Result<Vec<(PathBuf, Digest)>> {
     let mut found = Vec::new();
     let mut bytes = 0;
     let metadata = match std::fs::symlink_metadata(directory) {
@@ -120,7 +120,8 @@ pub fn contents(directory: &Path) -> Result<Vec<(PathBuf, Digest)>> {
                 Digest::of(std::fs::read_link(&path)?.as_os_str().as_encoded_bytes())
             } else {
                 bytes += entry.metadata()?.len();
-                let kept = if bytes <= MOST_BYTES { digest(&path, MOST_BYTES)? } else { None };
+                let kept =
+                    if bytes <= MOST_BYTES { digest_program(&path, MOST_BYTES)? } else { None };
                 kept.ok_or_else(|| too_large(directory))?
             };
             if found.len() == MOST_FILES {
@@ -158,14 +159,14 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path().join("tools");
         std::fs::create_dir_all(folder.join("directory-tool")).unwrap();
-        assert_eq!(list(&folder.join("none")).unwrap(), []);
+        assert_eq!(list_programs(&folder.join("none")).unwrap(), []);
         put(&folder, "good", 0o755);
         put(&folder, "readme", 0o644);
         put(&folder, "open", 0o777);
         put(&folder, ".hidden", 0o755);
         symlink(folder.join("good"), folder.join("link")).unwrap();
         symlink(folder.join("nowhere"), folder.join("dangling")).unwrap();
-        let found = list(&folder).unwrap();
+        let found = list_programs(&folder).unwrap();
         let facts = |f: &ProgramFile| (f.name.clone(), f.is_executable, f.is_link, f.foreign);
         let expected = [
             ("good".to_owned(), true, false, None),
@@ -175,7 +176,7 @@ mod tests {
         ];
         assert_eq!(found.iter().map(facts).collect::<Vec<_>>(), expected);
         set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
-        let good = list(&folder).unwrap().swap_remove(0);
+        let good = list_programs(&folder).unwrap().swap_remove(0);
         assert_eq!(good.foreign, Some("others can change its directory"));
     }
 
@@ -183,17 +184,17 @@ mod tests {
     fn contents_change_with_any_file_beneath() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path().join("tools");
-        assert_eq!(contents(&folder).unwrap(), []);
+        assert_eq!(tree_digests(&folder).unwrap(), []);
         std::fs::create_dir_all(folder.join("lib")).unwrap();
         put(&folder, "one", 0o755);
         put(&folder.join("lib"), "two", 0o644);
         symlink("one", folder.join("three")).unwrap();
-        let before = contents(&folder).unwrap();
+        let before = tree_digests(&folder).unwrap();
         let names: Vec<_> = before.iter().map(|(path, _)| path.display().to_string()).collect();
         assert_eq!(names, ["lib/two", "one", "three"]);
         write(folder.join("lib/two"), "other").unwrap();
-        assert_ne!(contents(&folder).unwrap(), before);
-        assert!(contents(&folder.join("one")).is_err());
+        assert_ne!(tree_digests(&folder).unwrap(), before);
+        assert!(tree_digests(&folder.join("one")).is_err());
     }
 
     #[test]
@@ -201,8 +202,8 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         put(scratch.path(), "file", 0o644);
         let path = scratch.path().join("file");
-        assert_eq!(digest(&path, 4).unwrap(), Some(Digest::of(b"file")));
-        assert_eq!(digest(&path, 3).unwrap(), None);
-        assert!(digest(scratch.path(), 3).is_err());
+        assert_eq!(digest_program(&path, 4).unwrap(), Some(Digest::of(b"file")));
+        assert_eq!(digest_program(&path, 3).unwrap(), None);
+        assert!(digest_program(scratch.path(), 3).is_err());
     }
 }

@@ -144,19 +144,19 @@ impl StateDir {
     }
 
     /// Keeps space on the disk, to be given back by `free` when there is no other left.
-    pub fn reserve(&self, name: &str, bytes: u64) -> Result<Reserve> {
+    pub fn reserve(&self, name: &str, bytes: u64) -> Result<DiskReserve> {
         let path = self.path.join(name);
         let file = private(&path, OFlags::NOFOLLOW)?;
         if file.metadata()?.len() < bytes {
             let flags = rustix::fs::FallocateFlags::empty();
             rustix::fs::fallocate(&file, flags, 0, bytes)?;
         }
-        Ok(Reserve { path })
+        Ok(DiskReserve { path })
     }
 
     /// Gives back space that an earlier process kept.
     pub fn give_back(&self, name: &str) {
-        Reserve { path: self.path.join(name) }.free();
+        DiskReserve { path: self.path.join(name) }.free();
     }
 
     /// Forgets all files here.
@@ -186,11 +186,11 @@ impl StateDir {
 
 /// Space that is kept for a bad day.
 #[derive(Debug)]
-pub struct Reserve {
+pub struct DiskReserve {
     path: PathBuf,
 }
 
-impl Reserve {
+impl DiskReserve {
     pub fn free(self) {
         // If it cannot be given back, the next write fails and says so.
         std::fs::remove_file(&self.path).unwrap_or_default();

@@ -24,15 +24,15 @@ const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// How the terminal was set when we came; it is set so again when this is dropped.
 #[derive(Debug)]
-pub struct Manners(Option<Termios>);
+pub struct TerminalModes(Option<Termios>);
 
-impl Manners {
+impl TerminalModes {
     pub fn keep() -> Self {
         Self(tcgetattr(std::io::stdin()).ok())
     }
 }
 
-impl Drop for Manners {
+impl Drop for TerminalModes {
     fn drop(&mut self) {
         if let Some(manners) = &self.0 {
             // A terminal that is gone needs none.

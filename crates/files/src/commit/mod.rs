@@ -162,7 +162,7 @@ impl Work {
         for (index, change) in changes.iter().enumerate() {
             let staged = &self.staged[index];
             let place = &self.places[staged.place];
-            fault::point("commit.rename", index + 1).map_err(|error| failed(change, error))?;
+            fault::fail_point("commit.rename", index + 1).map_err(|error| failed(change, error))?;
             let made = self.made.make_way(&self.places, staged);
             made.map_err(|error| failed(change, error))?;
             let target = self.made.target(&self.places, staged);

@@ -61,7 +61,7 @@ pub(super) fn place(
     nth: usize,
 ) -> Result<(usize, Vec<OsString>), ToolError> {
     let fail = |error| io_error(path.asked(), error);
-    fault::point("commit.directory", nth).map_err(fail)?;
+    fault::fail_point("commit.directory", nth).map_err(fail)?;
     let parent = path.relative().parent().unwrap_or(Path::new(""));
     let existing = match path.found() {
         Found::Missing { existing } => existing,
@@ -112,7 +112,7 @@ impl Place {
     /// The names in it are on disk.
     pub(super) fn sync(&self, nth: usize) -> Result<(), ToolError> {
         let fail = |error| system_error(&self.path, error);
-        fault::point("commit.sync_directory", nth).map_err(fail)?;
+        fault::fail_point("commit.sync_directory", nth).map_err(fail)?;
         fs::fsync(&self.directory).map_err(fail)
     }
 }
@@ -137,7 +137,7 @@ pub(super) fn stage(
     nth: usize,
 ) -> Result<Staged, ToolError> {
     let fail = |error| failed(change, error);
-    fault::point("commit.create", nth).map_err(fail)?;
+    fault::fail_point("commit.create", nth).map_err(fail)?;
     let name = change.path.relative().file_name().ok_or_else(|| fail(Errno::ISDIR))?.to_owned();
     let temporary = temporary_name().map_err(fail)?;
     let before = change.before.as_ref().map(|bytes| Digest::of(bytes));
@@ -178,7 +178,7 @@ impl Staged {
         let (Some(file), After::Content { bytes, mode }) = (&file, &change.after) else {
             return Ok(());
         };
-        fault::point("commit.write", nth).map_err(fail)?;
+        fault::fail_point("commit.write", nth).map_err(fail)?;
         let io = |error: std::io::Error| unwritten(change.path.asked(), &error);
         File::from(file.try_clone().map_err(io)?).write_all(bytes).map_err(io)?;
         let mut rights = mode.or(self.mode);
@@ -192,7 +192,7 @@ impl Staged {
             fs::fchmod(file, Mode::from_raw_mode(mode)).map_err(fail)?;
         }
         self.mode_after = fs::fstat(file).map_err(fail)?.st_mode & 0o7777;
-        fault::point("commit.sync", nth).map_err(fail)?;
+        fault::fail_point("commit.sync", nth).map_err(fail)?;
         fs::fsync(file).map_err(fail)
     }
 

@@ -101,7 +101,7 @@ pub(super) fn compare(
         return Ok(());
     }
     let fail = |error| failed(change, error);
-    fault::point("commit.compare", nth).map_err(fail)?;
+    fault::fail_point("commit.compare", nth).map_err(fail)?;
     if waits == Waits::Aside {
         let kept = kept_name(staged);
         fs::renameat(place.fd(), &*kept, place.fd(), &*staged.temporary).map_err(fail)?;
@@ -156,7 +156,7 @@ fn link(
     to: (BorrowedFd<'_>, &OsStr),
     nth: usize,
 ) -> io::Result<()> {
-    fault::point("commit.link", nth)?;
+    fault::fail_point("commit.link", nth)?;
     fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty())
 }
 
@@ -231,7 +231,7 @@ pub(super) fn swap_back(
     staged: &Staged,
     nth: usize,
 ) -> io::Result<()> {
-    fault::point("commit.back", nth)?;
+    fault::fail_point("commit.back", nth)?;
     if staged.is_new {
         return match fs::statat(target, &*staged.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if stat.st_ino == staged.inode => {

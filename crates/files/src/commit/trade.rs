@@ -139,10 +139,10 @@ impl Waiting {
         nth: usize,
     ) -> Result<Self, ToolError> {
         let fail = |error| io_error(trade.path.asked(), error);
-        fault::point("commit.create", nth).map_err(fail)?;
+        fault::fail_point("commit.create", nth).map_err(fail)?;
         let name = trade.path.relative().file_name().ok_or_else(|| fail(Errno::ISDIR))?;
         let temporary = temporary_name().map_err(fail)?;
-        let written = fault::point("commit.write", nth)
+        let written = fault::fail_point("commit.write", nth)
             .and_then(|()| trade.after.write_at(place.fd(), OsStr::new(&temporary)))
             .and_then(|()| swap::inode(place, OsStr::new(&temporary)));
         match written {
@@ -162,7 +162,7 @@ impl Waiting {
         nth: usize,
     ) -> Result<(), ToolError> {
         let fail = |error| io_error(trade.path.asked(), error);
-        fault::point("commit.trade", nth).map_err(fail)?;
+        fault::fail_point("commit.trade", nth).map_err(fail)?;
         if !swap::exchange_names(place, &self.temporary, &self.name).map_err(fail)? {
             return Err(ToolError::io(
                 trade.path.asked(),
@@ -180,7 +180,7 @@ impl Waiting {
         nth: usize,
     ) -> Result<(), ToolError> {
         let fail = |error| io_error(trade.path.asked(), error);
-        fault::point("commit.compare", nth).map_err(fail)?;
+        fault::fail_point("commit.compare", nth).map_err(fail)?;
         match Node::read_at(place.fd(), OsStr::new(&self.temporary), &mut MOST.clone()) {
             Ok(found) if found == trade.before => Ok(()),
             Ok(_) | Err(_) => Err(swap::stale(trade.path.asked())),
@@ -188,7 +188,7 @@ impl Waiting {
     }
 
     pub(super) fn swap_back(&self, place: &Place, nth: usize) -> io::Result<()> {
-        fault::point("commit.back", nth)?;
+        fault::fail_point("commit.back", nth)?;
         // What stands there now must be ours, or it is not ours to replace.
         if swap::inode(place, &self.name)? != self.inode {
             return Err(Errno::STALE);

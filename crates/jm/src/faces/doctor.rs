@@ -56,7 +56,7 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
             "warnings": warnings(&room),
         }))?;
     } else {
-        let network = plan.walls.network.in_words();
+        let network = plan.rules.network.in_words();
         print::text(&in_words(&mechanisms, (backend, &network), &plan.gaps, &holds))?;
         print::text(&room_in_words(&room))?;
     }

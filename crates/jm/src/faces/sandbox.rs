@@ -48,7 +48,7 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
             (reading::environment(&sandbox, &environment, &[]), confinement)
         }
         Access::Full => {
-            let confinement = confiner.confined_by(plan.walls.clone(), &program, None);
+            let confinement = confiner.confined_by(plan.rules.clone(), &program, None);
             (environment, confinement)
         }
     };
@@ -97,8 +97,8 @@ fn execute(spec: CommandSpec, plan: &Plan) -> Result<u8> {
     let finished = run_command(spec, &screen.cancel.clone(), &mut screen)?;
     if !matches!(finished.ending, Ending::Exited(0) | Ending::Cancelled) {
         let said = [&finished.stderr, &finished.stdout].map(|kept| kept.render(KEEP_BYTES));
-        let by_gate = finished.refused_by_gate.into_iter();
-        for bite in by_gate.chain(bites(&said.concat(), &plan.walls)) {
+        let by_gate = finished.refused_by_proxy.into_iter();
+        for bite in by_gate.chain(bites(&said.concat(), &plan.rules)) {
             print::note(&format!("jm: {}", bite.what()));
             bite.remedy().iter().for_each(|remedy| print::note(&format!("  hint: {remedy}")));
         }
@@ -116,7 +116,7 @@ fn execute(spec: CommandSpec, plan: &Plan) -> Result<u8> {
 }
 
 fn in_words(plan: &Plan) -> String {
-    let walls = &plan.walls;
+    let walls = &plan.rules;
     let mut text = format!("confined by: {}\n", walls.backend.name());
     text.push_str(&format!("network: {}\n", walls.network.in_words()));
     let mut list = |title: &str, paths: Vec<String>| {

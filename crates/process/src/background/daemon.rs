@@ -1,8 +1,8 @@
-//! The host of a job: this program once more, for one command that goes on in the background.
+//! The daemon of a job: this program once more, for one command that goes on in the background.
 //!
 //! Law: it lives as long as the command, and ends it when its session does, unless the command shall
 //! be kept. All that is printed goes to the job's folder, and how it ended is written there before
-//! the folder's lock is given up. If the host itself is killed, the launcher sees that and ends
+//! the folder's lock is given up. If the daemon itself is killed, the launcher sees that and ends
 //! everything.
 
 use std::fs::File;
@@ -14,55 +14,59 @@ use std::time::{Duration, Instant};
 
 use jm_system::clock::now_epoch_ms;
 use jm_system::descriptors::open_dev_null;
-use jm_system::identity::Identity;
+use jm_system::identity::ProcessIdentity;
 use jm_system::small_file::{Durability, replace_small_file};
 use jm_types::{Cancel, ToolError};
 use rustix::fd::OwnedFd;
 use rustix::io::FdFlags;
 
-use super::folder::{COMMAND, END, How, JobEnd, OUTPUT, SOCKET};
-use super::protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, Keeping, LINE, LOCK};
+use super::folder::{COMMAND, END, JobEnd, JobEnding, OUTPUT, SOCKET};
+use super::protocol::{
+    DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, JobLifetime, LINE, LOCK,
+};
 use super::screen::{Screen, ScreenText};
 use super::server::serve;
-use super::shared::{Shared, in_words, lock};
+use super::shared::{DaemonShared, in_words, lock};
 use super::typing::Typing;
-use crate::contract::descriptors::take;
+use crate::contract::descriptors::receive_descriptor;
 use crate::contract::ending::Ending;
 use crate::contract::message::{receive, send};
 use crate::contract::protocol::given;
 use crate::contract::unended::Unended;
-use crate::outside::command::{WORDLESS, attend};
+use crate::outside::command::{ENDED_SILENTLY, run_with_output};
 use crate::outside::launcher::Launcher;
-use crate::outside::launcher_link::{self, Output, Task};
-use crate::outside::output_reader::{Listener, Offer, Stream};
+use crate::outside::launcher_link::{self, CommandOutput, LaunchTask};
+use crate::outside::output_reader::{ChunkAnswer, OutputListener, OutputStream};
 use crate::outside::spool::{Spool, SpoolDir};
 
-/// Runs as the host of a job, if the first word of the command line says so.
-pub fn hosted() -> Option<ExitCode> {
+/// Runs as the daemon of a job, if the first word of the command line says so.
+pub fn run_as_daemon() -> Option<ExitCode> {
     let word = std::env::args_os().nth(1)?;
-    (word == HOST).then(|| match host() {
+    (word == DAEMON).then(|| match run_daemon() {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     })
 }
 
-fn host() -> Result<()> {
+fn run_daemon() -> Result<()> {
     for number in [LINE, LOCK, DIRECTORY, FOLDER] {
         rustix::io::fcntl_setfd(given(number), FdFlags::CLOEXEC)?;
     }
-    let order: HostOrder = receive(line()?)?;
-    let own = Identity::own();
+    let order: DaemonOrder = receive(line()?)?;
+    let own = ProcessIdentity::own();
     let note = format!("{} {} {}\n", own.pid, own.started, own.boot);
     rustix::io::pwrite(given(LOCK), note.as_bytes(), 0)?;
     let began = Instant::now();
-    let Kept { how, screen, refused } = match keep(&order) {
+    let KeptOutcome { how, screen, refused } = match run_to_its_end(&order) {
         Ok(kept) => kept,
-        Err(error) if error.to_string().contains(WORDLESS) => Kept::nothing(How::Unknown),
+        Err(error) if error.to_string().contains(ENDED_SILENTLY) => {
+            KeptOutcome::nothing(JobEnding::Unknown)
+        }
         Err(error) => {
             // Whoever started us may not have heard anything yet; later nobody listens.
             let why = error.to_string();
-            send(line()?, &HostReport::NotStarted(why.clone())).unwrap_or_default();
-            Kept::nothing(How::NotStarted(why))
+            send(line()?, &DaemonReport::NotStarted(why.clone())).unwrap_or_default();
+            KeptOutcome::nothing(JobEnding::NotStarted(why))
         }
     };
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -74,25 +78,25 @@ fn line() -> Result<File> {
 }
 
 /// What is left of a command when it has ended.
-struct Kept {
-    how: How,
+struct KeptOutcome {
+    how: JobEnding,
     /// What its terminal showed last.
     screen: Option<ScreenText>,
-    /// By the gate, in words; and the processes that could not be ended.
+    /// By the proxy, in words; and the processes that could not be ended.
     refused: Vec<String>,
 }
 
-impl Kept {
-    fn nothing(how: How) -> Self {
+impl KeptOutcome {
+    fn nothing(how: JobEnding) -> Self {
         Self { how, screen: None, refused: Vec::new() }
     }
 }
 
 /// Runs the command to its end.
-fn keep(order: &HostOrder) -> std::result::Result<Kept, ToolError> {
+fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolError> {
     let fail = |error: std::io::Error| ToolError::failed("process", error.to_string());
-    let streams = Streams::open(order).map_err(fail)?;
-    let shared = Arc::new(Shared {
+    let streams = DaemonStreams::open(order).map_err(fail)?;
+    let shared = Arc::new(DaemonShared {
         typing: Mutex::new(None),
         answers: Mutex::new(None),
         refusals: Mutex::new(None),
@@ -101,20 +105,22 @@ fn keep(order: &HostOrder) -> std::result::Result<Kept, ToolError> {
         reason: Mutex::new(None),
     });
     listen(&shared).map_err(fail)?;
-    if order.keeping == Keeping::WithTheSession {
+    if order.keeping == JobLifetime::WithTheSession {
         let (shared, line) = (Arc::clone(&shared), line().map_err(fail)?);
         let watch = std::thread::Builder::new().spawn(move || watch_owner(&shared, line));
         watch.map_err(fail)?;
     }
     let spools = SpoolDir::below(&order.folder);
-    let mut keeper =
-        Keeper { spool: spools.begin(OUTPUT, order.keep_bytes), shared: Arc::clone(&shared) };
+    let mut listener = DaemonListener {
+        spool: spools.begin(OUTPUT, order.keep_bytes),
+        shared: Arc::clone(&shared),
+    };
     let lifetime = Duration::from_millis(order.lifetime_ms);
-    let Streams { stdin, output, ours } = streams;
+    let DaemonStreams { stdin, output, ours } = streams;
     let start = || {
         let environment: Vec<_> = std::env::vars_os().collect();
         let directory = given(DIRECTORY).try_clone_to_owned().map_err(fail)?;
-        let task = Task {
+        let task = LaunchTask {
             words: order.words.clone(),
             directory,
             directory_name: order.directory.as_ref(),
@@ -122,7 +128,7 @@ fn keep(order: &HostOrder) -> std::result::Result<Kept, ToolError> {
             stdin,
             output,
             lifetime,
-            walls: &order.walls,
+            rules: &order.rules,
             record: Some(COMMAND),
         };
         let launcher = Launcher {
@@ -134,27 +140,27 @@ fn keep(order: &HostOrder) -> std::result::Result<Kept, ToolError> {
         *lock(&shared.refusals) = line.refusals();
         Ok((child, line, ours.connect(&shared).map_err(fail)?))
     };
-    let finished = attend(start, lifetime, &shared.cancel, &mut keeper)?;
+    let finished = run_with_output(start, lifetime, &shared.cancel, &mut listener)?;
     let how = match finished.ending {
-        Ending::Exited(code) => How::Exited(code),
-        Ending::Signalled(signal) => How::Signalled(signal),
-        Ending::TimedOut => How::TimedOut,
-        Ending::Cancelled => lock(&shared.reason).take().unwrap_or(How::Stopped),
+        Ending::Exited(code) => JobEnding::Exited(code),
+        Ending::Signalled(signal) => JobEnding::Signalled(signal),
+        Ending::TimedOut => JobEnding::TimedOut,
+        Ending::Cancelled => lock(&shared.reason).take().unwrap_or(JobEnding::Stopped),
     };
     let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
-    let mut refused = in_words(&finished.refused_by_gate);
+    let mut refused = in_words(&finished.refused_by_proxy);
     refused.extend(finished.unended.iter().map(Unended::in_words));
-    Ok(Kept { how, screen, refused })
+    Ok(KeptOutcome { how, screen, refused })
 }
 
 /// The command's streams, and where our ends of them come from.
-struct Streams {
+struct DaemonStreams {
     stdin: OwnedFd,
-    output: Output,
-    ours: Ours,
+    output: CommandOutput,
+    ours: DaemonEnds,
 }
 
-enum Ours {
+enum DaemonEnds {
     Pipes {
         printed: OwnedFd,
         typing: OwnedFd,
@@ -163,27 +169,27 @@ enum Ours {
     Terminal(UnixStream),
 }
 
-impl Streams {
-    fn open(order: &HostOrder) -> Result<Self> {
+impl DaemonStreams {
+    fn open(order: &DaemonOrder) -> Result<Self> {
         if let Some(size) = order.terminal {
             let (ours, theirs) = UnixStream::pair()?;
-            let output = Output::Terminal(size, theirs.into());
-            return Ok(Self { stdin: open_dev_null()?, output, ours: Ours::Terminal(ours) });
+            let output = CommandOutput::Terminal(size, theirs.into());
+            return Ok(Self { stdin: open_dev_null()?, output, ours: DaemonEnds::Terminal(ours) });
         }
         let flags = rustix::pipe::PipeFlags::CLOEXEC;
         let (stdin, typing) = rustix::pipe::pipe_with(flags)?;
         let (printed, output) = rustix::pipe::pipe_with(flags)?;
-        let output = Output::Joined(output);
-        Ok(Self { stdin, output, ours: Ours::Pipes { printed, typing } })
+        let output = CommandOutput::Joined(output);
+        Ok(Self { stdin, output, ours: DaemonEnds::Pipes { printed, typing } })
     }
 }
 
-impl Ours {
+impl DaemonEnds {
     /// The launcher was started: from here on can be typed. Where the command's output comes from.
-    fn connect(self, shared: &Shared) -> Result<OwnedFd> {
+    fn connect(self, shared: &DaemonShared) -> Result<OwnedFd> {
         let (printed, typing) = match self {
             Self::Pipes { printed, typing } => (printed, Typing::pipe(typing)),
-            Self::Terminal(door) => match take(&door) {
+            Self::Terminal(receiver) => match receive_descriptor(&receiver) {
                 Some(terminal) => {
                     *lock(&shared.answers) = Some(terminal.try_clone()?);
                     (terminal.try_clone()?, Typing::terminal(terminal))
@@ -199,7 +205,7 @@ impl Ours {
 }
 
 /// The path may be longer than a socket's may be, so it is reached through the folder.
-fn listen(shared: &Arc<Shared>) -> Result<()> {
+fn listen(shared: &Arc<DaemonShared>) -> Result<()> {
     let listener = UnixListener::bind(format!("/proc/self/fd/{FOLDER}/{SOCKET}"))?;
     let shared = Arc::clone(shared);
     std::thread::Builder::new().spawn(move || serve(&listener, &shared))?;
@@ -207,47 +213,47 @@ fn listen(shared: &Arc<Shared>) -> Result<()> {
 }
 
 /// A byte says that the session ends, the end of the stream that the program is gone.
-fn watch_owner(shared: &Shared, line: File) {
+fn watch_owner(shared: &DaemonShared, line: File) {
     let mut byte = [0_u8; 1];
     loop {
         match rustix::io::read(&line, &mut byte[..]) {
-            Ok(0) => return shared.stop(How::Orphaned),
-            Ok(_) => return shared.stop(How::Stopped),
+            Ok(0) => return shared.stop(JobEnding::Orphaned),
+            Ok(_) => return shared.stop(JobEnding::Stopped),
             Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return shared.stop(How::Orphaned),
+            Err(_) => return shared.stop(JobEnding::Orphaned),
         }
     }
 }
 
 /// Takes what the command prints to the folder and to the screen.
-struct Keeper {
+struct DaemonListener {
     spool: Spool,
-    shared: Arc<Shared>,
+    shared: Arc<DaemonShared>,
 }
 
-impl Listener for Keeper {
+impl OutputListener for DaemonListener {
     fn started(&mut self, _: u32) {
         if let Ok(line) = line() {
             // A program that is gone by now is noticed by others.
-            send(line, &HostReport::Started).unwrap_or_default();
+            send(line, &DaemonReport::Started).unwrap_or_default();
         }
     }
 
-    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+    fn keep(&mut self, stream: OutputStream, bytes: &[u8]) {
         self.spool.write(stream, bytes);
         let Some(screen) = &self.shared.screen else { return };
-        let said = lock(screen).feed(bytes);
+        let said = lock(screen).show(bytes);
         if let (Some(terminal), false) = (&*lock(&self.shared.answers), said.is_empty()) {
             // A program that does not read what it asked for does not get it.
             rustix::io::write(terminal, &said).unwrap_or_default();
         }
     }
 
-    fn hear(&mut self, _: Stream, _: &str) -> Offer {
-        Offer::Gone
+    fn hear(&mut self, _: OutputStream, _: &str) -> ChunkAnswer {
+        ChunkAnswer::Gone
     }
 
-    fn hear_last(&mut self, _: Stream, _: &str) {}
+    fn hear_last(&mut self, _: OutputStream, _: &str) {}
 }
 
 /// Whole or not at all. Not synced: after a power cut nothing runs any more anyway.

@@ -1,6 +1,6 @@
 //! A job as it lies on disk, for whoever looks: this session, another program, a later one.
 //!
-//! Law: whether a job runs is said by a lock that dies with its host, never by a number alone. What
+//! Law: whether a job runs is said by a lock that dies with its daemon, never by a number alone. What
 //! is read is what was printed; what was dropped is counted.
 
 use std::fs::File;
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jm_system::descriptors::open_directory_at;
-use jm_system::identity::Identity;
+use jm_system::identity::ProcessIdentity;
 use jm_system::state::{StateDir, read_text};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{Answer, Keeping, Request, Taken, Typed};
+use super::protocol::{JobAnswer, JobLifetime, JobRequest, Typed, TypedCount};
 use super::screen::{Screen, ScreenText};
 use crate::contract::ending::Ended;
 use crate::contract::message::{receive, send};
-use crate::contract::terminal_size::Size;
+use crate::contract::terminal_size::TerminalSize;
 use crate::outside::records::read_record;
 use crate::outside::spool::SpoolDir;
 
@@ -42,21 +42,21 @@ const REDRAWN_BYTES: usize = 1024 * 1024;
 
 /// What a job was started as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Description {
+pub struct JobDescription {
     pub session: String,
     /// In words, without secrets.
     pub command: String,
     pub directory: PathBuf,
     pub started_at_ms: u64,
     pub lifetime_ms: u64,
-    pub keeping: Keeping,
-    pub terminal: Option<Size>,
+    pub keeping: JobLifetime,
+    pub terminal: Option<TerminalSize>,
 }
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum JobEnding {
     Exited(i32),
     Signalled(i32),
     /// Its lifetime was over.
@@ -72,13 +72,13 @@ pub enum How {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEnd {
-    pub how: How,
+    pub how: JobEnding,
     pub elapsed_ms: u64,
     /// When, in milliseconds since 1970; 0 where nobody noted it.
     pub at_ms: u64,
     /// The last that was shown, if it had a terminal.
     pub screen: Option<ScreenText>,
-    /// What its gate did not let through, in words.
+    /// What its proxy did not let through, in words.
     #[serde(default)]
     pub refused: Vec<String>,
 }
@@ -86,21 +86,21 @@ pub struct JobEnd {
 /// How far a session has read a job's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Seen {
+pub struct JobSeen {
     /// As text, whatever for.
     pub shown: u64,
     /// When it last read or waited. What it was shown after a start or after typing can still be
     /// waited for.
     pub read: u64,
-    /// How far it was searched for what the walls refused.
+    /// How far it was searched for what the confinement refused.
     pub searched: u64,
     /// The refusals that the session was told of.
     pub told: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// `pid` is its host's.
+pub enum JobState {
+    /// `pid` is its daemon's.
     Running {
         pid: u32,
     },
@@ -112,7 +112,7 @@ pub enum State {
 pub struct Job {
     folder: PathBuf,
     name: String,
-    pub description: Description,
+    pub description: JobDescription,
 }
 
 impl Job {
@@ -138,15 +138,15 @@ impl Job {
         &self.folder
     }
 
-    pub fn state(&self) -> Result<State> {
+    pub fn state(&self) -> Result<JobState> {
         // In this order: what is not written when the lock is free will never be.
         let is_held = self.is_held()?;
         if let Some(text) = read_text(&self.folder.join(END), MOST_NOTE_BYTES)? {
-            return Ok(State::Ended(serde_json::from_str(&text)?));
+            return Ok(JobState::Ended(serde_json::from_str(&text)?));
         }
         if is_held {
-            let pid = self.host().map_or(0, |host| host.pid);
-            return Ok(State::Running { pid });
+            let pid = self.daemon().map_or(0, |daemon| daemon.pid);
+            return Ok(JobState::Running { pid });
         }
         let end = match read_record(&self.folder, COMMAND) {
             Some(record) => JobEnd {
@@ -156,11 +156,11 @@ impl Job {
             },
             None => JobEnd::unknown(),
         };
-        Ok(State::Ended(end))
+        Ok(JobState::Ended(end))
     }
 
     pub fn is_running(&self) -> Result<bool> {
-        self.state().map(|state| matches!(state, State::Running { .. }))
+        self.state().map(|state| matches!(state, JobState::Running { .. }))
     }
 
     fn is_held(&self) -> Result<bool> {
@@ -173,20 +173,20 @@ impl Job {
     }
 
     /// The process that keeps it, as it named itself.
-    fn host(&self) -> Option<Identity> {
+    fn daemon(&self) -> Option<ProcessIdentity> {
         let note = read_text(&self.folder.join(LOCK_FILE), MOST_NOTE_BYTES).ok()??;
         let mut words = note.split_whitespace();
         let (pid, started) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        Some(Identity { pid, started, boot: words.next()?.to_owned() })
+        Some(ProcessIdentity { pid, started, boot: words.next()?.to_owned() })
     }
 
     /// How far the session has read. What cannot be read is read again.
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> JobSeen {
         let note = read_text(&self.folder.join(SEEN), MOST_NOTE_BYTES).ok().flatten();
         note.and_then(|note| serde_json::from_str(&note).ok()).unwrap_or_default()
     }
 
-    pub fn note_seen(&self, seen: &Seen) -> Result<()> {
+    pub fn note_seen(&self, seen: &JobSeen) -> Result<()> {
         StateDir::open(&self.folder)?.write(SEEN, &serde_json::to_vec(seen)?)
     }
 
@@ -195,11 +195,11 @@ impl Job {
     }
 
     /// Types into a job that runs.
-    pub fn write(&self, typed: Vec<Typed>) -> Result<Taken> {
-        match self.ask(&Request::Write(typed))? {
-            Answer::Taken(taken) => Ok(taken),
-            Answer::Refused(why) => Err(Error::new(ErrorKind::InvalidInput, why)),
-            Answer::Screen(_) | Answer::RefusedByGate(_) | Answer::Stopping => {
+    pub fn write(&self, typed: Vec<Typed>) -> Result<TypedCount> {
+        match self.ask(&JobRequest::Write(typed))? {
+            JobAnswer::Taken(taken) => Ok(taken),
+            JobAnswer::Refused(why) => Err(Error::new(ErrorKind::InvalidInput, why)),
+            JobAnswer::Screen(_) | JobAnswer::RefusedByProxy(_) | JobAnswer::Stopping => {
                 Err(ErrorKind::InvalidData.into())
             }
         }
@@ -208,21 +208,21 @@ impl Job {
     /// What its terminal shows, or showed last. `None` without a terminal.
     pub fn screen(&self) -> Result<Option<ScreenText>> {
         let Some(size) = self.description.terminal else { return Ok(None) };
-        if let Ok(Answer::Screen(screen)) = self.ask(&Request::Screen) {
+        if let Ok(JobAnswer::Screen(screen)) = self.ask(&JobRequest::Screen) {
             return Ok(screen);
         }
-        if let State::Ended(JobEnd { screen: Some(screen), .. }) = self.state()? {
+        if let JobState::Ended(JobEnd { screen: Some(screen), .. }) = self.state()? {
             return Ok(Some(screen));
         }
-        // Its host was killed: the end of what was printed is drawn once more.
+        // Its daemon was killed: the end of what was printed is drawn once more.
         let mut screen = Screen::new(size);
         for (_, bytes) in self.read(0, None, REDRAWN_BYTES)?.pieces {
-            screen.feed(&bytes);
+            screen.show(&bytes);
         }
         Ok(Some(screen.text()))
     }
 
-    pub(super) fn ask(&self, request: &Request) -> Result<Answer> {
+    pub(super) fn ask(&self, request: &JobRequest) -> Result<JobAnswer> {
         use rustix::fd::AsRawFd;
         let folder = open_directory_at(&self.folder)?;
         let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
@@ -235,15 +235,15 @@ impl Job {
 
     /// Ends it with all that it started, and waits for that. One that has ended stays as it is.
     pub fn stop(&self) -> Result<JobEnd> {
-        if let State::Ended(end) = self.state()? {
+        if let JobState::Ended(end) = self.state()? {
             return Ok(end);
         }
-        // A host that does not answer is dealt with below.
-        self.ask(&Request::Stop).map(drop).unwrap_or_default();
+        // A daemon that does not answer is dealt with below.
+        self.ask(&JobRequest::Stop).map(drop).unwrap_or_default();
         if let Some(end) = self.ended_within(PATIENCE)? {
             return Ok(end);
         }
-        self.kill_host()?;
+        self.kill_daemon()?;
         let killed = self.ended_within(PATIENCE)?;
         killed.ok_or_else(|| Error::new(ErrorKind::TimedOut, "it does not end"))
     }
@@ -251,7 +251,7 @@ impl Job {
     pub fn ended_within(&self, most: Duration) -> Result<Option<JobEnd>> {
         let until = Instant::now() + most;
         loop {
-            if let State::Ended(end) = self.state()? {
+            if let JobState::Ended(end) = self.state()? {
                 return Ok(Some(end));
             }
             if Instant::now() >= until {
@@ -263,15 +263,17 @@ impl Job {
 
     /// Its launcher sees that and ends everything. Nobody else is signalled: the process is held
     /// before it is looked at.
-    fn kill_host(&self) -> Result<()> {
-        let Some(host) = self.host() else { return Ok(()) };
-        let Some(pid) = i32::try_from(host.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
+    fn kill_daemon(&self) -> Result<()> {
+        let Some(daemon) = self.daemon() else { return Ok(()) };
+        let Some(pid) = i32::try_from(daemon.pid).ok().and_then(Pid::from_raw) else {
+            return Ok(());
+        };
         let held = match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(held) => held,
             Err(rustix::io::Errno::SRCH) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
-        if host.is_alive() {
+        if daemon.is_alive() {
             pidfd_send_signal(held, Signal::KILL)?;
         }
         Ok(())
@@ -280,12 +282,12 @@ impl Job {
 
 impl JobEnd {
     fn unknown() -> Self {
-        let (how, screen, refused) = (How::Unknown, None, Vec::new());
+        let (how, screen, refused) = (JobEnding::Unknown, None, Vec::new());
         Self { how, elapsed_ms: 0, at_ms: 0, screen, refused }
     }
 }
 
-impl From<Ended> for How {
+impl From<Ended> for JobEnding {
     fn from(ended: Ended) -> Self {
         match ended {
             Ended::Exited(code) => Self::Exited(code),
@@ -297,7 +299,7 @@ impl From<Ended> for How {
     }
 }
 
-impl How {
+impl JobEnding {
     /// In words that follow a name.
     pub fn words(&self) -> String {
         match self {

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// A key of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Key {
-    Named(Named),
+pub enum TerminalKey {
+    Named(NamedKey),
     /// With Ctrl: a letter or one of `@ [ \ ] ^ _`.
     Control(char),
     /// With Alt: one character.
@@ -18,7 +18,7 @@ pub enum Key {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named {
+pub enum NamedKey {
     Enter,
     Tab,
     ShiftTab,
@@ -37,23 +37,23 @@ pub enum Named {
     PageDown,
 }
 
-const NAMED: &[(&str, Named)] = &[
-    ("enter", Named::Enter),
-    ("tab", Named::Tab),
-    ("shift-tab", Named::ShiftTab),
-    ("escape", Named::Escape),
-    ("space", Named::Space),
-    ("backspace", Named::Backspace),
-    ("delete", Named::Delete),
-    ("insert", Named::Insert),
-    ("up", Named::Up),
-    ("down", Named::Down),
-    ("left", Named::Left),
-    ("right", Named::Right),
-    ("home", Named::Home),
-    ("end", Named::End),
-    ("page-up", Named::PageUp),
-    ("page-down", Named::PageDown),
+const NAMED: &[(&str, NamedKey)] = &[
+    ("enter", NamedKey::Enter),
+    ("tab", NamedKey::Tab),
+    ("shift-tab", NamedKey::ShiftTab),
+    ("escape", NamedKey::Escape),
+    ("space", NamedKey::Space),
+    ("backspace", NamedKey::Backspace),
+    ("delete", NamedKey::Delete),
+    ("insert", NamedKey::Insert),
+    ("up", NamedKey::Up),
+    ("down", NamedKey::Down),
+    ("left", NamedKey::Left),
+    ("right", NamedKey::Right),
+    ("home", NamedKey::Home),
+    ("end", NamedKey::End),
+    ("page-up", NamedKey::PageUp),
+    ("page-down", NamedKey::PageDown),
 ];
 
 /// What can be named, in words for whoever named something else.
@@ -72,7 +72,7 @@ pub(crate) enum Arrows {
 #[error("there is no key `{0}`")]
 pub struct NoSuchKey(pub String);
 
-impl FromStr for Key {
+impl FromStr for TerminalKey {
     type Err = NoSuchKey;
 
     fn from_str(name: &str) -> Result<Self, NoSuchKey> {
@@ -100,7 +100,7 @@ fn only_character(text: &str) -> Option<char> {
     characters.next().filter(|_| characters.next().is_none())
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for TerminalKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(named) => {
@@ -114,13 +114,13 @@ impl fmt::Display for Key {
     }
 }
 
-impl From<Key> for String {
-    fn from(key: Key) -> Self {
+impl From<TerminalKey> for String {
+    fn from(key: TerminalKey) -> Self {
         key.to_string()
     }
 }
 
-impl TryFrom<String> for Key {
+impl TryFrom<String> for TerminalKey {
     type Error = NoSuchKey;
 
     fn try_from(name: String) -> Result<Self, NoSuchKey> {
@@ -128,7 +128,7 @@ impl TryFrom<String> for Key {
     }
 }
 
-impl Key {
+impl TerminalKey {
     /// The key that says that there is no more input.
     pub const END_OF_INPUT: Self = Self::Control('d');
 
@@ -144,7 +144,7 @@ impl Key {
     }
 }
 
-impl Named {
+impl NamedKey {
     fn sent(self, arrows: Arrows) -> &'static str {
         match (self, arrows) {
             (Self::Enter, _) => "\r",
@@ -204,14 +204,14 @@ mod tests {
             ("f12", "\x1b[24~"),
         ];
         for (name, sent) in cases {
-            let key: Key = name.parse().unwrap();
+            let key: TerminalKey = name.parse().unwrap();
             assert_eq!(String::from_utf8(key.bytes(Arrows::Plain)).unwrap(), sent, "{name}");
             assert_eq!(key.to_string().parse(), Ok(key), "{name}");
         }
-        let up: Key = "up".parse().unwrap();
+        let up: TerminalKey = "up".parse().unwrap();
         assert_eq!(up.bytes(Arrows::Application), b"\x1bOA");
         for name in ["", "f0", "f13", "ctrl-", "ctrl-1", "ctrl-ab", "alt-", "return", "alt-é?"] {
-            assert_eq!(name.parse::<Key>(), Err(NoSuchKey(name.into())));
+            assert_eq!(name.parse::<TerminalKey>(), Err(NoSuchKey(name.into())));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Jobs: commands that go on while the conversation does.
 //!
-//! Law: a job has an end that nobody has to remember. Its launcher keeps its time, its host ends it
+//! Law: a job has an end that nobody has to remember. Its launcher keeps its time, its daemon ends it
 //! when its session ends, and either of them ends it when the other is gone. Only a job that is
 //! meant to be kept outlives its session, and not its lifetime.
 
@@ -32,23 +32,23 @@ use jm_system::state::StateDir;
 use jm_types::ToolError;
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 
-pub use daemon::hosted;
-pub use folder::{Description, How, Job, JobEnd, Seen, State};
-pub use keys::{KEY_NAMES, Key, NoSuchKey};
-pub use protocol::{Keeping, Taken, Typed};
-pub use reading::Excerpt;
+pub use daemon::run_as_daemon;
+pub use folder::{Job, JobDescription, JobEnd, JobEnding, JobSeen, JobState};
+pub use keys::{KEY_NAMES, NoSuchKey, TerminalKey};
+pub use protocol::{JobLifetime, Typed, TypedCount};
+pub use reading::JobExcerpt;
 pub use screen::ScreenText;
 
-use crate::contract::confinement_rules::Walls;
-use crate::contract::descriptors::out_of_the_way;
+use crate::contract::confinement_rules::ConfinementRules;
+use crate::contract::descriptors::high_numbered_copy;
 use crate::contract::message::{receive, send};
-pub use crate::contract::terminal_size::Size;
+pub use crate::contract::terminal_size::TerminalSize;
 use crate::outside::command::open_directory;
 use crate::outside::launcher::{Confinement, Launcher};
-use crate::outside::program::Program;
+use crate::outside::program::CommandProgram;
 use crate::outside::reaper;
 use folder::{DESCRIPTION, LOCK_FILE, WALLS};
-use protocol::{DIRECTORY, FOLDER, HOST, HostOrder, HostReport, LINE, LOCK};
+use protocol::{DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, LINE, LOCK};
 
 /// Of one session at a time.
 const MOST_RUNNING: usize = 16;
@@ -57,7 +57,7 @@ const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const MOST_REMEMBERED: usize = 64;
 /// Less than this of an output is of no use to anybody.
 const LEAST_KEPT: u64 = 64 * 1024;
-const HOST_PATIENCE: Duration = Duration::from_secs(10);
+const DAEMON_PATIENCE: Duration = Duration::from_secs(10);
 /// For all jobs of a session together; then their lines are cut, which ends them too.
 const SESSION_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -69,12 +69,12 @@ pub struct JobSpec {
     pub session: String,
     /// In words, without secrets.
     pub command: String,
-    pub program: Program,
+    pub program: CommandProgram,
     pub directory: SafePath,
     pub environment: Vec<(OsString, OsString)>,
     pub lifetime: Duration,
-    pub terminal: Option<Size>,
-    pub keeping: Keeping,
+    pub terminal: Option<TerminalSize>,
+    pub keeping: JobLifetime,
     pub confinement: Confinement,
 }
 
@@ -133,8 +133,8 @@ impl Jobs {
         }
         self.forget_old().map_err(fail)?;
         match &spec.confinement {
-            Confinement::Supervised { launcher, walls, .. } => {
-                self.start_host(&spec, launcher, walls)
+            Confinement::Supervised { launcher, rules, .. } => {
+                self.start_daemon(&spec, launcher, rules)
             }
             Confinement::Unsupervised => {
                 Err(ToolError::failed("process", "nothing here can end it, so it is not started"))
@@ -142,22 +142,22 @@ impl Jobs {
         }
     }
 
-    fn start_host(
+    fn start_daemon(
         &self,
         spec: &JobSpec,
         launcher: &Launcher,
-        walls: &Walls,
+        rules: &ConfinementRules,
     ) -> std::result::Result<Job, ToolError> {
         let fail = |error: std::io::Error| {
             ToolError::failed("process", format!("its host cannot be started: {error}"))
         };
         let directory = open_directory(&spec.directory)?;
-        let (job, lock) = self.make(spec, walls).map_err(fail)?;
-        let order = HostOrder {
+        let (job, lock) = self.make(spec, rules).map_err(fail)?;
+        let order = DaemonOrder {
             words: spec.program.words(),
             directory: spec.directory.absolute().into_os_string(),
             lifetime_ms: job.description.lifetime_ms,
-            walls: walls.clone(),
+            rules: rules.clone(),
             launcher: launcher.program.clone(),
             bwrap: launcher.bwrap.clone(),
             folder: job.folder().to_owned(),
@@ -165,17 +165,17 @@ impl Jobs {
             keeping: spec.keeping,
             keep_bytes: self.keep_bytes,
         };
-        let command = host_command(launcher, &spec.environment);
+        let command = daemon_command(launcher, &spec.environment);
         let line = launch(command, &job, lock, directory, &order);
-        let report = line.and_then(|line| Ok((receive::<HostReport>(&line)?, line)));
+        let report = line.and_then(|line| Ok((receive::<DaemonReport>(&line)?, line)));
         match report {
-            Ok((HostReport::Started, line)) => {
-                if spec.keeping == Keeping::WithTheSession {
+            Ok((DaemonReport::Started, line)) => {
+                if spec.keeping == JobLifetime::WithTheSession {
                     self.lines().push((job.clone(), line));
                 }
                 Ok(job)
             }
-            Ok((HostReport::NotStarted(why), _)) => {
+            Ok((DaemonReport::NotStarted(why), _)) => {
                 self.forget(&job);
                 Err(ToolError::failed("process", why))
             }
@@ -187,12 +187,12 @@ impl Jobs {
     }
 
     /// The folder, locked before anybody can find the job in it.
-    fn make(&self, spec: &JobSpec, walls: &Walls) -> Result<(Job, File)> {
+    fn make(&self, spec: &JobSpec, rules: &ConfinementRules) -> Result<(Job, File)> {
         let folder = StateDir::open(&self.folder)?.subdirectory(&spec.name)?;
         let path = folder.private_file(LOCK_FILE)?;
         let lock = File::options().read(true).write(true).open(path)?;
         lock.try_lock().map_err(|_| std::io::Error::from(ErrorKind::AlreadyExists))?;
-        let description = Description {
+        let description = JobDescription {
             session: spec.session.clone(),
             command: spec.command.clone(),
             directory: spec.directory.absolute(),
@@ -201,7 +201,7 @@ impl Jobs {
             keeping: spec.keeping,
             terminal: spec.terminal,
         };
-        folder.write(WALLS, &serde_json::to_vec(walls)?)?;
+        folder.write(WALLS, &serde_json::to_vec(rules)?)?;
         folder.write(DESCRIPTION, &serde_json::to_vec(&description)?)?;
         let job = self.find(&spec.name)?;
         Ok((job.ok_or_else(|| std::io::Error::from(ErrorKind::NotFound))?, lock))
@@ -212,7 +212,7 @@ impl Jobs {
         let lines = std::mem::take(&mut *self.lines());
         for (_, line) in &lines {
             let mut line = line;
-            // A host that is gone has nothing left to end.
+            // A daemon that is gone has nothing left to end.
             line.write_all(b"s").unwrap_or_default();
         }
         let until = Instant::now() + SESSION_PATIENCE;
@@ -247,37 +247,37 @@ impl Jobs {
     }
 }
 
-fn host_command(launcher: &Launcher, environment: &[(OsString, OsString)]) -> Command {
+fn daemon_command(launcher: &Launcher, environment: &[(OsString, OsString)]) -> Command {
     let mut command = Command::new(&launcher.program);
-    command.arg(HOST).env_clear().envs(environment.iter().map(|(k, v)| (k, v)));
+    command.arg(DAEMON).env_clear().envs(environment.iter().map(|(k, v)| (k, v)));
     // It holds no directory that somebody may want to remove.
     command.current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
-/// Starts the host and gives it its order; our end of its line.
+/// Starts the daemon and gives it its order; our end of its line.
 fn launch(
     mut command: Command,
     job: &Job,
     lock: File,
     directory: OwnedFd,
-    order: &HostOrder,
+    order: &DaemonOrder,
 ) -> Result<UnixStream> {
     let (line, theirs) = UnixStream::pair()?;
     let folder = open_directory_at(job.folder())?;
     let given = vec![
-        (out_of_the_way(&theirs)?, LINE),
-        (out_of_the_way(&lock)?, LOCK),
-        (out_of_the_way(&directory)?, DIRECTORY),
-        (out_of_the_way(&folder)?, FOLDER),
+        (high_numbered_copy(&theirs)?, LINE),
+        (high_numbered_copy(&lock)?, LOCK),
+        (high_numbered_copy(&directory)?, DIRECTORY),
+        (high_numbered_copy(&folder)?, FOLDER),
     ];
     hand_over(&mut command, given);
     // `bury` waits for it.
     reaper::shelter(|| command.spawn().map(Into::into))?;
-    // The copies that the command holds are the host's alone.
+    // The copies that the command holds are the daemon's alone.
     drop((command, theirs, lock));
-    line.set_read_timeout(Some(HOST_PATIENCE))?;
+    line.set_read_timeout(Some(DAEMON_PATIENCE))?;
     send(&line, order)?;
     Ok(line)
 }
@@ -289,7 +289,7 @@ fn hand_over(command: &mut Command, given: Vec<(OwnedFd, RawFd)>) {
         rustix::process::setsid()?;
         for (fd, number) in &given {
             // SAFETY: takes no pointers. Should the number be in use for telling that exec failed,
-            // the host's silence tells it.
+            // the daemon's silence tells it.
             if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
                 return Err(std::io::Error::last_os_error());
             }

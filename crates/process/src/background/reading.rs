@@ -3,11 +3,11 @@
 use std::io::Result;
 
 use super::folder::{Job, OUTPUT};
-use crate::outside::spool::{Part, Spooled};
+use crate::outside::spool::{SpoolPart, Spooled};
 
 /// Some of what a job has printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excerpt {
+pub struct JobExcerpt {
     /// What was asked for, as far as it is there.
     pub start: u64,
     pub end: u64,
@@ -21,19 +21,19 @@ pub struct Excerpt {
 
 impl Job {
     /// From `start` to `end`, or to the last byte; at most `most` bytes, the first and the last.
-    pub fn read(&self, start: u64, end: Option<u64>, most: usize) -> Result<Excerpt> {
+    pub fn read(&self, start: u64, end: Option<u64>, most: usize) -> Result<JobExcerpt> {
         let found: Option<Spooled> = self.spools().find(OUTPUT)?.into_iter().next();
         let total = found.as_ref().map_or(0, |found| found.total);
         let end = end.unwrap_or(total).min(total);
         let start = start.min(end);
         let parts = found.map(|found| found.parts).unwrap_or_default();
-        let within = |part: &Part| (part.start.max(start), (part.start + part.size).min(end));
+        let within = |part: &SpoolPart| (part.start.max(start), (part.start + part.size).min(end));
         let kept: Vec<(u64, u64)> = parts.iter().map(within).filter(|(a, b)| a < b).collect();
         let length = |spans: &[(u64, u64)]| -> u64 { spans.iter().map(|(a, b)| b - a).sum() };
         let wanted = both_ends(&kept, length(&kept), most as u64);
         let mut pieces = Vec::new();
         for (from, to) in &wanted {
-            let holds = |part: &&Part| part.start <= *from && *to <= part.start + part.size;
+            let holds = |part: &&SpoolPart| part.start <= *from && *to <= part.start + part.size;
             let part = parts.iter().find(holds);
             pieces
                 .extend(part.map(|part| part.read(*from, *to)).transpose()?.into_iter().flatten());
@@ -41,7 +41,7 @@ impl Job {
         // The writer may take away a piece while it is read.
         let read: u64 = pieces.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         let lost = length(&wanted) - read;
-        Ok(Excerpt { start, end, total, dropped: end - start - length(&kept) + lost, pieces })
+        Ok(JobExcerpt { start, end, total, dropped: end - start - length(&kept) + lost, pieces })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the walls refused a job, as far as anybody can know by now.
+//! What the confinement refused a job, as far as anybody can know by now.
 //!
 //! Law: a session is told of each refusal once. Only whole lines are searched, because half a path
 //! names something else.
@@ -8,12 +8,12 @@ use std::io::Result;
 use jm_system::state::read_text;
 use jm_types::text::sanitize;
 
-use super::folder::{How, Job, JobEnd, Seen, State, WALLS};
-use super::protocol::{Answer, Request};
-use super::reading::Excerpt;
-use crate::contract::confinement_rules::{Backend, Network, Walls};
-use crate::outside::confine::bites;
-use crate::outside::refusal::{Bite, SIGSYS};
+use super::folder::{Job, JobEnd, JobEnding, JobSeen, JobState, WALLS};
+use super::protocol::{JobAnswer, JobRequest};
+use super::reading::JobExcerpt;
+use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
+use crate::outside::confine::find_refusals;
+use crate::outside::refusal::{Refusal, SIGSYS};
 
 /// So much of what was printed since is searched, the first and the last of it.
 const SEARCHED: usize = 64 * 1024;
@@ -24,26 +24,26 @@ const MOST_TOLD: usize = 64;
 impl Job {
     /// What its session was not told yet, and notes in `seen` that it is now. A job that ended well
     /// has got what it needed.
-    pub fn newly_refused(&self, seen: &mut Seen) -> Result<Vec<String>> {
+    pub fn newly_refused(&self, seen: &mut JobSeen) -> Result<Vec<String>> {
         let state = self.state()?;
-        if matches!(&state, State::Ended(JobEnd { how: How::Exited(0), .. })) {
+        if matches!(&state, JobState::Ended(JobEnd { how: JobEnding::Exited(0), .. })) {
             return Ok(Vec::new());
         }
-        // A job from before there were notes of walls has none.
-        let Some(walls) = self.walls() else { return Ok(Vec::new()) };
+        // A job from before there were notes of confinement rules has none.
+        let Some(rules) = self.rules() else { return Ok(Vec::new()) };
         let mut found = match &state {
-            State::Running { .. } => self.refused_by_gate(&walls),
-            State::Ended(end) => end.refused.clone(),
+            JobState::Running { .. } => self.refused_by_proxy(&rules),
+            JobState::Ended(end) => end.refused.clone(),
         };
-        if walls.backend != Backend::None {
+        if rules.backend != Backend::None {
             let excerpt = self.read(seen.searched, None, SEARCHED)?;
-            let has_ended = matches!(state, State::Ended(_));
+            let has_ended = matches!(state, JobState::Ended(_));
             let (lines, end) = whole_lines(&excerpt, has_ended);
-            found.extend(bites(&sanitize(&lines), &walls).iter().map(Bite::in_words));
+            found.extend(find_refusals(&sanitize(&lines), &rules).iter().map(Refusal::in_words));
             seen.searched = end;
         }
-        if matches!(&state, State::Ended(JobEnd { how: How::Signalled(SIGSYS), .. })) {
-            found.push(Bite::Call.in_words());
+        if matches!(&state, JobState::Ended(JobEnd { how: JobEnding::Signalled(SIGSYS), .. })) {
+            found.push(Refusal::Call.in_words());
         }
         found.retain(|refusal| !seen.told.contains(refusal));
         seen.told.extend(found.iter().cloned());
@@ -52,17 +52,17 @@ impl Job {
     }
 
     /// As they were when it started.
-    fn walls(&self) -> Option<Walls> {
+    fn rules(&self) -> Option<ConfinementRules> {
         let text = read_text(&self.folder().join(WALLS), MOST_WALLS_BYTES).ok()??;
         serde_json::from_str(&text).ok()
     }
 
-    /// The gate is the host's, so that is asked. One that has just ended has written it down.
-    fn refused_by_gate(&self, walls: &Walls) -> Vec<String> {
-        match walls.network {
+    /// The egress proxy is the daemon's, so that is asked. One that has just ended has written it down.
+    fn refused_by_proxy(&self, rules: &ConfinementRules) -> Vec<String> {
+        match rules.network {
             Network::Off | Network::On => Vec::new(),
-            Network::Listed(_) => match self.ask(&Request::RefusedByGate) {
-                Ok(Answer::RefusedByGate(refused)) => refused,
+            Network::Listed(_) => match self.ask(&JobRequest::RefusedByProxy) {
+                Ok(JobAnswer::RefusedByProxy(refused)) => refused,
                 _ => Vec::new(),
             },
         }
@@ -70,7 +70,7 @@ impl Job {
 }
 
 /// The lines of an excerpt that are whole, and where the last of them ends.
-fn whole_lines(excerpt: &Excerpt, has_ended: bool) -> (String, u64) {
+fn whole_lines(excerpt: &JobExcerpt, has_ended: bool) -> (String, u64) {
     let mut lines = String::new();
     let mut searched = excerpt.start;
     for (place, bytes) in &excerpt.pieces {
@@ -101,7 +101,7 @@ mod tests {
         let pieces = pieces.iter().map(|(place, text)| (*place, text.as_bytes().to_vec()));
         let pieces: Vec<_> = pieces.collect();
         let start = 10;
-        let excerpt = Excerpt { start, end: total, total, dropped: 0, pieces };
+        let excerpt = JobExcerpt { start, end: total, total, dropped: 0, pieces };
         let (lines, searched) = whole_lines(&excerpt, has_ended);
         assert_eq!((lines.as_str(), searched), expected, "{excerpt:?}");
     }

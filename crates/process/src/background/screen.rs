@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::{Deserialize, Serialize};
 
 use super::keys::Arrows;
-use crate::contract::terminal_size::Size;
+use crate::contract::terminal_size::TerminalSize;
 
 /// Answers that one piece of output may ask for.
 const MOST_ANSWER_BYTES: usize = 1024;
@@ -24,16 +24,16 @@ pub struct ScreenText {
 
 pub(crate) struct Screen {
     parser: vt100::Parser<Answers>,
-    size: Size,
+    size: TerminalSize,
 }
 
 impl Screen {
-    pub(crate) fn new(size: Size) -> Self {
+    pub(crate) fn new(size: TerminalSize) -> Self {
         Self { parser: parser(size), size }
     }
 
     /// Shows output; what the terminal answers to it.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn show(&mut self, bytes: &[u8]) -> Vec<u8> {
         let shown = catch_unwind(AssertUnwindSafe(|| self.parser.process(bytes)));
         if shown.is_err() {
             // A screen that was drawn in a way nobody foresaw begins anew; the program goes on.
@@ -58,7 +58,7 @@ impl Screen {
     }
 }
 
-fn parser(size: Size) -> vt100::Parser<Answers> {
+fn parser(size: TerminalSize) -> vt100::Parser<Answers> {
     vt100::Parser::new_with_callbacks(size.rows, size.columns, 0, Answers::default())
 }
 
@@ -99,11 +99,11 @@ mod tests {
 
     use super::*;
 
-    const SMALL: Size = Size { rows: 4, columns: 10 };
+    const SMALL: TerminalSize = TerminalSize { rows: 4, columns: 10 };
 
     fn shown(bytes: &[u8]) -> (String, (u16, u16)) {
         let mut screen = Screen::new(SMALL);
-        screen.feed(bytes);
+        screen.show(bytes);
         let shown = screen.text();
         (shown.text, (shown.row, shown.column))
     }
@@ -129,18 +129,18 @@ mod tests {
     #[test]
     fn questions_are_answered() {
         let mut screen = Screen::new(SMALL);
-        assert_eq!(screen.feed(b"ab\x1b[6n\x1b[c\x1b[>c\x1b[5n\x1b[99n"), {
+        assert_eq!(screen.show(b"ab\x1b[6n\x1b[c\x1b[>c\x1b[5n\x1b[99n"), {
             b"\x1b[1;3R\x1b[?6c\x1b[>0;0;0c\x1b[0n"
         });
-        assert_eq!(screen.feed(b""), b"");
-        assert!(screen.feed(&b"\x1b[6n".repeat(10_000)).len() <= MOST_ANSWER_BYTES);
+        assert_eq!(screen.show(b""), b"");
+        assert!(screen.show(&b"\x1b[6n".repeat(10_000)).len() <= MOST_ANSWER_BYTES);
     }
 
     #[test]
     fn a_program_says_how_it_wants_its_arrows() {
         let mut screen = Screen::new(SMALL);
         assert_eq!(screen.arrows(), Arrows::Plain);
-        screen.feed(b"\x1b[?1h");
+        screen.show(b"\x1b[?1h");
         assert_eq!(screen.arrows(), Arrows::Application);
     }
 
@@ -158,7 +158,7 @@ mod tests {
         ) {
             let mut screen = Screen::new(SMALL);
             for piece in &pieces {
-                screen.feed(piece);
+                screen.show(piece);
             }
             let shown = screen.text();
             prop_assert!(shown.text.lines().count() <= usize::from(SMALL.rows));

@@ -1,6 +1,6 @@
-//! What a host answers to whoever asks on its socket.
+//! What a daemon answers to whoever asks on its socket.
 //!
-//! Law: only processes of the same user are answered, one question each, and none can hold the host
+//! Law: only processes of the same user are answered, one question each, and none can hold the daemon
 //! up for long.
 
 use std::io::{Error, Result};
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use rustix::fd::AsRawFd;
 
-use super::folder::How;
-use super::protocol::{Answer, Request};
-use super::shared::{Shared, lock};
+use super::folder::JobEnding;
+use super::protocol::{JobAnswer, JobRequest};
+use super::shared::{DaemonShared, lock};
 use crate::contract::message::{receive, send};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-pub(super) fn serve(listener: &UnixListener, shared: &Shared) {
+pub(super) fn serve(listener: &UnixListener, shared: &DaemonShared) {
     for stream in listener.incoming() {
         match stream {
             // Who goes away in the middle of a question has none.
@@ -27,19 +27,21 @@ pub(super) fn serve(listener: &UnixListener, shared: &Shared) {
     }
 }
 
-fn answer(stream: &UnixStream, shared: &Shared) -> Result<()> {
+fn answer(stream: &UnixStream, shared: &DaemonShared) -> Result<()> {
     if peer(stream)? != rustix::process::geteuid().as_raw() {
         return Ok(());
     }
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let answer = match receive(stream)? {
-        Request::Write(typed) => shared.write(&typed),
-        Request::Screen => Answer::Screen(shared.screen.as_ref().map(|screen| lock(screen).text())),
-        Request::RefusedByGate => Answer::RefusedByGate(shared.refused_by_gate()),
-        Request::Stop => {
-            shared.stop(How::Stopped);
-            Answer::Stopping
+        JobRequest::Write(typed) => shared.write(&typed),
+        JobRequest::Screen => {
+            JobAnswer::Screen(shared.screen.as_ref().map(|screen| lock(screen).text()))
+        }
+        JobRequest::RefusedByProxy => JobAnswer::RefusedByProxy(shared.refused_by_proxy()),
+        JobRequest::Stop => {
+            shared.stop(JobEnding::Stopped);
+            JobAnswer::Stopping
         }
     };
     send(stream, &answer)

@@ -5,51 +5,51 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jm_types::Cancel;
 use rustix::fd::OwnedFd;
 
-use super::folder::How;
-use super::protocol::{Answer, Typed};
+use super::folder::JobEnding;
+use super::protocol::{JobAnswer, Typed};
 use super::screen::Screen;
 use super::typing::Typing;
-use crate::outside::egress_proxy::Refusals;
-use crate::outside::refusal::Bite;
+use crate::outside::egress_proxy::ProxyRefusals;
+use crate::outside::refusal::Refusal;
 
-/// What the threads of a host share.
-pub(super) struct Shared {
+/// What the threads of a daemon share.
+pub(super) struct DaemonShared {
     /// Nothing before the command has its streams.
     pub(super) typing: Mutex<Option<Typing>>,
     pub(super) screen: Option<Mutex<Screen>>,
     /// Where the terminal's own answers go.
     pub(super) answers: Mutex<Option<OwnedFd>>,
     /// Nothing where no hosts are listed.
-    pub(super) refusals: Mutex<Option<Refusals>>,
+    pub(super) refusals: Mutex<Option<ProxyRefusals>>,
     pub(super) cancel: Cancel,
     /// Why it was stopped; who asked first has said it.
-    pub(super) reason: Mutex<Option<How>>,
+    pub(super) reason: Mutex<Option<JobEnding>>,
 }
 
-impl Shared {
-    pub(super) fn stop(&self, reason: How) {
+impl DaemonShared {
+    pub(super) fn stop(&self, reason: JobEnding) {
         lock(&self.reason).get_or_insert(reason);
         self.cancel.cancel();
     }
 
-    pub(super) fn write(&self, typed: &[Typed]) -> Answer {
+    pub(super) fn write(&self, typed: &[Typed]) -> JobAnswer {
         let screen = self.screen.as_ref().map(lock);
         let bytes = Typing::encode(typed, screen.as_deref());
         drop(screen);
         match &mut *lock(&self.typing) {
             Some(typing) => typing.take(bytes),
-            None => Answer::Refused("it has not begun yet".to_owned()),
+            None => JobAnswer::Refused("it has not begun yet".to_owned()),
         }
     }
 
-    pub(super) fn refused_by_gate(&self) -> Vec<String> {
+    pub(super) fn refused_by_proxy(&self) -> Vec<String> {
         let refusals = lock(&self.refusals);
         refusals.as_ref().map(|refusals| in_words(&refusals.all())).unwrap_or_default()
     }
 }
 
-pub(super) fn in_words(bites: &[Bite]) -> Vec<String> {
-    bites.iter().map(Bite::in_words).collect()
+pub(super) fn in_words(find_refusals: &[Refusal]) -> Vec<String> {
+    find_refusals.iter().map(Refusal::in_words).collect()
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -8,8 +8,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
 
-use super::keys::{Arrows, Key, Named};
-use super::protocol::{Answer, Taken, Typed};
+use super::keys::{Arrows, NamedKey, TerminalKey};
+use super::protocol::{JobAnswer, Typed, TypedCount};
 use super::screen::Screen;
 
 /// How long a command may take to make room.
@@ -28,7 +28,7 @@ pub(super) struct Encoded {
     /// The input ends after them.
     ends: bool,
     /// A key that only a terminal has.
-    misfit: Option<Key>,
+    misfit: Option<TerminalKey>,
 }
 
 impl Typing {
@@ -53,9 +53,11 @@ impl Typing {
                 (Typed::Key(key), Some(screen)) => {
                     encoded.bytes.extend(key.bytes(screen.arrows()));
                 }
-                (Typed::Key(Key::END_OF_INPUT), None) => encoded.ends = true,
-                (Typed::Key(Key::Named(Named::Enter)), None) => encoded.bytes.push(b'\n'),
-                (Typed::Key(key @ Key::Named(Named::Tab | Named::Space)), None) => {
+                (Typed::Key(TerminalKey::END_OF_INPUT), None) => encoded.ends = true,
+                (Typed::Key(TerminalKey::Named(NamedKey::Enter)), None) => {
+                    encoded.bytes.push(b'\n')
+                }
+                (Typed::Key(key @ TerminalKey::Named(NamedKey::Tab | NamedKey::Space)), None) => {
                     encoded.bytes.extend(key.bytes(Arrows::Plain));
                 }
                 (Typed::Key(key), None) => encoded.misfit = Some(*key),
@@ -64,9 +66,9 @@ impl Typing {
         encoded
     }
 
-    pub(super) fn take(&mut self, encoded: Encoded) -> Answer {
+    pub(super) fn take(&mut self, encoded: Encoded) -> JobAnswer {
         if let (Some(key), false) = (encoded.misfit, self.is_terminal) {
-            return Answer::Refused(format!(
+            return JobAnswer::Refused(format!(
                 "it has no terminal, so the key {key} means nothing to it"
             ));
         }
@@ -87,7 +89,7 @@ impl Typing {
         if encoded.ends && bytes == offered {
             self.fd = None;
         }
-        Answer::Taken(Taken { bytes, offered, is_closed: self.fd.is_none() })
+        JobAnswer::Taken(TypedCount { bytes, offered, is_closed: self.fd.is_none() })
     }
 }
 

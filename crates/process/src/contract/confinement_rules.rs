@@ -1,6 +1,6 @@
 //! What a command may touch, as plain data.
 //!
-//! Law: walls are computed before the command starts and handed over whole. Whoever builds them up
+//! Law: Rules are computed before the command starts and handed over whole. Whoever builds them up
 //! (namespaces, bubblewrap, Landlock) decides nothing.
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::hosts::HostList;
 pub enum Backend {
     /// User, mount, process, network and IPC namespaces of our own, Landlock and seccomp inside.
     Namespaces,
-    /// The same walls built by the system's `bwrap`, Landlock and seccomp inside.
+    /// The same confinement built by the system's `bwrap`, Landlock and seccomp inside.
     Bwrap,
     /// Landlock and seccomp alone.
     Landlock,
@@ -61,7 +61,7 @@ pub enum Network {
     /// None, but for a loopback of its own where namespaces work.
     #[default]
     Off,
-    /// These hosts, through the gate.
+    /// These hosts, through the proxy.
     Listed(HostList),
     On,
 }
@@ -137,15 +137,15 @@ impl Default for Resources {
 
 /// A name inside a writable directory that stays as it is, also when it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptName {
     #[serde(with = "path")]
     pub path: PathBuf,
-    pub now: Existing,
+    pub now: KeptPresence,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Existing {
+pub enum KeptPresence {
     Present,
     /// Must not come into being: an empty one stands in its place meanwhile.
     MissingFile,
@@ -154,7 +154,7 @@ pub enum Existing {
 
 /// The file that had a name at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
+pub struct FileIdentity {
     #[serde(with = "path")]
     pub path: PathBuf,
     pub device: u64,
@@ -162,7 +162,7 @@ pub struct Identity {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walls {
+pub struct ConfinementRules {
     pub backend: Backend,
     pub access: Access,
     pub network: Network,
@@ -177,7 +177,7 @@ pub struct Walls {
     #[serde(with = "paths")]
     pub homes: Vec<PathBuf>,
     /// Names inside the above that cannot be changed.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptName>,
     /// Names inside the above whose content is not seen.
     #[serde(with = "paths")]
     pub hidden: Vec<PathBuf>,
@@ -187,7 +187,7 @@ pub struct Walls {
     pub absent: Vec<PathBuf>,
     /// Kept and hidden names of the workspace as they were when these rules were computed. A start
     /// that finds another file there fails.
-    pub identities: Vec<Identity>,
+    pub identities: Vec<FileIdentity>,
     pub resources: Resources,
 }
 

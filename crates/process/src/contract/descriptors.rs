@@ -14,11 +14,11 @@ use super::protocol::FREE;
 /// More than a launcher is ever given.
 const MOST: usize = 16;
 
-pub(crate) fn give(to: impl AsFd, what: impl AsFd) -> Result<()> {
-    give_all(to, &[what.as_fd()])
+pub(crate) fn send_descriptor(to: impl AsFd, what: impl AsFd) -> Result<()> {
+    send_descriptors(to, &[what.as_fd()])
 }
 
-pub(crate) fn give_all(to: impl AsFd, what: &[BorrowedFd<'_>]) -> Result<()> {
+pub(crate) fn send_descriptors(to: impl AsFd, what: &[BorrowedFd<'_>]) -> Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut message = SendAncillaryBuffer::new(&mut space);
     if !message.push(SendAncillaryMessage::ScmRights(what)) {
@@ -29,12 +29,12 @@ pub(crate) fn give_all(to: impl AsFd, what: &[BorrowedFd<'_>]) -> Result<()> {
 }
 
 /// Waits for it. `None` when the other side is gone without having given one.
-pub(crate) fn take(from: impl AsFd) -> Option<OwnedFd> {
-    take_all(from).into_iter().next()
+pub(crate) fn receive_descriptor(from: impl AsFd) -> Option<OwnedFd> {
+    receive_descriptors(from).into_iter().next()
 }
 
 /// Waits for them. None when the other side is gone without having given any.
-pub(crate) fn take_all(from: impl AsFd) -> Vec<OwnedFd> {
+pub(crate) fn receive_descriptors(from: impl AsFd) -> Vec<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut message = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0_u8; 1];
@@ -50,6 +50,6 @@ pub(crate) fn take_all(from: impl AsFd) -> Vec<OwnedFd> {
 }
 
 /// A copy with a number that is none of the launcher's.
-pub(crate) fn out_of_the_way(fd: &impl AsFd) -> Result<OwnedFd> {
+pub(crate) fn high_numbered_copy(fd: &impl AsFd) -> Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, FREE)?)
 }

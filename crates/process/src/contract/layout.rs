@@ -1,6 +1,6 @@
 //! The file tree that a command sees, as an ordered list of mounts.
 //!
-//! Law: pure. The parent comes before the child, and of two claims on one path the walls decide:
+//! Law: pure. The parent comes before the child, and of two claims on one path the confinement decide:
 //! hidden before kept before writable before data before readable before empty.
 
 use std::cmp::Ordering;
@@ -8,12 +8,12 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::confinement_rules::{Access, Walls};
+use super::confinement_rules::{Access, ConfinementRules};
 use super::within::is_within;
 
 /// What stands at a path of the command's tree. The order is the priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum MountKind {
     /// A directory of its own, empty at first and gone afterwards.
     Scratch,
     Readable,
@@ -57,30 +57,31 @@ pub(crate) fn is_cache(path: &Path) -> bool {
 pub(crate) const SCRATCH: &[&str] = &["/tmp", "/var/tmp"];
 
 /// Mounts in the order in which they are made.
-pub(crate) type Layout = Vec<(PathBuf, Place)>;
+pub(crate) type Layout = Vec<(PathBuf, MountKind)>;
 
 /// Every mount of the tree besides `/`, `/dev` and `/proc`.
-pub(crate) fn layout(walls: &Walls) -> Layout {
+pub(crate) fn mount_layout(rules: &ConfinementRules) -> Layout {
     let scratch = SCRATCH.iter().map(PathBuf::from);
-    let mut all: Vec<(PathBuf, Place)> = scratch.map(|path| (path, Place::Scratch)).collect();
-    all.extend(walls.homes.iter().map(|path| (path.clone(), Place::Scratch)));
+    let mut all: Vec<(PathBuf, MountKind)> =
+        scratch.map(|path| (path, MountKind::Scratch)).collect();
+    all.extend(rules.homes.iter().map(|path| (path.clone(), MountKind::Scratch)));
     let seen = |path: &PathBuf| match is_cache(path) {
-        true => (path.clone(), Place::Cached),
-        false => (path.clone(), Place::Readable),
+        true => (path.clone(), MountKind::Cached),
+        false => (path.clone(), MountKind::Readable),
     };
-    all.extend(walls.readable.iter().map(seen));
-    let root = match walls.access {
-        Access::ReadsOnly => Place::Data,
-        Access::Full => Place::Writable,
+    all.extend(rules.readable.iter().map(seen));
+    let root = match rules.access {
+        Access::ReadsOnly => MountKind::Data,
+        Access::Full => MountKind::Writable,
     };
-    all.extend(walls.writable.iter().map(|path| (path.clone(), root)));
-    all.extend(walls.kept.iter().map(|kept| (kept.path.clone(), Place::Kept)));
-    all.extend(walls.hidden.iter().map(|path| (path.clone(), Place::Hidden)));
-    all.extend(anchors(walls).into_iter().map(|path| (path, Place::Writable)));
+    all.extend(rules.writable.iter().map(|path| (path.clone(), root)));
+    all.extend(rules.kept.iter().map(|kept| (kept.path.clone(), MountKind::Kept)));
+    all.extend(rules.hidden.iter().map(|path| (path.clone(), MountKind::Hidden)));
+    all.extend(anchor_directories(rules).into_iter().map(|path| (path, MountKind::Writable)));
     all.sort_unstable_by(|(one, place), (other, second)| {
         by_names(one, other).then(place.cmp(second))
     });
-    let mut layout: Vec<(PathBuf, Place)> = Vec::new();
+    let mut layout: Vec<(PathBuf, MountKind)> = Vec::new();
     // Indices of the mounts around the path at hand, the innermost last: the order of paths is
     // that of a walk, so what is left behind is never met again.
     let mut around: Vec<usize> = Vec::new();
@@ -95,10 +96,10 @@ pub(crate) fn layout(walls: &Walls) -> Layout {
         }
         // What lies in an empty directory is not there to be hidden.
         match (place, over) {
-            (Place::Hidden | Place::Kept, Some(Place::Scratch) | None) => continue,
-            (_, Some(Place::Hidden)) => continue,
+            (MountKind::Hidden | MountKind::Kept, Some(MountKind::Scratch) | None) => continue,
+            (_, Some(MountKind::Hidden)) => continue,
             // Nothing changes by mounting a directory where it already is.
-            (Place::Readable, Some(Place::Readable)) => continue,
+            (MountKind::Readable, Some(MountKind::Readable)) => continue,
             _ => {}
         }
         around.push(layout.len());
@@ -109,15 +110,15 @@ pub(crate) fn layout(walls: &Walls) -> Layout {
 
 /// Directories between a root and a name that is kept or hidden: mounted on themselves they cannot
 /// be renamed, and with them what they hold.
-pub(crate) fn anchors(walls: &Walls) -> Vec<PathBuf> {
-    let held = walls.kept.iter().map(|kept| &kept.path).chain(&walls.hidden);
-    let held = held.chain(&walls.absent);
+pub(crate) fn anchor_directories(rules: &ConfinementRules) -> Vec<PathBuf> {
+    let held = rules.kept.iter().map(|kept| &kept.path).chain(&rules.hidden);
+    let held = held.chain(&rules.absent);
     // Where nothing can be written nothing can be renamed.
-    let held = held.filter(|_| walls.access == Access::Full);
+    let held = held.filter(|_| rules.access == Access::Full);
     let mut known = HashSet::new();
     let mut anchors = Vec::new();
     for path in held {
-        let Some(root) = walls.writable.iter().find(|root| is_within(path, root)) else { continue };
+        let Some(root) = rules.writable.iter().find(|root| is_within(path, root)) else { continue };
         for folder in path.ancestors().skip(1).take_while(|folder| *folder != root) {
             if !known.insert(folder.as_os_str().as_bytes()) {
                 break;
@@ -138,11 +139,11 @@ fn by_names(one: &Path, other: &Path) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::super::confinement_rules::{Backend, Existing, Kept, Network, Resources};
+    use super::super::confinement_rules::{Backend, KeptName, KeptPresence, Network, Resources};
     use super::*;
 
-    fn walls(change: impl FnOnce(&mut Walls)) -> Walls {
-        let mut walls = Walls {
+    fn rules(change: impl FnOnce(&mut ConfinementRules)) -> ConfinementRules {
+        let mut rules = ConfinementRules {
             backend: Backend::Namespaces,
             access: Access::Full,
             network: Network::Off,
@@ -157,12 +158,12 @@ mod tests {
             identities: Vec::new(),
             resources: Resources::default(),
         };
-        change(&mut walls);
-        walls
+        change(&mut rules);
+        rules
     }
 
-    fn check(walls: &Walls, expected: &[(&str, Place)]) {
-        let found = layout(walls);
+    fn check(rules: &ConfinementRules, expected: &[(&str, MountKind)]) {
+        let found = mount_layout(rules);
         let found: Vec<_> = found.iter().map(|(p, place)| (p.to_str().unwrap(), *place)).collect();
         assert_eq!(found, expected);
     }
@@ -170,61 +171,63 @@ mod tests {
     #[test]
     fn parents_come_first_and_the_home_is_empty() {
         let expected = [
-            ("/home/me", Place::Scratch),
-            ("/home/me/.cargo/bin", Place::Readable),
-            ("/home/me/.npm/_cacache", Place::Cached),
-            ("/home/me/w", Place::Writable),
-            ("/tmp", Place::Scratch),
-            ("/usr", Place::Readable),
-            ("/var/tmp", Place::Scratch),
+            ("/home/me", MountKind::Scratch),
+            ("/home/me/.cargo/bin", MountKind::Readable),
+            ("/home/me/.npm/_cacache", MountKind::Cached),
+            ("/home/me/w", MountKind::Writable),
+            ("/tmp", MountKind::Scratch),
+            ("/usr", MountKind::Readable),
+            ("/var/tmp", MountKind::Scratch),
         ];
-        check(&walls(|_| {}), &expected);
+        check(&rules(|_| {}), &expected);
     }
 
     #[test]
     fn a_command_that_only_reads_gets_the_workspace_as_data() {
         let expected = [
-            ("/home/me", Place::Scratch),
-            ("/home/me/w", Place::Data),
-            ("/home/me/w/.env", Place::Hidden),
-            ("/tmp", Place::Scratch),
-            ("/usr", Place::Readable),
-            ("/var/tmp", Place::Scratch),
+            ("/home/me", MountKind::Scratch),
+            ("/home/me/w", MountKind::Data),
+            ("/home/me/w/.env", MountKind::Hidden),
+            ("/tmp", MountKind::Scratch),
+            ("/usr", MountKind::Readable),
+            ("/var/tmp", MountKind::Scratch),
         ];
-        let reading = walls(|walls| {
-            walls.access = Access::ReadsOnly;
-            walls.readable = vec!["/usr".into()];
-            walls.hidden = vec!["/home/me/w/.env".into()];
+        let reading = rules(|rules| {
+            rules.access = Access::ReadsOnly;
+            rules.readable = vec!["/usr".into()];
+            rules.hidden = vec!["/home/me/w/.env".into()];
         });
         check(&reading, &expected);
     }
 
     #[test]
     fn what_is_not_seen_needs_no_hiding() {
-        let found = layout(&walls(|walls| {
-            walls.hidden = vec!["/home/me/.local/state/journeyman".into(), "/usr/secret".into()];
-            walls.hidden.push("/home/me/w/.env".into());
+        let found = mount_layout(&rules(|rules| {
+            rules.hidden = vec!["/home/me/.local/state/journeyman".into(), "/usr/secret".into()];
+            rules.hidden.push("/home/me/w/.env".into());
         }));
-        let hidden: Vec<_> = found.iter().filter(|(_, place)| *place == Place::Hidden).collect();
+        let hidden: Vec<_> =
+            found.iter().filter(|(_, place)| *place == MountKind::Hidden).collect();
         assert_eq!(hidden.len(), 2, "{hidden:?}");
     }
 
     #[test]
     fn the_stricter_of_two_claims_wins() {
-        let both = walls(|walls| {
-            walls.writable = vec!["/home/me".into(), "/tmp".into()];
-            walls.kept = vec![Kept { path: "/home/me/.git/config".into(), now: Existing::Present }];
-            walls.hidden = vec!["/home/me/.git/config".into(), "/home/me/.git/config/x".into()];
+        let both = rules(|rules| {
+            rules.writable = vec!["/home/me".into(), "/tmp".into()];
+            rules.kept =
+                vec![KeptName { path: "/home/me/.git/config".into(), now: KeptPresence::Present }];
+            rules.hidden = vec!["/home/me/.git/config".into(), "/home/me/.git/config/x".into()];
         });
         let expected = [
-            ("/home/me", Place::Writable),
-            ("/home/me/.cargo/bin", Place::Readable),
-            ("/home/me/.git", Place::Writable),
-            ("/home/me/.git/config", Place::Hidden),
-            ("/home/me/.npm/_cacache", Place::Cached),
-            ("/tmp", Place::Writable),
-            ("/usr", Place::Readable),
-            ("/var/tmp", Place::Scratch),
+            ("/home/me", MountKind::Writable),
+            ("/home/me/.cargo/bin", MountKind::Readable),
+            ("/home/me/.git", MountKind::Writable),
+            ("/home/me/.git/config", MountKind::Hidden),
+            ("/home/me/.npm/_cacache", MountKind::Cached),
+            ("/tmp", MountKind::Writable),
+            ("/usr", MountKind::Readable),
+            ("/var/tmp", MountKind::Scratch),
         ];
         check(&both, &expected);
     }

@@ -9,9 +9,9 @@ use std::ffi::OsString;
 use rustix::fd::{BorrowedFd, RawFd};
 use serde::{Deserialize, Serialize};
 
-use super::confinement_rules::Walls;
+use super::confinement_rules::ConfinementRules;
 use super::ending::Ended;
-use super::terminal_size::Size;
+use super::terminal_size::TerminalSize;
 use super::unended::Unended;
 
 /// The hidden word that makes the program its own launcher.
@@ -29,15 +29,15 @@ pub(crate) const RECORDS: RawFd = 6;
 
 /// Where the order of an inner launcher is, which inherits the rest.
 pub(crate) const INNER_ORDER: RawFd = 7;
-/// Where the door to listed hosts is handed out; only with a list.
-pub(crate) const GATE: RawFd = 8;
+/// Where the proxy listener is handed out; only with a list.
+pub(crate) const PROXY_LISTENER: RawFd = 8;
 /// Where our end of the command's terminal is handed out; only with a terminal.
 pub(crate) const TERMINAL: RawFd = 9;
 /// From here on numbers mean nothing.
 pub(crate) const FREE: RawFd = 10;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct LaunchOrder {
     /// The numbers of the descriptors that came before it, one after the other.
     pub(crate) numbers: Vec<RawFd>,
     /// The words of the command; the first is looked for on `PATH`.
@@ -47,21 +47,21 @@ pub(crate) struct Order {
     /// The directory by name, for those who see another tree.
     pub(crate) directory: OsString,
     pub(crate) lifetime_ms: u64,
-    pub(crate) walls: Walls,
+    pub(crate) rules: ConfinementRules,
     /// The name of the file that says how it ended.
     pub(crate) record: Option<String>,
     /// Its streams are a terminal of this size, which is its own.
-    pub(crate) terminal: Option<Size>,
-    /// How far the walls are built.
-    pub(crate) stage: Stage,
+    pub(crate) terminal: Option<TerminalSize>,
+    /// How far the confinement are built.
+    pub(crate) stage: LaunchStage,
     /// The program of that name, where it builds them.
     pub(crate) bwrap: Option<OsString>,
-    /// What the gate wants to hear, where others than the command can reach it.
-    pub(crate) pass: Option<String>,
+    /// What the proxy wants to hear, where others than the command can reach it.
+    pub(crate) credentials: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Stage {
+pub(crate) enum LaunchStage {
     /// Nothing is done yet.
     Outside,
     /// Already in the tree that `bwrap` made, as its first process.
@@ -69,7 +69,7 @@ pub(crate) enum Stage {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Report {
+pub(crate) enum LaunchReport {
     /// With the processes that could not be ended.
     Ended(Ended, Vec<Unended>),
     /// Nothing was run.

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// Rows and columns of a command's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Size {
+pub struct TerminalSize {
     pub rows: u16,
     pub columns: u16,
 }
 
-impl Size {
+impl TerminalSize {
     pub const USUAL: Self = Self { rows: 24, columns: 80 };
 }

@@ -57,12 +57,13 @@ pub(crate) fn join(all: &mut Vec<Unended>, more: Vec<Unended>) {
 
 pub(crate) fn kill_group(group: Pid) -> Option<Unended> {
     let answer =
-        fault::point("kill.group", 1).and_then(|()| kill_process_group(group, Signal::KILL));
+        fault::fail_point("kill.group", 1).and_then(|()| kill_process_group(group, Signal::KILL));
     Unended::new(Target::Group(group.as_raw_nonzero().get()), answer)
 }
 
 pub(crate) fn kill(process: Pid) -> Option<Unended> {
-    let answer = fault::point("kill.process", 1).and_then(|()| kill_process(process, Signal::KILL));
+    let answer =
+        fault::fail_point("kill.process", 1).and_then(|()| kill_process(process, Signal::KILL));
     Unended::new(Target::Process(process.as_raw_nonzero().get()), answer)
 }
 

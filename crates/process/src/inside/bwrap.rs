@@ -1,4 +1,4 @@
-//! The same walls, built by the system's `bwrap`.
+//! The same confinement, built by the system's `bwrap`.
 //!
 //! Of use where a system lets that program make namespaces and not us. Inside, this program is the
 //! first process and keeps the command as everywhere else.
@@ -13,41 +13,41 @@ use rustix::fs::MemfdFlags;
 use rustix::thread::CapabilitySet;
 
 use super::mounts::{self, DEVICE_LINKS, DEVICES, is_inside};
-use super::name_guard::Guard;
+use super::name_guard::NameGuard;
 use super::placeholders::Placeholders;
-use super::process_tree::Left;
-use super::step::{During, Failure, Step};
+use super::process_tree::Remaining;
+use super::step::{During, Step, StepFailure};
 use super::supervisor;
-use crate::contract::confinement_rules::Walls;
-use crate::contract::layout::{Place, layout};
+use crate::contract::confinement_rules::ConfinementRules;
+use crate::contract::layout::{MountKind, mount_layout};
 use crate::contract::message::send;
-use crate::contract::protocol::{FREE, INNER_ORDER, LAUNCH, Order, Stage};
+use crate::contract::protocol::{FREE, INNER_ORDER, LAUNCH, LaunchOrder, LaunchStage};
 
 /// Where this program is inside.
 const LAUNCHER: &str = "/run/journeyman-launcher";
 
-pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<Left> {
+pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaining> {
     let program = order.bwrap.clone().ok_or_else(|| Error::from(std::io::ErrorKind::NotFound));
     let program = program.during("bwrap")?;
     let launcher = std::fs::read_link("/proc/self/exe").during("bwrap")?;
     // First of all: nothing else may take the number that the inner launcher looks at.
-    give_order(&Order { stage: Stage::Inside, ..order.clone() }).during("bwrap")?;
-    let _placeholders = Placeholders::make(&order.walls).during("placeholders")?;
+    give_order(&LaunchOrder { stage: LaunchStage::Inside, ..order.clone() }).during("bwrap")?;
+    let _placeholders = Placeholders::make(&order.rules).during("placeholders")?;
     let mut command = Command::new(program);
     command.env_clear();
-    command.args(arguments(&order.walls, &launcher, rights));
+    command.args(arguments(&order.rules, &launcher, rights));
     command.args(["--", LAUNCHER, LAUNCH, "inside"]);
     let mut child = command.spawn().during("bwrap")?;
     supervisor::be_quiet().during("descriptors")?;
     let status = child.wait().during("bwrap")?;
     match status.success() {
-        true => Ok(Left::Nobody),
-        false => Err(Failure { step: "bwrap".into(), error: Error::other(status.to_string()) }),
+        true => Ok(Remaining::Nobody),
+        false => Err(StepFailure { step: "bwrap".into(), error: Error::other(status.to_string()) }),
     }
 }
 
 /// Puts the order where the inner launcher looks for it.
-fn give_order(order: &Order) -> std::io::Result<()> {
+fn give_order(order: &LaunchOrder) -> std::io::Result<()> {
     let made = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
     // Made a copy onto itself, a descriptor would stay closed to those who are started.
     let copy = rustix::io::fcntl_dupfd_cloexec(&made, FREE)?;
@@ -70,7 +70,7 @@ fn inherit_as(file: &impl AsFd, number: i32) -> std::io::Result<()> {
     }
 }
 
-fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsString> {
+fn arguments(rules: &ConfinementRules, launcher: &Path, rights: CapabilitySet) -> Vec<OsString> {
     let mut words: Vec<OsString> = [
         "--unshare-user",
         "--unshare-pid",
@@ -90,7 +90,7 @@ fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsStr
     .map(OsString::from)
     .to_vec();
     words.extend(devices());
-    if walls.network.is_own() {
+    if rules.network.is_own() {
         words.push("--unshare-net".into());
     }
     for (right, name) in [
@@ -103,7 +103,8 @@ fn arguments(walls: &Walls, launcher: &Path, rights: CapabilitySet) -> Vec<OsStr
             words.extend(["--cap-add", name].map(OsString::from));
         }
     }
-    for (path, place) in layout(walls).into_iter().filter(|(path, _)| !is_inside(path, walls)) {
+    for (path, place) in mount_layout(rules).into_iter().filter(|(path, _)| !is_inside(path, rules))
+    {
         words.extend(mount(&path, place));
     }
     let launcher = [launcher.as_os_str().to_owned(), LAUNCHER.into()];
@@ -129,28 +130,28 @@ fn devices() -> Vec<OsString> {
 }
 
 /// Inside, as the first process: what is mounted by descriptors, and the guard of protected names.
-pub(crate) fn complete(order: &Order) -> Step<Option<Guard>> {
-    let layout = layout(&order.walls);
-    mounts::complete(&order.walls, &layout)?;
-    Guard::new(&order.walls, &layout).during("protected names")
+pub(crate) fn complete(order: &LaunchOrder) -> Step<Option<NameGuard>> {
+    let layout = mount_layout(&order.rules);
+    mounts::complete(&order.rules, &layout)?;
+    NameGuard::new(&order.rules, &layout).during("protected names")
 }
 
-fn mount(path: &Path, place: Place) -> Vec<OsString> {
+fn mount(path: &Path, place: MountKind) -> Vec<OsString> {
     let at = || path.as_os_str().to_owned();
     let top = path.parent() == Some(Path::new("/"));
     if let (true, Ok(target)) = (top, std::fs::read_link(path)) {
         return vec!["--symlink".into(), target.into_os_string(), at()];
     }
     match place {
-        Place::Scratch => vec!["--perms".into(), "1777".into(), "--tmpfs".into(), at()],
+        MountKind::Scratch => vec!["--perms".into(), "1777".into(), "--tmpfs".into(), at()],
         // The versions in use have no way to let writes land in memory.
-        Place::Readable | Place::Cached => vec!["--ro-bind-try".into(), at(), at()],
+        MountKind::Readable | MountKind::Cached => vec!["--ro-bind-try".into(), at(), at()],
         // It knows no mounts without execution; Landlock inside refuses that.
-        Place::Data => vec!["--ro-bind".into(), at(), at()],
+        MountKind::Data => vec!["--ro-bind".into(), at(), at()],
         // One that is missing cannot be made either.
-        Place::Kept => vec!["--ro-bind-try".into(), at(), at()],
-        Place::Writable => vec!["--bind".into(), at(), at()],
-        Place::Hidden if path.is_dir() => {
+        MountKind::Kept => vec!["--ro-bind-try".into(), at(), at()],
+        MountKind::Writable => vec!["--bind".into(), at(), at()],
+        MountKind::Hidden if path.is_dir() => {
             vec![
                 "--perms".into(),
                 "0000".into(),
@@ -161,6 +162,6 @@ fn mount(path: &Path, place: Place) -> Vec<OsString> {
             ]
         }
         // A device on a mount that allows none cannot even be opened.
-        Place::Hidden => vec!["--ro-bind".into(), "/dev/null".into(), at()],
+        MountKind::Hidden => vec!["--ro-bind".into(), "/dev/null".into(), at()],
     }
 }

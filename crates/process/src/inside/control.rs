@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io::Result;
 
-use super::step::Failure;
+use super::step::StepFailure;
 use crate::contract::message::send;
-use crate::contract::protocol::{CONTROL, FREE, Report, given};
+use crate::contract::protocol::{CONTROL, FREE, LaunchReport, given};
 
 /// Reports that nothing was run, and why.
-pub(crate) fn report_failure(failure: &Failure) -> Result<()> {
+pub(crate) fn report_failure(failure: &StepFailure) -> Result<()> {
     let (step, why) = (failure.step.clone(), failure.error.to_string());
-    send(control(), &Report::NotStarted { step, why })
+    send(control(), &LaunchReport::NotStarted { step, why })
 }
 
 /// The socket to the program.

@@ -1,6 +1,6 @@
 //! Landlock: which files a command may read, write and run, kept by the kernel.
 //!
-//! Law: what the ruleset does not grant is refused. Inside a tree of its own it is a second wall;
+//! Law: what the ruleset does not grant is refused. Inside a tree of its own it is a second boundary;
 //! without one it is the only one, and a kernel that cannot carry it runs nothing.
 
 use std::io::{Error, ErrorKind};
@@ -11,8 +11,8 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope, path_beneath_rules,
 };
 
-use super::step::{During, Failure, Step};
-use crate::contract::confinement_rules::{Access as Rights, Backend, Walls};
+use super::step::{During, Step, StepFailure};
+use crate::contract::confinement_rules::{Access as Rights, Backend, ConfinementRules};
 use crate::contract::landlock_version::{LEAST_LANDLOCK, landlock_version};
 use crate::contract::layout::SCRATCH;
 use crate::contract::within::is_within;
@@ -38,31 +38,31 @@ const KNOWS_PORTS: i32 = 4;
 
 /// What else a command gets where neither network nor tree are its own.
 #[derive(Debug, Default)]
-pub(crate) struct Openings {
+pub(crate) struct LandlockOpenings {
     /// The one that may be connected to.
     pub(crate) port: Option<u16>,
     /// Its own.
     pub(crate) terminal: Option<PathBuf>,
 }
 
-pub(crate) fn enter(walls: &Walls, openings: &Openings) -> Step<()> {
+pub(crate) fn enter(confinement: &ConfinementRules, openings: &LandlockOpenings) -> Step<()> {
     if landlock_version() < LEAST_LANDLOCK {
-        return match walls.backend {
-            Backend::Landlock => Err(Failure {
+        return match confinement.backend {
+            Backend::Landlock => Err(StepFailure {
                 step: "landlock".to_owned(),
                 error: Error::new(ErrorKind::Unsupported, "the kernel has no Landlock of use"),
             }),
             Backend::Namespaces | Backend::Bwrap | Backend::None => Ok(()),
         };
     }
-    let rules = match walls.backend.has_own_tree() {
-        true => own_tree(walls),
+    let rules = match confinement.backend.has_own_tree() {
+        true => own_tree(confinement),
         false if openings.port.is_some() && landlock_version() < KNOWS_PORTS => {
             let why = "this kernel's Landlock knows no ports, so a list of hosts cannot be kept";
             let error = Error::new(ErrorKind::Unsupported, why);
-            return Err(Failure { step: "landlock".to_owned(), error });
+            return Err(StepFailure { step: "landlock".to_owned(), error });
         }
-        false => alone(walls, openings),
+        false => alone(confinement, openings),
     };
     rules.and_then(RulesetCreated::restrict_self).map_err(Error::other).during("landlock")?;
     Ok(())
@@ -82,49 +82,50 @@ fn ruleset(network: BitFlags<AccessNet>) -> Rules {
 }
 
 /// Mounts already say what is there; writing is granted where it is meant.
-fn own_tree(walls: &Walls) -> Rules {
+fn own_tree(confinement: &ConfinementRules) -> Rules {
     let scratch = SCRATCH.iter().map(PathBuf::from).chain([PathBuf::from("/dev")]);
-    let own = walls.homes.iter().cloned().chain(scratch);
+    let own = confinement.homes.iter().cloned().chain(scratch);
     let rules = ruleset(BitFlags::empty())?;
-    match walls.access {
+    match confinement.access {
         Rights::Full => rules
             .add_rules(path_beneath_rules(["/"], AccessFs::from_read(KNOWN)))?
-            .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(KNOWN)))?
+            .add_rules(path_beneath_rules(&confinement.writable, AccessFs::from_all(KNOWN)))?
             .add_rules(path_beneath_rules(own, AccessFs::from_all(KNOWN))),
         // Only the system's programs are executed: not what lies in the workspace, and not what the
         // command itself has written.
         Rights::ReadsOnly => rules
             .add_rules(path_beneath_rules(["/"], AccessFs::ReadFile | AccessFs::ReadDir))?
-            .add_rules(path_beneath_rules(&walls.readable, AccessFs::from_read(KNOWN)))?
+            .add_rules(path_beneath_rules(&confinement.readable, AccessFs::from_read(KNOWN)))?
             .add_rules(path_beneath_rules(
-                own.filter(|path| !holds_a_root(path, walls)),
+                own.filter(|path| !holds_a_root(path, confinement)),
                 AccessFs::from_all(KNOWN) & !execute(),
             )),
     }
 }
 
 /// Granted as a whole, it would grant the root too: a pipe can be written on a read-only mount.
-fn holds_a_root(path: &Path, walls: &Walls) -> bool {
-    path != Path::new("/dev") && walls.writable.iter().any(|root| is_within(root, path))
+fn holds_a_root(path: &Path, confinement: &ConfinementRules) -> bool {
+    path != Path::new("/dev") && confinement.writable.iter().any(|root| is_within(root, path))
 }
 
 fn execute() -> BitFlags<AccessFs> {
     BitFlags::from(AccessFs::Execute)
 }
 
-fn alone(walls: &Walls, openings: &Openings) -> Rules {
+fn alone(confinement: &ConfinementRules, openings: &LandlockOpenings) -> Rules {
     let port = openings.port;
     // Spelt plainly, so that what is hidden inside is found by its bytes.
-    let plain = walls.readable.iter().map(|path| path.components().collect::<PathBuf>());
-    let seen = plain.flat_map(|path| without(&path, &walls.hidden));
+    let plain = confinement.readable.iter().map(|path| path.components().collect::<PathBuf>());
+    let seen = plain.flat_map(|path| without(&path, &confinement.hidden));
     let devices = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
     let devices: BitFlags<AccessFs> = devices & !execute();
     let data = AccessFs::ReadFile | AccessFs::ReadDir;
     // A home that is a root of the workspace is granted with it; otherwise nothing of it is.
-    let (writable, read) = match walls.access {
-        Rights::Full => (&walls.writable[..], Vec::new()),
+    let (writable, read) = match confinement.access {
+        Rights::Full => (&confinement.writable[..], Vec::new()),
         Rights::ReadsOnly => {
-            let roots = walls.writable.iter().flat_map(|root| without(root, &walls.hidden));
+            let roots =
+                confinement.writable.iter().flat_map(|root| without(root, &confinement.hidden));
             (&[][..], roots.collect())
         }
     };

@@ -1,4 +1,4 @@
-//! The launcher: this program once more, as the keeper of one command.
+//! The launcher: this program once more, as the supervisor of one command.
 //!
 //! Law: it lives exactly as long as the command's last process, and ends them all when the program
 //! that started it stops, dies or asks. It prints nothing and reads nothing but its order.
@@ -24,19 +24,19 @@ use std::process::ExitCode;
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 
 use control::{control, copy_of, report_failure};
-use name_guard::Guard;
-use process_tree::{Left, Tree};
+use name_guard::NameGuard;
+use process_tree::{ProcessTree, Remaining};
 use step::{During, Step};
 
 use crate::contract::confinement_rules::Backend;
-use crate::contract::descriptors::take_all;
+use crate::contract::descriptors::receive_descriptors;
 use crate::contract::message::receive;
 pub use crate::contract::protocol::LAUNCH;
-use crate::contract::protocol::{FREE, INNER_ORDER, Order, Stage};
+use crate::contract::protocol::{FREE, INNER_ORDER, LaunchOrder, LaunchStage};
 
 /// Runs as a launcher, if the first word of the command line says so. Must be the first thing that
 /// the program does: no thread may be there yet.
-pub fn launched() -> Option<ExitCode> {
+pub fn run_as_launcher() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     (words.next()? == LAUNCH).then(|| run(words.next().is_some()))
 }
@@ -48,18 +48,18 @@ fn run(is_inner: bool) -> ExitCode {
         false => await_order(),
     };
     match order.and_then(|order| serve(&order)) {
-        Ok(Left::Nobody) => ExitCode::SUCCESS,
-        Ok(Left::Somebody(_)) | Err(_) => ExitCode::FAILURE,
+        Ok(Remaining::Nobody) => ExitCode::SUCCESS,
+        Ok(Remaining::Somebody(_)) | Err(_) => ExitCode::FAILURE,
     }
 }
 
 /// For as long as the program may take to have one; an error when it is gone.
-fn await_order() -> Result<Order> {
+fn await_order() -> Result<LaunchOrder> {
     limits::drop_inherited();
     // It holds no directory that somebody may want to remove.
     rustix::process::chdir("/")?;
-    let given = take_all(control());
-    let order: Order = receive(control())?;
+    let given = receive_descriptors(control());
+    let order: LaunchOrder = receive(control())?;
     if given.len() != order.numbers.len() {
         return Err(Error::from(ErrorKind::InvalidData));
     }
@@ -83,25 +83,25 @@ fn put_in_place(given: Vec<OwnedFd>, numbers: &[RawFd]) -> Result<()> {
     Ok(())
 }
 
-fn serve(order: &Order) -> Result<Left> {
+fn serve(order: &LaunchOrder) -> Result<Remaining> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let rights = limits::file_rights();
-    let outcome = match (order.walls.backend, order.stage) {
-        (Backend::Namespaces, _) => namespaces::keep(order, rights),
-        (Backend::Bwrap, Stage::Outside) => bwrap::keep(order, rights),
-        (Backend::Bwrap, Stage::Inside) => bwrap::complete(order)
-            .and_then(|guard| supervisor::keep(order, Tree::Namespace, guard, rights)),
-        (Backend::Landlock | Backend::None, _) => {
-            guard(order).and_then(|guard| supervisor::keep(order, Tree::Descendants, guard, rights))
-        }
+    let outcome = match (order.rules.backend, order.stage) {
+        (Backend::Namespaces, _) => namespaces::launch(order, rights),
+        (Backend::Bwrap, LaunchStage::Outside) => bwrap::launch(order, rights),
+        (Backend::Bwrap, LaunchStage::Inside) => bwrap::complete(order)
+            .and_then(|guard| supervisor::supervise(order, ProcessTree::Namespace, guard, rights)),
+        (Backend::Landlock | Backend::None, _) => guard(order).and_then(|guard| {
+            supervisor::supervise(order, ProcessTree::Descendants, guard, rights)
+        }),
     };
     match outcome {
         Ok(left) => Ok(left),
-        Err(failure) => report_failure(&failure).map(|()| Left::Nobody),
+        Err(failure) => report_failure(&failure).map(|()| Remaining::Nobody),
     }
 }
 
 /// For a launcher that cannot mount.
-fn guard(order: &Order) -> Step<Option<Guard>> {
-    Guard::new(&order.walls, &[]).during("protected names")
+fn guard(order: &LaunchOrder) -> Step<Option<NameGuard>> {
+    NameGuard::new(&order.rules, &[]).during("protected names")
 }

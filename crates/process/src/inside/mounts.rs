@@ -17,9 +17,9 @@ use rustix::mount::{
     fsopen, mount_change, move_mount, open_tree, unmount,
 };
 
-use super::step::{During, Failure, Step};
-use crate::contract::confinement_rules::Walls;
-use crate::contract::layout::{Layout, Place};
+use super::step::{During, Step, StepFailure};
+use crate::contract::confinement_rules::ConfinementRules;
+use crate::contract::layout::{Layout, MountKind};
 use crate::contract::within::is_within;
 
 pub(crate) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
@@ -54,19 +54,20 @@ enum Shape {
     File,
 }
 
-pub(crate) fn build(walls: &Walls, layout: &Layout) -> Step<()> {
+pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> Step<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).during("mounts")?;
     let mut pieces = Vec::new();
     let mut inside = Vec::new();
     for (path, place) in layout {
-        if is_inside(path, walls) {
+        if is_inside(path, rules) {
             inside.push((path.as_path(), *place));
             continue;
         }
         let step = || format!("mount {}", path.display());
-        pieces
-            .extend(piece(path.clone(), *place).map_err(|error| Failure { step: step(), error })?);
+        pieces.extend(
+            piece(path.clone(), *place).map_err(|error| StepFailure { step: step(), error })?,
+        );
     }
     let devices: Vec<(&str, OwnedFd)> =
         DEVICES.iter().filter_map(|name| Some((*name, device(name).ok()?))).collect();
@@ -79,36 +80,40 @@ pub(crate) fn build(walls: &Walls, layout: &Layout) -> Step<()> {
         let step = format!("mount {}", piece.path.display());
         attach(&root, piece).during(step)?;
     }
-    attach_all_inside(&root, walls, inside)?;
+    attach_all_inside(&root, rules, inside)?;
     change(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::Alone).during("mount /")?;
     leave().during("mount /")
 }
 
 /// Whether a path lies below a directory that the command may write: others who write there may
 /// exchange it at any moment.
-pub(crate) fn is_inside(path: &Path, walls: &Walls) -> bool {
-    walls.writable.iter().any(|root| path != root && is_within(path, root))
+pub(crate) fn is_inside(path: &Path, rules: &ConfinementRules) -> bool {
+    rules.writable.iter().any(|root| path != root && is_within(path, root))
 }
 
 /// Completes a tree in which another program mounted everything but the names inside the workspace
 /// and the terminals.
-pub(crate) fn complete(walls: &Walls, layout: &Layout) -> Step<()> {
+pub(crate) fn complete(rules: &ConfinementRules, layout: &Layout) -> Step<()> {
     let root = open_root().during("mount /")?;
     terminals()
         .and_then(|tree| mount_at(&root, Path::new("dev/pts"), &tree))
         .during("mount /dev")?;
-    let inside = layout.iter().filter(|(path, _)| is_inside(path, walls));
-    attach_all_inside(&root, walls, inside.map(|(path, place)| (path.as_path(), *place)).collect())
+    let inside = layout.iter().filter(|(path, _)| is_inside(path, rules));
+    attach_all_inside(&root, rules, inside.map(|(path, place)| (path.as_path(), *place)).collect())
 }
 
-fn attach_all_inside(root: &OwnedFd, walls: &Walls, inside: Vec<(&Path, Place)>) -> Step<()> {
-    let all = walls.identities.iter();
+fn attach_all_inside(
+    root: &OwnedFd,
+    rules: &ConfinementRules,
+    inside: Vec<(&Path, MountKind)>,
+) -> Step<()> {
+    let all = rules.identities.iter();
     let known: HashMap<&OsStr, (u64, u64)> =
         all.map(|one| (one.path.as_os_str(), (one.device, one.inode))).collect();
     for (path, place) in inside {
         let expected = known.get(path.as_os_str()).copied();
         attach_inside(root, path, place, expected)
-            .map_err(|error| Failure { step: format!("mount {}", path.display()), error })?;
+            .map_err(|error| StepFailure { step: format!("mount {}", path.display()), error })?;
     }
     Ok(())
 }
@@ -119,7 +124,7 @@ fn attach_all_inside(root: &OwnedFd, walls: &Walls, inside: Vec<(&Path, Place)>)
 pub(crate) fn attach_inside(
     root: &OwnedFd,
     path: &Path,
-    place: Place,
+    place: MountKind,
     expected: Option<(u64, u64)>,
 ) -> Result<()> {
     let below = path.strip_prefix("/").unwrap_or(path);
@@ -138,10 +143,10 @@ pub(crate) fn attach_inside(
     let kind = rustix::fs::FileType::from_raw_mode(found.st_mode);
     let shape = if kind.is_dir() { Shape::Directory } else { Shape::File };
     let tree = match place {
-        Place::Hidden => nothing(shape)?,
-        Place::Scratch => tmpfs(&format!("{:o}", found.st_mode & 0o7777))?,
-        Place::Writable => clone_of(&target, "")?,
-        Place::Kept | Place::Readable | Place::Cached | Place::Data => {
+        MountKind::Hidden => nothing(shape)?,
+        MountKind::Scratch => tmpfs(&format!("{:o}", found.st_mode & 0o7777))?,
+        MountKind::Writable => clone_of(&target, "")?,
+        MountKind::Kept | MountKind::Readable | MountKind::Cached | MountKind::Data => {
             let tree = clone_of(&target, "")?;
             change(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
             tree
@@ -178,7 +183,7 @@ fn nothing(shape: Shape) -> Result<OwnedFd> {
     Ok(tree)
 }
 
-fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
+fn piece(path: PathBuf, place: MountKind) -> Result<Option<Piece>> {
     let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     if path.parent() == Some(Path::new("/"))
         && let Ok(target) = std::fs::read_link(&path)
@@ -188,36 +193,36 @@ fn piece(path: PathBuf, place: Place) -> Result<Option<Piece>> {
     let link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     let shape = match std::fs::metadata(&path) {
         // A link is held itself, wherever it leads.
-        _ if link && matches!(place, Place::Kept | Place::Hidden) => Shape::File,
+        _ if link && matches!(place, MountKind::Kept | MountKind::Hidden) => Shape::File,
         Ok(found) if found.is_dir() => Shape::Directory,
         Ok(_) => Shape::File,
         // The system may lack one of the usual directories; a hidden name may be gone by now.
-        Err(_) if place == Place::Scratch => Shape::Directory,
+        Err(_) if place == MountKind::Scratch => Shape::Directory,
         Err(_) => return Ok(None),
     };
     let tree = match place {
-        Place::Scratch => {
+        MountKind::Scratch => {
             let mode = std::fs::metadata(&path).map_or(0o1777, |found| found.permissions().mode());
             tmpfs(&format!("{:o}", mode & 0o7777))?
         }
-        Place::Hidden => return Ok(Some(Piece { path, what: What::Nothing(shape) })),
-        Place::Writable => {
+        MountKind::Hidden => return Ok(Some(Piece { path, what: What::Nothing(shape) })),
+        MountKind::Writable => {
             let tree = clone_of(CWD, &path)?;
             change(&tree, plain, Depth::All)?;
             tree
         }
-        Place::Cached if shape == Shape::Directory => {
+        MountKind::Cached if shape == Shape::Directory => {
             let tree = clone_of(CWD, &path)?;
             change(&tree, plain | MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
             let mode = Mode::from_raw_mode(std::fs::metadata(&path)?.permissions().mode());
             return Ok(Some(Piece { path, what: What::Cache(tree, mode) }));
         }
-        Place::Readable | Place::Cached | Place::Kept | Place::Data => {
-            let tree = match place == Place::Kept {
+        MountKind::Readable | MountKind::Cached | MountKind::Kept | MountKind::Data => {
+            let tree = match place == MountKind::Kept {
                 true => clone_itself(&path)?,
                 false => clone_of(CWD, &path)?,
             };
-            let sealed = match place == Place::Data {
+            let sealed = match place == MountKind::Data {
                 true => MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOEXEC,
                 false => MountAttrFlags::MOUNT_ATTR_RDONLY,
             };

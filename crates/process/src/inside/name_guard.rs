@@ -21,8 +21,8 @@ use rustix::fs::{AtFlags, RenameFlags, StatxFlags, inotify};
 use rustix::io::{Errno, Result};
 
 use super::mounts::{attach_inside, is_inside, open_beneath, open_root};
-use crate::contract::confinement_rules::Walls;
-use crate::contract::layout::Place;
+use crate::contract::confinement_rules::ConfinementRules;
+use crate::contract::layout::MountKind;
 use crate::contract::within::is_within;
 
 /// Names of one spelling that are put aside beside each other.
@@ -30,13 +30,13 @@ const MOST_ASIDE: usize = 100;
 
 #[derive(Debug, Clone, Copy)]
 enum Duty {
-    Hold(Place),
+    Hold(MountKind),
     Absent,
 }
 
 /// Protected names of a running command.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct NameGuard {
     names: Vec<(PathBuf, Duty)>,
     known: HashSet<OsString>,
     /// The root of the command's tree.
@@ -50,15 +50,18 @@ struct Watches {
     folders: HashMap<i32, PathBuf>,
 }
 
-impl Guard {
+impl NameGuard {
     /// A command that ends earlier is not watched.
     pub(crate) const DELAY: Duration = Duration::from_millis(40);
 
     /// `None` where nothing is protected. Without mounts only missing names are guarded.
-    pub(crate) fn new(walls: &Walls, mounts: &[(PathBuf, Place)]) -> Result<Option<Self>> {
-        let held = mounts.iter().filter(|(path, _)| is_inside(path, walls));
+    pub(crate) fn new(
+        rules: &ConfinementRules,
+        mounts: &[(PathBuf, MountKind)],
+    ) -> Result<Option<Self>> {
+        let held = mounts.iter().filter(|(path, _)| is_inside(path, rules));
         let held = held.map(|(path, place)| (path.clone(), Duty::Hold(*place)));
-        let absent = walls.absent.iter().map(|path| (path.clone(), Duty::Absent));
+        let absent = rules.absent.iter().map(|path| (path.clone(), Duty::Absent));
         let names: Vec<(PathBuf, Duty)> = held.chain(absent).collect();
         if names.is_empty() {
             return Ok(None);

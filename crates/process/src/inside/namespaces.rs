@@ -12,13 +12,13 @@ use rustix::process::{
 use rustix::thread::CapabilitySet;
 
 use super::control::report_failure;
-use super::name_guard::Guard;
+use super::name_guard::NameGuard;
 use super::placeholders::Placeholders;
-use super::process_tree::{Left, Tree};
+use super::process_tree::{ProcessTree, Remaining};
 use super::step::{During, Step};
 use super::{mounts, supervisor};
-use crate::contract::layout::layout;
-use crate::contract::protocol::{CONTROL, Order, given};
+use crate::contract::layout::mount_layout;
+use crate::contract::protocol::{CONTROL, LaunchOrder, given};
 
 /// For the first process to end everything when the program is gone.
 const ORPHAN_SECONDS: i64 = 4;
@@ -30,10 +30,10 @@ const NEW: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<Left> {
-    let placeholders = Placeholders::make(&order.walls).during("placeholders")?;
+pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaining> {
+    let placeholders = Placeholders::make(&order.rules).during("placeholders")?;
     let (go, say_go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
-    let network = if order.walls.network.is_own() { libc::CLONE_NEWNET } else { 0 };
+    let network = if order.rules.network.is_own() { libc::CLONE_NEWNET } else { 0 };
     let Some(first) = clone(NEW | network).during("namespaces")? else {
         drop(say_go);
         std::mem::forget(placeholders);
@@ -51,15 +51,15 @@ pub(crate) fn keep(order: &Order, rights: CapabilitySet) -> Step<Left> {
     supervisor::be_quiet().during("descriptors")?;
     await_end_or_orphaned(first).during("namespaces")?;
     drop(placeholders);
-    Ok(Left::Nobody)
+    Ok(Remaining::Nobody)
 }
 
 /// The first process of the namespaces.
-fn inside(order: &Order, rights: CapabilitySet) -> i32 {
+fn inside(order: &LaunchOrder, rights: CapabilitySet) -> i32 {
     let outcome = rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during("parent")
         .and_then(|()| build(order))
-        .and_then(|guard| supervisor::keep(order, Tree::Namespace, guard, rights));
+        .and_then(|guard| supervisor::supervise(order, ProcessTree::Namespace, guard, rights));
     match outcome {
         Ok(_) => 0,
         Err(failure) => {
@@ -71,13 +71,13 @@ fn inside(order: &Order, rights: CapabilitySet) -> i32 {
 }
 
 /// The file tree and the network of the command, and the guard of its protected names.
-fn build(order: &Order) -> Step<Option<Guard>> {
-    let layout = layout(&order.walls);
-    mounts::build(&order.walls, &layout)?;
-    if order.walls.network.is_own() {
+fn build(order: &LaunchOrder) -> Step<Option<NameGuard>> {
+    let layout = mount_layout(&order.rules);
+    mounts::build(&order.rules, &layout)?;
+    if order.rules.network.is_own() {
         raise_loopback().during("loopback")?;
     }
-    Guard::new(&order.walls, &layout).during("protected names")
+    NameGuard::new(&order.rules, &layout).during("protected names")
 }
 
 fn await_end(pid: Pid) {

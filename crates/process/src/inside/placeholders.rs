@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use jm_files::placeholder::{DIRECTORY_MODE, FILE_MODE, is_marked, is_placeholder};
 
-use crate::contract::confinement_rules::{Existing, Walls};
+use crate::contract::confinement_rules::{ConfinementRules, KeptPresence};
 
 #[derive(Debug, Default)]
 pub(crate) struct Placeholders {
@@ -21,15 +21,15 @@ pub(crate) struct Placeholders {
 #[derive(Debug)]
 struct Placeholder {
     path: PathBuf,
-    kind: Existing,
+    kind: KeptPresence,
     /// Locked as long as it is needed.
     file: File,
 }
 
 impl Placeholders {
-    pub(crate) fn make(walls: &Walls) -> Result<Self> {
+    pub(crate) fn make(rules: &ConfinementRules) -> Result<Self> {
         let mut all = Self::default();
-        for kept in walls.kept.iter().filter(|kept| kept.now != Existing::Present) {
+        for kept in rules.kept.iter().filter(|kept| kept.now != KeptPresence::Present) {
             all.held.extend(hold(&kept.path, kept.now)?);
         }
         Ok(all)
@@ -38,7 +38,7 @@ impl Placeholders {
 
 /// Nothing, if meanwhile somebody put something of their own there: it is kept as it is. Nothing
 /// also where the command itself cannot make it.
-fn hold(path: &Path, kind: Existing) -> Result<Option<Placeholder>> {
+fn hold(path: &Path, kind: KeptPresence) -> Result<Option<Placeholder>> {
     loop {
         match make(path, kind) {
             Ok(()) => {}
@@ -81,11 +81,11 @@ fn is_closed(path: &Path, why: ErrorKind) -> bool {
 }
 
 /// With its mode from the first moment, so that nobody takes it for anything else.
-fn make(path: &Path, kind: Existing) -> Result<()> {
+fn make(path: &Path, kind: KeptPresence) -> Result<()> {
     match kind {
-        Existing::Present => Ok(()),
-        Existing::MissingDirectory => DirBuilder::new().mode(DIRECTORY_MODE).create(path),
-        Existing::MissingFile => {
+        KeptPresence::Present => Ok(()),
+        KeptPresence::MissingDirectory => DirBuilder::new().mode(DIRECTORY_MODE).create(path),
+        KeptPresence::MissingFile => {
             let made = File::options().write(true).create_new(true).mode(FILE_MODE).open(path);
             made.map(drop)
         }
@@ -99,9 +99,9 @@ impl Drop for Placeholder {
             return;
         }
         match self.kind {
-            Existing::MissingDirectory => std::fs::remove_dir(&self.path).unwrap_or_default(),
-            Existing::MissingFile => std::fs::remove_file(&self.path).unwrap_or_default(),
-            Existing::Present => {}
+            KeptPresence::MissingDirectory => std::fs::remove_dir(&self.path).unwrap_or_default(),
+            KeptPresence::MissingFile => std::fs::remove_file(&self.path).unwrap_or_default(),
+            KeptPresence::Present => {}
         }
     }
 }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_last_one_removes_it_and_what_is_somebodys_stays() {
-        for kind in [Existing::MissingDirectory, Existing::MissingFile] {
+        for kind in [KeptPresence::MissingDirectory, KeptPresence::MissingFile] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("kept");
             let first = hold(&path, kind).unwrap();
@@ -136,7 +136,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..200 {
-                        let held = hold(&path, Existing::MissingDirectory).unwrap();
+                        let held = hold(&path, KeptPresence::MissingDirectory).unwrap();
                         assert!(held.is_some() && is_placeholder(&path));
                     }
                 });

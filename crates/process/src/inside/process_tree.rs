@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tree {
+pub(crate) enum ProcessTree {
     /// We are the first process of a process namespace.
     Namespace,
     /// We are the parent of orphans.
@@ -27,13 +27,13 @@ pub(crate) enum Tree {
 
 /// Who is still there after everyone was to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum Remaining {
     Nobody,
     /// The kernel holds on to them, or they belong to another user by now.
     Somebody(Vec<Unended>),
 }
 
-impl Left {
+impl Remaining {
     pub(crate) fn unended(&self) -> Vec<Unended> {
         match self {
             Self::Nobody => Vec::new(),
@@ -42,17 +42,17 @@ impl Left {
     }
 }
 
-impl Tree {
+impl ProcessTree {
     /// Asks everyone to end, waits a little, and ends those who did not.
-    pub(crate) fn end(self) -> Left {
+    pub(crate) fn end(self) -> Remaining {
         if self.reap().is_none() {
-            return Left::Nobody;
+            return Remaining::Nobody;
         }
         self.signal(Signal::TERM);
         // A stopped process takes the request when it goes on.
         self.signal(Signal::CONT);
         if self.is_gone_within(GRACE) {
-            return Left::Nobody;
+            return Remaining::Nobody;
         }
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
@@ -60,10 +60,10 @@ impl Tree {
             self.signal(Signal::STOP);
             self.signal(Signal::KILL);
             if self.is_gone_within(Duration::from_millis(20)) {
-                return Left::Nobody;
+                return Remaining::Nobody;
             }
         }
-        Left::Somebody(Self::unended())
+        Remaining::Somebody(Self::unended())
     }
 
     /// Kills once more, for the reasons of those who are still there.
@@ -80,8 +80,8 @@ impl Tree {
     fn signal(self, signal: Signal) {
         match self {
             // ESRCH: nobody is there.
-            Tree::Namespace => kill_all(signal),
-            Tree::Descendants => {
+            ProcessTree::Namespace => kill_all(signal),
+            ProcessTree::Descendants => {
                 for pid in descendants().into_iter().filter_map(Pid::from_raw) {
                     // What a refusal means is told at the end, of those who are still there.
                     kill_process(pid, signal).unwrap_or_default();

@@ -1,20 +1,20 @@
-//! The command's side of the gate: a port on its own loopback.
+//! The command's side of the proxy: a port on its own loopback.
 //!
 //! The launcher opens it where the command is and hands the listening socket out to the program, which
-//! accepts there. So bytes go straight from the command to the gate, and the command's network leads
+//! accepts there. So bytes go straight from the command to the proxy, and the command's network leads
 //! nowhere else.
 
 use std::io::Result;
 use std::net::{Ipv4Addr, TcpListener};
 
 use crate::contract::confinement_rules::Network;
-use crate::contract::descriptors::give;
+use crate::contract::descriptors::send_descriptor;
 use crate::contract::hosts::{Host, HostList};
-use crate::contract::protocol::{GATE, Order, given};
+use crate::contract::protocol::{LaunchOrder, PROXY_LISTENER, given};
 
-/// An open door, by its port.
+/// The open listener, by its port.
 #[derive(Debug, Clone)]
-pub(crate) struct Door {
+pub(crate) struct ProxyListener {
     pub(crate) port: u16,
     variables: Vec<(&'static str, String)>,
 }
@@ -26,14 +26,18 @@ const DIRECT: [&str; 2] = ["no_proxy", "NO_PROXY"];
 /// The command's own loopback, where it may have servers of its own.
 const OWN: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-impl Door {
+impl ProxyListener {
     /// Opens it, if the command has a list of hosts.
-    pub(crate) fn open(order: &Order) -> Result<Option<Self>> {
-        let Network::Listed(list) = &order.walls.network else { return Ok(None) };
+    pub(crate) fn open(order: &LaunchOrder) -> Result<Option<Self>> {
+        let Network::Listed(list) = &order.rules.network else { return Ok(None) };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        give(given(GATE), &listener)?;
-        let user = order.pass.as_ref().map(|pass| format!("{pass}@")).unwrap_or_default();
+        send_descriptor(given(PROXY_LISTENER), &listener)?;
+        let user = order
+            .credentials
+            .as_ref()
+            .map(|credentials| format!("{credentials}@"))
+            .unwrap_or_default();
         let proxy = format!("http://{user}127.0.0.1:{port}");
         let mut variables: Vec<_> = PROXIES.iter().map(|name| (*name, proxy.clone())).collect();
         variables.extend(DIRECT.iter().map(|name| (*name, direct(list))));
@@ -46,7 +50,7 @@ impl Door {
     }
 }
 
-/// What is reached without the gate: the command's own loopback, unless the list means ours.
+/// What is reached without the proxy: the command's own loopback, unless the list means ours.
 fn direct(list: &HostList) -> String {
     let means_ours = |name: &&str| {
         let host = name.parse::<Host>().ok();

@@ -6,10 +6,10 @@ use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::contract::terminal_size::Size;
+use crate::contract::terminal_size::TerminalSize;
 
 /// Our end, and the program's. Neither becomes our own terminal.
-pub(crate) fn open(size: Size) -> Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn open(size: TerminalSize) -> Result<(OwnedFd, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let ours = openpt(flags)?;
     unlockpt(&ours)?;

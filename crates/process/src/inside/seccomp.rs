@@ -8,7 +8,7 @@ use std::io::{Error, Result};
 
 use libc::{c_long, sock_filter, sock_fprog};
 
-use crate::contract::confinement_rules::{Access, Network, Walls};
+use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xC000_003E;
@@ -146,37 +146,41 @@ const fn when(code: u16, k: u32, past: u8) -> sock_filter {
     sock_filter { code, jt: 0, jf: past, k }
 }
 
-pub(crate) fn enter(walls: &Walls) -> Result<()> {
-    let shared = if walls.backend.has_own_tree() { Shared::Nothing } else { Shared::WithTheUser };
-    install(&filter(&families(walls), shared, streams(walls)))
+pub(crate) fn enter(rules: &ConfinementRules) -> Result<()> {
+    let shared = if rules.backend.has_own_tree() {
+        SharedObjects::Nothing
+    } else {
+        SharedObjects::WithTheUser
+    };
+    install(&filter(&families(rules), shared, streams(rules)))
 }
 
 /// What may be done with sockets of the internet.
 #[derive(Clone, Copy, PartialEq)]
-enum Streams {
+enum SocketUse {
     Everything,
     /// TCP that goes out and calls `connect`, where Landlock looks at the port.
     OutgoingOnly,
 }
 
-fn streams(walls: &Walls) -> Streams {
-    match (&walls.network, walls.backend.has_own_tree()) {
-        (Network::Listed(_), false) => Streams::OutgoingOnly,
-        (Network::Listed(_), true) | (Network::On | Network::Off, _) => Streams::Everything,
+fn streams(rules: &ConfinementRules) -> SocketUse {
+    match (&rules.network, rules.backend.has_own_tree()) {
+        (Network::Listed(_), false) => SocketUse::OutgoingOnly,
+        (Network::Listed(_), true) | (Network::On | Network::Off, _) => SocketUse::Everything,
     }
 }
 
 /// The kinds of sockets that may be made. Without a network of its own a command could reach ours.
-fn families(walls: &Walls) -> Vec<u32> {
+fn families(rules: &ConfinementRules) -> Vec<u32> {
     let mut families = Vec::new();
     // A socket that lies in the workspace could be connected to, read-only or not.
-    if walls.access == Access::ReadsOnly {
+    if rules.access == Access::ReadsOnly {
         return families;
     }
-    if walls.backend.has_own_tree() {
+    if rules.backend.has_own_tree() {
         families.push(libc::AF_UNIX as u32);
     }
-    if walls.backend.has_own_tree() || walls.network != Network::Off {
+    if rules.backend.has_own_tree() || rules.network != Network::Off {
         families.extend([libc::AF_INET as u32, libc::AF_INET6 as u32]);
     }
     families
@@ -184,12 +188,12 @@ fn families(walls: &Walls) -> Vec<u32> {
 
 /// What other processes of the user a command could reach by number.
 #[derive(Clone, Copy, PartialEq)]
-enum Shared {
+enum SharedObjects {
     Nothing,
     WithTheUser,
 }
 
-fn filter(families: &[u32], shared: Shared, streams: Streams) -> Vec<sock_filter> {
+fn filter(families: &[u32], shared: SharedObjects, streams: SocketUse) -> Vec<sock_filter> {
     let mut code = vec![
         step(LOAD, ARCHITECTURE_AT),
         when(EQUALS, ARCHITECTURE, 1),
@@ -204,7 +208,7 @@ fn filter(families: &[u32], shared: Shared, streams: Streams) -> Vec<sock_filter
     for number in REFUSED {
         on(&mut code, *number, vec![step(ANSWER, REFUSE)]);
     }
-    if shared == Shared::WithTheUser {
+    if shared == SharedObjects::WithTheUser {
         for number in SHARED {
             on(&mut code, *number, vec![step(ANSWER, REFUSE)]);
         }
@@ -235,7 +239,7 @@ fn filter(families: &[u32], shared: Shared, streams: Streams) -> Vec<sock_filter
     ioctl.push(step(ANSWER, ALLOW));
     on(&mut code, libc::SYS_ioctl, ioctl);
     on(&mut code, libc::SYS_socket, socket(families, streams));
-    if streams == Streams::OutgoingOnly {
+    if streams == SocketUse::OutgoingOnly {
         for number in [libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4] {
             on(&mut code, number, vec![step(ANSWER, REFUSE_ACCESS)]);
         }
@@ -269,11 +273,11 @@ fn without_set_id(mode: u32) -> Vec<sock_filter> {
     ]
 }
 
-fn socket(families: &[u32], streams: Streams) -> Vec<sock_filter> {
+fn socket(families: &[u32], streams: SocketUse) -> Vec<sock_filter> {
     let admitted = match streams {
-        Streams::Everything => vec![step(ANSWER, ALLOW)],
+        SocketUse::Everything => vec![step(ANSWER, ALLOW)],
         // The kind without its flags; the protocol left open, or TCP itself.
-        Streams::OutgoingOnly => vec![
+        SocketUse::OutgoingOnly => vec![
             step(LOAD, argument(1)),
             step(AND, 0xf),
             when(EQUALS, libc::SOCK_STREAM as u32, 5),
@@ -356,11 +360,11 @@ mod tests {
 
     #[test]
     fn each_call_gets_its_answer() {
-        let off = filter(&[], Shared::WithTheUser, Streams::Everything);
+        let off = filter(&[], SharedObjects::WithTheUser, SocketUse::Everything);
         let unix_and_internet = [libc::AF_UNIX as u32, libc::AF_INET as u32];
-        let own = filter(&unix_and_internet, Shared::Nothing, Streams::Everything);
+        let own = filter(&unix_and_internet, SharedObjects::Nothing, SocketUse::Everything);
         let internet = [libc::AF_INET as u32, libc::AF_INET6 as u32];
-        let listed = filter(&internet, Shared::WithTheUser, Streams::OutgoingOnly);
+        let listed = filter(&internet, SharedObjects::WithTheUser, SocketUse::OutgoingOnly);
         let (four, six) = (libc::AF_INET as u64, libc::AF_INET6 as u64);
         let stream = libc::SOCK_STREAM as u64;
         let fast = libc::MSG_FASTOPEN as u64;

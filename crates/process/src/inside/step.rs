@@ -2,12 +2,12 @@
 
 /// A step that failed before the command could run.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct StepFailure {
     pub(crate) step: String,
     pub(crate) error: std::io::Error,
 }
 
-pub(crate) type Step<T> = std::result::Result<T, Failure>;
+pub(crate) type Step<T> = std::result::Result<T, StepFailure>;
 
 /// Names the step in which an error came.
 pub(crate) trait During<T> {
@@ -16,6 +16,6 @@ pub(crate) trait During<T> {
 
 impl<T, E: Into<std::io::Error>> During<T> for std::result::Result<T, E> {
     fn during(self, step: impl Into<String>) -> Step<T> {
-        self.map_err(|error| Failure { step: step.into(), error: error.into() })
+        self.map_err(|error| StepFailure { step: step.into(), error: error.into() })
     }
 }

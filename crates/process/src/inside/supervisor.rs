@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use jm_system::descriptors::open_dev_null;
-use jm_system::own_program::Scratch;
+use jm_system::own_program::ScratchDir;
 use jm_system::small_file::{Durability, replace_small_file};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -23,47 +23,47 @@ use rustix::process::{DumpableBehavior, Pid, WaitStatus, set_dumpable_behavior};
 use rustix::thread::CapabilitySet;
 
 use super::control::control;
-use super::landlock::{self, Openings};
-use super::name_guard::Guard;
-use super::process_tree::{self, Left, Tree};
-use super::proxy_listener::Door;
-use super::step::{During, Failure, Step};
+use super::landlock::{self, LandlockOpenings};
+use super::name_guard::NameGuard;
+use super::process_tree::{self, ProcessTree, Remaining};
+use super::proxy_listener::ProxyListener;
+use super::step::{During, Step, StepFailure};
 use super::{limits, pty, seccomp};
 use crate::contract::confinement_rules::Backend;
-use crate::contract::descriptors::give;
+use crate::contract::descriptors::send_descriptor;
 use crate::contract::ending::Ended;
 use crate::contract::message::send;
 use crate::contract::protocol::{
-    CONTROL, COUNTERS, DIRECTORY, Order, RECORDS, Report, TERMINAL, given,
+    CONTROL, COUNTERS, DIRECTORY, LaunchOrder, LaunchReport, RECORDS, TERMINAL, given,
 };
 use crate::contract::record::{CommandRecord, running_lock};
 
-pub(crate) fn keep(
-    order: &Order,
-    tree: Tree,
-    mut guard: Option<Guard>,
+pub(crate) fn supervise(
+    order: &LaunchOrder,
+    tree: ProcessTree,
+    mut guard: Option<NameGuard>,
     rights: CapabilitySet,
-) -> Step<Left> {
+) -> Step<Remaining> {
     let began = Instant::now();
     let running = order.record.as_deref().map(claim).transpose().during("record")?;
     let children = ended_children().during("signals")?;
-    let scratch = match order.walls.backend {
+    let scratch = match order.rules.backend {
         Backend::Landlock => {
-            let scratch = Scratch::within(&temporary(order), "journeyman");
+            let scratch = ScratchDir::within(&temporary(order), "journeyman");
             Some(scratch.during("temporary directory")?)
         }
         Backend::Namespaces | Backend::Bwrap | Backend::None => None,
     };
-    let door = Door::open(order).during("door to listed hosts")?;
-    let command = start(order, rights, scratch.as_ref(), door.as_ref())?;
+    let listener = ProxyListener::open(order).during("door to listed hosts")?;
+    let command = start(order, rights, scratch.as_ref(), listener.as_ref())?;
     be_quiet().during("descriptors")?;
     // Nobody of the same user may look into us; the command did not inherit this.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hardening")?;
     let deadline = began + Duration::from_millis(order.lifetime_ms);
-    let watched = Instant::now() + Guard::DELAY;
+    let watched = Instant::now() + NameGuard::DELAY;
     let ended = until_it_ends(command, &children, guard.as_mut(), [watched, deadline]);
     let left = tree.end();
-    guard.iter().for_each(Guard::finish);
+    guard.iter().for_each(NameGuard::finish);
     // While it is still said to run: the kernel takes its time to remove the watches.
     drop(guard);
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -71,23 +71,23 @@ pub(crate) fn keep(
     drop(scratch);
     drop(running);
     // A program that is gone does not want to hear it.
-    send(control(), &Report::Ended(ended, left.unended())).unwrap_or_default();
+    send(control(), &LaunchReport::Ended(ended, left.unended())).unwrap_or_default();
     Ok(left)
 }
 
 /// Where the command would put its temporary files.
-fn temporary(order: &Order) -> PathBuf {
+fn temporary(order: &LaunchOrder) -> PathBuf {
     let named = order.environment.iter().find(|(name, _)| name == "TMPDIR");
     named.map_or_else(|| PathBuf::from("/tmp"), |(_, place)| PathBuf::from(place))
 }
 
-/// Starts the command in its walls. They are built in the child, between fork and exec.
+/// Starts the command in its confinement. They are built in the child, between fork and exec.
 #[allow(unsafe_code)]
 fn start(
-    order: &Order,
+    order: &LaunchOrder,
     rights: CapabilitySet,
-    scratch: Option<&Scratch>,
-    door: Option<&Door>,
+    scratch: Option<&ScratchDir>,
+    listener: Option<&ProxyListener>,
 ) -> Step<Pid> {
     let (told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
     let program = order.words.first().cloned().unwrap_or_default();
@@ -98,15 +98,17 @@ fn start(
         match scratch {
             Some(scratch) => command.env(name, scratch.path()),
             // There is a `/tmp` of its own; another place may not be there.
-            None if order.walls.backend.has_own_tree() => command.env_remove(name),
+            None if order.rules.backend.has_own_tree() => command.env_remove(name),
             None => &mut command,
         };
     }
-    command.envs(door.into_iter().flat_map(Door::variables).map(|(name, value)| (name, value)));
-    let port = door.map(|door| door.port);
+    command.envs(
+        listener.into_iter().flat_map(ProxyListener::variables).map(|(name, value)| (name, value)),
+    );
+    let port = listener.map(|listener| listener.port);
     open_terminal(order, &mut command).during("terminal")?;
     let mut order = order.clone();
-    order.walls.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
+    order.rules.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
     let prepare = move || {
         enter(&order, rights, port).map_err(|failure| {
             // If the reason cannot be told, the error alone is.
@@ -130,35 +132,35 @@ fn start(
                 true => Error::new(error.kind(), format!("{}: {error}", program.display())),
                 false => error,
             };
-            Err(Failure { step, error })
+            Err(StepFailure { step, error })
         }
     }
 }
 
 /// The last things before the command: from here on nothing is allowed that the command is not.
-fn enter(order: &Order, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
-    let walls = &order.walls;
+fn enter(order: &LaunchOrder, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
+    let rules = &order.rules;
     limits::unblock_signals();
     stand_apart(order)?;
-    match walls.backend.has_own_tree() {
+    match rules.backend.has_own_tree() {
         true => rustix::process::chdir(&*order.directory).during("working directory")?,
         false => rustix::process::fchdir(given(DIRECTORY)).during("working directory")?,
     }
     limits::close_descriptors();
-    limits::limit(&walls.resources).during("resource limits")?;
-    if walls.backend == Backend::None {
+    limits::limit(&rules.resources).during("resource limits")?;
+    if rules.backend == Backend::None {
         return Ok(());
     }
     limits::keep_only(rights).during("capabilities")?;
     rustix::thread::set_no_new_privs(true).during("no_new_privs")?;
     let terminal = order.terminal.and_then(|_| own_terminal());
-    landlock::enter(walls, &Openings { port, terminal })?;
-    seccomp::enter(walls).during("seccomp")
+    landlock::enter(rules, &LandlockOpenings { port, terminal })?;
+    seccomp::enter(rules).during("seccomp")
 }
 
 /// A session or a group of its own, and its terminal where it shall have one.
-fn stand_apart(order: &Order) -> Step<()> {
-    if order.terminal.is_none() && !order.walls.backend.has_own_tree() {
+fn stand_apart(order: &LaunchOrder) -> Step<()> {
+    if order.terminal.is_none() && !order.rules.backend.has_own_tree() {
         // In the launcher's session, which has no terminal: what outlives us both is known by it.
         return rustix::process::setpgid(None, None).during("process group");
     }
@@ -175,10 +177,10 @@ fn own_terminal() -> Option<PathBuf> {
 }
 
 /// Where the command is, so that it finds the terminal by its name. Our end goes to the program.
-fn open_terminal(order: &Order, command: &mut Command) -> Result<()> {
+fn open_terminal(order: &LaunchOrder, command: &mut Command) -> Result<()> {
     let Some(size) = order.terminal else { return Ok(()) };
     let (ours, theirs) = pty::open(size)?;
-    give(given(TERMINAL), ours)?;
+    send_descriptor(given(TERMINAL), ours)?;
     command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
     Ok(())
 }
@@ -214,7 +216,7 @@ fn ended_children() -> Result<OwnedFd> {
 fn until_it_ends(
     command: Pid,
     children: &OwnedFd,
-    mut guard: Option<&mut Guard>,
+    mut guard: Option<&mut NameGuard>,
     [watched, deadline]: [Instant; 2],
 ) -> Ended {
     loop {
@@ -229,7 +231,7 @@ fn until_it_ends(
         }
         let unwatched = watched.saturating_duration_since(Instant::now());
         if unwatched.is_zero() {
-            guard.as_deref_mut().into_iter().for_each(Guard::watch);
+            guard.as_deref_mut().into_iter().for_each(NameGuard::watch);
         }
         let left = if unwatched.is_zero() { left } else { left.min(unwatched) };
         let timeout = Timespec {
@@ -247,7 +249,7 @@ fn until_it_ends(
         // Interrupted or not, the next round finds out what happened.
         poll(&mut fds, Some(&timeout)).unwrap_or_default();
         let [child, program, _] = fds.each_ref().map(|fd| !fd.revents().is_empty());
-        guard.as_deref_mut().into_iter().for_each(Guard::look);
+        guard.as_deref_mut().into_iter().for_each(NameGuard::look);
         if child {
             drain(children);
         }
@@ -306,7 +308,7 @@ impl Drop for Claim {
 }
 
 /// Whole or not at all. Not synced: after a power cut nothing can be said anyway.
-fn record(order: &Order, ended: Ended, elapsed_ms: u64) -> Result<()> {
+fn record(order: &LaunchOrder, ended: Ended, elapsed_ms: u64) -> Result<()> {
     let Some(name) = &order.record else { return Ok(()) };
     let mut counters = [0_u8; 16];
     rustix::io::pread(given(COUNTERS), &mut counters[..], 0)?;

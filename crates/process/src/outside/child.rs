@@ -13,15 +13,15 @@ use rustix::fd::{AsFd, AsRawFd, RawFd};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 #[derive(Debug)]
-pub(crate) struct Process(Pid);
+pub(crate) struct ChildProcess(Pid);
 
-impl From<Child> for Process {
+impl From<Child> for ChildProcess {
     fn from(child: Child) -> Self {
         Self(Pid::from_child(&child))
     }
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts a program with one word and one descriptor under the given number: in a session of its
     /// own, without environment, with standard streams that lead nowhere. The kernel copies no memory
     /// for it, however much we hold.
@@ -135,7 +135,7 @@ mod tests {
         std::fs::write(&program, format!("#!/bin/sh\n{{ {script}; }} >&9\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-        let process = Process::start(&program, "word", &write, 9).unwrap();
+        let process = ChildProcess::start(&program, "word", &write, 9).unwrap();
         drop(write);
         let mut said = String::new();
         std::fs::File::from(read).read_to_string(&mut said).unwrap();
@@ -154,14 +154,15 @@ mod tests {
     #[test]
     fn what_cannot_be_started_is_an_error() {
         let file = std::fs::File::open("/dev/null").unwrap();
-        let error = Process::start(Path::new("/no/such/program"), "word", &file, 9).unwrap_err();
+        let error =
+            ChildProcess::start(Path::new("/no/such/program"), "word", &file, 9).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 
     #[test]
     fn how_it_ended_is_told_once() {
         let child = std::process::Command::new("sh").args(["-c", "exit 7"]).spawn().unwrap();
-        let process = Process::from(child);
+        let process = ChildProcess::from(child);
         let status = loop {
             if let Some(status) = process.try_wait().unwrap() {
                 break status;

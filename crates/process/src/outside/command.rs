@@ -18,15 +18,15 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
-use super::child::Process;
+use super::child::ChildProcess;
 use super::launcher::Confinement;
-use super::launcher_link::{self, Line, Output, Task};
-use super::output_reader::{Deaf, Listener, Pump, Stream, View};
-pub use super::program::Program;
+use super::launcher_link::{self, CommandOutput, LaunchTask, LauncherLink};
+use super::output_reader::{NoListener, OutputListener, OutputReader, OutputStream, OutputView};
+pub use super::program::CommandProgram;
 use super::reaper;
-use super::refusal::Bite;
-use super::stdin_writer::Feed;
-pub use super::stdin_writer::Input;
+use super::refusal::Refusal;
+pub use super::stdin_writer::CommandInput;
+use super::stdin_writer::StdinWriter;
 pub use crate::contract::ending::{Ended, Ending};
 pub use crate::contract::record::CommandRecord;
 use crate::contract::unended::{self, Unended, kill_group};
@@ -41,14 +41,14 @@ const SLICE: Duration = Duration::from_millis(5);
 const OVERTIME: Duration = Duration::from_secs(2);
 
 /// What is said of a launcher that was killed: the command had begun, and nobody saw how it ended.
-pub(crate) const WORDLESS: &str = "its launcher ended without a word";
+pub(crate) const ENDED_SILENTLY: &str = "its launcher ended without a word";
 
 #[derive(Debug)]
 pub struct CommandSpec {
-    pub program: Program,
+    pub program: CommandProgram,
     pub directory: SafePath,
     pub environment: Vec<(OsString, OsString)>,
-    pub input: Input,
+    pub input: CommandInput,
     pub timeout: Duration,
     /// How many bytes of each stream are kept.
     pub keep_bytes: usize,
@@ -57,25 +57,25 @@ pub struct CommandSpec {
 }
 
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedCommand {
     pub ending: Ending,
     pub elapsed: Duration,
     pub stdout: HeadTail,
     pub stderr: HeadTail,
     /// Whether something that was printed is not in the streams, because it was drawn over.
     pub is_redrawn: bool,
-    /// What the gate to listed hosts refused.
-    pub refused_by_gate: Vec<Bite>,
+    /// What the proxy to listed hosts refused.
+    pub refused_by_proxy: Vec<Refusal>,
     /// Processes of the command that could not be ended.
     pub unended: Vec<Unended>,
 }
 
 /// Runs the command to its end, on this thread.
-pub fn run(
+pub fn run_command(
     mut spec: CommandSpec,
     cancel: &Cancel,
-    listener: &mut dyn Listener,
-) -> Result<Finished, ToolError> {
+    listener: &mut dyn OutputListener,
+) -> Result<FinishedCommand, ToolError> {
     let input = std::mem::take(&mut spec.input);
     let view = listener.view();
     let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, view, input };
@@ -84,22 +84,22 @@ pub fn run(
             let stdin = bounds.input.stdio();
             let start = || {
                 let mut child = spawn(&spec, stdin)?;
-                let streams = Streams {
+                let streams = ParentStreams {
                     stdin: child.stdin.take().map(OwnedFd::from),
                     stdout: child.stdout.take().map(OwnedFd::from),
                     stderr: child.stderr.take().map(OwnedFd::from),
                 };
-                Ok(Started { child: child.into(), line: None, streams })
+                Ok(StartedCommand { child: child.into(), link: None, streams })
             };
             watch(start, bounds, cancel, listener)
         }
-        Confinement::Supervised { launcher, walls, record } => {
-            let opened = streams(&bounds.input);
+        Confinement::Supervised { launcher, rules, record } => {
+            let opened = command_streams(&bounds.input);
             let start = || {
                 let (streams, stdin, output) =
                     opened.map_err(|error| ToolError::failed("command", error.to_string()))?;
                 let path = spec.directory.absolute();
-                let task = Task {
+                let task = LaunchTask {
                     words: spec.program.words(),
                     directory: open_directory(&spec.directory)?,
                     directory_name: &path,
@@ -107,11 +107,11 @@ pub fn run(
                     stdin,
                     output,
                     lifetime: spec.timeout,
-                    walls,
+                    rules,
                     record: record.as_deref(),
                 };
-                let (child, line) = launcher_link::start(launcher, task)?;
-                Ok(Started { child, line: Some(line), streams })
+                let (child, link) = launcher_link::start(launcher, task)?;
+                Ok(StartedCommand { child, link: Some(link), streams })
             };
             watch(start, bounds, cancel, listener)
         }
@@ -122,90 +122,92 @@ pub fn run(
 struct Bounds {
     timeout: Duration,
     keep: usize,
-    view: View,
-    input: Input,
+    view: OutputView,
+    input: CommandInput,
 }
 
 /// A command that runs.
-struct Started {
-    child: Process,
-    line: Option<Line>,
-    streams: Streams,
+struct StartedCommand {
+    child: ChildProcess,
+    link: Option<LauncherLink>,
+    streams: ParentStreams,
 }
 
 /// Our ends of a command's streams.
 #[derive(Default)]
-pub(crate) struct Streams {
+pub(crate) struct ParentStreams {
     stdin: Option<OwnedFd>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
 }
 
 /// Output and errors apart: our ends, and what the command gets.
-pub(crate) fn streams(input: &Input) -> std::io::Result<(Streams, OwnedFd, Output)> {
+pub(crate) fn command_streams(
+    input: &CommandInput,
+) -> std::io::Result<(ParentStreams, OwnedFd, CommandOutput)> {
     let flags = rustix::pipe::PipeFlags::CLOEXEC;
     let (theirs, stdin) = input.open()?;
     let (ours, stdout) = rustix::pipe::pipe_with(flags)?;
     let (errors, stderr) = rustix::pipe::pipe_with(flags)?;
-    let streams = Streams { stdin, stdout: Some(ours), stderr: Some(errors) };
-    Ok((streams, theirs, Output::Apart { stdout, stderr }))
+    let streams = ParentStreams { stdin, stdout: Some(ours), stderr: Some(errors) };
+    Ok((streams, theirs, CommandOutput::Apart { stdout, stderr }))
 }
 
 /// A launcher that nobody listens to or stops.
-pub(crate) fn finish(
-    start: impl FnOnce() -> Result<(Process, Line), ToolError>,
-    streams: Streams,
+pub(crate) fn run_quietly(
+    start: impl FnOnce() -> Result<(ChildProcess, LauncherLink), ToolError>,
+    streams: ParentStreams,
     timeout: Duration,
-) -> Result<Finished, ToolError> {
+) -> Result<FinishedCommand, ToolError> {
     const KEEP: usize = 1024;
-    let start = || start().map(|(child, line)| Started { child, line: Some(line), streams });
-    let (view, input) = (View::Exact, Input::Closed);
+    let start = || start().map(|(child, link)| StartedCommand { child, link: Some(link), streams });
+    let (view, input) = (OutputView::Exact, CommandInput::Closed);
     let bounds = Bounds { timeout, keep: KEEP, view, input };
-    watch(start, bounds, &Cancel::new(), &mut Deaf)
+    watch(start, bounds, &Cancel::new(), &mut NoListener)
 }
 
 /// A launcher whose command has streams of another kind: all that it prints comes from the descriptor
 /// that its start gives, and only the listener keeps it.
-pub(crate) fn attend(
-    start: impl FnOnce() -> Result<(Process, Line, OwnedFd), ToolError>,
+pub(crate) fn run_with_output(
+    start: impl FnOnce() -> Result<(ChildProcess, LauncherLink, OwnedFd), ToolError>,
     timeout: Duration,
     cancel: &Cancel,
-    listener: &mut dyn Listener,
-) -> Result<Finished, ToolError> {
+    listener: &mut dyn OutputListener,
+) -> Result<FinishedCommand, ToolError> {
     let start = || {
-        let (child, line, output) = start()?;
-        let streams = Streams { stdout: Some(output), ..Streams::default() };
-        Ok(Started { child, line: Some(line), streams })
+        let (child, link, output) = start()?;
+        let streams = ParentStreams { stdout: Some(output), ..ParentStreams::default() };
+        Ok(StartedCommand { child, link: Some(link), streams })
     };
-    let (view, input) = (View::Exact, Input::Closed);
+    let (view, input) = (OutputView::Exact, CommandInput::Closed);
     let bounds = Bounds { timeout, keep: 0, view, input };
     watch(start, bounds, cancel, listener)
 }
 
 /// From the start of a process to the death of the last one.
 fn watch(
-    start: impl FnOnce() -> Result<Started, ToolError>,
+    start: impl FnOnce() -> Result<StartedCommand, ToolError>,
     bounds: Bounds,
     cancel: &Cancel,
-    listener: &mut dyn Listener,
-) -> Result<Finished, ToolError> {
+    listener: &mut dyn OutputListener,
+) -> Result<FinishedCommand, ToolError> {
     let began = Instant::now();
     let wake = wake_on(cancel)?;
     reaper::adopt_orphans();
-    let (mut line, mut streams) = (None, Streams::default());
+    let (mut link, mut streams) = (None, ParentStreams::default());
     let (child, registered) = reaper::start(|| {
         let started = start()?;
-        (line, streams) = (started.line, started.streams);
+        (link, streams) = (started.link, started.streams);
         Ok(started.child)
     })?;
     let pid = child.pid();
     listener.started(pid.as_raw_nonzero().get().unsigned_abs());
-    if let Some(line) = &line {
-        line.prepare_next();
+    if let Some(link) = &link {
+        link.prepare_next();
     }
     // A launcher keeps the time itself; we only notice if it does not.
-    let deadline = began + bounds.timeout + if line.is_some() { OVERTIME } else { Duration::ZERO };
-    let mut running = match Running::new(pid, streams, bounds, deadline, wake, line) {
+    let deadline = began + bounds.timeout + if link.is_some() { OVERTIME } else { Duration::ZERO };
+    let mut running = match Running::new(pid, streams, bounds, deadline, wake, link) {
         Ok(running) => running,
         Err(error) => {
             let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
@@ -218,7 +220,7 @@ fn watch(
     // The first process is not reaped yet, so its group number cannot have been given away.
     let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
     let status = running.await_exit(&child)?;
-    match running.line.is_some() && status.is_some_and(|status| status.success()) {
+    match running.link.is_some() && status.is_some_and(|status| status.success()) {
         true => registered.release(),
         // Whoever still holds a pipe is killed here, so the pipes close.
         false => unended::join(&mut unended, registered.sweep()),
@@ -227,10 +229,10 @@ fn watch(
         unended::join(&mut unended, more);
         ending
     });
-    let refused_by_gate = running.line.as_ref().map(Line::refused).unwrap_or_default();
+    let refused_by_proxy = running.link.as_ref().map(LauncherLink::refused).unwrap_or_default();
     let (stdout, stderr, is_redrawn) = running.close(listener);
     let (ending, elapsed) = (ended?, began.elapsed());
-    Ok(Finished { ending, elapsed, stdout, stderr, is_redrawn, refused_by_gate, unended })
+    Ok(FinishedCommand { ending, elapsed, stdout, stderr, is_redrawn, refused_by_proxy, unended })
 }
 
 fn from_status(status: ExitStatus) -> Ending {
@@ -302,37 +304,43 @@ struct Running {
     exit: OwnedFd,
     wake: OwnedFd,
     deadline: Instant,
-    stdin: Feed,
-    stdout: Pump,
-    stderr: Pump,
-    line: Option<Line>,
+    stdin: StdinWriter,
+    stdout: OutputReader,
+    stderr: OutputReader,
+    link: Option<LauncherLink>,
 }
 
 impl Running {
     fn new(
         child: Pid,
-        streams: Streams,
+        streams: ParentStreams,
         bounds: Bounds,
         deadline: Instant,
         wake: OwnedFd,
-        line: Option<Line>,
+        link: Option<LauncherLink>,
     ) -> Result<Self, ToolError> {
         let fail = |error: Errno| ToolError::failed("command", errno_text(error));
         let exit = pidfd_open(child, PidfdFlags::empty()).map_err(fail)?;
-        let Streams { stdin, stdout, stderr } = streams;
+        let ParentStreams { stdin, stdout, stderr } = streams;
         Ok(Self {
             exit,
             wake,
             deadline,
-            stdin: Feed::new(stdin, bounds.input).map_err(fail)?,
-            stdout: Pump::new(Stream::Stdout, stdout, bounds.keep, bounds.view).map_err(fail)?,
-            stderr: Pump::new(Stream::Stderr, stderr, bounds.keep, bounds.view).map_err(fail)?,
-            line,
+            stdin: StdinWriter::new(stdin, bounds.input).map_err(fail)?,
+            stdout: OutputReader::new(OutputStream::Stdout, stdout, bounds.keep, bounds.view)
+                .map_err(fail)?,
+            stderr: OutputReader::new(OutputStream::Stderr, stderr, bounds.keep, bounds.view)
+                .map_err(fail)?,
+            link,
         })
     }
 
     /// `None` when the command ended by itself, otherwise why it must be stopped.
-    fn until_it_ends(&mut self, cancel: &Cancel, listener: &mut dyn Listener) -> Option<Ending> {
+    fn until_it_ends(
+        &mut self,
+        cancel: &Cancel,
+        listener: &mut dyn OutputListener,
+    ) -> Option<Ending> {
         loop {
             if cancel.is_cancelled() {
                 return Some(Ending::Cancelled);
@@ -348,7 +356,7 @@ impl Running {
     }
 
     /// Waits for anything to happen, feeds and pumps; `true` when the command has exited.
-    fn wait(&mut self, most: Duration, listener: &mut dyn Listener) -> bool {
+    fn wait(&mut self, most: Duration, listener: &mut dyn OutputListener) -> bool {
         let most = if self.stdout.is_held() || self.stderr.is_held() {
             most.min(Duration::from_millis(5))
         } else {
@@ -356,8 +364,8 @@ impl Running {
         };
         let mut fds =
             vec![PollFd::new(&self.exit, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
-        for pump in [&self.stdout, &self.stderr] {
-            if let Some(pipe) = pump.wanted() {
+        for reader in [&self.stdout, &self.stderr] {
+            if let Some(pipe) = reader.wanted() {
                 fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
             }
         }
@@ -372,21 +380,21 @@ impl Running {
             Ok(_) => !fds[0].revents().is_empty(),
             Err(_) => false,
         };
-        self.stdin.feed();
-        self.stdout.pump(listener);
-        self.stderr.pump(listener);
-        if let Some(line) = &self.line {
-            line.count(self.stdout.total(), self.stderr.total());
+        self.stdin.write_available();
+        self.stdout.read_available(listener);
+        self.stderr.read_available(listener);
+        if let Some(link) = &self.link {
+            link.count(self.stdout.total(), self.stderr.total());
         }
         exited
     }
 
     /// Whoever can end the command in an orderly way gets the time for it.
-    fn wind_down(&mut self, stopped: Option<Ending>, listener: &mut dyn Listener) {
-        let (Some(line), Some(_)) = (&self.line, stopped) else {
+    fn wind_down(&mut self, stopped: Option<Ending>, listener: &mut dyn OutputListener) {
+        let (Some(link), Some(_)) = (&self.link, stopped) else {
             return self.drain(DRAIN, listener);
         };
-        line.stop();
+        link.stop();
         let until = Instant::now() + ORDERLY_END;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -397,12 +405,12 @@ impl Running {
         }
     }
 
-    fn wait_for_exit(&mut self, most: Duration, listener: &mut dyn Listener) -> bool {
+    fn wait_for_exit(&mut self, most: Duration, listener: &mut dyn OutputListener) -> bool {
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(most.subsec_nanos()) };
         let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
         let exited = poll(&mut fds, Some(&timeout)).is_ok_and(|count| count > 0);
-        self.stdout.pump(listener);
-        self.stderr.pump(listener);
+        self.stdout.read_available(listener);
+        self.stderr.read_available(listener);
         exited
     }
 
@@ -413,24 +421,24 @@ impl Running {
         stopped: Option<Ending>,
         status: Option<ExitStatus>,
     ) -> Result<(Ending, Vec<Unended>), ToolError> {
-        let Some(line) = &self.line else {
+        let Some(link) = &self.link else {
             let ending = stopped.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut);
             return Ok((ending, Vec::new()));
         };
-        match (line.report()?, stopped) {
+        match (link.report()?, stopped) {
             // Stopped by us, whatever it made of that.
             (Some((Ending::Cancelled, unended)), Some(stopped)) => Ok((stopped, unended)),
             (Some(told), _) => Ok(told),
             (None, Some(ending)) => Ok((ending, Vec::new())),
             (None, None) => {
                 let status = status.map(|status| status.to_string()).unwrap_or_default();
-                Err(ToolError::failed("command", format!("{WORDLESS}: {status}")))
+                Err(ToolError::failed("command", format!("{ENDED_SILENTLY}: {status}")))
             }
         }
     }
 
     /// Takes what is still in the pipes, for at most `most`.
-    fn drain(&mut self, most: Duration, listener: &mut dyn Listener) {
+    fn drain(&mut self, most: Duration, listener: &mut dyn OutputListener) {
         let until = Instant::now() + most;
         while !(self.stdout.is_closed() && self.stderr.is_closed()) {
             let left = until.saturating_duration_since(Instant::now());
@@ -438,8 +446,8 @@ impl Running {
                 return;
             }
             let mut fds = Vec::with_capacity(2);
-            for pump in [&self.stdout, &self.stderr] {
-                if let Some(pipe) = pump.wanted() {
+            for reader in [&self.stdout, &self.stderr] {
+                if let Some(pipe) = reader.wanted() {
                     fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
                 }
             }
@@ -447,13 +455,13 @@ impl Running {
             let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(slice.subsec_nanos()) };
             // Interrupted or not, the pumps find out themselves.
             poll(&mut fds, Some(&timeout)).unwrap_or_default();
-            self.stdout.pump(listener);
-            self.stderr.pump(listener);
+            self.stdout.read_available(listener);
+            self.stderr.read_available(listener);
         }
     }
 
     /// A killed process ends at once, unless the kernel holds it; then nobody waits for it.
-    fn await_exit(&self, child: &Process) -> Result<Option<ExitStatus>, ToolError> {
+    fn await_exit(&self, child: &ChildProcess) -> Result<Option<ExitStatus>, ToolError> {
         let patience = Timespec { tv_sec: 2, tv_nsec: 0 };
         let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
         poll(&mut fds, Some(&patience)).unwrap_or_default();
@@ -461,9 +469,10 @@ impl Running {
     }
 
     /// Both streams, and whether anything was drawn over in them.
-    fn close(mut self, listener: &mut dyn Listener) -> (HeadTail, HeadTail, bool) {
+    fn close(mut self, listener: &mut dyn OutputListener) -> (HeadTail, HeadTail, bool) {
         self.drain(DRAIN_AFTER_KILL, listener);
-        let is_redrawn = [&mut self.stdout, &mut self.stderr].map(Pump::settle).contains(&true);
+        let is_redrawn =
+            [&mut self.stdout, &mut self.stderr].map(OutputReader::settle).contains(&true);
         (self.stdout.close(listener), self.stderr.close(listener), is_redrawn)
     }
 }

@@ -1,6 +1,6 @@
 //! The environment that a child process gets.
 //!
-//! Law: no secret, no hook that makes an interpreter or loader run something else, and no door into
+//! Law: no secret, no hook that makes an interpreter or loader run something else, and no way into
 //! the person's own session (CFG-ENV-01). Names match in any case on every system; a secret is also
 //! known by its value; configuration can add patterns, never remove them.
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::prestarted::Spare;
-use crate::contract::confinement_rules::Walls;
+use super::prestarted::PrestartedLauncher;
+use crate::contract::confinement_rules::ConfinementRules;
 
 /// The program that becomes the launcher of a command.
 #[derive(Debug, Clone)]
@@ -14,12 +14,17 @@ pub struct Launcher {
     pub records: Option<PathBuf>,
     pub bwrap: Option<PathBuf>,
     /// One that was started ahead.
-    pub spare: Spare,
+    pub prestarted: PrestartedLauncher,
 }
 
 impl Launcher {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), records: None, bwrap: None, spare: Spare::default() }
+        Self {
+            program: program.into(),
+            records: None,
+            bwrap: None,
+            prestarted: PrestartedLauncher::default(),
+        }
     }
 }
 
@@ -30,17 +35,17 @@ pub enum Confinement {
     Unsupervised,
     Supervised {
         launcher: Launcher,
-        walls: Box<Walls>,
+        rules: Box<ConfinementRules>,
         /// The name of the record that is written when it ends.
         record: Option<String>,
     },
 }
 
 impl Confinement {
-    pub fn walls(&self) -> Option<&Walls> {
+    pub fn rules(&self) -> Option<&ConfinementRules> {
         match self {
             Self::Unsupervised => None,
-            Self::Supervised { walls, .. } => Some(walls),
+            Self::Supervised { rules, .. } => Some(rules),
         }
     }
 }

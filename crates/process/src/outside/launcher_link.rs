@@ -12,58 +12,58 @@ use jm_types::ToolError;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::MemfdFlags;
 
-use super::child::Process;
-use super::egress_proxy::{Gate, Refusals};
+use super::child::ChildProcess;
+use super::egress_proxy::{EgressProxy, ProxyRefusals};
 use super::launcher::Launcher;
 use super::login_settings::withheld;
-use super::prestarted::{Spare, Waiting};
-use super::refusal::Bite;
-use crate::contract::confinement_rules::{Backend, Network, Walls};
-use crate::contract::descriptors::give_all;
+use super::prestarted::{PrestartedLauncher, WaitingLauncher};
+use super::refusal::Refusal;
+use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
+use crate::contract::descriptors::send_descriptors;
 use crate::contract::ending::Ending;
 use crate::contract::message::{receive, send};
 use crate::contract::protocol::{
-    COUNTERS, DIRECTORY, GATE, Order, RECORDS, Report, Stage, TERMINAL,
+    COUNTERS, DIRECTORY, LaunchOrder, LaunchReport, LaunchStage, PROXY_LISTENER, RECORDS, TERMINAL,
 };
-use crate::contract::terminal_size::Size;
+use crate::contract::terminal_size::TerminalSize;
 use crate::contract::unended::Unended;
 
 /// What a launcher is told.
-pub(crate) struct Task<'a> {
+pub(crate) struct LaunchTask<'a> {
     pub(crate) words: Vec<OsString>,
     pub(crate) directory: OwnedFd,
     /// The same by name.
     pub(crate) directory_name: &'a Path,
     pub(crate) environment: &'a [(OsString, OsString)],
     pub(crate) stdin: OwnedFd,
-    pub(crate) output: Output,
+    pub(crate) output: CommandOutput,
     pub(crate) lifetime: Duration,
-    pub(crate) walls: &'a Walls,
+    pub(crate) rules: &'a ConfinementRules,
     pub(crate) record: Option<&'a str>,
 }
 
 /// Where a command's output and errors go.
-pub(crate) enum Output {
+pub(crate) enum CommandOutput {
     Apart {
         stdout: OwnedFd,
         stderr: OwnedFd,
     },
     Joined(OwnedFd),
     /// A terminal of the command's own, and its input too; our end of it comes out here.
-    Terminal(Size, OwnedFd),
+    Terminal(TerminalSize, OwnedFd),
 }
 
-impl Output {
+impl CommandOutput {
     /// What the launcher gets of it, and under which numbers.
     fn given(&self) -> Vec<(BorrowedFd<'_>, RawFd)> {
         match self {
             Self::Apart { stdout, stderr } => vec![(stdout.as_fd(), 1), (stderr.as_fd(), 2)],
             Self::Joined(both) => vec![(both.as_fd(), 1), (both.as_fd(), 2)],
-            Self::Terminal(_, door) => vec![(door.as_fd(), TERMINAL)],
+            Self::Terminal(_, listener) => vec![(listener.as_fd(), TERMINAL)],
         }
     }
 
-    fn terminal(&self) -> Option<Size> {
+    fn terminal(&self) -> Option<TerminalSize> {
         match self {
             Self::Apart { .. } | Self::Joined(_) => None,
             Self::Terminal(size, _) => Some(*size),
@@ -73,16 +73,19 @@ impl Output {
 
 /// The line to a launcher. When it is dropped, the launcher ends the command.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct LauncherLink {
     control: UnixStream,
     counters: OwnedFd,
-    gate: Option<Gate>,
+    proxy: Option<EgressProxy>,
     /// What the next launcher is, and where it waits.
-    again: (PathBuf, Spare),
+    again: (PathBuf, PrestartedLauncher),
 }
 
-pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Process, Line), ToolError> {
-    // Walls are built by name, and that name may be another directory's by now.
+pub(crate) fn start(
+    launcher: &Launcher,
+    task: LaunchTask<'_>,
+) -> Result<(ChildProcess, LauncherLink), ToolError> {
+    // Rules are built by name, and that name may be another directory's by now.
     if !is_where_it_was(&task) {
         let name = task.directory_name.display();
         let what = format!("{name} was moved, removed or replaced since the workspace was opened");
@@ -90,7 +93,7 @@ pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Process, Lin
     }
     // Nothing could be put beside it, such as an empty home or what is hidden.
     let is_all = |path: &PathBuf| path.parent().is_none();
-    if task.walls.backend.has_own_tree() && task.walls.writable.iter().any(is_all) {
+    if task.rules.backend.has_own_tree() && task.rules.writable.iter().any(is_all) {
         let what = "a command behind walls cannot write all of /; choose a directory in it";
         return Err(ToolError::failed("command", what));
     }
@@ -107,7 +110,7 @@ pub(crate) fn start(launcher: &Launcher, task: Task<'_>) -> Result<(Process, Lin
     })
 }
 
-fn is_where_it_was(task: &Task<'_>) -> bool {
+fn is_where_it_was(task: &LaunchTask<'_>) -> bool {
     let held = rustix::fs::fstat(&task.directory);
     let named = rustix::fs::stat(task.directory_name);
     match (held, named) {
@@ -118,24 +121,27 @@ fn is_where_it_was(task: &Task<'_>) -> bool {
 
 /// The command's environment. Git ends at a settings file that it may not open, and does without one
 /// that is empty: where Landlock keeps it from a home's, it is told to look elsewhere.
-fn environment(task: &Task<'_>) -> Vec<(OsString, OsString)> {
+fn environment(task: &LaunchTask<'_>) -> Vec<(OsString, OsString)> {
     let mut environment = task.environment.to_vec();
-    let homes = &task.walls.homes;
+    let homes = &task.rules.homes;
     let misses_git = || homes.iter().flat_map(|home| withheld(home)).any(|one| one.is_gits());
-    if task.walls.backend == Backend::Landlock && misses_git() {
+    if task.rules.backend == Backend::Landlock && misses_git() {
         environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
     }
     environment
 }
 
-fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Process, Line)> {
+fn start_launcher(
+    launcher: &Launcher,
+    task: LaunchTask<'_>,
+) -> std::io::Result<(ChildProcess, LauncherLink)> {
     let counters = rustix::fs::memfd_create("counters", MemfdFlags::CLOEXEC)?;
     rustix::fs::ftruncate(&counters, 16)?;
     let records = launcher.records.as_deref().filter(|_| task.record.is_some());
     let records = records.map(StateDir::open).transpose()?;
     let records = records.map(|records| open_directory_at(records.path())).transpose()?;
-    let pass = pass(task.walls)?;
-    let (gate, door) = open_gate(task.walls, pass.as_deref())?.unzip();
+    let credentials = credentials(task.rules)?;
+    let (proxy, listener) = open_proxy(task.rules, credentials.as_deref())?.unzip();
     let mut given = vec![
         (task.stdin.as_fd(), 0),
         (counters.as_fd(), COUNTERS),
@@ -143,40 +149,40 @@ fn start_launcher(launcher: &Launcher, task: Task<'_>) -> std::io::Result<(Proce
     ];
     given.extend(task.output.given());
     given.extend(records.as_ref().map(|records| (records.as_fd(), RECORDS)));
-    given.extend(door.as_ref().map(|door| (door.as_fd(), GATE)));
+    given.extend(listener.as_ref().map(|listener| (listener.as_fd(), PROXY_LISTENER)));
     let (fds, numbers): (Vec<_>, Vec<_>) = given.into_iter().unzip();
-    let order = Order {
+    let order = LaunchOrder {
         numbers,
         environment: environment(&task),
         words: task.words,
         directory: task.directory_name.as_os_str().to_owned(),
         lifetime_ms: u64::try_from(task.lifetime.as_millis()).unwrap_or(u64::MAX),
-        walls: task.walls.clone(),
+        rules: task.rules.clone(),
         record: task.record.map(str::to_owned),
         terminal: task.output.terminal(),
-        stage: Stage::Outside,
+        stage: LaunchStage::Outside,
         bwrap: launcher.bwrap.as_ref().map(|path| path.as_os_str().to_owned()),
-        pass,
+        credentials,
     };
-    let give = |waiting: Waiting| -> std::io::Result<Waiting> {
-        give_all(&waiting.control, &fds)?;
+    let send_descriptor = |waiting: WaitingLauncher| -> std::io::Result<WaitingLauncher> {
+        send_descriptors(&waiting.control, &fds)?;
         send(&waiting.control, &order)?;
         Ok(waiting)
     };
     // One that was killed this moment has not begun: an order that cannot be given is not followed.
-    let ready = launcher.spare.take().and_then(|waiting| give(waiting).ok());
-    let Waiting { child, control } = match ready {
+    let ready = launcher.prestarted.take().and_then(|waiting| send_descriptor(waiting).ok());
+    let WaitingLauncher { child, control } = match ready {
         Some(ready) => ready,
-        None => give(Waiting::start(&launcher.program)?)?,
+        None => send_descriptor(WaitingLauncher::start(&launcher.program)?)?,
     };
-    let again = (launcher.program.clone(), launcher.spare.clone());
-    Ok((child, Line { control, counters, gate, again }))
+    let again = (launcher.program.clone(), launcher.prestarted.clone());
+    Ok((child, LauncherLink { control, counters, proxy, again }))
 }
 
-/// Where the command has a network of its own nobody else finds the gate; elsewhere it is named by
+/// Where the command has a network of its own nobody else finds the proxy; elsewhere it is named by
 /// a port that everybody on the machine can see.
-fn pass(walls: &Walls) -> std::io::Result<Option<String>> {
-    match (&walls.network, walls.backend) {
+fn credentials(rules: &ConfinementRules) -> std::io::Result<Option<String>> {
+    match (&rules.network, rules.backend) {
         (Network::Listed(_), Backend::Landlock | Backend::None) => {
             let mut noise = [0_u8; 16];
             rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
@@ -187,17 +193,20 @@ fn pass(walls: &Walls) -> std::io::Result<Option<String>> {
     }
 }
 
-/// The gate, and the descriptor that the launcher hands the door out through.
-fn open_gate(walls: &Walls, pass: Option<&str>) -> std::io::Result<Option<(Gate, OwnedFd)>> {
-    let Network::Listed(list) = &walls.network else { return Ok(None) };
-    Gate::open(list.clone(), pass).map(Some)
+/// The egress proxy, and the descriptor that the launcher hands the listener out through.
+fn open_proxy(
+    rules: &ConfinementRules,
+    credentials: Option<&str>,
+) -> std::io::Result<Option<(EgressProxy, OwnedFd)>> {
+    let Network::Listed(list) = &rules.network else { return Ok(None) };
+    EgressProxy::open(list.clone(), credentials).map(Some)
 }
 
-impl Line {
+impl LauncherLink {
     /// The command runs; the next one shall not have to wait.
     pub(crate) fn prepare_next(&self) {
-        let (program, spare) = &self.again;
-        spare.prepare(program);
+        let (program, prestarted) = &self.again;
+        prestarted.prepare(program);
     }
 
     /// Asks for an orderly end.
@@ -206,14 +215,14 @@ impl Line {
         (&self.control).write_all(b"s").unwrap_or_default();
     }
 
-    /// What the gate refused.
-    pub(crate) fn refused(&self) -> Vec<Bite> {
+    /// What the proxy refused.
+    pub(crate) fn refused(&self) -> Vec<Refusal> {
         self.refusals().map(|refusals| refusals.all()).unwrap_or_default()
     }
 
     /// The same as it goes on.
-    pub(crate) fn refusals(&self) -> Option<Refusals> {
-        self.gate.as_ref().map(Gate::refusals)
+    pub(crate) fn refusals(&self) -> Option<ProxyRefusals> {
+        self.proxy.as_ref().map(EgressProxy::refusals)
     }
 
     /// What was read so far, for the record that outlives us.
@@ -229,11 +238,11 @@ impl Line {
             return Ok(None);
         }
         match receive(&self.control) {
-            Ok(Report::Ended(ended, unended)) => Ok(Some((ended.ending(), unended))),
-            Ok(Report::NotStarted { step, why }) if step.is_empty() => {
+            Ok(LaunchReport::Ended(ended, unended)) => Ok(Some((ended.ending(), unended))),
+            Ok(LaunchReport::NotStarted { step, why }) if step.is_empty() => {
                 Err(ToolError::failed("command", format!("cannot start: {why}")))
             }
-            Ok(Report::NotStarted { step, why }) => {
+            Ok(LaunchReport::NotStarted { step, why }) => {
                 Err(ToolError::failed("command", format!("it was not started: {step}: {why}")))
             }
             Err(_) => Ok(None),

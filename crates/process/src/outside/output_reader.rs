@@ -16,13 +16,13 @@ const CHUNK: usize = 64 * 1024;
 const PIPE: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     Stdout,
     Stderr,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
+pub enum ChunkAnswer {
     Taken,
     /// No room now; the chunk is offered again, longer.
     Full,
@@ -32,7 +32,7 @@ pub enum Offer {
 
 /// What of a stream is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum View {
+pub enum OutputView {
     /// Every byte as it came.
     #[default]
     Exact,
@@ -41,34 +41,34 @@ pub enum View {
 }
 
 /// Hears output as it comes. `hear` must not block; `hear_last` may wait for room.
-pub trait Listener {
-    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer;
-    fn hear_last(&mut self, stream: Stream, chunk: &str);
+pub trait OutputListener {
+    fn hear(&mut self, stream: OutputStream, chunk: &str) -> ChunkAnswer;
+    fn hear_last(&mut self, stream: OutputStream, chunk: &str);
     /// The command's first process, which leads a session of its own.
     fn started(&mut self, _: u32) {}
     /// What of each stream the result shall hold.
-    fn view(&self) -> View {
-        View::Exact
+    fn view(&self) -> OutputView {
+        OutputView::Exact
     }
 
     /// Every byte, exactly as it came.
-    fn keep(&mut self, _: Stream, _: &[u8]) {}
+    fn keep(&mut self, _: OutputStream, _: &[u8]) {}
 }
 
 /// For callers that only want the result.
 #[derive(Debug, Default)]
-pub struct Deaf;
+pub struct NoListener;
 
-impl Listener for Deaf {
-    fn hear(&mut self, _: Stream, _: &str) -> Offer {
-        Offer::Gone
+impl OutputListener for NoListener {
+    fn hear(&mut self, _: OutputStream, _: &str) -> ChunkAnswer {
+        ChunkAnswer::Gone
     }
 
-    fn hear_last(&mut self, _: Stream, _: &str) {}
+    fn hear_last(&mut self, _: OutputStream, _: &str) {}
 }
 
-pub(crate) struct Pump {
-    stream: Stream,
+pub(crate) struct OutputReader {
+    stream: OutputStream,
     pipe: Option<OwnedFd>,
     kept: HeadTail,
     /// Where lines are drawn over.
@@ -82,12 +82,12 @@ pub(crate) struct Pump {
     buffer: Vec<u8>,
 }
 
-impl Pump {
+impl OutputReader {
     pub(crate) fn new(
-        stream: Stream,
+        stream: OutputStream,
         pipe: Option<OwnedFd>,
         keep: usize,
-        view: View,
+        view: OutputView,
     ) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
@@ -99,7 +99,7 @@ impl Pump {
             stream,
             pipe,
             kept: HeadTail::new(keep),
-            settler: (view == View::Settled).then(Settler::default),
+            settler: (view == OutputView::Settled).then(Settler::default),
             read: 0,
             decoder: Utf8Stream::default(),
             held: String::new(),
@@ -146,7 +146,7 @@ impl Pump {
     }
 
     /// Reads what is there, a bounded number of times so that the other stream gets its turn.
-    pub(crate) fn pump(&mut self, listener: &mut dyn Listener) {
+    pub(crate) fn read_available(&mut self, listener: &mut dyn OutputListener) {
         for _ in 0..16 {
             self.offer(listener);
             if self.held.len() >= CHUNK {
@@ -175,21 +175,21 @@ impl Pump {
         self.offer(listener);
     }
 
-    fn offer(&mut self, listener: &mut dyn Listener) {
+    fn offer(&mut self, listener: &mut dyn OutputListener) {
         if self.held.is_empty() {
             return;
         }
         match listener.hear(self.stream, &self.held) {
-            Offer::Taken => self.held.clear(),
-            Offer::Gone => {
+            ChunkAnswer::Taken => self.held.clear(),
+            ChunkAnswer::Gone => {
                 self.is_heard = false;
                 self.held.clear();
             }
-            Offer::Full => {}
+            ChunkAnswer::Full => {}
         }
     }
 
-    pub(crate) fn close(mut self, listener: &mut dyn Listener) -> HeadTail {
+    pub(crate) fn close(mut self, listener: &mut dyn OutputListener) -> HeadTail {
         let rest = self.decoder.finish();
         self.held.push_str(&rest);
         if !self.held.is_empty() {

@@ -8,22 +8,22 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::child::Process;
+use super::child::ChildProcess;
 use super::reaper;
-use crate::contract::descriptors::out_of_the_way;
+use crate::contract::descriptors::high_numbered_copy;
 use crate::contract::protocol::{CONTROL, LAUNCH};
 
 /// A launcher without an order.
 #[derive(Debug)]
-pub(crate) struct Waiting {
-    pub(crate) child: Process,
+pub(crate) struct WaitingLauncher {
+    pub(crate) child: ChildProcess,
     pub(crate) control: UnixStream,
 }
 
-impl Waiting {
+impl WaitingLauncher {
     pub(crate) fn start(program: &Path) -> Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
-        let child = Process::start(program, LAUNCH, out_of_the_way(&theirs)?, CONTROL)?;
+        let child = ChildProcess::start(program, LAUNCH, high_numbered_copy(&theirs)?, CONTROL)?;
         Ok(Self { child, control })
     }
 
@@ -42,26 +42,26 @@ impl Waiting {
 
 /// Room for one. Whoever ran two commands is expected to run a third: from then on one waits.
 #[derive(Debug, Clone, Default)]
-pub struct Spare(Arc<Room>);
+pub struct PrestartedLauncher(Arc<PrestartSlot>);
 
 #[derive(Debug, Default)]
-struct Room(Mutex<State>);
+struct PrestartSlot(Mutex<PrestartState>);
 
 #[derive(Debug, Default)]
-enum State {
+enum PrestartState {
     #[default]
     Unused,
     Used,
-    Ready(Waiting),
+    Ready(WaitingLauncher),
 }
 
-impl Spare {
+impl PrestartedLauncher {
     /// The one that waits. One that was killed meanwhile is none.
-    pub(crate) fn take(&self) -> Option<Waiting> {
+    pub(crate) fn take(&self) -> Option<WaitingLauncher> {
         let mut state = self.0.lock();
-        match std::mem::replace(&mut *state, State::Used) {
-            State::Ready(waiting) => waiting.is_alive().then_some(waiting),
-            before @ (State::Unused | State::Used) => {
+        match std::mem::replace(&mut *state, PrestartState::Used) {
+            PrestartState::Ready(waiting) => waiting.is_alive().then_some(waiting),
+            before @ (PrestartState::Unused | PrestartState::Used) => {
                 *state = before;
                 None
             }
@@ -78,47 +78,47 @@ impl Spare {
         reaper::bury();
         let mut control = None;
         let child = reaper::shelter(|| {
-            let waiting = Waiting::start(program)?;
+            let waiting = WaitingLauncher::start(program)?;
             control = Some(waiting.control);
             Ok(waiting.child)
         });
         if let (Ok(child), Some(control)) = (child, control) {
-            self.put(Waiting { child, control });
+            self.put(WaitingLauncher { child, control });
         }
     }
 
     fn is_wanted(&self) -> bool {
         let mut state = self.0.lock();
         match *state {
-            State::Used => true,
-            State::Ready(_) => false,
-            State::Unused => {
-                *state = State::Used;
+            PrestartState::Used => true,
+            PrestartState::Ready(_) => false,
+            PrestartState::Unused => {
+                *state = PrestartState::Used;
                 false
             }
         }
     }
 
-    fn put(&self, waiting: Waiting) {
+    fn put(&self, waiting: WaitingLauncher) {
         let mut state = self.0.lock();
         match *state {
-            State::Unused | State::Used => *state = State::Ready(waiting),
+            PrestartState::Unused | PrestartState::Used => *state = PrestartState::Ready(waiting),
             // Another command was as fast.
-            State::Ready(_) => waiting.end(),
+            PrestartState::Ready(_) => waiting.end(),
         }
     }
 }
 
-impl Room {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl PrestartSlot {
+    fn lock(&self) -> MutexGuard<'_, PrestartState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Room {
+impl Drop for PrestartSlot {
     fn drop(&mut self) {
         let state = std::mem::take(&mut *self.lock());
-        if let State::Ready(waiting) = state {
+        if let PrestartState::Ready(waiting) = state {
             waiting.end();
         }
     }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 /// A command line, for a shell or as words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Program {
+pub enum CommandProgram {
     /// Interpreted by the platform's shell.
     Shell(String),
     Argv(Vec<OsString>),
 }
 
-impl Program {
+impl CommandProgram {
     /// The path of its file; `None` when it is not named by an absolute one.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         match self {

@@ -12,7 +12,7 @@ use jm_types::ToolError;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
-use super::child::Process;
+use super::child::ChildProcess;
 use crate::contract::unended::{self, Unended};
 
 /// The commands that run now.
@@ -48,8 +48,8 @@ pub(crate) fn adopt_orphans() {
 
 /// Starts a command. No sweep can come between its start and its registration.
 pub(crate) fn start(
-    spawn: impl FnOnce() -> Result<Process, ToolError>,
-) -> Result<(Process, Registered), ToolError> {
+    spawn: impl FnOnce() -> Result<ChildProcess, ToolError>,
+) -> Result<(ChildProcess, Registered), ToolError> {
     let mut commands = commands();
     // What is there now is not its doing, unless others already run.
     if commands.waited_for.is_empty() {
@@ -67,8 +67,8 @@ pub(crate) fn start(
 
 /// Starts a child that no sweep touches; `bury` takes it in when it has ended.
 pub(crate) fn shelter(
-    spawn: impl FnOnce() -> std::io::Result<Process>,
-) -> std::io::Result<Process> {
+    spawn: impl FnOnce() -> std::io::Result<ChildProcess>,
+) -> std::io::Result<ChildProcess> {
     let mut commands = commands();
     let child = spawn()?;
     commands.sheltered.insert(child.pid().as_raw_nonzero().get());

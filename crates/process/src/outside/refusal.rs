@@ -24,7 +24,7 @@ impl Withheld {
 
 /// A refusal, and what would lift it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Bite {
+pub enum Refusal {
     /// Not writable for commands.
     Write(PathBuf),
     /// Kept as it is, whoever asks.
@@ -39,7 +39,7 @@ pub enum Bite {
     Host(HostRule),
     /// TLS to a listed host that might have been for another one.
     Greeting(Host),
-    /// A program that went around the gate, which is the only way.
+    /// A program that went around the proxy, which is the only way.
     Around,
     /// A system call that no command gets.
     Call,
@@ -54,13 +54,13 @@ pub enum Bite {
 /// The signal of a filter that ends the process.
 pub const SIGSYS: i32 = 31;
 
-impl Bite {
+impl Refusal {
     /// Whatever a command that only reads was refused, an ordinary one may be given; but not what no
     /// tool may read.
     pub(super) fn of(self, access: Access) -> Self {
         match (access, self) {
-            (Access::Full, bite) | (Access::ReadsOnly, bite @ Bite::Denied(_)) => bite,
-            (Access::ReadsOnly, _) => Bite::ReadsOnly,
+            (Access::Full, refusal) | (Access::ReadsOnly, refusal @ Refusal::Denied(_)) => refusal,
+            (Access::ReadsOnly, _) => Refusal::ReadsOnly,
         }
     }
 
@@ -164,7 +164,7 @@ pub(super) fn is_private(path: &Path, homes: &[PathBuf]) -> bool {
 }
 
 /// The directory that would have to be granted, where that helps: whoever may not do it without
-/// walls may not do it within wider ones, and the root of all is nothing to be granted.
+/// confinement rules may not do it within wider ones, and the root of all is nothing to be granted.
 fn of_use(path: &Path, wanted: Permission) -> Option<String> {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists())?;
     let helps = folder.parent().is_some() && access(folder, wanted | Permission::EXEC_OK).is_ok();

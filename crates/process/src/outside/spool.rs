@@ -11,11 +11,11 @@ use std::io::{ErrorKind, Read, Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use jm_system::identity::Identity;
+use jm_system::identity::ProcessIdentity;
 use jm_system::state::{StateDir, read_text};
 use rustix::fs::OFlags;
 
-use super::output_reader::Stream;
+use super::output_reader::OutputStream;
 
 /// A stream is at most so many pieces: the first ones, and the last ones.
 const FIRST: u64 = 4;
@@ -36,11 +36,11 @@ pub struct Spool {
     piece: u64,
     stdout: Row,
     stderr: Row,
-    state: State,
+    state: SpoolState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SpoolState {
     Open,
     /// Taken over; what comes now comes too late.
     Sealed,
@@ -60,15 +60,15 @@ struct Row {
 /// What is there of one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spooled {
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// How much was printed.
     pub total: u64,
     /// What is left of it, in order; one part when nothing was dropped.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SpoolPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct SpoolPart {
     pub start: u64,
     pub size: u64,
     /// Bytes of each file but the last.
@@ -94,22 +94,22 @@ impl SpoolDir {
             piece: (most / (FIRST + LAST)).max(SMALLEST_PIECE),
             stdout: Row::default(),
             stderr: Row::default(),
-            state: if most == 0 { State::Gone } else { State::Open },
+            state: if most == 0 { SpoolState::Gone } else { SpoolState::Open },
         }
     }
 
     /// The first process of the command whose output this is, unless it was seen to end.
-    pub fn leader(&self, name: &str) -> Option<Identity> {
+    pub fn leader(&self, name: &str) -> Option<ProcessIdentity> {
         let note = read_text(&leader_note(&self.path, name), 256).ok()??;
         let mut words = note.split_whitespace();
         let (pid, started) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        Some(Identity { pid, started, boot: words.next()?.to_owned() })
+        Some(ProcessIdentity { pid, started, boot: words.next()?.to_owned() })
     }
 
     /// What is there under a name, perhaps from a program that was killed.
     pub fn find(&self, name: &str) -> Result<Vec<Spooled>> {
-        let found =
-            [Stream::Stdout, Stream::Stderr].map(|stream| spooled(&self.path, name, stream));
+        let found = [OutputStream::Stdout, OutputStream::Stderr]
+            .map(|stream| spooled(&self.path, name, stream));
         let found: Vec<Option<Spooled>> = found.into_iter().collect::<Result<_>>()?;
         Ok(found.into_iter().flatten().collect())
     }
@@ -161,27 +161,28 @@ fn create(path: &Path) -> Result<File> {
         .open(path)
 }
 
-fn suffix(stream: Stream) -> &'static str {
+fn suffix(stream: OutputStream) -> &'static str {
     match stream {
-        Stream::Stdout => "out",
-        Stream::Stderr => "err",
+        OutputStream::Stdout => "out",
+        OutputStream::Stderr => "err",
     }
 }
 
-fn path(folder: &Path, name: &str, stream: Stream, number: u64) -> PathBuf {
+fn path(folder: &Path, name: &str, stream: OutputStream, number: u64) -> PathBuf {
     folder.join(format!("{name}.{}.{number:06}", suffix(stream)))
 }
 
 /// Every piece: name, stream, number; in order.
-fn pieces(folder: &Path) -> Result<Vec<(String, Stream, u64)>> {
+fn pieces(folder: &Path) -> Result<Vec<(String, OutputStream, u64)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let name = entry?.file_name();
         let parsed = name.to_str().and_then(|name| {
             let (name, number) = name.rsplit_once('.')?;
             let (name, stream) = name.rsplit_once('.')?;
-            let stream =
-                [Stream::Stdout, Stream::Stderr].into_iter().find(|s| suffix(*s) == stream)?;
+            let stream = [OutputStream::Stdout, OutputStream::Stderr]
+                .into_iter()
+                .find(|s| suffix(*s) == stream)?;
             Some((name.to_owned(), stream, number.parse().ok()?))
         });
         found.extend(parsed);
@@ -192,7 +193,7 @@ fn pieces(folder: &Path) -> Result<Vec<(String, Stream, u64)>> {
 
 /// The pieces that are there. Its writer may take some away while we look; if the last one is gone,
 /// what we saw is too old.
-fn sizes(folder: &Path, name: &str, stream: Stream) -> Result<BTreeMap<u64, u64>> {
+fn sizes(folder: &Path, name: &str, stream: OutputStream) -> Result<BTreeMap<u64, u64>> {
     const TRIES: usize = 100;
     let mut sizes = BTreeMap::new();
     for _ in 0..TRIES {
@@ -212,13 +213,13 @@ fn sizes(folder: &Path, name: &str, stream: Stream) -> Result<BTreeMap<u64, u64>
     Ok(sizes)
 }
 
-fn spooled(folder: &Path, name: &str, stream: Stream) -> Result<Option<Spooled>> {
+fn spooled(folder: &Path, name: &str, stream: OutputStream) -> Result<Option<Spooled>> {
     let sizes = sizes(folder, name, stream)?;
     let (Some((_, piece)), Some((last, rest))) = (sizes.first_key_value(), sizes.last_key_value())
     else {
         return Ok(None);
     };
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<SpoolPart> = Vec::new();
     for (number, size) in sizes.iter().filter(|(_, size)| **size > 0) {
         let (start, file) = (number * piece, path(folder, name, stream, *number));
         match parts.last_mut() {
@@ -226,14 +227,14 @@ fn spooled(folder: &Path, name: &str, stream: Stream) -> Result<Option<Spooled>>
                 part.size += size;
                 part.files.push(file);
             }
-            _ => parts.push(Part { start, size: *size, piece: *piece, files: vec![file] }),
+            _ => parts.push(SpoolPart { start, size: *size, piece: *piece, files: vec![file] }),
         }
     }
     let total = last * piece + rest;
     Ok((total > 0).then_some(Spooled { stream, total, parts }))
 }
 
-impl Part {
+impl SpoolPart {
     /// The bytes from `start` to `end`, which lie within this part, each run with its place. A piece
     /// that was taken away since is left out.
     pub(crate) fn read(&self, start: u64, end: u64) -> Result<Vec<(u64, Vec<u8>)>> {
@@ -275,7 +276,7 @@ impl Spool {
 
     /// Notes which process the output comes from, for whoever finds it after a crash.
     pub fn note_leader(&self, pid: u32) {
-        let Some(leader) = Identity::of(pid) else { return };
+        let Some(leader) = ProcessIdentity::of(pid) else { return };
         let note = format!("{} {} {}", leader.pid, leader.started, leader.boot);
         let written = create(&leader_note(&self.folder, &self.name));
         // Without it recovery knows less, and says so.
@@ -283,21 +284,21 @@ impl Spool {
     }
 
     pub fn is_kept(&self) -> bool {
-        self.state == State::Open
+        self.state == SpoolState::Open
     }
 
     /// A disk that is full has more important things to take: then nothing is kept.
-    pub fn write(&mut self, stream: Stream, bytes: &[u8]) {
-        if self.state == State::Open && self.append(stream, bytes).is_err() {
+    pub fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
+        if self.state == SpoolState::Open && self.append(stream, bytes).is_err() {
             self.forget();
         }
     }
 
-    fn append(&mut self, stream: Stream, mut bytes: &[u8]) -> Result<()> {
+    fn append(&mut self, stream: OutputStream, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let row = match stream {
-                Stream::Stdout => &mut self.stdout,
-                Stream::Stderr => &mut self.stderr,
+                OutputStream::Stdout => &mut self.stdout,
+                OutputStream::Stderr => &mut self.stderr,
             };
             if row.file.is_none() || row.filled >= self.piece {
                 row.next_piece(&self.folder, &self.name, stream)?;
@@ -314,8 +315,10 @@ impl Spool {
 
     /// Takes away what was written.
     pub fn forget(&mut self) {
-        self.state = State::Gone;
-        for (row, stream) in [(&self.stdout, Stream::Stdout), (&self.stderr, Stream::Stderr)] {
+        self.state = SpoolState::Gone;
+        for (row, stream) in
+            [(&self.stdout, OutputStream::Stdout), (&self.stderr, OutputStream::Stderr)]
+        {
             // Those in the middle are gone already.
             let middle = FIRST..row.begun.saturating_sub(LAST + 1);
             for number in (0..row.begun).filter(|number| !middle.contains(number)) {
@@ -327,16 +330,16 @@ impl Spool {
 
     /// Ends the writing; what there is, if it is wanted.
     pub fn seal(&mut self) -> Result<Vec<Spooled>> {
-        if self.state != State::Open {
+        if self.state != SpoolState::Open {
             return Ok(Vec::new());
         }
-        self.state = State::Sealed;
+        self.state = SpoolState::Sealed;
         SpoolDir { path: self.folder.clone() }.find(&self.name)
     }
 }
 
 impl Row {
-    fn next_piece(&mut self, folder: &Path, name: &str, stream: Stream) -> Result<()> {
+    fn next_piece(&mut self, folder: &Path, name: &str, stream: OutputStream) -> Result<()> {
         let number = self.begun;
         let dropped = number.checked_sub(LAST).filter(|number| *number >= FIRST);
         if let Some(dropped) = dropped {
@@ -361,7 +364,7 @@ mod tests {
         (scratch, spools)
     }
 
-    fn content(part: &Part) -> Vec<u8> {
+    fn content(part: &SpoolPart) -> Vec<u8> {
         let mut bytes = Vec::new();
         part.open().unwrap().read_to_end(&mut bytes).unwrap();
         bytes
@@ -375,7 +378,7 @@ mod tests {
             let (_scratch, spools) = folder();
             let printed: Vec<u8> = (0..length).map(|number: u32| (number / 7) as u8).collect();
             let mut spool = spools.begin("s-1", quota);
-            printed.chunks(1_000).for_each(|chunk| spool.write(Stream::Stdout, chunk));
+            printed.chunks(1_000).for_each(|chunk| spool.write(OutputStream::Stdout, chunk));
             // Found without its writer, as after a crash.
             let found = spools.find("s-1").unwrap();
             assert_eq!(spool.seal().unwrap(), found, "{length}");
@@ -405,8 +408,8 @@ mod tests {
         let (_scratch, spools) = folder();
         for name in ["s-1", "s-10"] {
             let mut spool = spools.begin(name, 1);
-            spool.write(Stream::Stdout, name.as_bytes());
-            spool.write(Stream::Stderr, b"error");
+            spool.write(OutputStream::Stdout, name.as_bytes());
+            spool.write(OutputStream::Stderr, b"error");
         }
         assert_eq!(spools.names().unwrap(), ["s-1", "s-10"]);
         let found = spools.find("s-1").unwrap();
@@ -421,14 +424,14 @@ mod tests {
     fn what_is_forgotten_or_sealed_takes_nothing_more() {
         let (_scratch, spools) = folder();
         let mut spool = spools.begin("s-1", 1);
-        spool.write(Stream::Stdout, b"x");
+        spool.write(OutputStream::Stdout, b"x");
         spool.forget();
-        spool.write(Stream::Stdout, b"y");
+        spool.write(OutputStream::Stdout, b"y");
         assert!(!spool.is_kept() && spools.names().unwrap().is_empty());
         let mut spool = spools.begin("s-2", 1);
-        spool.write(Stream::Stdout, b"x");
+        spool.write(OutputStream::Stdout, b"x");
         let sealed = spool.seal().unwrap();
-        spool.write(Stream::Stdout, b"y");
+        spool.write(OutputStream::Stdout, b"y");
         assert_eq!(spools.find("s-2").unwrap(), sealed);
     }
 }

@@ -12,7 +12,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 /// What a command can read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Input {
+pub enum CommandInput {
     /// Nothing: the end comes at once.
     #[default]
     Closed,
@@ -22,7 +22,7 @@ pub enum Input {
     Ours,
 }
 
-impl Input {
+impl CommandInput {
     /// What a process is started with.
     pub(crate) fn stdio(&self) -> Stdio {
         match self {
@@ -57,18 +57,18 @@ fn pass_on(to: OwnedFd) {
     drop(copied);
 }
 
-pub(crate) struct Feed {
+pub(crate) struct StdinWriter {
     /// Gone when everything was written, or nobody reads.
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
     written: usize,
 }
 
-impl Feed {
-    pub(crate) fn new(pipe: Option<OwnedFd>, input: Input) -> io::Result<Self> {
+impl StdinWriter {
+    pub(crate) fn new(pipe: Option<OwnedFd>, input: CommandInput) -> io::Result<Self> {
         let (pipe, bytes) = match input {
-            Input::Closed | Input::Ours => (None, Vec::new()),
-            Input::Bytes(bytes) => (pipe.filter(|_| !bytes.is_empty()), bytes),
+            CommandInput::Closed | CommandInput::Ours => (None, Vec::new()),
+            CommandInput::Bytes(bytes) => (pipe.filter(|_| !bytes.is_empty()), bytes),
         };
         if let Some(pipe) = &pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
@@ -82,7 +82,7 @@ impl Feed {
     }
 
     /// Writes what the pipe takes now; closes it after the last byte.
-    pub(crate) fn feed(&mut self) {
+    pub(crate) fn write_available(&mut self) {
         while let Some(pipe) = &self.pipe {
             match rustix::io::write(pipe, &self.bytes[self.written..]) {
                 Ok(count) => self.written += count,
@@ -105,17 +105,17 @@ mod tests {
     use jm_types::Cancel;
 
     use super::*;
-    use crate::outside::command::{CommandSpec, Ending, Program, run};
+    use crate::outside::command::{CommandProgram, CommandSpec, Ending, run_command};
     use crate::outside::launcher::Confinement;
-    use crate::outside::output_reader::Deaf;
+    use crate::outside::output_reader::NoListener;
     use jm_files::{Sandbox, SandboxSettings};
 
     /// Runs a shell command with this input; what it printed and how it ended.
-    fn fed(command: &str, input: Input, keep_bytes: usize) -> (Vec<u8>, Ending) {
+    fn fed(command: &str, input: CommandInput, keep_bytes: usize) -> (Vec<u8>, Ending) {
         let scratch = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
         let spec = CommandSpec {
-            program: Program::Shell(command.to_owned()),
+            program: CommandProgram::Shell(command.to_owned()),
             directory: sandbox.resolve(".").unwrap(),
             environment: std::env::vars_os().collect(),
             input,
@@ -123,7 +123,7 @@ mod tests {
             keep_bytes,
             confinement: Confinement::Unsupervised,
         };
-        let finished = run(spec, &Cancel::new(), &mut Deaf).unwrap();
+        let finished = run_command(spec, &Cancel::new(), &mut NoListener).unwrap();
         (finished.stdout.whole().unwrap_or_default(), finished.ending)
     }
 
@@ -131,14 +131,14 @@ mod tests {
     fn input_of_any_size_arrives_while_output_and_errors_flow() {
         for size in [0, 1, 65_535, 65_537, 10 * 1024 * 1024] {
             let bytes: Vec<u8> = (0..size).map(|at: usize| (at % 251) as u8).collect();
-            let echo = fed("tee /dev/stderr", Input::Bytes(bytes.clone()), size + 2);
+            let echo = fed("tee /dev/stderr", CommandInput::Bytes(bytes.clone()), size + 2);
             assert!(echo == (bytes, Ending::Exited(0)), "{size} bytes");
         }
     }
 
     #[test]
     fn a_command_that_does_not_read_is_not_waited_for() {
-        let plenty = || Input::Bytes(vec![b'x'; 10 * 1024 * 1024]);
+        let plenty = || CommandInput::Bytes(vec![b'x'; 10 * 1024 * 1024]);
         assert_eq!(fed("exec <&-; echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
         assert_eq!(fed("echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
         assert_eq!(fed("head -c 3; echo", plenty(), 64), (b"xxx\n".into(), Ending::Exited(0)));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn without_input_the_end_comes_at_once() {
-        assert_eq!(fed("cat; echo done", Input::Closed, 64).0, b"done\n");
-        assert_eq!(fed("cat; echo done", Input::Bytes(Vec::new()), 64).0, b"done\n");
+        assert_eq!(fed("cat; echo done", CommandInput::Closed, 64).0, b"done\n");
+        assert_eq!(fed("cat; echo done", CommandInput::Bytes(Vec::new()), 64).0, b"done\n");
     }
 }

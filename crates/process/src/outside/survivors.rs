@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use jm_system::identity::{Identity, ProcessStat, all_pids};
+use jm_system::identity::{ProcessIdentity, ProcessStat, all_pids};
 
 /// How long a launcher may need to end a command after the program died.
 const DYING: Duration = Duration::from_secs(1);
@@ -20,10 +20,10 @@ pub struct Survivor {
 
 /// The processes that stay alive in the session that `leader` opened. A launcher that lost its
 /// program is ending them, and itself, at this very moment, so they are given time for it.
-pub fn lasting(leader: &Identity) -> Vec<Survivor> {
+pub fn lasting_survivors(leader: &ProcessIdentity) -> Vec<Survivor> {
     let until = Instant::now() + DYING;
     loop {
-        let survivors = of(leader);
+        let survivors = survivors_of(leader);
         if survivors.is_empty() || Instant::now() >= until {
             return survivors;
         }
@@ -33,8 +33,8 @@ pub fn lasting(leader: &Identity) -> Vec<Survivor> {
 
 /// The processes in the session that `leader` opened. While one is there, the kernel gives the
 /// session's number to nobody else.
-fn of(leader: &Identity) -> Vec<Survivor> {
-    if leader.boot != Identity::own().boot {
+fn survivors_of(leader: &ProcessIdentity) -> Vec<Survivor> {
+    if leader.boot != ProcessIdentity::own().boot {
         return Vec::new();
     }
     let mut survivors: Vec<Survivor> = all_pids()
@@ -63,18 +63,18 @@ mod tests {
             command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
         }
         let mut child = command.arg("1000").stdin(Stdio::null()).spawn().unwrap();
-        let leader = Identity::of(child.id()).unwrap();
-        assert_eq!(of(&leader), [Survivor { pid: child.id(), name: "sleep".into() }]);
-        let later = Identity { started: leader.started + 1, ..leader.clone() };
-        assert!(of(&later).is_empty());
-        let elsewhere = Identity { boot: "another".into(), ..leader.clone() };
-        assert!(of(&elsewhere).is_empty());
+        let leader = ProcessIdentity::of(child.id()).unwrap();
+        assert_eq!(survivors_of(&leader), [Survivor { pid: child.id(), name: "sleep".into() }]);
+        let later = ProcessIdentity { started: leader.started + 1, ..leader.clone() };
+        assert!(survivors_of(&later).is_empty());
+        let elsewhere = ProcessIdentity { boot: "another".into(), ..leader.clone() };
+        assert!(survivors_of(&elsewhere).is_empty());
         let ending = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(50));
             child.kill().unwrap();
             child.wait().unwrap();
         });
-        assert!(lasting(&leader).is_empty(), "what is just being ended is waited for");
+        assert!(lasting_survivors(&leader).is_empty(), "what is just being ended is waited for");
         ending.join().unwrap();
     }
 }

@@ -10,7 +10,7 @@ const SEARCHED: usize = 64 * 1024;
 /// Of a command that failed. One that did not has got what it needed.
 pub(crate) fn refused(finished: &Finished, walls: Option<&Walls>) -> Vec<Bite> {
     let Some(walls) = walls else { return Vec::new() };
-    let mut found = finished.refused_by_gate.clone();
+    let mut found = finished.refused_by_proxy.clone();
     if walls.backend != Backend::None {
         let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(SEARCHED));
         found.extend(bites(&said.concat(), walls));

@@ -262,7 +262,7 @@ impl Invocation {
             }
             Access::Full => environment.extend(self.variables),
         }
-        let walls = confinement.walls().cloned();
+        let walls = confinement.rules().cloned();
         let spec = CommandSpec {
             program: self.program,
             directory: self.directory.map_or_else(|| sandbox.resolve("."), Ok)?,

@@ -9,11 +9,11 @@ use jm_files::Sandbox;
 
 use super::grant::Grant;
 use super::plan::{CommandSettings, Plan, plan};
-use super::probe::{find_bwrap, works};
-use crate::contract::confinement_rules::{Access, Backend, Walls};
+use super::probe::{find_bwrap, try_backend};
+use crate::contract::confinement_rules::{Access, Backend, ConfinementRules};
 use crate::contract::record::CommandRecord;
 use crate::outside::launcher::{Confinement, Launcher};
-use crate::outside::program::Program;
+use crate::outside::program::CommandProgram;
 use crate::outside::records::read_record;
 
 /// Confines the commands of a workspace.
@@ -72,13 +72,14 @@ impl Confiner {
             Some(backend) => backend,
             None => {
                 let strongest = Backend::ALL.into_iter();
-                let mut working = strongest.filter(|backend| works(launcher, *backend).is_ok());
+                let mut working =
+                    strongest.filter(|backend| try_backend(launcher, *backend).is_ok());
                 working.next().unwrap_or(Backend::None)
             }
         })
     }
 
-    /// The walls that a command would get now, and what they leave open.
+    /// The confinement that a command would get now, and what they leave open.
     pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
         plan(sandbox, &self.settings, self.backend(), environment)
     }
@@ -88,37 +89,41 @@ impl Confiner {
         &self,
         sandbox: &Sandbox,
         environment: &[(OsString, OsString)],
-        program: &Program,
+        program: &CommandProgram,
         record: Option<&str>,
     ) -> Confinement {
         if self.launcher.is_none() {
             return Confinement::Unsupervised;
         }
-        self.confined_by(self.plan(sandbox, environment).walls, program, record)
+        self.confined_by(self.plan(sandbox, environment).rules, program, record)
     }
 
     /// The same by rules that were computed already.
     pub fn confined_by(
         &self,
-        mut walls: Walls,
-        program: &Program,
+        mut rules: ConfinementRules,
+        program: &CommandProgram,
         record: Option<&str>,
     ) -> Confinement {
         // What shall run must be seen, wherever it lies.
-        walls.readable.extend(program.path());
-        self.supervised(walls, record).unwrap_or(Confinement::Unsupervised)
+        rules.readable.extend(program.path());
+        self.supervised(rules, record).unwrap_or(Confinement::Unsupervised)
     }
 
     /// `None` without a launcher.
-    pub(super) fn supervised(&self, walls: Walls, record: Option<&str>) -> Option<Confinement> {
+    pub(super) fn supervised(
+        &self,
+        rules: ConfinementRules,
+        record: Option<&str>,
+    ) -> Option<Confinement> {
         let launcher = self.launcher.as_ref()?;
-        let bwrap = match walls.backend {
+        let bwrap = match rules.backend {
             Backend::Bwrap => find_bwrap(),
             Backend::Namespaces | Backend::Landlock | Backend::None => None,
         };
         let launcher = Launcher { bwrap, ..launcher.clone() };
         let record = record.filter(|_| launcher.records.is_some()).map(str::to_owned);
-        Some(Confinement::Supervised { launcher, walls: Box::new(walls), record })
+        Some(Confinement::Supervised { launcher, rules: Box::new(rules), record })
     }
 
     /// How a command ended that nobody was there to hear about. One that is just being ended is

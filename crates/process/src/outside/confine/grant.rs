@@ -10,7 +10,7 @@ use jm_files::names::{Protection, protection};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::hosts::HostRule;
-use crate::outside::refusal::{Bite, is_private};
+use crate::outside::refusal::{Refusal, is_private};
 
 /// A right beyond the confinement rules, for one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Grant {
     }
 }
 
-impl Bite {
+impl Refusal {
     /// What would let the command have it.
     pub fn grant(&self) -> Option<Grant> {
         match self {

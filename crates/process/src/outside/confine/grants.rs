@@ -1,4 +1,4 @@
-//! What a person may give one command, after the walls have refused it.
+//! What a person may give one command, after the confinement have refused it.
 //!
 //! Law: a grant is as narrow as the refusal: this directory, this host, and the network only where
 //! nothing narrower is known. What no flag could open is never offered, and because most refusals are
@@ -11,9 +11,9 @@ use jm_files::Sandbox;
 use super::confiner::Confiner;
 use super::grant::Grant;
 use super::plan::CommandSettings;
-use crate::contract::confinement_rules::{Access, Network, Walls};
+use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
 use crate::contract::hosts::HostList;
-use crate::outside::refusal::Bite;
+use crate::outside::refusal::Refusal;
 
 impl CommandSettings {
     fn with(&self, grants: &[Grant]) -> Self {
@@ -54,13 +54,13 @@ impl Confiner {
     pub fn note_refused(
         &self,
         call: &str,
-        bites: &[Bite],
+        find_refusals: &[Refusal],
         sandbox: &Sandbox,
-        walls: Option<&Walls>,
+        rules: Option<&ConfinementRules>,
     ) {
-        let homes = walls.map_or(&[][..], |walls| &walls.homes);
+        let homes = rules.map_or(&[][..], |rules| &rules.homes);
         let mut grants: Vec<Grant> = Vec::new();
-        for grant in bites.iter().filter_map(Bite::grant) {
+        for grant in find_refusals.iter().filter_map(Refusal::grant) {
             if !grants.contains(&grant) && grant.may_be_offered(sandbox, homes) {
                 grants.push(grant);
             }
@@ -134,11 +134,11 @@ mod tests {
     fn what_no_flag_could_open_is_not_offered() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
-        assert_eq!(Bite::Write(real.join("x")).grant(), Some(Grant::Write(real.clone())));
-        assert_eq!(Bite::Write(real.join("no/folder/x")).grant(), None);
-        assert_eq!(Bite::Write("/x".into()).grant(), None);
-        assert_eq!(Bite::Kept("/w/.git/hooks/x".into()).grant(), None);
-        assert_eq!(Bite::Denied("/w/.env".into()).grant(), None);
-        assert_eq!(Bite::Call.grant(), None);
+        assert_eq!(Refusal::Write(real.join("x")).grant(), Some(Grant::Write(real.clone())));
+        assert_eq!(Refusal::Write(real.join("no/folder/x")).grant(), None);
+        assert_eq!(Refusal::Write("/x".into()).grant(), None);
+        assert_eq!(Refusal::Kept("/w/.git/hooks/x".into()).grant(), None);
+        assert_eq!(Refusal::Denied("/w/.env".into()).grant(), None);
+        assert_eq!(Refusal::Call.grant(), None);
     }
 }

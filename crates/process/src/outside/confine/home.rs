@@ -1,15 +1,15 @@
 //! A home inside the workspace: the one root whose files run whenever the person logs in.
 
-use crate::contract::confinement_rules::{Backend, Walls};
+use crate::contract::confinement_rules::{Backend, ConfinementRules};
 use crate::contract::within::is_within;
 
 /// The gap of a command that may write a home: names that programs run at login and start are kept as
 /// they are, but no list of them is complete.
-pub(super) fn home_in_workspace(walls: &Walls) -> Option<String> {
-    let homes = walls.homes.iter().map(|home| home.canonicalize().unwrap_or_else(|_| home.clone()));
+pub(super) fn home_in_workspace(rules: &ConfinementRules) -> Option<String> {
+    let homes = rules.homes.iter().map(|home| home.canonicalize().unwrap_or_else(|_| home.clone()));
     let mut written =
-        homes.filter(|home| walls.writable.iter().any(|folder| is_within(home, folder)));
-    let home = written.next().filter(|_| walls.backend != Backend::None)?;
+        homes.filter(|home| rules.writable.iter().any(|folder| is_within(home, folder)));
+    let home = written.next().filter(|_| rules.backend != Backend::None)?;
     Some(format!(
         "the home {} is part of the workspace: commands can read and change everything in it but \
          denied and protected names; start in a project's directory instead",
@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn a_home_that_can_be_written_is_a_gap() {
         let gap = |home: &str, writable: &str| {
-            home_in_workspace(&Walls {
+            home_in_workspace(&ConfinementRules {
                 backend: Backend::Namespaces,
                 access: Access::Full,
                 network: Network::Off,

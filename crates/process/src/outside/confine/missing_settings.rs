@@ -2,9 +2,9 @@
 //!
 //! Best effort, as everything that is read from what a command printed.
 
-use crate::contract::confinement_rules::Walls;
+use crate::contract::confinement_rules::ConfinementRules;
 use crate::outside::login_settings::withheld;
-use crate::outside::refusal::{Bite, Withheld};
+use crate::outside::refusal::{Refusal, Withheld};
 
 /// Messages of git without an identity, or with a configuration that it may not open.
 const GIT: &[&str] = &[
@@ -25,14 +25,14 @@ const CARGO: &[&str] = &[
 ];
 
 /// Withheld settings files of a home that explain what a failed command printed.
-pub(super) fn missed_settings(output: &str, walls: &Walls) -> Vec<Bite> {
+pub(super) fn missed_settings(output: &str, rules: &ConfinementRules) -> Vec<Refusal> {
     let lower = output.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let (git, cargo) = (says(GIT), says(CARGO));
     if !git && !cargo {
         return Vec::new();
     }
-    let all = walls.homes.iter().flat_map(|home| withheld(home));
+    let all = rules.homes.iter().flat_map(|home| withheld(home));
     let explains = |one: &Withheld| if one.is_gits() { git } else { cargo };
-    all.filter(explains).map(Bite::Withheld).collect()
+    all.filter(explains).map(Refusal::Withheld).collect()
 }

@@ -18,15 +18,15 @@ mod toolchains;
 pub use confiner::Confiner;
 pub use grant::Grant;
 pub use plan::{CommandSettings, Plan, plan};
-pub use probe::{Mechanism, probe};
-pub use refusals::bites;
+pub use probe::{Mechanism, probe_backends};
+pub use refusals::find_refusals;
 pub use scan::{ProtectedNames, protected_names};
 
 pub use super::launcher::{Confinement, Launcher};
-pub use super::prestarted::Spare;
-pub use super::refusal::{Bite, SIGSYS, Withheld};
+pub use super::prestarted::PrestartedLauncher;
+pub use super::refusal::{Refusal, SIGSYS, Withheld};
 pub use crate::contract::confinement_rules::{
-    Access, Backend, Existing, Identity, Kept, Network, Resources, Walls,
+    Access, Backend, ConfinementRules, FileIdentity, KeptName, KeptPresence, Network, Resources,
 };
 pub use crate::contract::hosts::{Host, HostList, HostRule, NoHost};
 pub use crate::contract::landlock_version::landlock_version;

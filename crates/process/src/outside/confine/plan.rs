@@ -1,4 +1,4 @@
-//! From the sandbox of the file tools to the walls of a command.
+//! From the sandbox of the file tools to the confinement of a command.
 //!
 //! Law: one policy. What a file tool may not read is hidden from commands, what it may not write
 //! without a person stays as it is, and both are judged by the same functions.
@@ -12,8 +12,10 @@ use jm_files::Sandbox;
 use super::home::home_in_workspace;
 use super::scan::{MOST_ENTRIES, scan};
 use super::toolchains;
-use crate::contract::confinement_rules::{Access, Backend, Identity, Network, Resources, Walls};
-use crate::contract::layout::anchors;
+use crate::contract::confinement_rules::{
+    Access, Backend, ConfinementRules, FileIdentity, Network, Resources,
+};
+use crate::contract::layout::anchor_directories;
 
 /// What the person configured for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,15 +35,15 @@ impl Default for CommandSettings {
     }
 }
 
-/// Walls, and what they do not hold.
+/// Confinement rules, and what they do not hold.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    pub walls: Walls,
+    pub rules: ConfinementRules,
     /// What this back end cannot enforce here, each in a sentence.
     pub gaps: Vec<String>,
 }
 
-/// Compiles the walls for one command.
+/// Compiles the confinement for one command.
 pub fn plan(
     sandbox: &Sandbox,
     settings: &CommandSettings,
@@ -61,7 +63,7 @@ pub fn plan(
     let mut hidden = scan.hidden;
     hidden.extend(sandbox.own().iter().filter(|path| path.exists()).cloned());
     hidden.extend(toolchains::secrets(sandbox, environment, &readable));
-    let mut walls = Walls {
+    let mut rules = ConfinementRules {
         backend,
         access: Access::Full,
         network: settings.network.clone(),
@@ -74,24 +76,24 @@ pub fn plan(
         identities: scan.identities,
         resources: settings.resources,
     };
-    let around: Vec<Identity> = identities_around(&walls).collect();
-    walls.identities.extend(around);
-    let mut gaps = gaps(&walls);
-    gaps.extend(home_in_workspace(&walls));
+    let around: Vec<FileIdentity> = identities_around(&rules).collect();
+    rules.identities.extend(around);
+    let mut gaps = gaps(&rules);
+    gaps.extend(home_in_workspace(&rules));
     if scan.entries > MOST_ENTRIES {
         gaps.push(format!(
             "the workspace is larger than {MOST_ENTRIES} names; of the rest, denied and protected \
              files are not kept from the command"
         ));
     }
-    Plan { walls, gaps }
+    Plan { rules, gaps }
 }
 
 /// The directories around protected names, as they are now.
-fn identities_around(walls: &Walls) -> impl Iterator<Item = Identity> {
-    anchors(walls).into_iter().filter_map(|path| {
+fn identities_around(rules: &ConfinementRules) -> impl Iterator<Item = FileIdentity> {
+    anchor_directories(rules).into_iter().filter_map(|path| {
         let found = path.symlink_metadata().ok()?;
-        Some(Identity { path, device: found.dev(), inode: found.ino() })
+        Some(FileIdentity { path, device: found.dev(), inode: found.ino() })
     })
 }
 
@@ -116,13 +118,13 @@ fn programs(
 }
 
 /// What a back end leaves open.
-fn gaps(walls: &Walls) -> Vec<String> {
+fn gaps(rules: &ConfinementRules) -> Vec<String> {
     let mut gaps = Vec::new();
-    match walls.backend {
+    match rules.backend {
         Backend::Namespaces | Backend::Bwrap => {}
         Backend::Landlock => {
-            let inside = |path: &&PathBuf| walls.writable.iter().any(|root| path.starts_with(root));
-            let named = named(walls.hidden.iter().filter(inside));
+            let inside = |path: &&PathBuf| rules.writable.iter().any(|root| path.starts_with(root));
+            let named = named(rules.hidden.iter().filter(inside));
             if !named.is_empty() {
                 gaps.push(format!("landlock cannot hide files inside the workspace: {named}"));
             }
@@ -131,7 +133,7 @@ fn gaps(walls: &Walls) -> Vec<String> {
                  files of the workspace from being written"
                     .to_owned(),
             );
-            if let Network::Listed(_) = walls.network {
+            if let Network::Listed(_) = rules.network {
                 gaps.push(
                     "landlock knows ports and no hosts: the command can reach other hosts on the \
                      one port that its proxy has"

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::plan::CommandSettings;
 use super::toolchains;
-use crate::contract::confinement_rules::{Access, Backend, Network, Walls};
+use crate::contract::confinement_rules::{Access, Backend, ConfinementRules, Network};
 use crate::contract::landlock_version::{LEAST_LANDLOCK, landlock_version};
-use crate::outside::command::{Ending, Input, finish, streams};
+use crate::outside::command::{CommandInput, Ending, command_streams, run_quietly};
 use crate::outside::launcher::Launcher;
-use crate::outside::launcher_link::{Task, start};
+use crate::outside::launcher_link::{LaunchTask, start};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -26,17 +26,17 @@ pub struct Mechanism {
 }
 
 /// Tries every way once.
-pub fn probe(launcher: &Launcher) -> Vec<Mechanism> {
+pub fn probe_backends(launcher: &Launcher) -> Vec<Mechanism> {
     let confining = [Backend::Namespaces, Backend::Bwrap, Backend::Landlock];
-    let tried = confining.into_iter().map(|backend| match works(launcher, backend) {
+    let tried = confining.into_iter().map(|backend| match try_backend(launcher, backend) {
         Ok(detail) => Mechanism { backend, works: true, detail },
         Err(detail) => Mechanism { backend, works: false, detail },
     });
     tried.collect()
 }
 
-/// Runs a shell that does nothing behind these walls.
-pub(crate) fn works(launcher: &Launcher, backend: Backend) -> Result<String, String> {
+/// Runs a shell that does nothing with this confinement.
+pub(crate) fn try_backend(launcher: &Launcher, backend: Backend) -> Result<String, String> {
     let version = landlock_version();
     let detail = match backend {
         Backend::None => return Ok(String::new()),
@@ -62,7 +62,7 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
     let settings = CommandSettings::default();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let environment = [("PATH".into(), path)];
-    let walls = Walls {
+    let rules = ConfinementRules {
         backend,
         access: Access::Full,
         network: Network::Off,
@@ -77,9 +77,10 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open("/", flags, Mode::empty()).map_err(|e| e.to_string())?;
-    let (ours, stdin, output) = streams(&Input::Closed).map_err(|e| e.to_string())?;
-    let task = Task {
-        // By its path: what is on the person's own says nothing about walls.
+    let (ours, stdin, output) =
+        command_streams(&CommandInput::Closed).map_err(|e| e.to_string())?;
+    let task = LaunchTask {
+        // By its path: what is on the person's own says nothing about confinement rules.
         words: ["/bin/sh", "-c", ":"].map(Into::into).to_vec(),
         directory,
         directory_name: Path::new("/"),
@@ -87,12 +88,13 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
         stdin,
         output,
         lifetime: PATIENCE,
-        walls: &walls,
+        rules: &rules,
         record: None,
     };
     // A trial says nothing about how many commands are to come.
     let launcher = Launcher { bwrap: find_bwrap(), ..Launcher::new(&launcher.program) };
-    let finished = finish(|| start(&launcher, task), ours, PATIENCE).map_err(|e| e.to_string())?;
+    let finished =
+        run_quietly(|| start(&launcher, task), ours, PATIENCE).map_err(|e| e.to_string())?;
     match finished.ending {
         Ending::Exited(0) => Ok(()),
         _ => Err(finished.stderr.render(200).trim().to_owned()),

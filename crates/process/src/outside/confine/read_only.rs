@@ -98,23 +98,23 @@ const GIT_SETTINGS: &[(&str, &str)] = &[
 
 /// Turns the rules of an ordinary command into those of one that only reads.
 fn reading(plan: Plan, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
-    let Plan { mut walls, mut gaps } = plan;
-    walls.access = Access::ReadsOnly;
-    walls.network = Network::Off;
+    let Plan { mut rules, mut gaps } = plan;
+    rules.access = Access::ReadsOnly;
+    rules.network = Network::Off;
     // Repositories elsewhere that worktrees here belong to: without them git finds nothing.
     let toolchains = toolchains::readable(environment);
-    let linked = walls.readable.iter().filter(|path| !toolchains.contains(path)).cloned();
+    let linked = rules.readable.iter().filter(|path| !toolchains.contains(path)).cloned();
     let linked: Vec<PathBuf> = linked.collect();
-    walls.writable = sandbox.roots().map(|root| root.path().to_owned()).collect();
-    walls.writable.extend(linked.into_iter().filter(|path| path.ends_with(".git")));
-    walls.readable = SYSTEM.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
+    rules.writable = sandbox.roots().map(|root| root.path().to_owned()).collect();
+    rules.writable.extend(linked.into_iter().filter(|path| path.ends_with(".git")));
+    rules.readable = SYSTEM.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
     // What cannot be written needs no placeholder, and none is made.
-    walls.kept = Vec::new();
-    walls.absent = Vec::new();
-    if !walls.backend.has_own_tree() {
+    rules.kept = Vec::new();
+    rules.absent = Vec::new();
+    if !rules.backend.has_own_tree() {
         gaps.push("without namespaces a command cannot be kept to reading".to_owned());
     }
-    Plan { walls, gaps }
+    Plan { rules, gaps }
 }
 
 /// The environment of a command that only reads, made of the person's and of the call's variables
@@ -162,12 +162,12 @@ impl Confiner {
         environment: &[(OsString, OsString)],
         record: Option<&str>,
     ) -> Result<Confinement, ToolError> {
-        let Plan { walls, gaps } = self.reading_plan(sandbox, environment);
+        let Plan { rules, gaps } = self.reading_plan(sandbox, environment);
         if let Some(gap) = gaps.first() {
             let what = format!("it was not started: nothing here keeps it to reading: {gap}");
             return Err(ToolError::failed("command", what));
         }
-        match self.supervised(walls, record) {
+        match self.supervised(rules, record) {
             Some(confinement) => Ok(confinement),
             None => Err(ToolError::failed("command", "nothing here keeps it to reading")),
         }

@@ -1,7 +1,7 @@
-//! What the walls refused, read from what a command printed.
+//! What the confinement refused, read from what a command printed.
 //!
 //! Programs say in words what the kernel said in numbers. Best effort: a line that speaks of a
-//! refusal, the path or host in it, and what the walls say about that.
+//! refusal, the path or host in it, and what the confinement say about that.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use rustix::fs::{Access as Permission, access};
 use rustix::io::Errno;
 
 use super::missing_settings::missed_settings;
-use crate::contract::confinement_rules::{Access, Network, Walls};
+use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
 use crate::contract::hosts::HostRule;
-use crate::outside::refusal::Bite;
+use crate::outside::refusal::Refusal;
 
-const MOST_BITES: usize = 3;
+const MOST_REFUSALS: usize = 3;
 const MOST_LINES: usize = 2_000;
 const REFUSALS: &[&str] = &[
     "permission denied",
@@ -35,54 +35,56 @@ const UNREACHABLE: &[&str] = &[
     "failed to lookup address",
     "no address associated with hostname",
 ];
-/// What is said of a name that the walls are mounted on.
+/// What is said of a name that the confinement are mounted on.
 const BUSY: &[&str] = &["device or resource busy", "ebusy"];
 const MISSING: &[&str] = &["no such file or directory", "directory nonexistent", "enoent"];
 
-/// The first few refusals that the walls explain.
-pub fn bites(output: &str, walls: &Walls) -> Vec<Bite> {
-    let mut found: Vec<Bite> = missed_settings(output, walls);
+/// The first few refusals that the confinement explain.
+pub fn find_refusals(output: &str, rules: &ConfinementRules) -> Vec<Refusal> {
+    let mut found: Vec<Refusal> = missed_settings(output, rules);
     for line in output.lines().take(MOST_LINES) {
-        let bite = bite(line, walls).map(|bite| bite.in_homes(&walls.homes).of(walls.access));
-        if let Some(bite) = bite
-            && !found.contains(&bite)
+        let refusal =
+            refusal_in(line, rules).map(|refusal| refusal.in_homes(&rules.homes).of(rules.access));
+        if let Some(refusal) = refusal
+            && !found.contains(&refusal)
         {
-            found.push(bite);
+            found.push(refusal);
         }
-        if found.len() >= MOST_BITES {
+        if found.len() >= MOST_REFUSALS {
             break;
         }
     }
     found
 }
 
-fn bite(line: &str, walls: &Walls) -> Option<Bite> {
+fn refusal_in(line: &str, rules: &ConfinementRules) -> Option<Refusal> {
     let lower = line.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let unreached = match walls.network {
-        Network::Off => Some(Bite::Network(named_host(line))),
-        Network::Listed(_) => Some(Bite::Around),
+    let unreached = match rules.network {
+        Network::Off => Some(Refusal::Network(named_host(line))),
+        Network::Listed(_) => Some(Refusal::Around),
         Network::On => None,
     };
     if unreached.is_some() && says(UNREACHABLE) {
         return unreached;
     }
-    let named: Vec<PathBuf> = paths(line, walls);
+    let named: Vec<PathBuf> = paths(line, rules);
     if says(REFUSALS) {
         return named
             .iter()
-            .find_map(|path| judge(path, walls))
-            .or_else(|| (named.is_empty() && says(&["socket"])).then_some(Bite::Network(None)))
-            .or_else(|| says(&["operation not permitted", "eperm"]).then_some(Bite::Call));
+            .find_map(|path| judge(path, rules))
+            .or_else(|| (named.is_empty() && says(&["socket"])).then_some(Refusal::Network(None)))
+            .or_else(|| says(&["operation not permitted", "eperm"]).then_some(Refusal::Call));
     }
     if says(BUSY) {
-        let kept = |bite: &Bite| matches!(bite, Bite::Kept(_) | Bite::Denied(_));
-        return named.iter().filter_map(|path| judge(path, walls)).find(kept);
+        let kept =
+            |refusal_in: &Refusal| matches!(refusal_in, Refusal::Kept(_) | Refusal::Denied(_));
+        return named.iter().filter_map(|path| judge(path, rules)).find(kept);
     }
     // What is hidden looks missing where a command has a tree of its own.
     let exists = |path: &&PathBuf| path.parent().is_some_and(Path::exists);
-    let hidden = |path: &&PathBuf| !is_seen(path, walls);
-    says(MISSING).then(|| named.iter().filter(exists).find(hidden).cloned().map(Bite::Read))?
+    let hidden = |path: &&PathBuf| !is_seen(path, rules);
+    says(MISSING).then(|| named.iter().filter(exists).find(hidden).cloned().map(Refusal::Read))?
 }
 
 /// The host in a line about a name that could not be resolved. A name with a dot: anything else may be
@@ -99,34 +101,34 @@ fn named_host(line: &str) -> Option<HostRule> {
     words.filter(|word| is_name(word).is_some()).find_map(|word| word.parse().ok())
 }
 
-fn judge(path: &Path, walls: &Walls) -> Option<Bite> {
-    if walls.kept.iter().any(|kept| path.starts_with(&kept.path)) {
-        return Some(Bite::Kept(path.to_owned()));
+fn judge(path: &Path, rules: &ConfinementRules) -> Option<Refusal> {
+    if rules.kept.iter().any(|kept| path.starts_with(&kept.path)) {
+        return Some(Refusal::Kept(path.to_owned()));
     }
-    if walls.hidden.iter().any(|hidden| path.starts_with(hidden)) {
-        return Some(Bite::Denied(path.to_owned()));
+    if rules.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+        return Some(Refusal::Denied(path.to_owned()));
     }
-    let in_roots = walls.writable.iter().any(|root| path.starts_with(root));
-    if in_roots && walls.access == Access::ReadsOnly {
-        return Some(Bite::ReadsOnly);
+    let in_roots = rules.writable.iter().any(|root| path.starts_with(root));
+    if in_roots && rules.access == Access::ReadsOnly {
+        return Some(Refusal::ReadsOnly);
     }
-    match (in_roots, is_seen(path, walls)) {
+    match (in_roots, is_seen(path, rules)) {
         (true, _) => None,
-        // Without walls it would be refused as well.
+        // Without confinement it would be refused as well.
         (false, true) if access(path, Permission::READ_OK) == Err(Errno::ACCESS) => None,
-        (false, true) => Some(Bite::Write(path.to_owned())),
-        (false, false) if walls.backend.has_own_tree() => Some(Bite::Write(path.to_owned())),
-        (false, false) => Some(Bite::Read(path.to_owned())),
+        (false, true) => Some(Refusal::Write(path.to_owned())),
+        (false, false) if rules.backend.has_own_tree() => Some(Refusal::Write(path.to_owned())),
+        (false, false) => Some(Refusal::Read(path.to_owned())),
     }
 }
 
-fn is_seen(path: &Path, walls: &Walls) -> bool {
-    let shown = walls.readable.iter().chain(&walls.writable).any(|seen| path.starts_with(seen));
-    shown && !walls.hidden.iter().any(|hidden| path.starts_with(hidden))
+fn is_seen(path: &Path, rules: &ConfinementRules) -> bool {
+    let shown = rules.readable.iter().chain(&rules.writable).any(|seen| path.starts_with(seen));
+    shown && !rules.hidden.iter().any(|hidden| path.starts_with(hidden))
 }
 
 /// Words of a line that look like paths, as absolute ones.
-fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
+fn paths(line: &str, rules: &ConfinementRules) -> Vec<PathBuf> {
     let cut = |c: char| c.is_whitespace() || "'\"`:;,()[]{}<>=".contains(c) || "‘’“”".contains(c);
     let mut rest = line;
     let words = std::iter::from_fn(|| {
@@ -143,7 +145,7 @@ fn paths(line: &str, walls: &Walls) -> Vec<PathBuf> {
     let absolute = |word: &str| match word.starts_with('/') {
         true => Some(plain(Path::new(word))),
         false if word.contains('/') || word.starts_with('.') => {
-            walls.writable.first().map(|root| plain(&root.join(word)))
+            rules.writable.first().map(|root| plain(&root.join(word)))
         }
         false => None,
     };
@@ -181,17 +183,17 @@ fn plain(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::confinement_rules::{Backend, Existing, Kept, Resources};
+    use crate::contract::confinement_rules::{Backend, KeptName, KeptPresence, Resources};
 
-    fn walls() -> Walls {
-        Walls {
+    fn rules() -> ConfinementRules {
+        ConfinementRules {
             backend: Backend::Namespaces,
             access: Access::Full,
             network: Network::Off,
             writable: vec!["/w".into()],
             readable: vec!["/usr".into(), "/etc".into()],
             homes: vec!["/home/me".into()],
-            kept: vec![Kept { path: "/w/.git/hooks".into(), now: Existing::Present }],
+            kept: vec![KeptName { path: "/w/.git/hooks".into(), now: KeptPresence::Present }],
             hidden: vec!["/w/.env".into()],
             absent: Vec::new(),
             identities: Vec::new(),
@@ -201,21 +203,21 @@ mod tests {
 
     #[test]
     fn refusals_are_understood_in_the_words_of_programs() {
-        let write = |path: &str| Some(Bite::Write(path.into()));
-        let unreached = |host: &str| Bite::Network(Some(host.parse().unwrap()));
-        let cases: &[(&str, Option<Bite>)] = &[
+        let write = |path: &str| Some(Refusal::Write(path.into()));
+        let unreached = |host: &str| Refusal::Network(Some(host.parse().unwrap()));
+        let cases: &[(&str, Option<Refusal>)] = &[
             ("touch: cannot touch '/usr/x': Read-only file system", write("/usr/x")),
             ("sh: 1: cannot create /etc/x: Permission denied", write("/etc/x")),
             ("Error: EROFS: read-only file system, open '/usr/y'", write("/usr/y")),
-            ("cat: .env: Permission denied", Some(Bite::Denied("/w/.env".into()))),
+            ("cat: .env: Permission denied", Some(Refusal::Denied("/w/.env".into()))),
             ("touch: .git/hooks/a: Read-only", None),
             (
                 "touch: cannot touch '.git/hooks/a': Read-only file system",
-                Some(Bite::Kept("/w/.git/hooks/a".into())),
+                Some(Refusal::Kept("/w/.git/hooks/a".into())),
             ),
             (
                 "rm: cannot remove '.git/hooks': Device or resource busy",
-                Some(Bite::Kept("/w/.git/hooks".into())),
+                Some(Refusal::Kept("/w/.git/hooks".into())),
             ),
             ("umount: /usr/x: Device or resource busy", None),
             ("cat: /proc/../etc/../etc/nothing-here: No such file or directory", None),
@@ -225,9 +227,9 @@ mod tests {
                 Some(unreached("a.org")),
             ),
             ("getaddrinfo EAI_AGAIN registry.npmjs.org", Some(unreached("registry.npmjs.org"))),
-            ("connect: Network is unreachable", Some(Bite::Network(None))),
+            ("connect: Network is unreachable", Some(Refusal::Network(None))),
             ("FileNotFoundError: [Errno 2] No such file or directory: 'x'", None),
-            ("unshare: unshare failed: Operation not permitted", Some(Bite::Call)),
+            ("unshare: unshare failed: Operation not permitted", Some(Refusal::Call)),
             ("./secret.txt: Permission denied", None),
             (
                 "npm error fetch http://localhost:1/x: EROFS: read-only file system, open '/usr/y/z'",
@@ -243,26 +245,29 @@ mod tests {
             ("/usr/x: 2 of them: Permission denied", write("/usr/x")),
         ];
         for (line, expected) in cases {
-            assert_eq!(bite(line, &walls()), *expected, "{line}");
+            assert_eq!(refusal_in(line, &rules()), *expected, "{line}");
         }
     }
 
     #[test]
     fn a_command_that_only_reads_is_refused_as_one() {
-        let reading = Walls { access: Access::ReadsOnly, kept: Vec::new(), ..walls() };
+        let reading = ConfinementRules { access: Access::ReadsOnly, kept: Vec::new(), ..rules() };
         let said = "touch: cannot touch './a': Read-only file system\n\
                     cat: .env: Permission denied\n\
                     curl: (6) Could not resolve host: example.com\n\
                     sh: 1: cannot create /usr/x: Read-only file system\n";
-        assert_eq!(bites(said, &reading), [Bite::ReadsOnly, Bite::Denied("/w/.env".into())]);
-        assert_eq!(bites("cat: ./a: No such file or directory", &reading), []);
+        assert_eq!(
+            find_refusals(said, &reading),
+            [Refusal::ReadsOnly, Refusal::Denied("/w/.env".into())]
+        );
+        assert_eq!(find_refusals("cat: ./a: No such file or directory", &reading), []);
     }
 
     #[test]
     fn what_would_not_help_is_not_offered() {
         let folder = tempfile::tempdir().unwrap();
         let granted = format!("a person can grant it: --writable {}", folder.path().display());
-        let offered = |path: &Path| Bite::Write(path.to_owned()).remedy();
+        let offered = |path: &Path| Refusal::Write(path.to_owned()).remedy();
         assert_eq!(offered(&folder.path().join("new")), Some(granted.clone()));
         assert_eq!(offered(&folder.path().join("no/such/folder")), Some(granted));
         assert_eq!(offered(Path::new("/new")), None);
@@ -275,6 +280,6 @@ mod tests {
         let many = "touch: '/usr/a': Read-only file system\n".repeat(5)
             + "touch: '/usr/b': Read-only file system\nNetwork is unreachable\n"
             + "touch: '/usr/c': Read-only file system\n";
-        assert_eq!(bites(&many, &walls()).len(), MOST_BITES);
+        assert_eq!(find_refusals(&many, &rules()).len(), MOST_REFUSALS);
     }
 }

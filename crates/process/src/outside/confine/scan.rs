@@ -11,12 +11,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jm_files::Sandbox;
-use jm_files::git_control::{self as control, Form, Treatment};
+use jm_files::git_control::{self as control, ControlForm, Treatment};
 use jm_files::names::{Protection, protection_in};
 use jm_files::placeholder::is_marked;
 use jm_system::state::read_text;
 
-use crate::contract::confinement_rules::{Existing, Identity, Kept};
+use crate::contract::confinement_rules::{FileIdentity, KeptName, KeptPresence};
 
 /// Names of the workspace beyond this number are not judged.
 pub(super) const MOST_ENTRIES: usize = 200_000;
@@ -25,10 +25,10 @@ const MOST_LINKS: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<KeptName>,
     pub(super) hidden: Vec<PathBuf>,
     /// Kept and hidden names as they were found.
-    pub(super) identities: Vec<Identity>,
+    pub(super) identities: Vec<FileIdentity>,
     /// Names that must not come into being.
     pub(super) absent: Vec<PathBuf>,
     /// Existing names whose change is reported when a command has ended.
@@ -62,7 +62,7 @@ pub type ProtectedNames = BTreeSet<(PathBuf, Option<i64>)>;
 /// itself writes it: what a command made or changed is the difference of two such sets.
 pub fn protected_names(sandbox: &Sandbox) -> ProtectedNames {
     let scan = scan(sandbox);
-    let kept = scan.kept.iter().filter(|kept| kept.now == Existing::Present);
+    let kept = scan.kept.iter().filter(|kept| kept.now == KeptPresence::Present);
     let kept = kept.map(|kept| (kept.path.clone(), None));
     let aside = put_aside(&scan.absent).map(|path| (path, None));
     let changed = |path: PathBuf| {
@@ -76,7 +76,7 @@ impl Scan {
     fn root(&mut self, sandbox: &Sandbox, root: &Path) {
         let own = root.join(".journeyman");
         if found(&own).is_none() {
-            self.kept.push(Kept { path: own, now: Existing::MissingDirectory });
+            self.kept.push(KeptName { path: own, now: KeptPresence::MissingDirectory });
         }
         let mut waiting = vec![root.to_owned()];
         while let Some(folder) = waiting.pop() {
@@ -149,7 +149,7 @@ impl Scan {
 
     fn identify(&mut self, path: &Path, metadata: &Metadata) {
         let (device, inode) = (metadata.dev(), metadata.ino());
-        self.identities.push(Identity { path: path.to_owned(), device, inode });
+        self.identities.push(FileIdentity { path: path.to_owned(), device, inode });
     }
 
     /// Of a link also its target within the root, because that is what runs.
@@ -158,7 +158,7 @@ impl Scan {
         for _ in 0..MOST_LINKS {
             let target = metadata.is_symlink().then(|| target_of(&next)).flatten();
             self.identify(&next, &metadata);
-            self.kept.push(Kept { path: next, now: Existing::Present });
+            self.kept.push(KeptName { path: next, now: KeptPresence::Present });
             // One that leads to a folder around itself would keep all of that.
             let is_inside =
                 |target: &PathBuf| target.starts_with(root) && !path.starts_with(target);
@@ -180,8 +180,8 @@ impl Scan {
             for entry in control::SURFACE {
                 let path = directory.join(entry.name);
                 let missing = match entry.form {
-                    Form::File => Existing::MissingFile,
-                    Form::Directory => Existing::MissingDirectory,
+                    ControlForm::File => KeptPresence::MissingFile,
+                    ControlForm::Directory => KeptPresence::MissingDirectory,
                 };
                 match (entry.treatment, found(&path)) {
                     (Treatment::Report, Some(_)) => self.reported.push(path),
@@ -189,7 +189,9 @@ impl Scan {
                     (_, Some(metadata)) => self.keep(root, &path, metadata),
                     // Git reads neither in the private directory of a work tree.
                     (Treatment::Placeholder, None) if is_private => {}
-                    (Treatment::Placeholder, None) => self.kept.push(Kept { path, now: missing }),
+                    (Treatment::Placeholder, None) => {
+                        self.kept.push(KeptName { path, now: missing })
+                    }
                     (Treatment::PutAside, None) => self.absent.push(path),
                 }
             }

@@ -5,10 +5,10 @@
 
 /// A body, as far as it has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Framing(State);
+pub(super) struct Framing(BodyState);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum BodyState {
     /// So many bytes are still to come.
     Bytes(u64),
     /// In the line that tells a chunk's length; digits so far.
@@ -50,19 +50,19 @@ const LONGEST_TRAILER: u16 = 8 * 1024;
 
 impl Framing {
     pub(super) fn empty() -> Self {
-        Self(State::Done)
+        Self(BodyState::Done)
     }
 
     pub(super) fn of_length(bytes: u64) -> Self {
-        Self(if bytes == 0 { State::Done } else { State::Bytes(bytes) })
+        Self(if bytes == 0 { BodyState::Done } else { BodyState::Bytes(bytes) })
     }
 
     pub(super) fn chunked() -> Self {
-        Self(State::Size { size: 0, digits: 0 })
+        Self(BodyState::Size { size: 0, digits: 0 })
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.0 == State::Done
+        self.0 == BodyState::Done
     }
 
     /// How many of these bytes belong to the body.
@@ -77,7 +77,7 @@ impl Framing {
     }
 }
 
-impl State {
+impl BodyState {
     /// The next state, and how many bytes led there.
     fn step(self, bytes: &[u8]) -> Result<(Self, usize), Malformed> {
         let byte = bytes[0];

@@ -1,4 +1,4 @@
-//! The gate: the one way from a command to the hosts that were listed for it.
+//! The egress proxy: the one way from a command to the hosts that were listed for it.
 //!
 //! A proxy for HTTP that listens where the command is and connects from where we are. It resolves
 //! names itself and connects to the address that it has judged. It lives as long as the command.
@@ -25,8 +25,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::pipe::PipeFlags;
 
-use super::refusal::Bite;
-use crate::contract::descriptors::take;
+use super::refusal::Refusal;
+use crate::contract::descriptors::receive_descriptor;
 use crate::contract::hosts::HostList;
 
 /// At one time; more wait.
@@ -40,21 +40,21 @@ const PARTING: Duration = Duration::from_millis(500);
 type Resolve = fn(&str, u16) -> Result<Vec<SocketAddr>>;
 
 #[derive(Debug)]
-pub(crate) struct Gate {
-    shared: Arc<Shared>,
-    keeper: Option<JoinHandle<()>>,
+pub(crate) struct EgressProxy {
+    shared: Arc<ProxyShared>,
+    acceptor: Option<JoinHandle<()>>,
 }
 
-/// What all connections of a gate have in common.
+/// What all connections of a proxy have in common.
 #[derive(Debug)]
-struct Shared {
+struct ProxyShared {
     list: HostList,
-    /// What a request must say where others than the command can reach the gate.
+    /// What a request must say where others than the command can reach the proxy.
     pass: Option<String>,
     resolve: Resolve,
     /// For the head of a request, and for each attempt to connect.
     patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<ProxyState>,
     /// A connection has ended.
     ended: Condvar,
     is_closing: AtomicBool,
@@ -63,14 +63,14 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ProxyState {
     /// Both ends of every connection, by its number.
     connections: BTreeMap<u64, Vec<Arc<TcpStream>>>,
     next: u64,
-    refused: Vec<Bite>,
+    refused: Vec<Refusal>,
 }
 
-impl Gate {
+impl EgressProxy {
     /// The launcher sends the listening socket through the descriptor that is returned.
     pub(crate) fn open(list: HostList, pass: Option<&str>) -> Result<(Self, OwnedFd)> {
         let resolve = |host: &str, port| Ok((host, port).to_socket_addrs()?.collect());
@@ -86,7 +86,7 @@ impl Gate {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         let (woken, wake) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         let credentials = |pass: &str| format!("Basic {}", STANDARD.encode(pass));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyShared {
             list,
             pass: pass.map(credentials),
             resolve,
@@ -97,37 +97,37 @@ impl Gate {
             wake,
         });
         let kept = Arc::clone(&shared);
-        let keeper = std::thread::Builder::new().name("gate".into()).spawn(move || {
+        let acceptor = std::thread::Builder::new().name("gate".into()).spawn(move || {
             if let Some(listener) = receive_listener(&ours.into(), &woken) {
                 accept(&kept, &listener, &woken);
             }
         })?;
-        Ok((Self { shared, keeper: Some(keeper) }, theirs.into()))
+        Ok((Self { shared, acceptor: Some(acceptor) }, theirs.into()))
     }
 
-    pub(crate) fn refusals(&self) -> Refusals {
-        Refusals(Arc::clone(&self.shared))
+    pub(crate) fn refusals(&self) -> ProxyRefusals {
+        ProxyRefusals(Arc::clone(&self.shared))
     }
 }
 
-/// What a gate has refused, for whoever asks while it is open.
+/// What a proxy has refused, for whoever asks while it is open.
 #[derive(Debug)]
-pub(crate) struct Refusals(Arc<Shared>);
+pub(crate) struct ProxyRefusals(Arc<ProxyShared>);
 
-impl Refusals {
+impl ProxyRefusals {
     /// Each once, the first few.
-    pub(crate) fn all(&self) -> Vec<Bite> {
+    pub(crate) fn all(&self) -> Vec<Refusal> {
         self.0.state().refused.clone()
     }
 }
 
-impl Drop for Gate {
+impl Drop for EgressProxy {
     fn drop(&mut self) {
         self.shared.is_closing.store(true, Ordering::SeqCst);
         self.shared.wake();
-        if let Some(keeper) = self.keeper.take() {
+        if let Some(acceptor) = self.acceptor.take() {
             // It has ended, by a panic or not.
-            keeper.join().unwrap_or_default();
+            acceptor.join().unwrap_or_default();
         }
         let mut state = self.shared.state();
         for end in state.connections.values().flatten() {
@@ -145,8 +145,8 @@ impl Drop for Gate {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl ProxyShared {
+    fn state(&self) -> MutexGuard<'_, ProxyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,7 +162,7 @@ impl Shared {
         !self.is_closing.load(Ordering::SeqCst)
     }
 
-    fn note_refused(&self, wanted: Bite) {
+    fn note_refused(&self, wanted: Refusal) {
         let mut state = self.state();
         if state.refused.len() < MOST_REFUSALS && !state.refused.contains(&wanted) {
             state.refused.push(wanted);
@@ -170,8 +170,8 @@ impl Shared {
     }
 }
 
-/// Takes connections in until the gate closes.
-fn accept(shared: &Arc<Shared>, listener: &TcpListener, woken: &OwnedFd) {
+/// Takes connections in until the proxy closes.
+fn accept(shared: &Arc<ProxyShared>, listener: &TcpListener, woken: &OwnedFd) {
     if listener.set_nonblocking(true).is_err() {
         return;
     }
@@ -194,7 +194,7 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener, woken: &OwnedFd) {
 }
 
 /// A thread for each connection: a slow one keeps nobody else waiting.
-fn begin(shared: &Arc<Shared>, client: TcpStream) {
+fn begin(shared: &Arc<ProxyShared>, client: TcpStream) {
     if client.set_nonblocking(false).is_err() {
         return;
     }
@@ -222,12 +222,12 @@ fn receive_listener(from: &OwnedFd, woken: &OwnedFd) -> Option<TcpListener> {
     if fds[0].revents().is_empty() {
         return None;
     }
-    take(from).map(TcpListener::from)
+    receive_descriptor(from).map(TcpListener::from)
 }
 
 /// One connection; dropped, it is forgotten.
 struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
     number: u64,
 }
 

@@ -1,6 +1,6 @@
-//! The head of a request to the gate.
+//! The head of a request to the proxy.
 //!
-//! Law: what can be read in two ways is refused, because the server behind the gate might read it in
+//! Law: what can be read in two ways is refused, because the server behind the proxy might read it in
 //! the other one.
 
 use std::io::{ErrorKind, Read as _};

@@ -1,4 +1,4 @@
-//! One connection to the gate, from its request to its end.
+//! One connection to the proxy, from its request to its end.
 
 use std::io::{Result, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use super::address::may_connect;
 use super::relay::{Ends, Odd, say_last};
 use super::request::{Read, Refused, Request, Wish, parse, read_head};
 use crate::contract::hosts::{Host, HostRule};
-use crate::outside::refusal::Bite;
+use crate::outside::refusal::Refusal;
 
 impl Connection {
     pub(super) fn serve(&self, client: &Arc<TcpStream>) {
@@ -65,7 +65,7 @@ impl Connection {
     fn refuse(&self, host: &Host, port: u16, why: &str) -> Refused {
         let wanted = HostRule::for_target(host, port);
         let why = format!("{host}:{port} is refused: {why}; `--network={wanted}` would allow it");
-        self.shared.note_refused(Bite::Host(wanted));
+        self.shared.note_refused(Refusal::Host(wanted));
         Refused { code: 403, why }
     }
 
@@ -83,11 +83,11 @@ impl Connection {
                 }
                 ends.tunnel(&request.host, early, |odd| {
                     self.shared.note_refused(match odd {
-                        Odd::Unclear => Bite::Greeting(request.host.clone()),
+                        Odd::Unclear => Refusal::Greeting(request.host.clone()),
                         // A name that is no name has no rule that would allow it.
                         Odd::Name(name) => match name.parse() {
-                            Ok(host) => Bite::Host(HostRule::for_target(&host, request.port)),
-                            Err(_) => Bite::Greeting(request.host.clone()),
+                            Ok(host) => Refusal::Host(HostRule::for_target(&host, request.port)),
+                            Err(_) => Refusal::Greeting(request.host.clone()),
                         },
                     });
                 });

@@ -1,4 +1,4 @@
-//! The gate between clients and servers of this test, all on this machine.
+//! The egress proxy between clients and servers of this test, all on this machine.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::client_hello::tests::greeting;
 use super::*;
-use crate::contract::descriptors::give;
+use crate::contract::descriptors::send_descriptor;
 
 /// A hang detector.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,8 +26,8 @@ fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
 }
 
 struct World {
-    gate: Gate,
-    /// Where the gate listens.
+    proxy: EgressProxy,
+    /// Where the proxy listens.
     at: SocketAddr,
     server: TcpListener,
 }
@@ -39,11 +39,11 @@ impl World {
         let port = server.local_addr().unwrap().port().to_string();
         let rules = rules.iter().map(|rule| rule.replace("PORT", &port).parse().unwrap());
         let list = HostList::new(rules.collect()).unwrap();
-        let (gate, door) = Gate::with(list, pass, resolve, patience).unwrap();
+        let (proxy, sender) = EgressProxy::with(list, pass, resolve, patience).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = listener.local_addr().unwrap();
-        give(&door, &listener).unwrap();
-        Self { gate, at, server }
+        send_descriptor(&sender, &listener).unwrap();
+        Self { proxy, at, server }
     }
 
     fn of(rules: &[&str]) -> Self {
@@ -114,7 +114,7 @@ fn what_is_listed_is_reached_and_nothing_is_smuggled_behind_it() {
         "POST /a HTTP/1.1\r\nHost: localhost:PORT\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc",
     );
     assert_eq!(heard, expected);
-    assert!(world.gate.refusals().all().is_empty());
+    assert!(world.proxy.refusals().all().is_empty());
 }
 
 #[test]
@@ -155,8 +155,8 @@ fn what_is_not_listed_is_refused_and_remembered() {
         let wanted = world.said(wanted);
         assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{request}: {answer}");
         assert!(answer.contains(&format!("`--network={wanted}`")), "{request}: {answer}");
-        let wanted = Bite::Host(wanted.parse().unwrap());
-        assert!(world.gate.refusals().all().contains(&wanted), "{request}");
+        let wanted = Refusal::Host(wanted.parse().unwrap());
+        assert!(world.proxy.refusals().all().contains(&wanted), "{request}");
     }
     assert!(world.heard_nothing());
 }
@@ -205,7 +205,7 @@ fn a_gate_that_others_can_find_wants_to_hear_its_word() {
     assert!(!told.recv_timeout(PATIENCE).unwrap().contains("Authorization"));
 }
 
-/// What a tunnel to `localhost` begins with, and how the gate takes it.
+/// What a tunnel to `localhost` begins with, and how the proxy takes it.
 fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
     let world = World::of(&["localhost:PORT"]);
     let told = world.answering("served");
@@ -214,7 +214,7 @@ fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
     client.write_all(request.as_bytes()).unwrap();
     let (first, second) = greeting.split_at(30);
     client.write_all(first).unwrap();
-    // The gate may have closed it by now.
+    // The egress proxy may have closed it by now.
     client.write_all(second).unwrap_or_default();
     let answer = everything(&mut client);
     assert_eq!(answer.ends_with("served"), refused.is_none(), "{answer}");
@@ -222,7 +222,7 @@ fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
     assert_eq!(answer.contains("\r\n\r\n\u{15}\u{3}\u{3}"), refused.is_some(), "{answer:?}");
     let heard = told.recv_timeout(PATIENCE).unwrap();
     assert_eq!(heard.is_empty(), refused.is_some(), "{heard}");
-    let said: Vec<String> = world.gate.refusals().all().iter().map(Bite::what).collect();
+    let said: Vec<String> = world.proxy.refusals().all().iter().map(Refusal::what).collect();
     let expected: Vec<String> = refused.map(|text| world.said(text)).into_iter().collect();
     assert_eq!(said, expected);
 }
@@ -269,10 +269,10 @@ fn more_connections_than_it_takes_wait_and_a_closed_gate_ends_them_all() {
 #[test]
 fn a_gate_whose_door_never_opens_closes_too() {
     let list = HostList::new(vec!["a.org".parse().unwrap()]).unwrap();
-    let (gate, door) = Gate::open(list.clone(), None).unwrap();
-    drop(gate);
-    drop(door);
-    let (gate, door) = Gate::open(list, None).unwrap();
-    drop(door);
-    drop(gate);
+    let (proxy, sender) = EgressProxy::open(list.clone(), None).unwrap();
+    drop(proxy);
+    drop(sender);
+    let (proxy, sender) = EgressProxy::open(list, None).unwrap();
+    drop(sender);
+    drop(proxy);
 }

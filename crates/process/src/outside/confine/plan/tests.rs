@@ -4,10 +4,10 @@
 
 use super::super::scan::work_tree_of;
 use super::*;
-use crate::contract::confinement_rules::Existing;
+use crate::contract::confinement_rules::KeptPresence;
 use jm_files::SandboxSettings;
 
-fn check(make: &[&str], kept: &[(&str, Existing)], hidden: &[&str]) {
+fn check(make: &[&str], kept: &[(&str, KeptPresence)], hidden: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     for name in make {
@@ -20,11 +20,11 @@ fn check(make: &[&str], kept: &[(&str, Existing)], hidden: &[&str]) {
     }
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
     let plan = plan(&sandbox, &CommandSettings::default(), Backend::Namespaces, &[]);
-    let mut found: Vec<_> = plan.walls.kept.iter().map(|k| (k.path.clone(), k.now)).collect();
+    let mut found: Vec<_> = plan.rules.kept.iter().map(|k| (k.path.clone(), k.now)).collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let expected: Vec<_> = kept.iter().map(|(name, now)| (root.join(name), *now)).collect();
     assert_eq!(found, expected, "{make:?}");
-    let mut found: Vec<_> = plan.walls.hidden.iter().filter(|p| p.starts_with(&root)).collect();
+    let mut found: Vec<_> = plan.rules.hidden.iter().filter(|p| p.starts_with(&root)).collect();
     found.sort();
     let expected: Vec<_> = hidden.iter().map(|name| root.join(name)).collect();
     assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{make:?}");
@@ -32,7 +32,7 @@ fn check(make: &[&str], kept: &[(&str, Existing)], hidden: &[&str]) {
 
 #[test]
 fn what_the_file_tools_refuse_is_kept_or_hidden() {
-    use Existing::{MissingDirectory, MissingFile, Present};
+    use KeptPresence::{MissingDirectory, MissingFile, Present};
     check(&[], &[(".journeyman", MissingDirectory)], &[]);
     let cases = [(".git/config", MissingFile), (".git/hooks", Present), (".journeyman", Present)];
     check(&[".git/hooks/", ".journeyman/config.toml"], &cases, &[]);
@@ -46,7 +46,7 @@ fn what_the_file_tools_refuse_is_kept_or_hidden() {
 /// Every step is kept, and at its end what runs; a repository stays one that can be worked in.
 #[test]
 fn a_link_is_kept_with_what_it_leads_to() {
-    use Existing::Present;
+    use KeptPresence::Present;
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let outside = tempfile::tempdir().unwrap();
@@ -66,15 +66,15 @@ fn a_link_is_kept_with_what_it_leads_to() {
     }
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
     let plan = plan(&sandbox, &CommandSettings::default(), Backend::Bwrap, &[]);
-    let mut kept: Vec<_> = plan.walls.kept.iter().map(|k| (k.path.clone(), k.now)).collect();
+    let mut kept: Vec<_> = plan.rules.kept.iter().map(|k| (k.path.clone(), k.now)).collect();
     kept.sort_by(|a, b| a.0.cmp(&b.0));
     let expected = [
         (".envrc", Present),
         (".git", Present),
         (".husky", Present),
-        (".journeyman", Existing::MissingDirectory),
+        (".journeyman", KeptPresence::MissingDirectory),
         (".vscode", Present),
-        ("git/config", Existing::MissingFile),
+        ("git/config", KeptPresence::MissingFile),
         ("git/hooks", Present),
         ("step", Present),
         ("sub/deep/.idea", Present),
