@@ -117,7 +117,7 @@ impl DenyList {
         hit.map(|pattern| pattern.written.as_str())
     }
 
-    /// Whether a name is denied in a directory that is not denied itself, so that only patterns
+    /// Tells whether a name is denied in a directory that is not denied itself, so that only patterns
     /// which end with the name need to be looked at.
     pub fn denies_in(&self, directory: &Path, name: &OsStr) -> bool {
         let lossy = name.to_string_lossy();
@@ -238,10 +238,7 @@ mod tests {
         for pattern in patterns {
             let trimmed = pattern.trim_start_matches("./");
             let base = trimmed.strip_suffix("/**").unwrap_or(trimmed);
-            let base = match base.starts_with("**/") {
-                true => base.to_owned(),
-                false => format!("**/{base}"),
-            };
+            let base = if base.starts_with("**/") { base.to_owned() } else { format!("**/{base}") };
             for glob in [base.clone(), format!("{base}/**")] {
                 set.add(GlobBuilder::new(&glob).literal_separator(true).build().unwrap());
             }

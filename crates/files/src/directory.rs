@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 
+use jm_system::identity::ProcessIdentity;
 use jm_types::{ToolError, ignore_error};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
@@ -12,7 +13,6 @@ use crate::ignored::{IgnoreFiles, Ignored};
 use crate::listing::{Listed, Listing, WalkRules};
 use crate::resolve::Found;
 use crate::sandbox::{SafePath, Sandbox, io_error};
-use jm_system::identity::ProcessIdentity;
 
 /// Makes the directory, with its parents, unless it is there.
 pub fn make(path: &SafePath, mode: u32) -> Result<(), ToolError> {
@@ -46,9 +46,10 @@ pub fn remove_if_empty(path: &SafePath) -> Result<(), ToolError> {
 /// Removes a temporary file of ours that a crash left behind, or a directory that it had put aside.
 pub fn remove_leftover(path: &SafePath) -> Result<(), ToolError> {
     let name = path.relative().file_name().unwrap_or_default();
-    match name.as_encoded_bytes().starts_with(b".jm-") {
-        true => in_parent(path, |parent, name| remove_all(parent.as_fd(), name)),
-        false => Ok(()),
+    if name.as_encoded_bytes().starts_with(b".jm-") {
+        in_parent(path, |parent, name| remove_all(parent.as_fd(), name))
+    } else {
+        Ok(())
     }
 }
 
@@ -66,7 +67,7 @@ fn in_parent(
     work(&parent, name).map_err(fail)
 }
 
-/// How many directories are searched for leftovers.
+/// Directories that are searched for leftovers.
 const MOST_SEARCHED: usize = 100_000;
 
 /// Removes the temporary files that dead processes of ours left anywhere in the working root, as
@@ -91,7 +92,7 @@ pub fn sweep_leftovers(sandbox: &Sandbox, may_remove: &dyn Fn(u32) -> bool) {
     }
 }
 
-/// Which process made a file of this name, if it is one of ours.
+/// The process that made a file of this name, if it is one of ours.
 fn maker(name: &std::ffi::OsStr) -> Option<u32> {
     let name = name.to_str()?;
     let name = name.strip_suffix(".old").unwrap_or(name);

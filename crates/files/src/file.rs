@@ -26,7 +26,7 @@ pub struct OpenFile {
     pub size: u64,
     /// More than one: the same file has other names, perhaps outside.
     pub links: u64,
-    /// Nobody has the right to write it.
+    /// It has no permission bit for writing.
     pub is_read_only: bool,
     asked: String,
 }
@@ -127,7 +127,7 @@ pub struct DirectoryEntry {
     pub kind: EntryKind,
     pub size: Option<u64>,
     pub modified_epoch_ms: Option<i64>,
-    /// Why the entry could not be looked at.
+    /// The reason why the entry could not be looked at.
     pub error: Option<(&'static str, String)>,
     /// A deny pattern covers it: it is named, and never entered.
     pub denied: bool,
@@ -146,7 +146,7 @@ impl AsFd for OpenDirectory {
     }
 }
 
-/// Why a directory cannot be listed: a stable code and the system's words.
+/// The reason why a directory cannot be listed: a stable code and the system's words.
 pub type ListError = (&'static str, String);
 
 impl OpenDirectory {
@@ -188,10 +188,7 @@ impl OpenDirectory {
         sandbox: &Sandbox,
         name: &OsStr,
     ) -> Result<Option<OpenFile>, ToolError> {
-        match sandbox.denies_in(&self.absolute, name) {
-            true => Ok(None),
-            false => self.open_undenied(name),
-        }
+        if sandbox.denies_in(&self.absolute, name) { Ok(None) } else { self.open_undenied(name) }
     }
 
     /// The same for a name that no pattern denies.

@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use jm_system::folder::readable_entries;
+
 /// Modules and work trees of one repository beyond this number are not entered.
 const MOST_DIRECTORIES: usize = 10_000;
 /// A larger configuration file is not read for the names in it.
@@ -108,7 +110,7 @@ pub const DATA: &[&str] = &[
 /// Behind the name of an entry that a command made and that was renamed; a number follows.
 pub const ASIDE: &str = ".put-aside-";
 
-/// Whether git takes a directory with these names for a git directory.
+/// Tells whether git takes a directory with these names for a git directory.
 pub fn is_git_directory<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> bool {
     let names: BTreeSet<&[u8]> = names.into_iter().collect();
     let has = |name: &[u8]| names.contains(name);
@@ -157,8 +159,8 @@ enum Kind {
 
 /// Directories in a directory; links are not entered.
 fn folders(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders =
+        readable_entries(path).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.map(|entry| entry.path())
 }
 
@@ -166,7 +168,7 @@ fn folders(path: &Path) -> impl Iterator<Item = PathBuf> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConfiguredPath {
     pub path: PathBuf,
-    /// Whether git reads it as configuration or as hooks, so that it must not come into being.
+    /// Set where git reads it as configuration or as hooks, so that it must not come into being.
     pub is_read: bool,
 }
 

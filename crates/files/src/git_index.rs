@@ -1,4 +1,4 @@
-//! What git knows of a file, from its index alone: no git is run, so nothing that a repository's
+//! Git's index file: what git knows of a file. No git is run, so nothing that a repository's
 //! configuration names can run either, and nothing is written.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::sandbox::{SafePath, Sandbox};
 const MOST_INDEX: u64 = 256 * 1024 * 1024;
 const MOST_CONFIG: u64 = 1024 * 1024;
 
-/// How a tracked file stands to what git has of it.
+/// The state of a tracked file against what git has of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tracked {
     /// As it was last added or committed.

@@ -82,7 +82,7 @@ impl Ignored {
         }
     }
 
-    /// Whether a name is ignored in this directory.
+    /// Tells whether a name is ignored in this directory.
     pub(crate) fn covers(&self, directory: &Path, name: &OsStr, is_directory: bool) -> bool {
         if self.0.is_none() {
             return false;

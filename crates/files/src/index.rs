@@ -1,4 +1,4 @@
-//! What the files of a workspace are, so that what a command changed can be found by looking
+//! The index of a workspace's files: what a command changed is found by looking
 //! before and after.
 //!
 //! Law: a file whose stat did not move is not read again; what lies beyond the budget is not
@@ -19,7 +19,7 @@ use crate::names::protected_part;
 use crate::placeholder::is_placeholder;
 use crate::sandbox::Sandbox;
 
-/// How much looking is worth.
+/// The time, bytes and files that one look may cost.
 #[derive(Debug, Clone, Copy)]
 pub struct LookBudget {
     pub time: Duration,
@@ -68,11 +68,11 @@ pub struct IndexedFile {
 pub struct Index {
     pub files: BTreeMap<PathBuf, IndexedFile>,
     pub directories: BTreeMap<PathBuf, u32>,
-    /// What the project ignores, and what tools may not read.
+    /// Paths that the project ignores, and those that tools may not read.
     pub ignored: BTreeSet<PathBuf>,
-    /// What was met and could not be looked into: unreadable, too large, neither file nor directory.
+    /// Paths that were met and could not be looked into: unreadable, too large, neither file nor directory.
     pub passed_over: BTreeMap<PathBuf, FileStat>,
-    /// Why the walk ended before its end.
+    /// The reason why the walk ended early.
     pub cut: Option<String>,
 }
 
@@ -213,7 +213,7 @@ impl Looking<'_> {
             None => {}
         }
         let stat = fs::statat(&level.directory, &*name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        // What stands for a protected name while a command of any session runs is nobody's file.
+        // What stands for a protected name while a command of any session runs is no file of the project.
         let is_stand_in = protected_part(&relative).is_some() && is_placeholder(&absolute);
         let has_a_name = relative.to_str().is_some();
         match FileType::from_raw_mode(stat.st_mode) {
@@ -248,7 +248,7 @@ impl Looking<'_> {
         self.index.passed_over.insert(absolute, FileStat::new(stat));
     }
 
-    /// What did not move need not be read.
+    /// Takes over what is known of a file whose stat did not move, without reading it.
     fn is_as_it_was(&mut self, absolute: &Path, raw: &fs::Stat) -> bool {
         let known = self.known.files.get(absolute);
         let same = known.filter(|known| known.stat == FileStat::new(raw) && known.is_settled);
@@ -311,7 +311,7 @@ fn read_all(fd: rustix::fd::OwnedFd, size: u64) -> rustix::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// How one path differs between two looks.
+/// A path that differs between two looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
     pub path: PathBuf,
@@ -319,18 +319,18 @@ pub struct ChangedFile {
     pub after: Option<IndexedFile>,
 }
 
-/// What changed between two looks, and what cannot be told.
+/// The changes between two looks, and what cannot be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexDifference {
     /// Files that were created, changed or deleted.
     pub files: Vec<ChangedFile>,
     /// Directories with their permission bits before and after.
     pub directories: Vec<(PathBuf, Option<u32>, Option<u32>)>,
-    /// Why it is not everything.
+    /// The reason why it is not everything.
     pub gap: Option<String>,
 }
 
-/// How many names a gap gives.
+/// Names that a gap gives.
 const NAMED: usize = 5;
 
 impl Index {

@@ -227,7 +227,7 @@ const BUILDS: &[&str] = &[
     ".gitattributes",
 ];
 
-/// What a write to a path needs.
+/// The protection of a path against writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protection {
     None,
@@ -297,7 +297,7 @@ impl Rule {
         folded.strip_prefix(before).is_some_and(|rest| rest.ends_with(after))
     }
 
-    /// Whether the directory ends with the names that stand before the last one.
+    /// Tells whether the directory ends with the names that stand before the last one.
     fn holds_in(&self, directory: &Path) -> bool {
         let mut found = directory.iter().rev().map(OsStr::to_string_lossy);
         let mut wanted = self.above.rsplit('/').filter(|name| !name.is_empty());

@@ -10,7 +10,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::{self, Errno};
 
-/// How paths are opened here.
+/// The implementation by which paths are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
     #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ use jm_types::ToolError;
 const LONGEST_PATH: usize = 4095;
 const LONGEST_NAME: usize = 255;
 
-/// What the spelling of a path may contain; a property of the workspace, never of a tool.
+/// The spellings of paths that are accepted; a property of the workspace, never of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathPolicy {
     pub dots: Dots,
@@ -65,9 +65,9 @@ pub(crate) enum Part {
 #[derive(Debug, Clone)]
 pub(crate) struct Asked<'a> {
     pub(crate) text: &'a str,
-    /// Where below the root a relative path begins.
+    /// The directory below the root in which a relative path begins.
     base: &'a Path,
-    /// What remains of the path below the root that it is looked up in.
+    /// The rest of the path below the root that it is looked up in.
     pub(crate) below: Cow<'a, Path>,
     pub(crate) absolute: bool,
     /// Spelt with a trailing `/` or `/.`: only a directory will do.

@@ -1,4 +1,4 @@
-//! Where a refused path lies, by its spelling alone: what the boundary compared, for whoever asks why
+//! The place of a refused path, by its spelling alone: what the boundary compared, for whoever asks why
 //! (GO-DEBUG).
 //!
 //! Law: nothing here looks at a disk, so it tells nothing about what exists outside.

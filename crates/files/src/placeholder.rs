@@ -10,7 +10,7 @@ use std::path::Path;
 pub const DIRECTORY_MODE: u32 = 0o1500;
 pub const FILE_MODE: u32 = 0o1400;
 
-/// Whether the file at a path only stands in for a missing one.
+/// Tells whether the file at a path only stands in for a missing one.
 pub fn is_placeholder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| is_marked(&metadata, path))
 }

@@ -1,4 +1,4 @@
-//! What we keep of a project outside it: backups of its files, and notes of its sessions.
+//! State of a project that is kept outside it: backups of its files, and notes of its sessions.
 //!
 //! Law: all of it is private and lies outside every project (0013). A backup is never written over, and
 //! undo does not use it: it has the journal.
@@ -9,14 +9,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use jm_system::clock::{now_epoch_ms, utc_stamp};
+use jm_system::folder::readable_entries;
 use jm_system::state::{StateDir, read_text};
-use jm_types::{Digest, ToolError};
+use jm_types::{Digest, ToolError, ignore_error};
 
 use crate::sandbox::SafePath;
 
-/// How many of one file are kept.
+/// Backups that are kept of one file.
 const MOST_KEPT: usize = 20;
-/// How many others may take a name before us.
+/// Names that others may take before us.
 const MOST_TRIES: u32 = 1000;
 
 /// A larger note is not one of ours.
@@ -32,7 +33,7 @@ pub struct ProjectState {
     staging: Staging,
 }
 
-/// Whether a changed file is added to git's index (FJ-GIT).
+/// The choice whether a changed file is added to git's index (FJ-GIT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Staging {
     #[default]
@@ -66,7 +67,7 @@ impl ProjectState {
         self.staging
     }
 
-    /// What a session wrote down under a name.
+    /// Reads what a session wrote down under a name.
     pub fn note(&self, session: &str, name: &str) -> Result<Option<String>, ToolError> {
         let Some(Folders { notes, .. }) = &self.folders else { return Ok(None) };
         let file = notes.join(note_name(session, name));
@@ -132,8 +133,7 @@ fn create(folder: &StateDir, time: &str, name: &str) -> io::Result<(File, PathBu
 }
 
 fn paths(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut paths: Vec<PathBuf> = readable_entries(folder).map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
@@ -143,7 +143,7 @@ fn forget_old(folder: &Path) {
     let paths = paths(folder);
     let old = paths.len().saturating_sub(MOST_KEPT);
     for path in &paths[..old] {
-        std::fs::remove_file(path).unwrap_or_default();
+        ignore_error(std::fs::remove_file(path), "one that stays only takes space");
     }
 }
 

@@ -17,7 +17,7 @@ use crate::path::{Part, link_parts};
 
 const MOST_LINKS: usize = 40;
 
-/// What a path leads to.
+/// The kind of file that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     File,
@@ -60,13 +60,13 @@ struct Walk<'a> {
     root: BorrowedFd<'a>,
     stack: Vec<(OsString, OwnedFd)>,
     rest: VecDeque<Part>,
-    /// How many of the next parts were written in a link.
+    /// The number of next parts that were written in a link.
     of_link: usize,
     links: usize,
     reach: Reach,
 }
 
-/// How far a root reaches.
+/// The reach of a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// There is an outside, which nothing leads to.

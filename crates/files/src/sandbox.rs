@@ -23,7 +23,7 @@ use crate::placed::Placed;
 use crate::resolve::{Dead, Found, Reach, resolve};
 use crate::system_secrets;
 
-/// What the person configured (CFG-SBX-01).
+/// The person's configuration of the sandbox (CFG-SBX-01).
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
     pub allowed_roots: Vec<PathBuf>,
@@ -94,7 +94,7 @@ pub struct Sandbox {
     never_write: Vec<PathBuf>,
     policy: PathPolicy,
     opening: Opening,
-    /// Where relative paths begin, below the first root.
+    /// The directory below the first root in which relative paths begin.
     base: PathBuf,
 }
 
@@ -155,7 +155,7 @@ impl Sandbox {
         self.opening
     }
 
-    /// Where relative paths begin and commands run.
+    /// The directory in which relative paths begin and commands run.
     pub fn working_root(&self) -> &Root {
         &self.roots[0]
     }
@@ -164,7 +164,7 @@ impl Sandbox {
         self.roots.iter().map(Arc::as_ref)
     }
 
-    /// Where a path lies that was refused.
+    /// The place of a path that was refused.
     pub fn placed(&self, attempted: &Path) -> Placed {
         let root = self.working_root().path();
         Placed::new(root, &root.join(&self.base), attempted)
@@ -285,7 +285,7 @@ impl Sandbox {
         }
     }
 
-    /// What writing to the path needs.
+    /// The protection of the path against writes.
     pub fn protection(&self, path: &SafePath) -> Protection {
         let absolute = path.absolute();
         if self.never_write.iter().any(|never| absolute.starts_with(never)) {
@@ -301,7 +301,7 @@ impl Sandbox {
         }
     }
 
-    /// Whether a path belongs to git's control surface in a directory that is a repository without
+    /// Tells whether a path belongs to git's control surface in a directory that is a repository without
     /// being called `.git`.
     fn is_in_bare_repository(&self, path: &SafePath) -> bool {
         path.relative.ancestors().skip(1).any(|folder| {
@@ -385,7 +385,7 @@ impl SafePath {
     }
 }
 
-/// Whether a path lies on procfs, whose links lead to whatever a process has open.
+/// Tells whether a path lies on procfs, whose links lead to whatever a process has open.
 fn is_procfs(path: &Path) -> bool {
     #[cfg(target_os = "linux")]
     return fs::statfs(path).is_ok_and(|system| system.f_type == fs::PROC_SUPER_MAGIC);
@@ -393,7 +393,7 @@ fn is_procfs(path: &Path) -> bool {
     path.starts_with("/proc")
 }
 
-/// Whether an absolute pattern can name something in a root, by the first name of both: in most roots
+/// Tells whether an absolute pattern can name something in a root, by the first name of both: in most roots
 /// it cannot, and then it costs nothing.
 fn may_hold(root: &Path, pattern: &str) -> bool {
     root.iter().nth(1).is_none_or(|first| Path::new(pattern).iter().nth(1) == Some(first))
@@ -416,7 +416,7 @@ pub(crate) fn io_error(path: &str, error: Errno) -> ToolError {
     }
 }
 
-/// What the system said, told apart where somebody acts on the difference.
+/// The error for an errno, told apart where a caller acts on the difference.
 pub fn system_error(path: impl Into<PathBuf>, error: Errno) -> ToolError {
     let (path, message) = (path.into(), errno_text(error));
     ToolError::new(match error {

@@ -2,7 +2,9 @@
 //!
 //! Law: one list for both. Patterns are absolute and matched against the canonical path.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use jm_system::folder::readable_entries;
 
 /// Credentials of the machine and its services; most are readable for the superuser alone.
 const ON_DISK: &[&str] = &[
@@ -48,7 +50,7 @@ pub(crate) fn patterns() -> impl Iterator<Item = &'static str> {
 /// Existing paths that this user can read, and a command must not.
 pub fn readable() -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = ON_DISK.iter().map(PathBuf::from).collect();
-    let keys = std::fs::read_dir("/etc/ssh").into_iter().flatten().filter_map(Result::ok);
+    let keys = readable_entries(Path::new("/etc/ssh"));
     let is_key = |name: &str| name.starts_with("ssh_host_") && name.ends_with("_key");
     all.extend(
         keys.filter(|key| key.file_name().to_str().is_some_and(is_key)).map(|key| key.path()),

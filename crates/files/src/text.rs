@@ -30,12 +30,12 @@ pub struct Text {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLine {
     pub start: usize,
-    /// Where the content ends; the terminator follows.
+    /// The end of the content; the terminator follows.
     pub end: usize,
     pub terminator: Terminator,
 }
 
-/// How a line ends. A lone CR is content: no editor of today ends a line with it.
+/// The terminator of a line. A lone CR is content: no editor of today ends a line with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Terminator {
     None,
@@ -146,7 +146,7 @@ impl Text {
         foreign_byte(&self.bytes)
     }
 
-    /// Whether a byte order mark tells of UTF-16, or of its larger sibling UTF-32.
+    /// Tells whether a byte order mark is one of UTF-16, or of its larger sibling UTF-32.
     pub fn is_utf16(&self) -> bool {
         is_utf16(&self.bytes)
     }
@@ -157,7 +157,7 @@ pub fn foreign_byte(bytes: &[u8]) -> Option<usize> {
     std::str::from_utf8(bytes).err().map(|error| error.valid_up_to())
 }
 
-/// Whether a byte order mark tells of UTF-16, or of its larger sibling UTF-32.
+/// Tells whether a byte order mark is one of UTF-16, or of its larger sibling UTF-32.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     let marks = [b"\xFF\xFE".as_slice(), b"\xFE\xFF", b"\0\0\xFE\xFF"];
     marks.iter().any(|mark| bytes.starts_with(mark))

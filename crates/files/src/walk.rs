@@ -20,12 +20,12 @@ use crate::sandbox::{SafePath, Sandbox};
 const FILES_AT_ONCE: usize = 64;
 const MOST_THREADS: usize = 8;
 
-/// What a walk passes over.
+/// The names that a walk passes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkFilter {
     /// Names that begin with a dot.
     pub hidden: bool,
-    /// What `.gitignore`, `.ignore` and `.rgignore` name.
+    /// Names in `.gitignore`, `.ignore` and `.rgignore`.
     pub ignored: bool,
 }
 
@@ -52,7 +52,7 @@ impl WalkEntry<'_> {
     }
 }
 
-/// What the visitor wants next.
+/// The visitor's choice of the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WalkStep {
     /// Go on, also below this directory.
@@ -63,7 +63,7 @@ pub enum WalkStep {
     Stop,
 }
 
-/// Walks below a directory. The order is nobody's promise; `visit` runs on several threads.
+/// Walks below a directory. The order is not promised; `visit` runs on several threads.
 pub fn walk(
     sandbox: &Sandbox,
     start: &SafePath,
@@ -140,7 +140,7 @@ impl Walking<'_> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next job; nothing when none is left and nobody makes new ones.
+    /// The next job; `None` when none is left and no thread makes new ones.
     fn take(&self) -> Option<Job> {
         let mut queue = self.queue();
         loop {

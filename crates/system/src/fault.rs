@@ -37,6 +37,7 @@ mod crash {
     use std::io::Write;
     use std::sync::{LazyLock, Mutex, PoisonError};
 
+    use jm_types::ignore_error;
     use rustix::process::{Signal, getpid, kill_process};
 
     static PASSED: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
@@ -53,10 +54,13 @@ mod crash {
         if let Some(log) = std::env::var_os("JM_CRASH_LOG") {
             let file = std::fs::OpenOptions::new().append(true).create(true).open(log);
             let written = file.and_then(|mut file| writeln!(file, "{name}"));
-            written.unwrap_or_default();
+            ignore_error(written, "a log that cannot be written fails the test that reads it");
         }
         if WANTED.as_ref().is_some_and(|(wanted, nth)| wanted == name && nth == count) {
-            kill_process(getpid(), Signal::KILL).unwrap_or_default();
+            ignore_error(
+                kill_process(getpid(), Signal::KILL),
+                "a process that cannot be killed fails the test",
+            );
         }
     }
 }

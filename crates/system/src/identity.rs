@@ -1,10 +1,14 @@
-//! Which process this is, told from any other that ever had its number.
+//! The identity of a process, told from any other that ever had its number (`/proc/PID/stat`, boot id).
+
+use std::path::Path;
+
+use crate::folder::readable_entries;
 
 /// A process of some boot of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessIdentity {
     pub pid: u32,
-    /// When it started, in the kernel's ticks since the boot.
+    /// Start time, in the kernel's ticks since the boot.
     pub started: u64,
     pub boot: String,
 }
@@ -20,14 +24,14 @@ impl ProcessIdentity {
         Some(Self { pid, started: started(pid)?, boot: boot() })
     }
 
-    /// Whether that very process still runs.
+    /// Tells whether that very process still runs.
     pub fn is_alive(&self) -> bool {
         self.boot == boot() && started(self.pid) == Some(self.started)
     }
 }
 
 impl ProcessIdentity {
-    /// Whether some process has this number, whichever it is.
+    /// Tells whether some process has this number, whichever it is.
     pub fn is_any_alive(pid: u32) -> bool {
         started(pid).is_some()
     }
@@ -81,8 +85,8 @@ impl ProcessStat {
 
 /// The numbers of all processes, from one look at `/proc`.
 pub fn all_pids() -> impl Iterator<Item = u32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten();
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+    let entries = readable_entries(Path::new("/proc"));
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use jm_types::ignore_error;
+
 /// Long enough for a person to type the keyring's password.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A secret that is longer is none.
@@ -38,28 +40,25 @@ impl Keyring {
     pub fn get(&self, name: &str) -> Result<Option<String>> {
         let answer = self.ask("lookup", &[], name, "")?;
         let secret = answer.output.trim_end_matches(['\r', '\n']);
-        match answer.succeeded {
-            true => Ok(Some(secret.to_owned()).filter(|secret| !secret.is_empty())),
-            // It says nothing where there is nothing.
-            false if answer.complaint.is_empty() => Ok(None),
-            false => Err(Error::other(answer.complaint)),
+        if answer.succeeded {
+            return Ok(Some(secret.to_owned()).filter(|secret| !secret.is_empty()));
         }
+        // It says nothing where there is nothing.
+        if answer.complaint.is_empty() { Ok(None) } else { Err(Error::other(answer.complaint)) }
     }
 
     pub fn set(&self, name: &str, secret: &str) -> Result<()> {
         let label = format!("--label=Journeyman: {name}");
         let answer = self.ask("store", &[&label], name, secret)?;
-        match answer.succeeded {
-            true => Ok(()),
-            false => Err(Error::other(answer.complaint)),
-        }
+        if answer.succeeded { Ok(()) } else { Err(Error::other(answer.complaint)) }
     }
 
     pub fn remove(&self, name: &str) -> Result<()> {
         let answer = self.ask("clear", &[], name, "")?;
-        match answer.succeeded || answer.complaint.is_empty() {
-            true => Ok(()),
-            false => Err(Error::other(answer.complaint)),
+        if answer.succeeded || answer.complaint.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::other(answer.complaint))
         }
     }
 
@@ -69,8 +68,10 @@ impl Keyring {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // One that reads no input has no use for it.
-            stdin.write_all(input.as_bytes()).unwrap_or_default();
+            ignore_error(
+                stdin.write_all(input.as_bytes()),
+                "one that reads no input has no use for it",
+            );
         }
         let output = collected(child.stdout.take())?;
         let complaint = collected(child.stderr.take())?;
@@ -85,14 +86,16 @@ fn collected(pipe: Option<impl Read + Send + 'static>) -> Result<std::thread::Jo
     std::thread::Builder::new().spawn(move || {
         let mut text = String::new();
         if let Some(pipe) = pipe {
-            // Text that breaks off is as good as none.
-            pipe.take(MOST_BYTES).read_to_string(&mut text).unwrap_or_default();
+            ignore_error(
+                pipe.take(MOST_BYTES).read_to_string(&mut text),
+                "text that breaks off is as good as none",
+            );
         }
         text
     })
 }
 
-/// Whether it succeeded; it is killed when it takes too long.
+/// Waits for the end and tells whether it succeeded; it is killed when it takes too long.
 fn ended(child: &mut Child) -> Result<bool> {
     let began = Instant::now();
     loop {

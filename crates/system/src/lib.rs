@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod descriptors;
 pub mod fault;
+pub mod folder;
 pub mod identity;
 pub mod install;
 pub mod keyring;

@@ -1,6 +1,6 @@
-//! What becomes of memory that was given back.
+//! Freed memory: how much the allocator keeps (`mallopt`).
 
-/// How much of it is kept for the next who asks.
+/// Freed bytes that are kept for the next allocation.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: i32 = 16 * 1024 * 1024;
 /// Larger pieces always go back to the system.

@@ -8,6 +8,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use jm_types::ignore_error;
+
 /// From here on a write past the limit of a file's size is an error instead of our end. Whoever we start
 /// is ended by it as ever: a handler is nothing that they inherit.
 #[allow(unsafe_code)]
@@ -61,12 +63,14 @@ impl ScratchDir {
 
 impl Drop for ScratchDir {
     fn drop(&mut self) {
-        // What cannot be removed is in the temporary directory, which others clean.
-        std::fs::remove_dir_all(&self.path).unwrap_or_default();
+        ignore_error(
+            std::fs::remove_dir_all(&self.path),
+            "what cannot be removed is in the temporary directory, which others clean",
+        );
     }
 }
 
-/// How to start ourselves.
+/// The command line and environment with which this program starts itself once more.
 #[derive(Debug)]
 pub struct OwnProgram {
     program: PathBuf,
@@ -107,7 +111,7 @@ impl OwnChild {
         self.0.id()
     }
 
-    /// Whether it has ended by itself.
+    /// Tells whether it has ended by itself.
     pub fn has_ended(&mut self) -> Result<bool> {
         self.0.try_wait().map(|status| status.is_some())
     }
@@ -121,8 +125,8 @@ impl OwnChild {
 
 impl Drop for OwnChild {
     fn drop(&mut self) {
-        self.0.kill().unwrap_or_default();
-        self.0.wait().map(drop).unwrap_or_default();
+        ignore_error(self.0.kill(), "one that is gone has ended");
+        ignore_error(self.0.wait(), "one that was waited for has ended");
     }
 }
 

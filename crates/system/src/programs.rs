@@ -1,6 +1,6 @@
 //! Programs of the person's, the system's and a project's, outside what tools may touch.
 //!
-//! Law: nothing here runs anything. What somebody else could have put there is named, so that the
+//! Law: nothing here runs anything. What another user could have put there is named, so that the
 //! caller can leave it alone; what is trusted is known by its bytes.
 
 use std::fs::Metadata;
@@ -14,7 +14,7 @@ use rustix::fs::{Access, access};
 use crate::state::open_without_waiting;
 use crate::stream_hash::hash_reader;
 
-/// What a project's directory of programs may hold to be trusted as a whole.
+/// Limits of a project's directory of programs that is trusted as a whole.
 const MOST_FILES: usize = 1_000;
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
 const DEEPEST: usize = 8;
@@ -23,17 +23,17 @@ const DEEPEST: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramFile {
     pub path: PathBuf,
-    /// What stands in the directory; not UTF-8 is shown as far as it can be.
+    /// The name in the directory; not UTF-8 is shown as far as it can be.
     pub name: String,
     pub is_executable: bool,
     /// Its bytes are elsewhere.
     pub is_link: bool,
-    /// Why others than the person and the system could have written it.
+    /// The reason why others than the person and the system could have written it.
     pub foreign: Option<&'static str>,
     pub stamp: FileStamp,
 }
 
-/// What is another one after a file was written or replaced.
+/// Inode, size and time of change (ctime): another stamp after a file was written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileStamp {
     inode: u64,

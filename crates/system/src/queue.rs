@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jm_types::ignore_error;
 use rustix::fs::OFlags;
 
 /// The byte whose lock guards the file's content. Ticket `t` is the byte after it and `t` others.
@@ -21,7 +22,7 @@ const SERVED: u64 = 8;
 /// Tickets begin anew before an offset could overflow.
 const TICKETS: i64 = 1 << 62;
 
-/// How long those wait who are next, for each one before them, and at most.
+/// Pauses of those who are next, for each one before them, and at most.
 const SHORTEST: Duration = Duration::from_micros(200);
 const EACH: Duration = Duration::from_micros(300);
 const LONGEST: Duration = Duration::from_millis(5);
@@ -83,10 +84,11 @@ impl TicketQueue {
     fn take_number(&self) -> Result<TicketTurn> {
         let ticket = number(&self.file, NEXT)?.rem_euclid(TICKETS);
         self.file.write_all_at(&(ticket + 1).to_le_bytes(), NEXT)?;
-        match lock(&self.file, libc::F_WRLCK, ticket + 1)? {
-            true => Ok(TicketTurn { file: Arc::clone(&self.file), ticket }),
-            // The file was put back to an older state, and somebody has this number already.
-            false => Err(ErrorKind::AlreadyExists.into()),
+        if lock(&self.file, libc::F_WRLCK, ticket + 1)? {
+            Ok(TicketTurn { file: Arc::clone(&self.file), ticket })
+        } else {
+            // The file was put back to an older state, and another process has this number already.
+            Err(ErrorKind::AlreadyExists.into())
         }
     }
 }
@@ -97,7 +99,7 @@ impl TicketTurn {
         Ok(self.ticket > 0 && is_locked(&self.file, COUNTER + 1, self.ticket)?)
     }
 
-    /// Who is far from the head of the queue looks less often. Without the number it is next.
+    /// The pause before the next look: shorter near the head of the queue. Without the number it is next.
     fn pause(&self) -> Duration {
         let served = number(&self.file, SERVED).unwrap_or(self.ticket);
         let before = u32::try_from(self.ticket.saturating_sub(served)).unwrap_or(0);
@@ -107,9 +109,14 @@ impl TicketTurn {
 
 impl Drop for TicketTurn {
     fn drop(&mut self) {
-        // Only how often others look depends on it.
-        self.file.write_all_at(&self.ticket.to_le_bytes(), SERVED).unwrap_or_default();
-        lock(&self.file, libc::F_UNLCK, self.ticket + 1).map(drop).unwrap_or_default();
+        ignore_error(
+            self.file.write_all_at(&self.ticket.to_le_bytes(), SERVED),
+            "only how often others look depends on it",
+        );
+        ignore_error(
+            lock(&self.file, libc::F_UNLCK, self.ticket + 1),
+            "the kernel drops the lock with the file",
+        );
     }
 }
 

@@ -1,13 +1,14 @@
 //! Files of our own, outside the workspace: configuration that is read, state that is kept.
 //!
 //! Law: state is private (0600 in 0700), replaced whole or not at all, and never reached through a
-//! link that somebody planted. Anything that is not a regular file is refused.
+//! link that another process planted. Anything that is not a regular file is refused.
 
 use std::fs::{File, Permissions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use jm_types::ignore_error;
 use rustix::fs::OFlags;
 
 use crate::small_file::{Durability, replace_small_file};
@@ -103,7 +104,7 @@ impl StateDir {
         replace_small_file(File::open(&self.path)?, name, content, Durability::PowerCut)
     }
 
-    /// Waits for nobody: `None` when another process has it.
+    /// Does not wait: `None` when another process has it.
     pub fn lock(&self, name: &str) -> Result<Option<StateLock>> {
         let file = private(&self.path.join(format!("{name}.lock")), OFlags::NOFOLLOW)?;
         match file.try_lock() {
@@ -114,7 +115,7 @@ impl StateDir {
     }
 }
 
-/// Without waiting: a FIFO that somebody put there must not hang us.
+/// Without waiting: a FIFO that another process put there must not hang us.
 fn private(path: &Path, flags: OFlags) -> Result<File> {
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = std::fs::OpenOptions::new()
@@ -127,7 +128,7 @@ fn private(path: &Path, flags: OFlags) -> Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
-/// A name nobody has used before: sortable by time, unique by chance.
+/// A name that was never used before: sortable by time, unique by chance.
 pub fn fresh_id() -> Result<String> {
     let mut noise = [0_u8; 4];
     rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
@@ -163,7 +164,7 @@ impl StateDir {
     pub fn clear(&self) -> Result<()> {
         for entry in std::fs::read_dir(&self.path)? {
             match std::fs::remove_file(entry?.path()) {
-                // Somebody else forgot it first.
+                // Another process removed it first.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 removed => removed?,
             }
@@ -192,7 +193,9 @@ pub struct DiskReserve {
 
 impl DiskReserve {
     pub fn free(self) {
-        // If it cannot be given back, the next write fails and says so.
-        std::fs::remove_file(&self.path).unwrap_or_default();
+        ignore_error(
+            std::fs::remove_file(&self.path),
+            "if it cannot be given back, the next write fails and says so",
+        );
     }
 }

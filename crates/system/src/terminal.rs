@@ -1,14 +1,14 @@
 //! The person's terminal, when there is one to ask at.
 //!
 //! Law: an answer is typed after the question was shown. What was typed ahead, or pasted, is
-//! thrown away. A question that nobody waits for any more reads nothing: what is typed is for
+//! thrown away. A question that was cancelled reads nothing: what is typed is for
 //! whoever asks next.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Result};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use jm_types::Cancel;
+use jm_types::{Cancel, ignore_error};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -22,7 +22,7 @@ const GUARD: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 /// After this long without a word somebody may wonder.
 const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// How the terminal was set when we came; it is set so again when this is dropped.
+/// The modes of the terminal when we came (termios); they are set again when this is dropped.
 #[derive(Debug)]
 pub struct TerminalModes(Option<Termios>);
 
@@ -35,8 +35,10 @@ impl TerminalModes {
 impl Drop for TerminalModes {
     fn drop(&mut self) {
         if let Some(manners) = &self.0 {
-            // A terminal that is gone needs none.
-            tcsetattr(std::io::stdin(), OptionalActions::Now, manners).unwrap_or_default();
+            ignore_error(
+                tcsetattr(std::io::stdin(), OptionalActions::Now, manners),
+                "A terminal that is gone needs none",
+            );
         }
     }
 }
@@ -64,8 +66,10 @@ impl Terminal {
     pub fn answer_unless(&mut self, cancel: &Cancel) -> Result<Option<String>> {
         let (cancelled, wake) = pipe_with(PipeFlags::CLOEXEC)?;
         cancel.on_cancel(move || {
-            // The pipe is only ever written here; a full one has said it already.
-            rustix::io::write(&wake, b"x").unwrap_or_default();
+            ignore_error(
+                rustix::io::write(&wake, b"x"),
+                "the pipe is only ever written here; a full one has said it already",
+            );
         });
         if is_ready(&[cancelled.as_fd()], Some(&GUARD))? {
             return Ok(None);
@@ -99,7 +103,7 @@ impl Terminal {
     }
 }
 
-/// Whether standard input has nothing to say, and no end, for a while.
+/// Tells whether standard input has neither bytes nor an end for a while.
 pub fn input_is_silent() -> bool {
     is_ready(&[std::io::stdin().as_fd()], Some(&SILENCE)).is_ok_and(|ready| !ready)
 }

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// How long either side looks before it sleeps.
+/// The time that either side spins before it sleeps.
 const LOOK: Duration = Duration::from_micros(60);
-/// How long a thread without work stays.
+/// The time that a thread without work stays.
 const IDLE: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -35,7 +35,7 @@ pub async fn off_thread<T: Send + 'static>(
     let (tell, mut told) = oneshot::channel();
     submit(Box::new(move || {
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        // Whoever asked may have given up, and then nobody needs the answer.
+        // The caller may have given up, and then the answer is not needed.
         drop(tell.send(outcome));
     }));
     let until = Instant::now() + look();
@@ -115,7 +115,7 @@ fn next(jobs: &Receiver<Job>) -> Option<Job> {
     jobs.recv_timeout(IDLE).ok()
 }
 
-/// Takes itself off the list. If somebody was faster, a job is on its way.
+/// Takes itself off the list. If another thread was faster, a job is on its way.
 fn leave(number: u64, jobs: &Receiver<Job>) -> Option<Job> {
     let mut workers = idle();
     match workers.iter().position(|worker| worker.number == number) {

@@ -15,7 +15,7 @@ pub struct FileChange {
     pub after: After,
 }
 
-/// What a file shall be.
+/// The state that a file shall have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
     Content {

@@ -1,5 +1,6 @@
-//! How many directories a commit may hold open.
+//! The number of directories that a commit may hold open (`RLIMIT_NOFILE`).
 
+use jm_types::ignore_error;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// As many descriptors as the system allows us at all, until it is dropped: a change of a thousand
@@ -13,13 +14,19 @@ impl Descriptors {
         let before = getrlimit(Resource::Nofile);
         // Without them a large change fails, and says so.
         let all = Rlimit { current: before.maximum, ..before };
-        setrlimit(Resource::Nofile, all).unwrap_or_default();
+        ignore_error(
+            setrlimit(Resource::Nofile, all),
+            "a limit that stays low is met by an error that says so",
+        );
         Self { before }
     }
 }
 
 impl Drop for Descriptors {
     fn drop(&mut self) {
-        setrlimit(Resource::Nofile, self.before).unwrap_or_default();
+        ignore_error(
+            setrlimit(Resource::Nofile, self.before),
+            "a limit that stays high does no harm",
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What a new content takes over from the file it replaces, besides its permission bits.
+//! Attributes that a new content takes over from the file it replaces, besides its permission bits.
 //!
 //! Law: nobody may do more with the new file than with the old one. What cannot be kept is said.
 
@@ -11,7 +11,7 @@ const SET_GROUP_ID: u32 = 0o2000;
 const OF_GROUP: u32 = 0o070;
 
 pub(super) struct Dressed {
-    /// What could not be kept.
+    /// Attributes that could not be kept.
     pub(super) notes: Vec<String>,
     has_owner: bool,
     has_group: bool,
@@ -23,10 +23,7 @@ impl Dressed {
     pub(super) fn allows(&self, mode: u32) -> u32 {
         let mode = if self.has_owner { mode } else { mode & !SET_USER_ID };
         let of_everybody = (mode & 0o007) << 3;
-        match self.has_group {
-            true => mode,
-            false => mode & !SET_GROUP_ID & (!OF_GROUP | of_everybody),
-        }
+        if self.has_group { mode } else { mode & !SET_GROUP_ID & (!OF_GROUP | of_everybody) }
     }
 }
 

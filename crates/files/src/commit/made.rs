@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use jm_types::ignore_error;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::{self, Errno};
@@ -87,7 +88,8 @@ impl Made {
             }
             Err(error) => {
                 if !is_foreign {
-                    fs::unlinkat(at, &**name, AtFlags::REMOVEDIR).unwrap_or_default();
+                    let removed = fs::unlinkat(at, &**name, AtFlags::REMOVEDIR);
+                    ignore_error(removed, "an empty directory that stays does no harm");
                 }
                 Err(error)
             }
@@ -105,9 +107,10 @@ impl Made {
 
     /// The directory that a file is in, once the way to it is made.
     pub(super) fn target<'a>(&'a self, places: &'a [Place], file: &Staged) -> BorrowedFd<'a> {
-        let index = match file.missing.is_empty() {
-            true => None,
-            false => self.known.get(&(file.place, file.missing.clone())).copied(),
+        let index = if file.missing.is_empty() {
+            None
+        } else {
+            self.known.get(&(file.place, file.missing.clone())).copied()
         };
         self.directory(places, file.place, index)
     }
@@ -121,8 +124,10 @@ impl Made {
     pub(super) fn remove(&self, places: &[Place]) {
         for made in self.directories.iter().rev().filter(|made| !made.is_foreign) {
             let parent = self.directory(places, made.place, made.parent);
-            // One that holds somebody's file stays, and so do those around it.
-            fs::unlinkat(parent, &*made.name, AtFlags::REMOVEDIR).unwrap_or_default();
+            ignore_error(
+                fs::unlinkat(parent, &*made.name, AtFlags::REMOVEDIR),
+                "one that holds somebody's file stays, and so do those around it",
+            );
         }
     }
 }

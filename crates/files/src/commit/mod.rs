@@ -1,7 +1,7 @@
 //! Any number of files change together, or none does (FR-TOOL-PATCH-01a).
 //!
 //! Law: until the last step every file is whole, either as it was or as it shall be, and whatever
-//! fails, the files that already changed are changed back. A file that somebody else changed since
+//! fails, the files that already changed are changed back. A file that another writer changed since
 //! it was read is never overwritten.
 
 mod change;
@@ -15,27 +15,27 @@ mod trade;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_types::{Cancel, Digest, ErrorKind, ToolError};
+use jm_system::fault;
+use jm_types::{Cancel, Digest, ErrorKind, ToolError, ignore_error};
 use rustix::fs;
 
 use crate::sandbox::Sandbox;
 use change::failed;
 pub use change::{After, FileChange};
 use descriptors::Descriptors;
-use jm_system::fault;
 use made::Made;
 use stage::{Place, Staged};
 use trade::Waiting;
 pub(crate) use trade::remove_all;
 pub use trade::{Node, Trade};
 
-/// What is about to happen, complete before the first name changes.
+/// The changes that are about to happen, complete before the first name changes.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     pub entries: Vec<ManifestEntry>,
     /// Directories that were made for it, outermost first, with their permission bits.
     pub directories: Vec<(PathBuf, u32)>,
-    /// Where a file and a directory are to trade places.
+    /// Paths at which a file and a directory are to trade places.
     pub trades: Vec<ManifestTrade>,
 }
 
@@ -260,8 +260,10 @@ impl Work {
                 error = error.hint(format!("not all could be put back ({failed}); see {left}"));
                 continue;
             }
-            // Our own new side; what cannot be removed now is found by its name later.
-            waiting.discard(place).unwrap_or_default();
+            ignore_error(
+                waiting.discard(place),
+                "our own new side; what cannot be removed now is found by its name later",
+            );
         }
         for (index, staged) in self.staged.iter().enumerate().rev() {
             let place = &self.places[staged.place];
@@ -271,14 +273,11 @@ impl Work {
             {
                 is_undone = false;
                 let name = staged.name.to_string_lossy();
-                error = error.hint(match staged.is_new {
-                    true => format!("{name} could not be put back ({failed}): it is still there"),
-                    false => {
-                        let left = swap::set_aside(place, &staged.temporary);
-                        format!(
-                            "{name} could not be put back ({failed}); its old content is in {left}"
-                        )
-                    }
+                error = error.hint(if staged.is_new {
+                    format!("{name} could not be put back ({failed}): it is still there")
+                } else {
+                    let left = swap::set_aside(place, &staged.temporary);
+                    format!("{name} could not be put back ({failed}); its old content is in {left}")
                 });
                 continue;
             }
@@ -286,8 +285,10 @@ impl Work {
         }
         self.made.remove(&self.places);
         if self.is_prepared && is_undone {
-            // A disk that refuses even this may forget the way back, but then it is not to be trusted.
-            self.places.iter().for_each(|place| fs::fsync(&place.directory).unwrap_or_default());
+            for place in &self.places {
+                let why = "a disk that refuses even this may forget the way back, and is not to be trusted";
+                ignore_error(fs::fsync(&place.directory), why);
+            }
             log.withdrawn();
         }
         error

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use jm_types::{Digest, ErrorKind, ToolError};
+use jm_system::fault;
+use jm_types::{Digest, ErrorKind, ToolError, ignore_error};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
@@ -16,7 +17,6 @@ use super::dress::dress;
 use crate::open::Opening;
 use crate::resolve::Found;
 use crate::sandbox::{SafePath, io_error, system_error};
-use jm_system::fault;
 
 const NEW_FILE: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
@@ -121,7 +121,7 @@ fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-/// What the umask leaves of a new directory's permission bits.
+/// The permission bits that the umask leaves of a new directory's.
 pub(super) fn new_directory_mode() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -227,12 +227,14 @@ impl Staged {
     }
 
     pub(super) fn remove_temporary(&self, place: &Place) {
-        // A temp file that cannot be removed now is found by its name later; nothing else can be done.
-        fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()).unwrap_or_default();
+        ignore_error(
+            fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()),
+            "A temp file that cannot be removed now is found by its name later; nothing else can be done",
+        );
     }
 }
 
-/// When the old file was read and written last.
+/// The times at which the old file was read and written last.
 fn times(stat: &Stat) -> Timestamps {
     let at = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
     Timestamps {

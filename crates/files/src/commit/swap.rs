@@ -1,17 +1,18 @@
 //! The moment a file changes: a compare-and-swap of names.
 //!
 //! Law: after the exchange the temporary name holds what the target was. If that is not what the
-//! change was computed from, somebody else wrote meanwhile, and theirs goes back; where it cannot, it
+//! change was computed from, another writer was there meanwhile, and theirs goes back; where it cannot, it
 //! stays under that name.
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use jm_system::fault;
+use jm_system::stream_hash::hash_reader;
 use jm_types::freshness::CHANGED;
-use jm_types::{Digest, ErrorKind, Hashing, ToolError};
+use jm_types::{Digest, ErrorKind, ToolError, ignore_error};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
@@ -20,7 +21,6 @@ use rustix::path::Arg;
 use super::change::{After, FileChange, failed};
 use super::stage::{Place, Staged};
 use crate::open::Opening;
-use jm_system::fault;
 
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -56,7 +56,7 @@ fn lock(place: &Place) -> Result<(), ToolError> {
     }
 }
 
-/// Where what was swapped out waits until all is done.
+/// The name under which what was swapped out waits until all is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waits {
     UnderTheTemporaryName,
@@ -106,18 +106,19 @@ pub(super) fn compare(
         let kept = kept_name(staged);
         fs::renameat(place.fd(), &*kept, place.fd(), &*staged.temporary).map_err(fail)?;
     }
-    match holds_the_old(place, staged, &staged.temporary) {
-        true => Ok(()),
-        false => Err(stale(change.path.asked())),
+    if holds_the_old(place, staged, &staged.temporary) {
+        Ok(())
+    } else {
+        Err(stale(change.path.asked()))
     }
 }
 
-/// Whether a name holds what the change was computed from.
+/// Checks that a name holds what the change was computed from.
 fn holds_the_old(place: &Place, staged: &Staged, name: impl Arg) -> bool {
     digest_of(place, name).is_ok_and(|digest| Some(digest) == staged.before)
 }
 
-/// A removed file gets its name back, unless somebody else has taken it.
+/// A removed file gets its name back, unless another process has taken it.
 fn put_back(place: &Place, staged: &Staged) -> io::Result<()> {
     move_to_free_name(place, staged, place.fd(), 0)
 }
@@ -172,9 +173,10 @@ fn replace(
     change: &FileChange,
     nth: usize,
 ) -> Result<Waits, ToolError> {
-    match exchange(place, staged).map_err(|error| failed(change, error))? {
-        true => Ok(Waits::UnderTheTemporaryName),
-        false => replace_by_rename(place, staged, change, nth).map(|()| Waits::Aside),
+    if exchange(place, staged).map_err(|error| failed(change, error))? {
+        Ok(Waits::UnderTheTemporaryName)
+    } else {
+        replace_by_rename(place, staged, change, nth).map(|()| Waits::Aside)
     }
 }
 
@@ -191,11 +193,10 @@ fn replace_by_rename(
     let fail = |error| failed(change, error);
     let kept = kept_name(staged);
     keep(place, staged, change, &kept, nth)?;
-    let outcome = match holds_the_old(place, staged, &staged.name) {
-        false => Err(stale(change.path.asked())),
-        true => {
-            fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name).map_err(fail)
-        }
+    let outcome = if holds_the_old(place, staged, &staged.name) {
+        fs::renameat(place.fd(), &*staged.temporary, place.fd(), &*staged.name).map_err(fail)
+    } else {
+        Err(stale(change.path.asked()))
     };
     if outcome.is_err() {
         fs::unlinkat(place.fd(), &*kept, AtFlags::empty()).map_err(fail)?;
@@ -216,7 +217,8 @@ fn keep(
             let copied = staged.copy_old(place, change, kept);
             // Half a copy is of no use to anybody; one that cannot be removed is found by its name.
             copied.inspect_err(|_| {
-                fs::unlinkat(place.fd(), kept, AtFlags::empty()).unwrap_or_default();
+                let removed = fs::unlinkat(place.fd(), kept, AtFlags::empty());
+                ignore_error(removed, "a name that stays is found as a leftover");
             })
         }
         answer => answer,
@@ -263,7 +265,7 @@ pub(super) fn swap_back(
     }
 }
 
-/// Somebody has taken the name since, or removed it. If what we took out was not what we expected, it was
+/// Another process has taken the name since, or removed it. If what we took out was not what we expected, it was
 /// theirs, and has gone as it would have gone without us.
 fn give_way(place: &Place, staged: &Staged) -> io::Result<()> {
     let is_theirs = match digest_of(place, &staged.temporary) {
@@ -274,22 +276,20 @@ fn give_way(place: &Place, staged: &Staged) -> io::Result<()> {
                 || Errno::from_io_error(&error) == Some(Errno::LOOP)
         }
     };
-    match is_theirs {
-        true => fs::unlinkat(place.fd(), &*staged.temporary, AtFlags::empty()),
-        false => Err(Errno::STALE),
+    if is_theirs {
+        fs::unlinkat(place.fd(), &*staged.temporary, AtFlags::empty())
+    } else {
+        Err(Errno::STALE)
     }
 }
 
-/// What could not be put back gets a name that no later clean-up takes for a leftover.
+/// Renames what could not be put back, so that no later clean-up takes it for a leftover.
 pub(super) fn set_aside(place: &Place, temporary: &str) -> String {
     let saved = temporary.replace(".tmp", ".saved");
     let waits_under = [old_name(temporary), temporary.to_owned()];
     let mut moved =
         waits_under.iter().map(|name| fs::renameat(place.fd(), &**name, place.fd(), &*saved));
-    match moved.any(|moved| moved.is_ok()) {
-        true => saved,
-        false => temporary.to_owned(),
-    }
+    if moved.any(|moved| moved.is_ok()) { saved } else { temporary.to_owned() }
 }
 
 /// After success: the old content, under its temporary name, is no longer needed.
@@ -342,18 +342,11 @@ pub(super) fn inode(place: &Place, name: &OsStr) -> io::Result<u64> {
 
 fn digest_of(place: &Place, name: impl Arg) -> std::io::Result<Digest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(fs::openat(place.fd(), name, flags, Mode::empty())?);
+    let file = File::from(fs::openat(place.fd(), name, flags, Mode::empty())?);
     if !file.metadata()?.is_file() {
         return Err(std::io::ErrorKind::InvalidData.into());
     }
-    let mut hashing = Hashing::default();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hashing.finish()),
-            count => hashing.update(&buffer[..count]),
-        }
-    }
+    hash_reader(file)
 }
 
 pub(super) fn stale(asked: &str) -> ToolError {

@@ -10,7 +10,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jm_types::{Digest, ToolError};
+use jm_system::fault;
+use jm_types::{Digest, ToolError, ignore_error};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::{self, Errno};
@@ -19,12 +20,11 @@ use super::stage::{Place, temporary_name};
 use super::swap;
 use crate::file::OpenDirectory;
 use crate::sandbox::{SafePath, io_error};
-use jm_system::fault;
 
 /// More than this is not moved about: what is tracked of one call is less.
 const MOST: u64 = 512 * 1024 * 1024;
 
-/// What stands under a name: a file, or a directory with all that is in it.
+/// A file, or a directory with all that is in it, under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     File { bytes: Arc<Vec<u8>>, mode: u32 },
@@ -40,7 +40,7 @@ pub struct Trade {
 }
 
 impl Node {
-    /// What stands there now. What is neither file nor directory cannot be put back, so it is an
+    /// Reads what stands there now. What is neither file nor directory cannot be put back, so it is an
     /// error.
     pub fn read(path: &SafePath) -> Result<Self, ToolError> {
         let fail = |error| io_error(path.asked(), error);
@@ -148,7 +148,8 @@ impl Waiting {
         match written {
             Ok(inode) => Ok(Self { place: index, temporary, name: name.to_owned(), inode }),
             Err(error) => {
-                remove_all(place.fd(), OsStr::new(&temporary)).unwrap_or_default();
+                let removed = remove_all(place.fd(), OsStr::new(&temporary));
+                ignore_error(removed, "what stays is found as a leftover");
                 Err(fail(error))
             }
         }
@@ -196,7 +197,7 @@ impl Waiting {
         swap::exchange_names(place, &self.temporary, &self.name).map(drop)
     }
 
-    /// What is under the temporary name is no longer needed.
+    /// Removes what is under the temporary name, which is no longer needed.
     pub(super) fn discard(&self, place: &Place) -> io::Result<()> {
         remove_all(place.fd(), OsStr::new(&self.temporary))
     }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::{Splice, Terminator, Text, append, index, splice};
 
-/// Why a range of lines cannot be replaced.
+/// The reason why a range of lines cannot be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineRangeError {
     /// Lines are counted from 1.
@@ -94,7 +94,7 @@ fn insert_at_end(text: &Text, new: &[u8]) -> Vec<u8> {
     after
 }
 
-/// How a new line at `first` ends: as the lines there do, else as `new` itself, else with LF.
+/// The terminator of a new line at `first`: as the lines there have it, else as `new` itself, else LF.
 fn terminator_at(text: &Text, first: usize, new: &[u8]) -> Terminator {
     // Only the very last line can lack a terminator, so the line before it settles the matter.
     let before = text.lines[..first].iter().rev().take(2);

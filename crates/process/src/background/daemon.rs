@@ -16,7 +16,7 @@ use jm_system::clock::now_epoch_ms;
 use jm_system::descriptors::open_dev_null;
 use jm_system::identity::ProcessIdentity;
 use jm_system::small_file::{Durability, replace_small_file};
-use jm_types::{Cancel, ToolError};
+use jm_types::{Cancel, ToolError, ignore_error};
 use rustix::fd::OwnedFd;
 use rustix::io::FdFlags;
 
@@ -63,9 +63,10 @@ fn run_daemon() -> Result<()> {
             KeptOutcome::nothing(JobEnding::Unknown)
         }
         Err(error) => {
-            // Whoever started us may not have heard anything yet; later nobody listens.
+            // The program may not have a report yet; later it does not listen.
             let why = error.to_string();
-            send(line()?, &DaemonReport::NotStarted(why.clone())).unwrap_or_default();
+            let sent = send(line()?, &DaemonReport::NotStarted(why.clone()));
+            ignore_error(sent, "a program that has its report already does not listen");
             KeptOutcome::nothing(JobEnding::NotStarted(why))
         }
     };
@@ -77,10 +78,10 @@ fn line() -> Result<File> {
     Ok(File::from(given(LINE).try_clone_to_owned()?))
 }
 
-/// What is left of a command when it has ended.
+/// The facts that are left of a command when it has ended.
 struct KeptOutcome {
     how: JobEnding,
-    /// What its terminal showed last.
+    /// The last content of its terminal.
     screen: Option<ScreenText>,
     /// By the proxy, in words; and the processes that could not be ended.
     refused: Vec<String>,
@@ -234,8 +235,10 @@ struct DaemonListener {
 impl OutputListener for DaemonListener {
     fn started(&mut self, _: u32) {
         if let Ok(line) = line() {
-            // A program that is gone by now is noticed by others.
-            send(line, &DaemonReport::Started).unwrap_or_default();
+            ignore_error(
+                send(line, &DaemonReport::Started),
+                "A program that is gone by now is noticed by others",
+            );
         }
     }
 
@@ -244,8 +247,10 @@ impl OutputListener for DaemonListener {
         let Some(screen) = &self.shared.screen else { return };
         let said = lock(screen).show(bytes);
         if let (Some(terminal), false) = (&*lock(&self.shared.answers), said.is_empty()) {
-            // A program that does not read what it asked for does not get it.
-            rustix::io::write(terminal, &said).unwrap_or_default();
+            ignore_error(
+                rustix::io::write(terminal, &said),
+                "A program that does not read what it asked for does not get it",
+            );
         }
     }
 
@@ -260,7 +265,9 @@ impl OutputListener for DaemonListener {
 fn write_end(end: &JobEnd) -> Result<()> {
     let folder = given(FOLDER);
     replace_small_file(folder, END, &serde_json::to_vec(end)?, Durability::ProcessEnd)?;
-    // Nobody answers there any more.
-    rustix::fs::unlinkat(folder, SOCKET, rustix::fs::AtFlags::empty()).unwrap_or_default();
+    ignore_error(
+        rustix::fs::unlinkat(folder, SOCKET, rustix::fs::AtFlags::empty()),
+        "no thread answers there any more",
+    );
     Ok(())
 }

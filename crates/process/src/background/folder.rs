@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use jm_system::descriptors::open_directory_at;
 use jm_system::identity::ProcessIdentity;
 use jm_system::state::{StateDir, read_text};
+use jm_types::ignore_error;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +28,9 @@ pub(super) const DESCRIPTION: &str = "job.json";
 pub(super) const LOCK_FILE: &str = "lock";
 pub(super) const SOCKET: &str = "socket";
 pub(super) const END: &str = "end.json";
-/// What it was confined by.
+/// The file of the confinement rules.
 pub(super) const WALLS: &str = "walls.json";
-/// What the launcher writes.
+/// The record that the launcher writes.
 pub(super) const COMMAND: &str = "command";
 pub(super) const OUTPUT: &str = "output";
 const SEEN: &str = "seen";
@@ -37,10 +38,10 @@ const SEEN: &str = "seen";
 const MOST_NOTE_BYTES: u64 = 4 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(3);
 const SLICE: Duration = Duration::from_millis(10);
-/// Of a stream whose screen nobody drew any more.
+/// Bytes of a stream from which a screen is drawn once more.
 const REDRAWN_BYTES: usize = 1024 * 1024;
 
-/// What a job was started as.
+/// The facts with which a job was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobDescription {
     pub session: String,
@@ -53,7 +54,7 @@ pub struct JobDescription {
     pub terminal: Option<TerminalSize>,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnding {
@@ -61,12 +62,12 @@ pub enum JobEnding {
     Signalled(i32),
     /// Its lifetime was over.
     TimedOut,
-    /// Somebody asked for it, or its session ended.
+    /// A request, or the end of its session.
     Stopped,
     /// The program of its session was gone.
     Orphaned,
     NotStarted(String),
-    /// Nobody was left to write it down.
+    /// No process was left to write it down.
     Unknown,
 }
 
@@ -74,25 +75,25 @@ pub enum JobEnding {
 pub struct JobEnd {
     pub how: JobEnding,
     pub elapsed_ms: u64,
-    /// When, in milliseconds since 1970; 0 where nobody noted it.
+    /// Milliseconds since 1970; 0 where it was not noted.
     pub at_ms: u64,
     /// The last that was shown, if it had a terminal.
     pub screen: Option<ScreenText>,
-    /// What its proxy did not let through, in words.
+    /// Refusals of its proxy, in words.
     #[serde(default)]
     pub refused: Vec<String>,
 }
 
-/// How far a session has read a job's output.
+/// The progress of a session in reading a job's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobSeen {
     /// As text, whatever for.
     pub shown: u64,
-    /// When it last read or waited. What it was shown after a start or after typing can still be
+    /// The end of the last read or wait. What it was shown after a start or after typing can still be
     /// waited for.
     pub read: u64,
-    /// How far it was searched for what the confinement refused.
+    /// The end of what was searched for refusals.
     pub searched: u64,
     /// The refusals that the session was told of.
     pub told: Vec<String>,
@@ -120,10 +121,8 @@ impl Job {
     pub(super) fn open(jobs: &Path, name: &str) -> Result<Option<Self>> {
         let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name);
         let folder = jobs.join(name);
-        let text = match is_plain {
-            true => read_text(&folder.join(DESCRIPTION), MOST_NOTE_BYTES)?,
-            false => None,
-        };
+        let text =
+            if is_plain { read_text(&folder.join(DESCRIPTION), MOST_NOTE_BYTES)? } else { None };
         let Some(text) = text else { return Ok(None) };
         let description = serde_json::from_str(&text)?;
         Ok(Some(Self { folder, name: name.to_owned(), description }))
@@ -180,7 +179,7 @@ impl Job {
         Some(ProcessIdentity { pid, started, boot: words.next()?.to_owned() })
     }
 
-    /// How far the session has read. What cannot be read is read again.
+    /// Reads how far the session has read. What cannot be read is read again.
     pub fn seen(&self) -> JobSeen {
         let note = read_text(&self.folder.join(SEEN), MOST_NOTE_BYTES).ok().flatten();
         note.and_then(|note| serde_json::from_str(&note).ok()).unwrap_or_default()
@@ -205,7 +204,7 @@ impl Job {
         }
     }
 
-    /// What its terminal shows, or showed last. `None` without a terminal.
+    /// The content of its terminal, now or last. `None` without a terminal.
     pub fn screen(&self) -> Result<Option<ScreenText>> {
         let Some(size) = self.description.terminal else { return Ok(None) };
         if let Ok(JobAnswer::Screen(screen)) = self.ask(&JobRequest::Screen) {
@@ -238,8 +237,10 @@ impl Job {
         if let JobState::Ended(end) = self.state()? {
             return Ok(end);
         }
-        // A daemon that does not answer is dealt with below.
-        self.ask(&JobRequest::Stop).map(drop).unwrap_or_default();
+        ignore_error(
+            self.ask(&JobRequest::Stop),
+            "A daemon that does not answer is dealt with below",
+        );
         if let Some(end) = self.ended_within(PATIENCE)? {
             return Ok(end);
         }
@@ -261,7 +262,7 @@ impl Job {
         }
     }
 
-    /// Its launcher sees that and ends everything. Nobody else is signalled: the process is held
+    /// Its launcher sees that and ends everything. No other process is signalled: the process is held
     /// before it is looked at.
     fn kill_daemon(&self) -> Result<()> {
         let Some(daemon) = self.daemon() else { return Ok(()) };

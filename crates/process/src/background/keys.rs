@@ -56,12 +56,12 @@ const NAMED: &[(&str, NamedKey)] = &[
     ("page-down", NamedKey::PageDown),
 ];
 
-/// What can be named, in words for whoever named something else.
+/// The names of keys, in words for a caller that named something else.
 pub const KEY_NAMES: &str = "enter, tab, shift-tab, escape, space, backspace, delete, insert, up, \
                              down, left, right, home, end, page-up, page-down, f1 to f12, ctrl-a to \
                              ctrl-z, alt-x";
 
-/// How a program wants its arrows, which it tells the terminal.
+/// The cursor key mode (DECCKM), which a program tells the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrows {
     Plain,
@@ -132,7 +132,7 @@ impl TerminalKey {
     /// The key that says that there is no more input.
     pub const END_OF_INPUT: Self = Self::Control('d');
 
-    /// What an xterm sends.
+    /// The bytes that an xterm sends.
     pub(crate) fn bytes(self, arrows: Arrows) -> Vec<u8> {
         let text = match self {
             Self::Named(named) => named.sent(arrows).to_owned(),

@@ -1,6 +1,6 @@
 //! Jobs: commands that go on while the conversation does.
 //!
-//! Law: a job has an end that nobody has to remember. Its launcher keeps its time, its daemon ends it
+//! Law: a job has an end that no person has to remember. Its launcher keeps its time, its daemon ends it
 //! when its session ends, and either of them ends it when the other is gone. Only a job that is
 //! meant to be kept outlives its session, and not its lifetime.
 
@@ -29,7 +29,7 @@ use jm_files::SafePath;
 use jm_system::clock::now_epoch_ms;
 use jm_system::descriptors::open_directory_at;
 use jm_system::state::StateDir;
-use jm_types::ToolError;
+use jm_types::{ToolError, ignore_error};
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 
 pub use daemon::run_as_daemon;
@@ -52,7 +52,7 @@ use protocol::{DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, LINE, LOCK}
 
 /// Of one session at a time.
 const MOST_RUNNING: usize = 16;
-/// What has ended can be looked at for so long, and so many of them.
+/// Limits of ended jobs that can be looked at: their age, and their number.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const MOST_REMEMBERED: usize = 64;
 /// Less than this of an output is of no use to anybody.
@@ -61,7 +61,7 @@ const DAEMON_PATIENCE: Duration = Duration::from_secs(10);
 /// For all jobs of a session together; then their lines are cut, which ends them too.
 const SESSION_PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is started.
+/// The command that is started as a job.
 #[derive(Debug)]
 pub struct JobSpec {
     /// The call that starts it.
@@ -212,14 +212,12 @@ impl Jobs {
         let lines = std::mem::take(&mut *self.lines());
         for (_, line) in &lines {
             let mut line = line;
-            // A daemon that is gone has nothing left to end.
-            line.write_all(b"s").unwrap_or_default();
+            ignore_error(line.write_all(b"s"), "A daemon that is gone has nothing left to end");
         }
         let until = Instant::now() + SESSION_PATIENCE;
         for (job, _) in &lines {
             let left = until.saturating_duration_since(Instant::now());
-            // What cannot be looked at cannot be waited for.
-            job.ended_within(left).map(drop).unwrap_or_default();
+            ignore_error(job.ended_within(left), "what cannot be looked at cannot be waited for");
         }
         reaper::bury();
     }
@@ -238,8 +236,10 @@ impl Jobs {
     }
 
     pub fn forget(&self, job: &Job) {
-        // What stays is found again by the next who cleans up.
-        std::fs::remove_dir_all(job.folder()).unwrap_or_default();
+        ignore_error(
+            std::fs::remove_dir_all(job.folder()),
+            "what stays is found again by the next who cleans up",
+        );
     }
 
     fn lines(&self) -> std::sync::MutexGuard<'_, Vec<(Job, UnixStream)>> {
@@ -250,7 +250,7 @@ impl Jobs {
 fn daemon_command(launcher: &Launcher, environment: &[(OsString, OsString)]) -> Command {
     let mut command = Command::new(&launcher.program);
     command.arg(DAEMON).env_clear().envs(environment.iter().map(|(k, v)| (k, v)));
-    // It holds no directory that somebody may want to remove.
+    // It holds no directory that a person may want to remove.
     command.current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command

@@ -1,4 +1,4 @@
-//! What the program, the daemon of a job and whoever asks it say to each other.
+//! The protocol between the program, the daemon of a job, and any process that asks it.
 //!
 //! The program gives the daemon one order and gets one report, on a socket that both hold. A further
 //! byte from the program asks the daemon to end the job; the end of the stream says that the program is
@@ -23,12 +23,12 @@ pub(crate) const DAEMON: &str = "__host";
 pub(crate) const LINE: RawFd = 3;
 /// Locked as long as the job lives.
 pub(crate) const LOCK: RawFd = 4;
-/// Where the command runs.
+/// The working directory of the command.
 pub(crate) const DIRECTORY: RawFd = 5;
 /// The job's folder.
 pub(crate) const FOLDER: RawFd = 6;
 
-/// What a daemon is told. Its environment is the command's.
+/// The order that a daemon gets. Its environment is the command's.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DaemonOrder {
     pub(crate) words: Vec<OsString>,
@@ -44,7 +44,7 @@ pub(crate) struct DaemonOrder {
     pub(crate) keep_bytes: u64,
 }
 
-/// What becomes of a job when the program that started it ends.
+/// The lifetime of a job beyond the program that started it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobLifetime {
@@ -86,7 +86,7 @@ pub(crate) enum JobAnswer {
     Refused(String),
 }
 
-/// How much of what was typed the job has taken.
+/// The part of typed bytes that the job has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypedCount {
     pub bytes: usize,

@@ -8,14 +8,14 @@ use crate::outside::spool::{SpoolPart, Spooled};
 /// Some of what a job has printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobExcerpt {
-    /// What was asked for, as far as it is there.
+    /// The range that was asked for, as far as it is there.
     pub start: u64,
     pub end: u64,
     /// Bytes printed so far.
     pub total: u64,
     /// Bytes between `start` and `end` that are not kept.
     pub dropped: u64,
-    /// What is shown, each with its place; what lies between them is left out or dropped.
+    /// The bytes that are shown, each run with its place; what lies between them is left out or dropped.
     pub pieces: Vec<(u64, Vec<u8>)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the confinement refused a job, as far as anybody can know by now.
+//! Refusals that a job met, as far as they can be known by now.
 //!
 //! Law: a session is told of each refusal once. Only whole lines are searched, because half a path
 //! names something else.
@@ -18,11 +18,11 @@ use crate::outside::refusal::{Refusal, SIGSYS};
 /// So much of what was printed since is searched, the first and the last of it.
 const SEARCHED: usize = 64 * 1024;
 const MOST_WALLS_BYTES: u64 = 64 * 1024 * 1024;
-/// What was told before these may be told again.
+/// Refusals that are remembered as told; what was told before these may be told again.
 const MOST_TOLD: usize = 64;
 
 impl Job {
-    /// What its session was not told yet, and notes in `seen` that it is now. A job that ended well
+    /// The refusals that its session was not told yet; notes in `seen` that it is now. A job that ended well
     /// has got what it needed.
     pub fn newly_refused(&self, seen: &mut JobSeen) -> Result<Vec<String>> {
         let state = self.state()?;
@@ -75,13 +75,15 @@ fn whole_lines(excerpt: &JobExcerpt, has_ended: bool) -> (String, u64) {
     let mut searched = excerpt.start;
     for (place, bytes) in &excerpt.pieces {
         let is_last = has_ended && place + bytes.len() as u64 == excerpt.total;
-        let begin = match *place == excerpt.start {
-            true => Some(0),
-            false => memchr::memchr(b'\n', bytes).map(|at| at + 1),
+        let begin = if *place == excerpt.start {
+            Some(0)
+        } else {
+            memchr::memchr(b'\n', bytes).map(|at| at + 1)
         };
-        let end = match is_last {
-            true => Some(bytes.len()),
-            false => memchr::memrchr(b'\n', bytes).map(|at| at + 1),
+        let end = if is_last {
+            Some(bytes.len())
+        } else {
+            memchr::memrchr(b'\n', bytes).map(|at| at + 1)
         };
         if let (Some(begin), Some(end)) = (begin, end)
             && begin < end

@@ -1,4 +1,4 @@
-//! What a terminal would show.
+//! The screen of a terminal that is none (`vt100`).
 //!
 //! Law: whatever a program prints, the screen has its size and nothing else grows. A program that asks
 //! the terminal something gets an answer, so that none waits for one.
@@ -36,7 +36,7 @@ impl Screen {
     pub(crate) fn show(&mut self, bytes: &[u8]) -> Vec<u8> {
         let shown = catch_unwind(AssertUnwindSafe(|| self.parser.process(bytes)));
         if shown.is_err() {
-            // A screen that was drawn in a way nobody foresaw begins anew; the program goes on.
+            // A screen that was drawn in a way that the parser cannot take begins anew; the program goes on.
             self.parser = parser(self.size);
         }
         std::mem::take(&mut self.parser.callbacks_mut().said)
@@ -51,10 +51,7 @@ impl Screen {
     }
 
     pub(crate) fn arrows(&self) -> Arrows {
-        match self.parser.screen().application_cursor() {
-            true => Arrows::Application,
-            false => Arrows::Plain,
-        }
+        if self.parser.screen().application_cursor() { Arrows::Application } else { Arrows::Plain }
     }
 }
 
@@ -62,7 +59,7 @@ fn parser(size: TerminalSize) -> vt100::Parser<Answers> {
     vt100::Parser::new_with_callbacks(size.rows, size.columns, 0, Answers::default())
 }
 
-/// What a terminal says when it is asked who and where it is.
+/// The answers of a terminal that is asked who and where it is.
 #[derive(Default)]
 struct Answers {
     said: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a daemon answers to whoever asks on its socket.
+//! The daemon's side of the socket in a job's folder (`SO_PEERCRED`).
 //!
 //! Law: only processes of the same user are answered, one question each, and none can hold the daemon
 //! up for long.
@@ -7,6 +7,7 @@ use std::io::{Error, Result};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
+use jm_types::ignore_error;
 use rustix::fd::AsRawFd;
 
 use super::folder::JobEnding;
@@ -16,11 +17,12 @@ use crate::contract::message::{receive, send};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
+const GONE: &str = "a client that goes away in the middle of a request has none";
+
 pub(super) fn serve(listener: &UnixListener, shared: &DaemonShared) {
     for stream in listener.incoming() {
         match stream {
-            // Who goes away in the middle of a question has none.
-            Ok(stream) => answer(&stream, shared).unwrap_or_default(),
+            Ok(stream) => ignore_error(answer(&stream, shared), GONE),
             // Out of descriptors, perhaps; that passes.
             Err(_) => std::thread::sleep(PATIENCE),
         }

@@ -12,17 +12,17 @@ use super::typing::Typing;
 use crate::outside::egress_proxy::ProxyRefusals;
 use crate::outside::refusal::Refusal;
 
-/// What the threads of a daemon share.
+/// The state that the threads of a daemon share.
 pub(super) struct DaemonShared {
     /// Nothing before the command has its streams.
     pub(super) typing: Mutex<Option<Typing>>,
     pub(super) screen: Option<Mutex<Screen>>,
-    /// Where the terminal's own answers go.
+    /// The terminal to which its own answers are written.
     pub(super) answers: Mutex<Option<OwnedFd>>,
     /// Nothing where no hosts are listed.
     pub(super) refusals: Mutex<Option<ProxyRefusals>>,
     pub(super) cancel: Cancel,
-    /// Why it was stopped; who asked first has said it.
+    /// The reason why it was stopped; the first one counts.
     pub(super) reason: Mutex<Option<JobEnding>>,
 }
 

@@ -1,9 +1,10 @@
-//! What is typed into a job: from names of keys to bytes, and into a pipe or a terminal.
+//! The input of a job: from names of keys to bytes, and into a pipe or a terminal.
 //!
 //! Law: typing never blocks. What a command does not read in time is not taken, and that is said.
 
 use std::time::{Duration, Instant};
 
+use jm_types::ignore_error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
@@ -12,7 +13,7 @@ use super::keys::{Arrows, NamedKey, TerminalKey};
 use super::protocol::{JobAnswer, Typed, TypedCount};
 use super::screen::Screen;
 
-/// How long a command may take to make room.
+/// The time that a command may take to make room in its input.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Our end of a command's input.
@@ -22,7 +23,7 @@ pub(super) struct Typing {
     is_terminal: bool,
 }
 
-/// What the names of keys mean here.
+/// The bytes of typed text and keys.
 pub(super) struct Encoded {
     bytes: Vec<u8>,
     /// The input ends after them.
@@ -82,7 +83,7 @@ impl Typing {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) if Instant::now() < until => await_room(fd, until),
                 Err(Errno::AGAIN) => break,
-                // Nobody reads any more.
+                // EPIPE: no process reads any more.
                 Err(_) => self.fd = None,
             }
         }
@@ -96,6 +97,8 @@ impl Typing {
 fn await_room(fd: &OwnedFd, until: Instant) {
     let left = until.saturating_duration_since(Instant::now());
     let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
-    // Interrupted or not, the next write finds out.
-    poll(&mut [PollFd::new(fd, PollFlags::OUT)], Some(&timeout)).unwrap_or_default();
+    ignore_error(
+        poll(&mut [PollFd::new(fd, PollFlags::OUT)], Some(&timeout)),
+        "interrupted or not, the next write finds out",
+    );
 }

@@ -1,6 +1,6 @@
-//! What a command may touch, as plain data.
+//! Confinement rules: what a command may touch, as plain data.
 //!
-//! Law: Rules are computed before the command starts and handed over whole. Whoever builds them up
+//! Law: they are computed before the command starts and handed over whole. The back end that enforces them
 //! (namespaces, bubblewrap, Landlock) decides nothing.
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hosts::HostList;
 
-/// What holds a command in.
+/// The back end that confines a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -36,25 +36,25 @@ impl Backend {
         }
     }
 
-    /// Whether the command sees a file tree of its own.
+    /// Tells whether the command sees a file tree of its own.
     pub fn has_own_tree(self) -> bool {
         matches!(self, Self::Namespaces | Self::Bwrap)
     }
 }
 
-/// What a command may do with the files that it sees.
+/// The access of a command to the files that it sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Reads the workspace and the system's programs. Nothing it writes outlives it, nothing of the
-    /// workspace can be executed, and it reaches nobody: the rules of a command that runs unasked.
+    /// workspace can be executed, and it reaches no other process: the rules of a command that runs unasked.
     ReadsOnly,
     /// Writes the workspace and what was granted besides.
     #[default]
     Full,
 }
 
-/// What of the network a command may reach. Written as `"off"`, `"on"` or a list.
+/// The network access of a command. Written as `"off"`, `"on"` or a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(from = "WrittenNetwork", into = "WrittenNetwork")]
 pub enum Network {
@@ -110,7 +110,7 @@ impl Network {
         }
     }
 
-    /// Whether the command has a network of its own, where namespaces work.
+    /// Tells whether the command has a network of its own, where namespaces work.
     pub(crate) fn is_own(&self) -> bool {
         match self {
             Self::Off | Self::Listed(_) => true,
@@ -119,7 +119,7 @@ impl Network {
     }
 }
 
-/// What one command may use up.
+/// Limits of the resources that one command may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
     pub processes: u64,
@@ -166,11 +166,11 @@ pub struct ConfinementRules {
     pub backend: Backend,
     pub access: Access,
     pub network: Network,
-    /// Where it may write: the workspace roots, and what was granted. With [`Access::ReadsOnly`]
+    /// Directories it may write: the workspace roots, and what was granted. With [`Access::ReadsOnly`]
     /// these are only read.
     #[serde(with = "paths")]
     pub writable: Vec<PathBuf>,
-    /// What it may read and run besides: the system, toolchains.
+    /// Paths it may read and run besides: the system, toolchains.
     #[serde(with = "paths")]
     pub readable: Vec<PathBuf>,
     /// The person's home, of which nothing but the above is seen.

@@ -1,4 +1,4 @@
-//! Which hosts a command may reach, as a person writes it.
+//! Hosts that a command may reach, as a person writes them.
 //!
 //! Law: a host has one spelling here: lower case, ASCII, no dot at its end, an address as an address.
 //! What has no such spelling is no host, so two spellings never mean two things.
@@ -178,7 +178,7 @@ impl fmt::Display for HostRule {
 }
 
 impl HostRule {
-    /// What a person would write to allow this.
+    /// The rule that a person would write to allow this.
     pub fn for_target(host: &Host, port: u16) -> Self {
         let ports = if USUAL_PORTS.contains(&port) { Ports::Usual } else { Ports::One(port) };
         Self { hosts: Hosts::One(host.clone()), ports }
@@ -201,7 +201,7 @@ impl HostRule {
         is_port && self.hosts.contain(host)
     }
 
-    /// Whether everything that the other admits is admitted here too.
+    /// Tells whether everything that the other admits is admitted here too.
     fn covers(&self, other: &Self) -> bool {
         let ports = match (self.ports, other.ports) {
             (Ports::Any, _) => true,
@@ -257,12 +257,12 @@ impl HostList {
         admitting.first().copied()
     }
 
-    /// Whether the other list opens nothing that this one does not.
+    /// Tells whether the other list opens nothing that this one does not.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|theirs| self.0.iter().any(|mine| mine.covers(theirs)))
     }
 
-    /// Both, for somebody who adds to what is there.
+    /// The rules of both lists.
     pub fn with(&self, more: &Self) -> Self {
         let both = self.0.iter().chain(&more.0).cloned().collect();
         Self::new(both).unwrap_or_else(|| self.clone())

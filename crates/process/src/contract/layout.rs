@@ -1,6 +1,6 @@
 //! The file tree that a command sees, as an ordered list of mounts.
 //!
-//! Law: pure. The parent comes before the child, and of two claims on one path the confinement decide:
+//! Law: pure. The parent comes before the child, and of two claims on one path the stricter wins:
 //! hidden before kept before writable before data before readable before empty.
 
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::confinement_rules::{Access, ConfinementRules};
 use super::within::is_within;
 
-/// What stands at a path of the command's tree. The order is the priority.
+/// The kind of mount at a path of the command's tree. The order is the priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MountKind {
     /// A directory of its own, empty at first and gone afterwards.
@@ -48,12 +48,12 @@ const CACHES: &[&str] = &[
     ".nuget/packages",
 ];
 
-/// Whether this is a download cache.
+/// Tells whether this is a download cache.
 pub(crate) fn is_cache(path: &Path) -> bool {
     CACHES.iter().any(|name| path.ends_with(name))
 }
 
-/// Where every command gets an empty directory of its own.
+/// Paths at which every command gets an empty directory of its own.
 pub(crate) const SCRATCH: &[&str] = &["/tmp", "/var/tmp"];
 
 /// Mounts in the order in which they are made.
@@ -65,9 +65,12 @@ pub(crate) fn mount_layout(rules: &ConfinementRules) -> Layout {
     let mut all: Vec<(PathBuf, MountKind)> =
         scratch.map(|path| (path, MountKind::Scratch)).collect();
     all.extend(rules.homes.iter().map(|path| (path.clone(), MountKind::Scratch)));
-    let seen = |path: &PathBuf| match is_cache(path) {
-        true => (path.clone(), MountKind::Cached),
-        false => (path.clone(), MountKind::Readable),
+    let seen = |path: &PathBuf| {
+        if is_cache(path) {
+            (path.clone(), MountKind::Cached)
+        } else {
+            (path.clone(), MountKind::Readable)
+        }
     };
     all.extend(rules.readable.iter().map(seen));
     let root = match rules.access {

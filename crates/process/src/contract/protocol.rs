@@ -1,4 +1,4 @@
-//! What the program and its launcher say to each other.
+//! The protocol between the program and its launcher (`SOCK_STREAM`, `SCM_RIGHTS`).
 //!
 //! The command's descriptors and one order go in, one report comes out, each as JSON on a socket that
 //! both hold. Any further byte from the program asks the launcher to stop the command; the end of the
@@ -20,18 +20,18 @@ pub const LAUNCH: &str = "__launch";
 /// The one descriptor that a launcher is started with. The others come with the order, and are put
 /// under these numbers.
 pub(crate) const CONTROL: RawFd = 3;
-/// How many bytes of output were read, two 64-bit numbers, written by the program.
+/// Counters of the output bytes that were read, two 64-bit numbers, written by the program.
 pub(crate) const COUNTERS: RawFd = 4;
-/// Where the command runs.
+/// The working directory of the command.
 pub(crate) const DIRECTORY: RawFd = 5;
-/// Where records are kept; only with a record's name.
+/// The directory of records; only with a record's name.
 pub(crate) const RECORDS: RawFd = 6;
 
-/// Where the order of an inner launcher is, which inherits the rest.
+/// The order of an inner launcher, which inherits the rest.
 pub(crate) const INNER_ORDER: RawFd = 7;
-/// Where the proxy listener is handed out; only with a list.
+/// The socket through which the proxy's listener is handed out; only with a list.
 pub(crate) const PROXY_LISTENER: RawFd = 8;
-/// Where our end of the command's terminal is handed out; only with a terminal.
+/// The socket through which our end of the command's terminal is handed out; only with a terminal.
 pub(crate) const TERMINAL: RawFd = 9;
 /// From here on numbers mean nothing.
 pub(crate) const FREE: RawFd = 10;
@@ -52,11 +52,11 @@ pub(crate) struct LaunchOrder {
     pub(crate) record: Option<String>,
     /// Its streams are a terminal of this size, which is its own.
     pub(crate) terminal: Option<TerminalSize>,
-    /// How far the confinement are built.
+    /// The stage that the confinement has reached.
     pub(crate) stage: LaunchStage,
     /// The program of that name, where it builds them.
     pub(crate) bwrap: Option<OsString>,
-    /// What the proxy wants to hear, where others than the command can reach it.
+    /// The credentials that the proxy asks for, where others than the command can reach it.
     pub(crate) credentials: Option<String>,
 }
 

@@ -23,7 +23,7 @@ use crate::contract::layout::{MountKind, mount_layout};
 use crate::contract::message::send;
 use crate::contract::protocol::{FREE, INNER_ORDER, LAUNCH, LaunchOrder, LaunchStage};
 
-/// Where this program is inside.
+/// The path of this program inside.
 const LAUNCHER: &str = "/run/journeyman-launcher";
 
 pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaining> {
@@ -40,9 +40,10 @@ pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaini
     let mut child = command.spawn().during("bwrap")?;
     supervisor::be_quiet().during("descriptors")?;
     let status = child.wait().during("bwrap")?;
-    match status.success() {
-        true => Ok(Remaining::Nobody),
-        false => Err(StepFailure { step: "bwrap".into(), error: Error::other(status.to_string()) }),
+    if status.success() {
+        Ok(Remaining::None)
+    } else {
+        Err(StepFailure { step: "bwrap".into(), error: Error::other(status.to_string()) })
     }
 }
 

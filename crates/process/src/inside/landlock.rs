@@ -6,6 +6,7 @@
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use jm_system::folder::readable_entries;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope, path_beneath_rules,
@@ -36,7 +37,7 @@ const DEVICES: &[&str] = &[
 /// From this version on it knows ports.
 const KNOWS_PORTS: i32 = 4;
 
-/// What else a command gets where neither network nor tree are its own.
+/// Further rights of a command whose network and tree are not its own.
 #[derive(Debug, Default)]
 pub(crate) struct LandlockOpenings {
     /// The one that may be connected to.
@@ -55,15 +56,13 @@ pub(crate) fn enter(confinement: &ConfinementRules, openings: &LandlockOpenings)
             Backend::Namespaces | Backend::Bwrap | Backend::None => Ok(()),
         };
     }
-    let rules = match confinement.backend.has_own_tree() {
-        true => own_tree(confinement),
-        false if openings.port.is_some() && landlock_version() < KNOWS_PORTS => {
-            let why = "this kernel's Landlock knows no ports, so a list of hosts cannot be kept";
-            let error = Error::new(ErrorKind::Unsupported, why);
-            return Err(StepFailure { step: "landlock".to_owned(), error });
-        }
-        false => alone(confinement, openings),
-    };
+    let has_own_tree = confinement.backend.has_own_tree();
+    if !has_own_tree && openings.port.is_some() && landlock_version() < KNOWS_PORTS {
+        let why = "this kernel's Landlock knows no ports, so a list of hosts cannot be kept";
+        let error = Error::new(ErrorKind::Unsupported, why);
+        return Err(StepFailure { step: "landlock".to_owned(), error });
+    }
+    let rules = if has_own_tree { own_tree(confinement) } else { alone(confinement, openings) };
     rules.and_then(RulesetCreated::restrict_self).map_err(Error::other).during("landlock")?;
     Ok(())
 }
@@ -75,10 +74,7 @@ fn ruleset(network: BitFlags<AccessNet>) -> Rules {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
         .scope(Scope::from_all(KNOWN))?;
-    match network.is_empty() {
-        true => rules.create(),
-        false => rules.handle_access(network)?.create(),
-    }
+    if network.is_empty() { rules.create() } else { rules.handle_access(network)?.create() }
 }
 
 /// Mounts already say what is there; writing is granted where it is meant.
@@ -154,8 +150,7 @@ fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     if inside.iter().any(|secret| secret == path) {
         return Vec::new();
     }
-    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    entries.flat_map(|entry| without(&entry.path(), &inside)).collect()
+    readable_entries(path).flat_map(|entry| without(&entry.path(), &inside)).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What is taken from a command before it starts: descriptors, resources, capabilities.
+//! Limits of a command before it starts: descriptors (`close_range`), resources (`setrlimit`), capabilities.
 
 use std::io::Result;
 
+use jm_types::ignore_error;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -19,12 +20,12 @@ pub(crate) fn close_descriptors() {
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC) };
 }
 
-/// What the program itself was started with is none of a launcher's business. Before it has opened
-/// anything: whatever it holds beyond its order's socket is that.
+/// Closes what the program itself was started with, which is none of a launcher's business. Called before
+/// it has opened anything: whatever it holds beyond its order's socket is that.
 #[allow(unsafe_code)]
 pub(crate) fn drop_inherited() {
     let first = libc::c_uint::try_from(CONTROL + 1).unwrap_or(libc::c_uint::MAX);
-    // SAFETY: takes no pointers, and nobody in this process owns one of these descriptors yet.
+    // SAFETY: takes no pointers, and nothing in this process owns one of these descriptors yet.
     unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
 }
 
@@ -71,7 +72,8 @@ pub(crate) fn keep_only(kept: CapabilitySet) -> Result<()> {
     for capability in CapabilitySet::all().iter().filter(|one| !kept.contains(*one)) {
         // An ordinary user has no right to lower the bound and nothing below it; a kernel may not
         // know the newest ones.
-        remove_capability_from_bounding_set(capability).unwrap_or_default();
+        let removed = remove_capability_from_bounding_set(capability);
+        ignore_error(removed, "older kernels do not know all of them");
     }
     let held = capabilities(None)?.permitted & kept;
     let inheritable = CapabilitySet::empty();

@@ -41,22 +41,19 @@ pub fn run_as_launcher() -> Option<ExitCode> {
     (words.next()? == LAUNCH).then(|| run(words.next().is_some()))
 }
 
-/// Success says that nobody is left, whatever became of the command.
+/// Success says that no process is left, whatever became of the command.
 fn run(is_inner: bool) -> ExitCode {
-    let order = match is_inner {
-        true => receive(copy_of(INNER_ORDER)),
-        false => await_order(),
-    };
+    let order = if is_inner { receive(copy_of(INNER_ORDER)) } else { await_order() };
     match order.and_then(|order| serve(&order)) {
-        Ok(Remaining::Nobody) => ExitCode::SUCCESS,
-        Ok(Remaining::Somebody(_)) | Err(_) => ExitCode::FAILURE,
+        Ok(Remaining::None) => ExitCode::SUCCESS,
+        Ok(Remaining::Processes(_)) | Err(_) => ExitCode::FAILURE,
     }
 }
 
 /// For as long as the program may take to have one; an error when it is gone.
 fn await_order() -> Result<LaunchOrder> {
     limits::drop_inherited();
-    // It holds no directory that somebody may want to remove.
+    // It holds no directory that a person may want to remove.
     rustix::process::chdir("/")?;
     let given = receive_descriptors(control());
     let order: LaunchOrder = receive(control())?;
@@ -97,7 +94,7 @@ fn serve(order: &LaunchOrder) -> Result<Remaining> {
     };
     match outcome {
         Ok(left) => Ok(left),
-        Err(failure) => report_failure(&failure).map(|()| Remaining::Nobody),
+        Err(failure) => report_failure(&failure).map(|()| Remaining::None),
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::{Error, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use jm_types::ignore_error;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
 use rustix::mount::{
@@ -42,7 +43,7 @@ struct Piece {
 
 enum What {
     Tree(OwnedFd, Shape),
-    /// A directory that nobody changes, and the mode of its own.
+    /// A read-only directory, and the mode of its own.
     Cache(OwnedFd, Mode),
     Nothing(Shape),
     Link(PathBuf),
@@ -85,7 +86,7 @@ pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> Step<()> {
     leave().during("mount /")
 }
 
-/// Whether a path lies below a directory that the command may write: others who write there may
+/// Tells whether a path lies below a directory that the command may write: others who write there may
 /// exchange it at any moment.
 pub(crate) fn is_inside(path: &Path, rules: &ConfinementRules) -> bool {
     rules.writable.iter().any(|root| path != root && is_within(path, root))
@@ -119,7 +120,7 @@ fn attach_all_inside(
 }
 
 /// Covers a name of the workspace, or mounts it on itself. One descriptor is the source and the
-/// target of the mount, opened beneath the new root without links, so nothing that somebody
+/// target of the mount, opened beneath the new root without links, so nothing that another process
 /// exchanges meanwhile can lead outside.
 pub(crate) fn attach_inside(
     root: &OwnedFd,
@@ -169,7 +170,7 @@ fn moved(path: &Path) -> Error {
     ))
 }
 
-/// A device on a mount that allows none: a file that nobody can open.
+/// A device on a mount that allows none: a file that no process can open.
 const NO_FILE: &str = "/dev/null";
 
 /// An unreadable cover for a hidden name.
@@ -218,13 +219,12 @@ fn piece(path: PathBuf, place: MountKind) -> Result<Option<Piece>> {
             return Ok(Some(Piece { path, what: What::Cache(tree, mode) }));
         }
         MountKind::Readable | MountKind::Cached | MountKind::Kept | MountKind::Data => {
-            let tree = match place == MountKind::Kept {
-                true => clone_itself(&path)?,
-                false => clone_of(CWD, &path)?,
-            };
-            let sealed = match place == MountKind::Data {
-                true => MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOEXEC,
-                false => MountAttrFlags::MOUNT_ATTR_RDONLY,
+            let tree =
+                if place == MountKind::Kept { clone_itself(&path)? } else { clone_of(CWD, &path)? };
+            let sealed = if place == MountKind::Data {
+                MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOEXEC
+            } else {
+                MountAttrFlags::MOUNT_ATTR_RDONLY
             };
             change(&tree, plain | sealed, Depth::All)?;
             tree
@@ -327,7 +327,7 @@ fn attach(root: &OwnedFd, piece: Piece) -> Result<()> {
     }
 }
 
-/// Where the parts of mounts in memory are while they are made.
+/// The directory in which the parts of mounts in memory are made.
 const WORKSHOP: &str = ".workshop";
 
 /// Caches as they are, whose changes land in memory and vanish with the command. With a kernel that
@@ -465,9 +465,11 @@ fn build_proc(root: &OwnedFd) -> Result<()> {
     Ok(())
 }
 
-/// Where the kernel counts processes for each namespace, a superuser's are limited too.
+/// Limits process numbers: where the kernel counts them for each namespace, a superuser's are limited too.
 fn limit_processes() {
     const MOST_NUMBERS: &str = "8192";
-    // An older kernel refuses, and then the resource limit is what there is.
-    std::fs::write("proc/sys/kernel/pid_max", MOST_NUMBERS).unwrap_or_default();
+    ignore_error(
+        std::fs::write("proc/sys/kernel/pid_max", MOST_NUMBERS),
+        "an older kernel refuses, and then the resource limit is what there is",
+    );
 }

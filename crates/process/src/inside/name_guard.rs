@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jm_files::git_control::ASIDE;
+use jm_types::ignore_error;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, RenameFlags, StatxFlags, inotify};
 use rustix::io::{Errno, Result};
@@ -112,7 +113,7 @@ impl NameGuard {
         }
     }
 
-    /// Puts aside what stands under the names that must not exist. Nobody is left to make it again.
+    /// Puts aside what stands under the names that must not exist. No process is left to make it again.
     pub(crate) fn finish(&self) {
         let absent = self.names.iter().filter(|(_, duty)| matches!(duty, Duty::Absent));
         absent.for_each(|(name, _)| self.put_aside(name));
@@ -127,8 +128,10 @@ impl NameGuard {
             match duty {
                 Duty::Absent => self.put_aside(&name),
                 Duty::Hold(place) if !self.is_held(&name) => {
-                    // One that cannot be mounted on has gone again; the next event tells.
-                    attach_inside(&self.root, &name, place, None).unwrap_or_default();
+                    ignore_error(
+                        attach_inside(&self.root, &name, place, None),
+                        "one that cannot be mounted on has gone again; the next event tells",
+                    );
                     is_mounted = true;
                 }
                 Duty::Hold(_) => {}
@@ -139,7 +142,7 @@ impl NameGuard {
         }
     }
 
-    /// Whether a mount stands on the name: then it is another one than its directory's.
+    /// Tells whether a mount stands on the name: then it is another one than its directory's.
     fn is_held(&self, path: &Path) -> bool {
         let mount = |path: &Path| {
             let file = open_beneath(&self.root, path.strip_prefix("/").unwrap_or(path))?;
@@ -171,8 +174,10 @@ impl NameGuard {
                 _ => return,
             }
         }
-        // So many stand there already that one more tells nothing new.
-        rustix::fs::unlinkat(&folder, name, AtFlags::empty()).unwrap_or_default();
+        ignore_error(
+            rustix::fs::unlinkat(&folder, name, AtFlags::empty()),
+            "so many stand there already that one more tells nothing new",
+        );
     }
 
     fn watch_below(&mut self, path: &Path) {

@@ -5,6 +5,7 @@
 
 use std::io::Result;
 
+use jm_types::ignore_error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getegid, geteuid, kill_process, pidfd_open, waitpid,
@@ -37,13 +38,13 @@ pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaini
     let Some(first) = clone(NEW | network).during("namespaces")? else {
         drop(say_go);
         std::mem::forget(placeholders);
-        // Nobody says go when the launcher outside could not do its part.
+        // The go is not given when the launcher outside could not do its part.
         let is_go = rustix::io::read(&go, &mut [0_u8; 1][..]).is_ok_and(|count| count == 1);
         std::process::exit(if is_go { inside(order, rights) } else { 1 });
     };
     let mapped = map_ids(first).during("user namespace");
     if let Err(failure) = mapped {
-        kill_process(first, Signal::KILL).unwrap_or_default();
+        ignore_error(kill_process(first, Signal::KILL), "one that is gone has ended");
         await_end(first);
         return Err(failure);
     }
@@ -51,7 +52,7 @@ pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaini
     supervisor::be_quiet().during("descriptors")?;
     await_end_or_orphaned(first).during("namespaces")?;
     drop(placeholders);
-    Ok(Remaining::Nobody)
+    Ok(Remaining::None)
 }
 
 /// The first process of the namespaces.
@@ -63,8 +64,7 @@ fn inside(order: &LaunchOrder, rights: CapabilitySet) -> i32 {
     match outcome {
         Ok(_) => 0,
         Err(failure) => {
-            // Without the socket there is nobody to tell.
-            report_failure(&failure).unwrap_or_default();
+            ignore_error(report_failure(&failure), "without the socket there is no way to tell");
             1
         }
     }
@@ -93,8 +93,7 @@ fn await_end_or_orphaned(first: Pid) -> Result<()> {
         PollFd::from_borrowed_fd(given(CONTROL), PollFlags::RDHUP),
     ];
     loop {
-        // Interrupted or not, what is there is read.
-        poll(&mut fds, None).unwrap_or_default();
+        ignore_error(poll(&mut fds, None), "interrupted or not, what is there is read");
         if !fds[0].revents().is_empty() {
             break;
         }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use jm_files::placeholder::{DIRECTORY_MODE, FILE_MODE, is_marked, is_placeholder};
 
+use jm_types::ignore_error;
+
 use crate::contract::confinement_rules::{ConfinementRules, KeptPresence};
 
 #[derive(Debug, Default)]
@@ -36,7 +38,7 @@ impl Placeholders {
     }
 }
 
-/// Nothing, if meanwhile somebody put something of their own there: it is kept as it is. Nothing
+/// `None` when something else was put there meanwhile: it is kept as it is. `None`
 /// also where the command itself cannot make it.
 fn hold(path: &Path, kind: KeptPresence) -> Result<Option<Placeholder>> {
     loop {
@@ -69,7 +71,7 @@ fn hold(path: &Path, kind: KeptPresence) -> Result<Option<Placeholder>> {
     }
 }
 
-/// Whether nobody with our rights can make anything there. An owner could first change the mode.
+/// Tells whether no process with our rights can make anything there. An owner could first change the mode.
 fn is_closed(path: &Path, why: ErrorKind) -> bool {
     let own = rustix::process::geteuid().as_raw();
     let is_others = |folder: &Path| folder.metadata().is_ok_and(|folder| folder.uid() != own);
@@ -80,7 +82,7 @@ fn is_closed(path: &Path, why: ErrorKind) -> bool {
     }
 }
 
-/// With its mode from the first moment, so that nobody takes it for anything else.
+/// With its mode from the first moment, so that no process takes it for anything else.
 fn make(path: &Path, kind: KeptPresence) -> Result<()> {
     match kind {
         KeptPresence::Present => Ok(()),
@@ -98,11 +100,12 @@ impl Drop for Placeholder {
         if self.file.try_lock().is_err() || !is_placeholder(&self.path) {
             return;
         }
-        match self.kind {
-            KeptPresence::MissingDirectory => std::fs::remove_dir(&self.path).unwrap_or_default(),
-            KeptPresence::MissingFile => std::fs::remove_file(&self.path).unwrap_or_default(),
-            KeptPresence::Present => {}
-        }
+        let removed = match self.kind {
+            KeptPresence::MissingDirectory => std::fs::remove_dir(&self.path),
+            KeptPresence::MissingFile => std::fs::remove_file(&self.path),
+            KeptPresence::Present => Ok(()),
+        };
+        ignore_error(removed, "one that stays is known as a placeholder by its mode");
     }
 }
 

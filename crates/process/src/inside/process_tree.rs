@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use jm_system::identity::{ProcessStat, all_pids};
+use jm_types::ignore_error;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
@@ -25,19 +26,19 @@ pub(crate) enum ProcessTree {
     Descendants,
 }
 
-/// Who is still there after everyone was to end.
+/// The processes that are still there after everyone was to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Remaining {
-    Nobody,
+    None,
     /// The kernel holds on to them, or they belong to another user by now.
-    Somebody(Vec<Unended>),
+    Processes(Vec<Unended>),
 }
 
 impl Remaining {
     pub(crate) fn unended(&self) -> Vec<Unended> {
         match self {
-            Self::Nobody => Vec::new(),
-            Self::Somebody(unended) => unended.clone(),
+            Self::None => Vec::new(),
+            Self::Processes(unended) => unended.clone(),
         }
     }
 }
@@ -46,13 +47,13 @@ impl ProcessTree {
     /// Asks everyone to end, waits a little, and ends those who did not.
     pub(crate) fn end(self) -> Remaining {
         if self.reap().is_none() {
-            return Remaining::Nobody;
+            return Remaining::None;
         }
         self.signal(Signal::TERM);
         // A stopped process takes the request when it goes on.
         self.signal(Signal::CONT);
         if self.is_gone_within(GRACE) {
-            return Remaining::Nobody;
+            return Remaining::None;
         }
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
@@ -60,10 +61,10 @@ impl ProcessTree {
             self.signal(Signal::STOP);
             self.signal(Signal::KILL);
             if self.is_gone_within(Duration::from_millis(20)) {
-                return Remaining::Nobody;
+                return Remaining::None;
             }
         }
-        Remaining::Somebody(Self::unended())
+        Remaining::Processes(Self::unended())
     }
 
     /// Kills once more, for the reasons of those who are still there.
@@ -79,12 +80,14 @@ impl ProcessTree {
 
     fn signal(self, signal: Signal) {
         match self {
-            // ESRCH: nobody is there.
+            // ESRCH: no process is there.
             ProcessTree::Namespace => kill_all(signal),
             ProcessTree::Descendants => {
                 for pid in descendants().into_iter().filter_map(Pid::from_raw) {
-                    // What a refusal means is told at the end, of those who are still there.
-                    kill_process(pid, signal).unwrap_or_default();
+                    ignore_error(
+                        kill_process(pid, signal),
+                        "what a refusal means is told at the end, of those who are still there",
+                    );
                 }
             }
         }
@@ -103,7 +106,7 @@ impl ProcessTree {
         }
     }
 
-    /// Takes in who has ended. `None` when nobody is left.
+    /// Reaps the children that have ended. `None` when none is left.
     fn reap(self) -> Option<()> {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -115,7 +118,7 @@ impl ProcessTree {
     }
 }
 
-/// Whoever of our children has ended: the command itself, or an orphan that came to us.
+/// Reaps a child that has ended: the command itself, or an orphan that came to us.
 pub(crate) fn ended() -> Option<(Pid, WaitStatus)> {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -130,7 +133,7 @@ pub(crate) fn ended() -> Option<(Pid, WaitStatus)> {
 #[allow(unsafe_code)]
 fn kill_all(signal: Signal) {
     // SAFETY: takes no pointers. We are the first process of the namespace, so `-1` is everyone in
-    // it; nobody left is not an error.
+    // it; none left is not an error.
     unsafe { libc::kill(-1, signal.as_raw()) };
 }
 

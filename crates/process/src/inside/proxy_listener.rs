@@ -44,13 +44,13 @@ impl ProxyListener {
         Ok(Some(Self { port, variables }))
     }
 
-    /// What tells programs to use it.
+    /// Environment variables that tell programs to use it.
     pub(crate) fn variables(&self) -> &[(&'static str, String)] {
         &self.variables
     }
 }
 
-/// What is reached without the proxy: the command's own loopback, unless the list means ours.
+/// Hosts that are reached without the proxy: the command's own loopback, unless the list means ours.
 fn direct(list: &HostList) -> String {
     let means_ours = |name: &&str| {
         let host = name.parse::<Host>().ok();

@@ -72,7 +72,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_ioperm,
 ];
 
-/// What processes of one user share by number, where there is no namespace between them.
+/// System V and POSIX objects that processes of one user share by number, without a namespace between them.
 const SHARED: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -122,7 +122,7 @@ const REFUSE: u32 = 0x0005_0000 | libc::EPERM as u32;
 const REFUSE_ACCESS: u32 = 0x0005_0000 | libc::EACCES as u32;
 const UNKNOWN: u32 = 0x0005_0000 | libc::ENOSYS as u32;
 
-/// Where the kernel puts what is judged.
+/// Offsets in `seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 /// The lower half of an argument: the kernel looks at no more of these.
@@ -155,7 +155,7 @@ pub(crate) fn enter(rules: &ConfinementRules) -> Result<()> {
     install(&filter(&families(rules), shared, streams(rules)))
 }
 
-/// What may be done with sockets of the internet.
+/// The permitted uses of sockets of the internet.
 #[derive(Clone, Copy, PartialEq)]
 enum SocketUse {
     Everything,
@@ -186,7 +186,7 @@ fn families(rules: &ConfinementRules) -> Vec<u32> {
     families
 }
 
-/// What other processes of the user a command could reach by number.
+/// The processes whose shared objects a command could reach by number.
 #[derive(Clone, Copy, PartialEq)]
 enum SharedObjects {
     Nothing,

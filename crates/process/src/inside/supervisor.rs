@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use jm_system::descriptors::open_dev_null;
 use jm_system::own_program::ScratchDir;
 use jm_system::small_file::{Durability, replace_small_file};
+use jm_types::ignore_error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
@@ -57,7 +58,7 @@ pub(crate) fn supervise(
     let listener = ProxyListener::open(order).during("door to listed hosts")?;
     let command = start(order, rights, scratch.as_ref(), listener.as_ref())?;
     be_quiet().during("descriptors")?;
-    // Nobody of the same user may look into us; the command did not inherit this.
+    // No process of the same user may look into us; the command did not inherit this.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hardening")?;
     let deadline = began + Duration::from_millis(order.lifetime_ms);
     let watched = Instant::now() + NameGuard::DELAY;
@@ -70,12 +71,14 @@ pub(crate) fn supervise(
     record(order, ended, elapsed_ms).during("record")?;
     drop(scratch);
     drop(running);
-    // A program that is gone does not want to hear it.
-    send(control(), &LaunchReport::Ended(ended, left.unended())).unwrap_or_default();
+    ignore_error(
+        send(control(), &LaunchReport::Ended(ended, left.unended())),
+        "A program that is gone does not want to hear it",
+    );
     Ok(left)
 }
 
-/// Where the command would put its temporary files.
+/// The directory in which the command would put its temporary files.
 fn temporary(order: &LaunchOrder) -> PathBuf {
     let named = order.environment.iter().find(|(name, _)| name == "TMPDIR");
     named.map_or_else(|| PathBuf::from("/tmp"), |(_, place)| PathBuf::from(place))
@@ -111,8 +114,10 @@ fn start(
     order.rules.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
     let prepare = move || {
         enter(&order, rights, port).map_err(|failure| {
-            // If the reason cannot be told, the error alone is.
-            rustix::io::write(&tell, failure.step.as_bytes()).unwrap_or_default();
+            ignore_error(
+                rustix::io::write(&tell, failure.step.as_bytes()),
+                "if the reason cannot be told, the error alone is",
+            );
             failure.error
         })
     };
@@ -126,11 +131,13 @@ fn start(
         Ok(child) => Ok(Pid::from_child(&child)),
         Err(error) => {
             let mut step = String::new();
-            std::fs::File::from(told).read_to_string(&mut step).unwrap_or_default();
+            let read = std::fs::File::from(told).read_to_string(&mut step);
+            ignore_error(read, "without the step the error alone is told");
             // Nothing was in the way but the program itself.
-            let error = match step.is_empty() {
-                true => Error::new(error.kind(), format!("{}: {error}", program.display())),
-                false => error,
+            let error = if step.is_empty() {
+                Error::new(error.kind(), format!("{}: {error}", program.display()))
+            } else {
+                error
             };
             Err(StepFailure { step, error })
         }
@@ -142,9 +149,10 @@ fn enter(order: &LaunchOrder, rights: CapabilitySet, port: Option<u16>) -> Step<
     let rules = &order.rules;
     limits::unblock_signals();
     stand_apart(order)?;
-    match rules.backend.has_own_tree() {
-        true => rustix::process::chdir(&*order.directory).during("working directory")?,
-        false => rustix::process::fchdir(given(DIRECTORY)).during("working directory")?,
+    if rules.backend.has_own_tree() {
+        rustix::process::chdir(&*order.directory).during("working directory")?
+    } else {
+        rustix::process::fchdir(given(DIRECTORY)).during("working directory")?
     }
     limits::close_descriptors();
     limits::limit(&rules.resources).during("resource limits")?;
@@ -176,7 +184,7 @@ fn own_terminal() -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_vec(name.into_bytes())))
 }
 
-/// Where the command is, so that it finds the terminal by its name. Our end goes to the program.
+/// Opens a terminal where the command finds it by its name. Our end goes to the program.
 fn open_terminal(order: &LaunchOrder, command: &mut Command) -> Result<()> {
     let Some(size) = order.terminal else { return Ok(()) };
     let (ours, theirs) = pty::open(size)?;
@@ -246,8 +254,10 @@ fn until_it_ends(
             PollFd::from_borrowed_fd(given(CONTROL), PollFlags::IN),
             PollFd::from_borrowed_fd(events, PollFlags::IN),
         ];
-        // Interrupted or not, the next round finds out what happened.
-        poll(&mut fds, Some(&timeout)).unwrap_or_default();
+        ignore_error(
+            poll(&mut fds, Some(&timeout)),
+            "interrupted or not, the next round finds out what happened",
+        );
         let [child, program, _] = fds.each_ref().map(|fd| !fd.revents().is_empty());
         guard.as_deref_mut().into_iter().for_each(NameGuard::look);
         if child {
@@ -259,7 +269,7 @@ fn until_it_ends(
     }
 }
 
-/// What one signal said is known from the process table; the rest of them say nothing new.
+/// Empties the signalfd. What one signal said is known from the process table.
 fn drain(children: &OwnedFd) {
     let mut said = [0_u8; 1024];
     while rustix::io::read(children, &mut said[..]).is_ok_and(|count| count > 0) {}
@@ -286,7 +296,7 @@ fn from_status(status: WaitStatus) -> Ended {
     }
 }
 
-/// Says that somebody still looks after the command: a lock that ends with this process.
+/// The lock that says that a launcher still supervises the command; it ends with this process.
 struct Claim {
     name: String,
     _lock: OwnedFd,
@@ -302,8 +312,10 @@ fn claim(record: &str) -> Result<Claim> {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // If it stays, its lock is gone, which says the same.
-        rustix::fs::unlinkat(given(RECORDS), &self.name, AtFlags::empty()).unwrap_or_default();
+        ignore_error(
+            rustix::fs::unlinkat(given(RECORDS), &self.name, AtFlags::empty()),
+            "if it stays, its lock is gone, which says the same",
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! A process that we started, by its number, and a way to start one that copies nothing of ours.
 //!
-//! Law: a child is taken in by whoever holds this, once; its number is nobody else's before that.
+//! Law: a child is taken in by whoever holds this, once; its number is given to no other process before that.
 
 use std::ffi::CString;
 use std::io::{Error, ErrorKind, Result};
@@ -9,6 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 
+use jm_types::ignore_error;
 use rustix::fd::{AsFd, AsRawFd, RawFd};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -71,7 +72,7 @@ impl ChildProcess {
 
     /// For one that cannot resist.
     pub(crate) fn end(self) {
-        kill_process(self.0, Signal::KILL).unwrap_or_default();
+        ignore_error(kill_process(self.0, Signal::KILL), "one that is gone has ended");
         while matches!(waitpid(Some(self.0), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
     }
 }
@@ -126,7 +127,7 @@ unsafe fn stand_alone(manner: *mut libc::posix_spawnattr_t) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// What a script that was started like this writes to its descriptor.
+    /// The bytes that a script which was started like this writes to its descriptor.
     fn told(script: &str) -> String {
         use std::io::Read;
         use std::os::unix::fs::PermissionsExt;

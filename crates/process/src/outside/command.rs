@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use jm_files::SafePath;
 use jm_system::os_error::errno_text;
 use jm_types::text::truncate::HeadTail;
-use jm_types::{Cancel, ToolError};
+use jm_types::{Cancel, ToolError, ignore_error};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -34,13 +34,13 @@ use crate::contract::unended::{self, Unended, kill_group};
 /// After the command ended, output may still be in the pipes for this long.
 const DRAIN: Duration = Duration::from_millis(60);
 const DRAIN_AFTER_KILL: Duration = Duration::from_millis(500);
-/// How long a launcher may take to end what it keeps.
+/// The time that a launcher may take to end its command.
 const ORDERLY_END: Duration = Duration::from_millis(1500);
 const SLICE: Duration = Duration::from_millis(5);
 /// A launcher that has not ended the command so long after its time has failed.
 const OVERTIME: Duration = Duration::from_secs(2);
 
-/// What is said of a launcher that was killed: the command had begun, and nobody saw how it ended.
+/// The error of a launcher that was killed: the command had begun, and no process saw how it ended.
 pub(crate) const ENDED_SILENTLY: &str = "its launcher ended without a word";
 
 #[derive(Debug)]
@@ -50,9 +50,9 @@ pub struct CommandSpec {
     pub environment: Vec<(OsString, OsString)>,
     pub input: CommandInput,
     pub timeout: Duration,
-    /// How many bytes of each stream are kept.
+    /// Bytes of each stream that are kept.
     pub keep_bytes: usize,
-    /// What holds it in: never left out, so that nothing runs free unnoticed.
+    /// The confinement: never left out, so that nothing runs free unnoticed.
     pub confinement: Confinement,
 }
 
@@ -62,9 +62,9 @@ pub struct FinishedCommand {
     pub elapsed: Duration,
     pub stdout: HeadTail,
     pub stderr: HeadTail,
-    /// Whether something that was printed is not in the streams, because it was drawn over.
+    /// Set when something that was printed is not in the streams, because it was drawn over.
     pub is_redrawn: bool,
-    /// What the proxy to listed hosts refused.
+    /// Refusals of the egress proxy.
     pub refused_by_proxy: Vec<Refusal>,
     /// Processes of the command that could not be ended.
     pub unended: Vec<Unended>,
@@ -118,7 +118,7 @@ pub fn run_command(
     }
 }
 
-/// What a command is given, and what it may take.
+/// The input of a command, and the bounds of its time and output.
 struct Bounds {
     timeout: Duration,
     keep: usize,
@@ -153,7 +153,7 @@ pub(crate) fn command_streams(
     Ok((streams, theirs, CommandOutput::Apart { stdout, stderr }))
 }
 
-/// A launcher that nobody listens to or stops.
+/// Runs a launcher without listener and without cancellation.
 pub(crate) fn run_quietly(
     start: impl FnOnce() -> Result<(ChildProcess, LauncherLink), ToolError>,
     streams: ParentStreams,
@@ -220,10 +220,11 @@ fn watch(
     // The first process is not reaped yet, so its group number cannot have been given away.
     let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
     let status = running.await_exit(&child)?;
-    match running.link.is_some() && status.is_some_and(|status| status.success()) {
-        true => registered.release(),
+    if running.link.is_some() && status.is_some_and(|status| status.success()) {
+        registered.release()
+    } else {
         // Whoever still holds a pipe is killed here, so the pipes close.
-        false => unended::join(&mut unended, registered.sweep()),
+        unended::join(&mut unended, registered.sweep())
     }
     let ended = running.how_it_ended(stopped, status).map(|(ending, more)| {
         unended::join(&mut unended, more);
@@ -248,8 +249,10 @@ fn wake_on(cancel: &Cancel) -> Result<OwnedFd, ToolError> {
     let fail = |error: Errno| ToolError::failed("command", errno_text(error));
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(fail)?;
     cancel.on_cancel(move || {
-        // The pipe is only ever written here; a full one has said it already.
-        rustix::io::write(&write, b"x").unwrap_or_default();
+        ignore_error(
+            rustix::io::write(&write, b"x"),
+            "the pipe is only ever written here; a full one has said it already",
+        );
     });
     Ok(read)
 }
@@ -389,7 +392,7 @@ impl Running {
         exited
     }
 
-    /// Whoever can end the command in an orderly way gets the time for it.
+    /// Gives a launcher the time to end the command in an orderly way.
     fn wind_down(&mut self, stopped: Option<Ending>, listener: &mut dyn OutputListener) {
         let (Some(link), Some(_)) = (&self.link, stopped) else {
             return self.drain(DRAIN, listener);
@@ -453,18 +456,20 @@ impl Running {
             }
             let slice = left.min(Duration::from_millis(5));
             let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(slice.subsec_nanos()) };
-            // Interrupted or not, the pumps find out themselves.
-            poll(&mut fds, Some(&timeout)).unwrap_or_default();
+            ignore_error(
+                poll(&mut fds, Some(&timeout)),
+                "interrupted or not, the pumps find out themselves",
+            );
             self.stdout.read_available(listener);
             self.stderr.read_available(listener);
         }
     }
 
-    /// A killed process ends at once, unless the kernel holds it; then nobody waits for it.
+    /// A killed process ends at once, unless the kernel holds it; then it is not waited for.
     fn await_exit(&self, child: &ChildProcess) -> Result<Option<ExitStatus>, ToolError> {
         let patience = Timespec { tv_sec: 2, tv_nsec: 0 };
         let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
-        poll(&mut fds, Some(&patience)).unwrap_or_default();
+        ignore_error(poll(&mut fds, Some(&patience)), "the wait below finds out");
         child.try_wait().map_err(|error| ToolError::failed("command", error.to_string()))
     }
 

@@ -39,7 +39,7 @@ const SECRETS: &[&str] = &[
 const POINTERS: &[&str] =
     &["*_FILE", "*_PATH", "*_DIR", "*_HOME", "*_SOCK", "GOOGLE_APPLICATION_CREDENTIALS"];
 
-/// Accounts and services: what is in them is for us or for nobody.
+/// Accounts and services: what is in them is for no command.
 const ACCOUNTS: &[&str] = &[
     "AWS_*",
     "ANTHROPIC_*",
@@ -174,7 +174,7 @@ impl EnvSanitizer {
         !name.is_empty() && !self.denies(&name) && !is_function && !looks_like_secret(&value)
     }
 
-    /// What is kept, in the order given, with `PATH` reduced to absolute entries.
+    /// Keeps the variables that may pass, in the order given, with `PATH` reduced to absolute entries.
     pub fn sanitize<I>(&self, vars: I) -> Vec<(OsString, OsString)>
     where
         I: IntoIterator<Item = (OsString, OsString)>,
@@ -214,7 +214,7 @@ impl EnvSanitizer {
     }
 }
 
-/// Whether a variable holds a secret, by its name or by the shape of its value.
+/// Tells whether a variable holds a secret, by its name or by the shape of its value.
 pub(crate) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
     let is_named = EnvSanitizer::new(&[]).names_secret(&folded(name));
     is_named || looks_like_secret(&value.to_string_lossy())

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jm_system::descriptors::open_directory_at;
 use jm_system::state::StateDir;
-use jm_types::ToolError;
+use jm_types::{ToolError, ignore_error};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::MemfdFlags;
 
@@ -28,7 +28,7 @@ use crate::contract::protocol::{
 use crate::contract::terminal_size::TerminalSize;
 use crate::contract::unended::Unended;
 
-/// What a launcher is told.
+/// The task of a launcher.
 pub(crate) struct LaunchTask<'a> {
     pub(crate) words: Vec<OsString>,
     pub(crate) directory: OwnedFd,
@@ -42,7 +42,7 @@ pub(crate) struct LaunchTask<'a> {
     pub(crate) record: Option<&'a str>,
 }
 
-/// Where a command's output and errors go.
+/// The destination of a command's output and errors.
 pub(crate) enum CommandOutput {
     Apart {
         stdout: OwnedFd,
@@ -54,7 +54,7 @@ pub(crate) enum CommandOutput {
 }
 
 impl CommandOutput {
-    /// What the launcher gets of it, and under which numbers.
+    /// The descriptors that the launcher gets of it, and their numbers.
     fn given(&self) -> Vec<(BorrowedFd<'_>, RawFd)> {
         match self {
             Self::Apart { stdout, stderr } => vec![(stdout.as_fd(), 1), (stderr.as_fd(), 2)],
@@ -77,7 +77,7 @@ pub(crate) struct LauncherLink {
     control: UnixStream,
     counters: OwnedFd,
     proxy: Option<EgressProxy>,
-    /// What the next launcher is, and where it waits.
+    /// The program of the next launcher, and the slot in which it waits.
     again: (PathBuf, PrestartedLauncher),
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn start(
     launcher: &Launcher,
     task: LaunchTask<'_>,
 ) -> Result<(ChildProcess, LauncherLink), ToolError> {
-    // Rules are built by name, and that name may be another directory's by now.
+    // Rules are enforced by name, and that name may be another directory's by now.
     if !is_where_it_was(&task) {
         let name = task.directory_name.display();
         let what = format!("{name} was moved, removed or replaced since the workspace was opened");
@@ -179,7 +179,7 @@ fn start_launcher(
     Ok((child, LauncherLink { control, counters, proxy, again }))
 }
 
-/// Where the command has a network of its own nobody else finds the proxy; elsewhere it is named by
+/// The credentials for the proxy. In a network of its own no other process finds it; elsewhere it is named by
 /// a port that everybody on the machine can see.
 fn credentials(rules: &ConfinementRules) -> std::io::Result<Option<String>> {
     match (&rules.network, rules.backend) {
@@ -211,11 +211,13 @@ impl LauncherLink {
 
     /// Asks for an orderly end.
     pub(crate) fn stop(&self) {
-        // A launcher that is gone has nothing left to stop.
-        (&self.control).write_all(b"s").unwrap_or_default();
+        ignore_error(
+            (&self.control).write_all(b"s"),
+            "A launcher that is gone has nothing left to stop",
+        );
     }
 
-    /// What the proxy refused.
+    /// The refusals of the proxy.
     pub(crate) fn refused(&self) -> Vec<Refusal> {
         self.refusals().map(|refusals| refusals.all()).unwrap_or_default()
     }
@@ -225,14 +227,16 @@ impl LauncherLink {
         self.proxy.as_ref().map(EgressProxy::refusals)
     }
 
-    /// What was read so far, for the record that outlives us.
+    /// Writes the counters of what was read so far, for the record that outlives us.
     pub(crate) fn count(&self, stdout: u64, stderr: u64) {
         let counters = [stdout.to_ne_bytes(), stderr.to_ne_bytes()].concat();
-        // It only makes a record more precise.
-        rustix::io::pwrite(&self.counters, &counters, 0).unwrap_or_default();
+        ignore_error(
+            rustix::io::pwrite(&self.counters, &counters, 0),
+            "it only makes a record more precise",
+        );
     }
 
-    /// What the launcher said; it has ended, so it has said it.
+    /// Reads the launcher's report; it has ended, so it has sent it.
     pub(crate) fn report(&self) -> Result<Option<(Ending, Vec<Unended>)>, ToolError> {
         if self.control.set_nonblocking(true).is_err() {
             return Ok(None);

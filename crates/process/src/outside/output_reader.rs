@@ -4,6 +4,7 @@
 //! full too, the pipe is not read, so the command waits. No byte that was read is dropped before
 //! the listener has it.
 
+use jm_types::ignore_error;
 use jm_types::text::Settler;
 use jm_types::text::truncate::HeadTail;
 use jm_types::text::utf8::Utf8Stream;
@@ -26,17 +27,17 @@ pub enum ChunkAnswer {
     Taken,
     /// No room now; the chunk is offered again, longer.
     Full,
-    /// Nobody listens any more.
+    /// The listener is gone.
     Gone,
 }
 
-/// What of a stream is kept.
+/// The form in which a stream is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputView {
     /// Every byte as it came.
     #[default]
     Exact,
-    /// What a terminal would show at the end of each line, unless it is no text of bytes.
+    /// Lines as a terminal would show them at their end, unless it is no text of bytes.
     Settled,
 }
 
@@ -46,7 +47,7 @@ pub trait OutputListener {
     fn hear_last(&mut self, stream: OutputStream, chunk: &str);
     /// The command's first process, which leads a session of its own.
     fn started(&mut self, _: u32) {}
-    /// What of each stream the result shall hold.
+    /// The form of each stream in the result.
     fn view(&self) -> OutputView {
         OutputView::Exact
     }
@@ -71,13 +72,13 @@ pub(crate) struct OutputReader {
     stream: OutputStream,
     pipe: Option<OwnedFd>,
     kept: HeadTail,
-    /// Where lines are drawn over.
+    /// Set where lines are drawn over.
     settler: Option<Settler>,
     /// Bytes read so far.
     read: u64,
     decoder: Utf8Stream,
     held: String,
-    /// Nobody decodes for nobody.
+    /// Without a listener nothing is decoded.
     is_heard: bool,
     buffer: Vec<u8>,
 }
@@ -92,8 +93,10 @@ impl OutputReader {
         if let Some(pipe) = &pipe {
             rustix::io::ioctl_fionbio(pipe, true)?;
             #[cfg(target_os = "linux")]
-            // A user who has too many large pipes gets the usual size.
-            rustix::pipe::fcntl_setpipe_size(pipe, PIPE).map(drop).unwrap_or_default();
+            ignore_error(
+                rustix::pipe::fcntl_setpipe_size(pipe, PIPE),
+                "A user who has too many large pipes gets the usual size",
+            );
         }
         Ok(Self {
             stream,
@@ -199,7 +202,7 @@ impl OutputReader {
     }
 }
 
-/// Whether a return is one byte there: neither binary nor UTF-16, as far as the first bytes tell.
+/// Tells whether a return is one byte there: neither binary nor UTF-16, as far as the first bytes tell.
 fn is_text_of_bytes(first: &[u8]) -> bool {
     const SNIFF: usize = 8 * 1024;
     let has_wide_mark = first.starts_with(b"\xff\xfe") || first.starts_with(b"\xfe\xff");

@@ -12,13 +12,13 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use jm_files::system_error;
 use jm_system::os_error::errno_text;
-use jm_types::{ErrorKind, ToolError};
+use jm_types::{ErrorKind, ToolError, ignore_error};
 use rustix::io::Errno;
 
 /// A shell that fails to start is said to have ended with this code.
 const NO_SHELL: i32 = 127;
 
-/// What a command printed to both of its streams, and how its shell ended.
+/// The output of a command from both of its streams, and the exit code of its shell.
 #[derive(Debug)]
 pub struct Popened {
     pub output: Vec<u8>,
@@ -69,7 +69,7 @@ pub fn overwrite(path: &str, content: &[u8]) -> Result<(), ToolError> {
     file.write_all(content).map_err(|error| {
         // What was written stays, as with fwrite(3); a file that was made for nothing does not.
         if is_new && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-            std::fs::remove_file(path).unwrap_or_default();
+            ignore_error(std::fs::remove_file(path), "an empty file that stays does no harm");
         }
         match errno(&error) {
             error @ (Errno::NOSPC | Errno::DQUOT) => system_error(path, error),

@@ -31,7 +31,7 @@ impl WaitingLauncher {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// It would end by itself, but perhaps as somebody else's child. It does nothing but wait, so it
+    /// It would end by itself, but perhaps as another process's child. It does nothing but wait, so it
     /// is gone in a moment.
     fn end(self) {
         let Self { child, control } = self;

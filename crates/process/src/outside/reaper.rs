@@ -8,7 +8,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_system::identity::{ProcessStat, all_pids};
-use jm_types::ToolError;
+use jm_types::{ToolError, ignore_error};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
@@ -24,13 +24,13 @@ static COMMANDS: Mutex<Commands> = Mutex::new(Commands {
 });
 
 struct Commands {
-    /// Direct children that somebody waits for.
+    /// Direct children that a thread waits for.
     waited_for: BTreeSet<i32>,
     /// Children that were there before the first of them, and are none of our business.
     strangers: BTreeSet<i32>,
     /// Children that outlive the call that started them, or wait for the next one.
     sheltered: BTreeSet<i32>,
-    /// Whether one of those that ran may have left something behind.
+    /// Set when one of those that ran may have left something behind.
     is_sweep_due: bool,
 }
 
@@ -41,8 +41,10 @@ pub(crate) fn adopt_orphans() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         #[cfg(target_os = "linux")]
-        // Without it, a daemon outlives its command; every kernel since 3.4 has it.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap_or_default();
+        ignore_error(
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid())),
+            "without it, a daemon outlives its command; every kernel since 3.4 has it",
+        );
     });
 }
 
@@ -88,7 +90,7 @@ pub(crate) fn bury() {
 pub(crate) struct Registered(Pid);
 
 impl Registered {
-    /// Its launcher has seen to it that nobody is left, so nobody is looked for.
+    /// Its launcher has seen to it that no process is left, so none is looked for.
     pub(crate) fn release(self) {
         // Where others left something to sweep, they are told by the one who sweeps.
         drop(commands().end(self.0));
@@ -161,10 +163,7 @@ fn reap(pid: Pid, began: Instant) {
 
 /// Our children, as the kernel lists them. One that comes while it does may be missing.
 fn children() -> BTreeSet<i32> {
-    match has_children() {
-        true => listed().unwrap_or_else(looked_up),
-        false => BTreeSet::new(),
-    }
+    if has_children() { listed().unwrap_or_else(looked_up) } else { BTreeSet::new() }
 }
 
 /// The common case, none at all, costs one system call.

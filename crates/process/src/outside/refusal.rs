@@ -64,7 +64,7 @@ impl Refusal {
         }
     }
 
-    /// What happened, for model and person.
+    /// The refusal in words, for model and person.
     pub fn what(&self) -> String {
         match self {
             Self::Write(path) => {
@@ -115,7 +115,7 @@ impl Refusal {
         }
     }
 
-    /// What a person could do about it.
+    /// The remedy that a person has.
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Write(path) => of_use(path, Permission::WRITE_OK),
@@ -153,7 +153,7 @@ impl Refusal {
     }
 }
 
-/// Whether a path is a home, lies above one, or in a dot directory of one.
+/// Tells whether a path is a home, lies above one, or in a dot directory of one.
 pub(super) fn is_private(path: &Path, homes: &[PathBuf]) -> bool {
     homes.iter().any(|home| {
         let home = home.canonicalize().unwrap_or_else(|_| home.clone());
@@ -164,7 +164,7 @@ pub(super) fn is_private(path: &Path, homes: &[PathBuf]) -> bool {
 }
 
 /// The directory that would have to be granted, where that helps: whoever may not do it without
-/// confinement rules may not do it within wider ones, and the root of all is nothing to be granted.
+/// confinement may not do it within a wider one, and the root of all is nothing to be granted.
 fn of_use(path: &Path, wanted: Permission) -> Option<String> {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists())?;
     let helps = folder.parent().is_some() && access(folder, wanted | Permission::EXEC_OK).is_ok();

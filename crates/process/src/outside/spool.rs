@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use jm_system::identity::ProcessIdentity;
 use jm_system::state::{StateDir, read_text};
+use jm_types::ignore_error;
 use rustix::fs::OFlags;
 
 use super::output_reader::OutputStream;
@@ -22,7 +23,7 @@ const FIRST: u64 = 4;
 const LAST: u64 = 4;
 const SMALLEST_PIECE: u64 = 4 * 1024;
 
-/// Where spools are.
+/// The directory of spools.
 #[derive(Debug, Clone)]
 pub struct SpoolDir {
     path: PathBuf,
@@ -57,13 +58,13 @@ struct Row {
     filled: u64,
 }
 
-/// What is there of one stream.
+/// The kept output of one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spooled {
     pub stream: OutputStream,
-    /// How much was printed.
+    /// Bytes that were printed.
     pub total: u64,
-    /// What is left of it, in order; one part when nothing was dropped.
+    /// The parts that are left of it, in order; one part when nothing was dropped.
     pub parts: Vec<SpoolPart>,
 }
 
@@ -106,7 +107,7 @@ impl SpoolDir {
         Some(ProcessIdentity { pid, started, boot: words.next()?.to_owned() })
     }
 
-    /// What is there under a name, perhaps from a program that was killed.
+    /// Finds the output under a name, perhaps from a program that was killed.
     pub fn find(&self, name: &str) -> Result<Vec<Spooled>> {
         let found = [OutputStream::Stdout, OutputStream::Stderr]
             .map(|stream| spooled(&self.path, name, stream));
@@ -279,8 +280,10 @@ impl Spool {
         let Some(leader) = ProcessIdentity::of(pid) else { return };
         let note = format!("{} {} {}", leader.pid, leader.started, leader.boot);
         let written = create(&leader_note(&self.folder, &self.name));
-        // Without it recovery knows less, and says so.
-        written.and_then(|mut file| file.write_all(note.as_bytes())).unwrap_or_default();
+        ignore_error(
+            written.and_then(|mut file| file.write_all(note.as_bytes())),
+            "without it recovery knows less, and says so",
+        );
     }
 
     pub fn is_kept(&self) -> bool {
@@ -323,7 +326,7 @@ impl Spool {
             let middle = FIRST..row.begun.saturating_sub(LAST + 1);
             for number in (0..row.begun).filter(|number| !middle.contains(number)) {
                 let path = path(&self.folder, &self.name, stream, number);
-                std::fs::remove_file(path).unwrap_or_default();
+                ignore_error(std::fs::remove_file(path), "what stays is removed with its name");
             }
         }
     }

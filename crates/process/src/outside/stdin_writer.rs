@@ -1,4 +1,4 @@
-//! What a command gets on its standard input: from memory to the pipe.
+//! The standard input of a command: from memory to the pipe.
 //!
 //! Law: feeding never blocks, so that a command which answers before it has read everything is
 //! heard. One that stops reading is not fed any more, and that is no error of ours.
@@ -10,7 +10,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-/// What a command can read.
+/// The input that a command can read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum CommandInput {
     /// Nothing: the end comes at once.
@@ -18,12 +18,12 @@ pub enum CommandInput {
     Closed,
     /// These bytes, then the end.
     Bytes(Vec<u8>),
-    /// What this program can read itself, as it comes.
+    /// The input of this program itself, as it comes.
     Ours,
 }
 
 impl CommandInput {
-    /// What a process is started with.
+    /// The `Stdio` that a process is started with.
     pub(crate) fn stdio(&self) -> Stdio {
         match self {
             Self::Closed => Stdio::null(),
@@ -32,7 +32,7 @@ impl CommandInput {
         }
     }
 
-    /// The same, and our end of it, where somebody else starts the process.
+    /// The same, and our end of it, where another process starts the command.
     pub(crate) fn open(&self) -> std::io::Result<(OwnedFd, Option<OwnedFd>)> {
         match self {
             Self::Closed => Ok((open_dev_null()?, None)),
@@ -50,15 +50,15 @@ impl CommandInput {
 }
 
 /// By a pipe, because a descriptor of ours is a way to more than its bytes. Ends when there is no more,
-/// when nobody reads, or with the program.
+/// when the command reads no more, or with the program.
 fn pass_on(to: OwnedFd) {
     let copied = std::io::copy(&mut std::io::stdin().lock(), &mut std::fs::File::from(to));
-    // Nobody can be told here, and the command has ended or sees the end.
+    // There is no caller to tell, and the command has ended or sees the end.
     drop(copied);
 }
 
 pub(crate) struct StdinWriter {
-    /// Gone when everything was written, or nobody reads.
+    /// `None` when everything was written, or the command reads no more.
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
     written: usize,

@@ -1,4 +1,4 @@
-//! What of a command still runs when nobody watches it any more.
+//! Processes of a command that still run when its program is gone.
 //!
 //! Law: a number alone says nothing. A process counts only if it was started in this boot, and
 //! belongs to the session that the command was given when it started.
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use jm_system::identity::{ProcessIdentity, ProcessStat, all_pids};
 
-/// How long a launcher may need to end a command after the program died.
+/// The time that a launcher may need to end a command after the program died.
 const DYING: Duration = Duration::from_secs(1);
 
 /// A process that outlived its master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
     pub pid: u32,
-    /// What it calls itself.
+    /// The name that it gives itself.
     pub name: String,
 }
 
@@ -32,14 +32,14 @@ pub fn lasting_survivors(leader: &ProcessIdentity) -> Vec<Survivor> {
 }
 
 /// The processes in the session that `leader` opened. While one is there, the kernel gives the
-/// session's number to nobody else.
+/// session's number to no other.
 fn survivors_of(leader: &ProcessIdentity) -> Vec<Survivor> {
     if leader.boot != ProcessIdentity::own().boot {
         return Vec::new();
     }
     let mut survivors: Vec<Survivor> = all_pids()
         .filter_map(|pid| Some((pid, ProcessStat::of_living(pid)?)))
-        // A session of that number from before the command's start is somebody else's.
+        // A session of that number from before the command's start is another command's.
         .filter(|(_, stat)| stat.session == leader.pid && stat.started >= leader.started)
         .map(|(pid, stat)| Survivor { pid, name: stat.name })
         .collect();

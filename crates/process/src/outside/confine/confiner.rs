@@ -1,4 +1,4 @@
-//! Who confines the commands of a workspace, and how.
+//! The confiner of a workspace's commands: it chooses the back end and plans the confinement of each.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use jm_files::Sandbox;
+use jm_types::ignore_error;
 
 use super::grant::Grant;
 use super::plan::{CommandSettings, Plan, plan};
@@ -25,7 +26,7 @@ pub struct Confiner {
     /// The access of commands that were judged to only read: [`Access::Full`] once a person has
     /// agreed to one of them.
     reader_access: Access,
-    /// What commands were refused and could be given, by their calls.
+    /// Grants for what commands were refused, by their calls.
     refused: Mutex<BTreeMap<String, Vec<Grant>>>,
 }
 
@@ -65,7 +66,7 @@ impl Confiner {
         &self.settings
     }
 
-    /// What confines commands here: as configured, or the strongest that works.
+    /// The back end: as configured, or the strongest that works.
     pub fn backend(&self) -> Backend {
         let Some(launcher) = &self.launcher else { return Backend::None };
         *self.chosen.get_or_init(|| match self.settings.backend {
@@ -79,7 +80,7 @@ impl Confiner {
         })
     }
 
-    /// The confinement that a command would get now, and what they leave open.
+    /// The rules that a command would get now, and what they leave open.
     pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
         plan(sandbox, &self.settings, self.backend(), environment)
     }
@@ -126,18 +127,17 @@ impl Confiner {
         Some(Confinement::Supervised { launcher, rules: Box::new(rules), record })
     }
 
-    /// How a command ended that nobody was there to hear about. One that is just being ended is
+    /// Reads the record of a command whose program is gone. One that is just being ended is
     /// waited for.
     pub fn record(&self, name: &str) -> Option<CommandRecord> {
         let path = self.record_path(name)?;
         read_record(path.parent()?, name)
     }
 
-    /// What was recorded elsewhere by now.
+    /// Removes a record that was copied elsewhere by now.
     pub fn forget_record(&self, name: &str) {
         if let Some(path) = self.record_path(name) {
-            // One that stays is never asked for again.
-            std::fs::remove_file(path).unwrap_or_default();
+            ignore_error(std::fs::remove_file(path), "one that stays is never asked for again");
         }
     }
 

@@ -19,7 +19,7 @@ pub enum Grant {
     Write(PathBuf),
     Host(HostRule),
     Network,
-    /// What ran unasked and read-only runs as an ordinary command.
+    /// A command that ran unasked and read-only runs as an ordinary one.
     Ordinary,
 }
 
@@ -38,7 +38,7 @@ impl Grant {
 }
 
 impl Grant {
-    /// Whether it may be offered because of what a command printed, which can be anything: never a
+    /// Tells whether it may be offered because of what a command printed, which can be anything: never a
     /// home, nothing hidden in one, and nothing that file tools are denied.
     pub(super) fn may_be_offered(&self, sandbox: &Sandbox, homes: &[PathBuf]) -> bool {
         let Self::Write(path) = self else { return true };
@@ -48,7 +48,7 @@ impl Grant {
 }
 
 impl Refusal {
-    /// What would let the command have it.
+    /// The grant that would let the command have it.
     pub fn grant(&self) -> Option<Grant> {
         match self {
             Self::Write(path) | Self::Read(path) => {

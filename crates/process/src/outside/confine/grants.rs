@@ -1,4 +1,4 @@
-//! What a person may give one command, after the confinement have refused it.
+//! Grants of a person to one command, after the confinement has refused it something.
 //!
 //! Law: a grant is as narrow as the refusal: this directory, this host, and the network only where
 //! nothing narrower is known. What no flag could open is never offered, and because most refusals are
@@ -43,10 +43,8 @@ impl CommandSettings {
 impl Confiner {
     /// The same for one command that was given more.
     pub fn granting(&self, grants: &[Grant]) -> Self {
-        let access = match grants.contains(&Grant::Ordinary) {
-            true => Access::Full,
-            false => self.reader_access(),
-        };
+        let access =
+            if grants.contains(&Grant::Ordinary) { Access::Full } else { self.reader_access() };
         self.with_settings(self.settings().with(grants), access)
     }
 
@@ -71,7 +69,7 @@ impl Confiner {
         }
     }
 
-    /// What that was, once.
+    /// Takes those grants, once.
     pub fn take_refused(&self, call: &str) -> Vec<Grant> {
         let mut refused = self.refused().lock().unwrap_or_else(PoisonError::into_inner);
         refused.remove(call).unwrap_or_default()

@@ -17,7 +17,7 @@ use crate::contract::confinement_rules::{
 };
 use crate::contract::layout::anchor_directories;
 
-/// What the person configured for commands.
+/// The person's configuration of commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandSettings {
     /// `None` chooses the strongest that works.
@@ -35,15 +35,15 @@ impl Default for CommandSettings {
     }
 }
 
-/// Confinement rules, and what they do not hold.
+/// Confinement rules, and the gaps that they leave.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub rules: ConfinementRules,
-    /// What this back end cannot enforce here, each in a sentence.
+    /// Gaps: what this back end cannot enforce here, each in a sentence.
     pub gaps: Vec<String>,
 }
 
-/// Compiles the confinement for one command.
+/// Compiles the confinement rules of one command.
 pub fn plan(
     sandbox: &Sandbox,
     settings: &CommandSettings,
@@ -97,7 +97,7 @@ fn identities_around(rules: &ConfinementRules) -> impl Iterator<Item = FileIdent
     })
 }
 
-/// What may be read and run. A project's own programs are in the workspace and as writable as all of
+/// Paths that may be read and run. A project's own programs are in the workspace and as writable as all of
 /// it; those of a home stay as they are, also where the home is the workspace.
 fn programs(
     roots: &[PathBuf],
@@ -117,7 +117,7 @@ fn programs(
     seen.map(plain).collect()
 }
 
-/// What a back end leaves open.
+/// The gaps that a back end leaves.
 fn gaps(rules: &ConfinementRules) -> Vec<String> {
     let mut gaps = Vec::new();
     match rules.backend {

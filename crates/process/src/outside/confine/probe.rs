@@ -1,4 +1,4 @@
-//! Which ways to confine a command work on this machine, found out by using them.
+//! Probes of the back ends that confine a command on this machine, by using them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Mechanism {
     pub backend: Backend,
     pub works: bool,
-    /// Why not, or what exactly.
+    /// The reason why not, or what exactly.
     pub detail: String,
 }
 
@@ -101,7 +101,7 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
     }
 }
 
-/// Where the system has it: never from a directory that somebody else may write.
+/// The path of the system's `bwrap`: never from a directory that others may write.
 pub(crate) fn find_bwrap() -> Option<PathBuf> {
     ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"]
         .into_iter()

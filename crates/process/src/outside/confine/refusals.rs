@@ -1,7 +1,7 @@
-//! What the confinement refused, read from what a command printed.
+//! Refusals of the confinement, read from what a command printed.
 //!
 //! Programs say in words what the kernel said in numbers. Best effort: a line that speaks of a
-//! refusal, the path or host in it, and what the confinement say about that.
+//! refusal, the path or host in it, and what the rules say about that.
 
 use std::path::{Path, PathBuf};
 
@@ -35,11 +35,11 @@ const UNREACHABLE: &[&str] = &[
     "failed to lookup address",
     "no address associated with hostname",
 ];
-/// What is said of a name that the confinement are mounted on.
+/// Messages about a name that the confinement is mounted on.
 const BUSY: &[&str] = &["device or resource busy", "ebusy"];
 const MISSING: &[&str] = &["no such file or directory", "directory nonexistent", "enoent"];
 
-/// The first few refusals that the confinement explain.
+/// The first few refusals that the rules explain.
 pub fn find_refusals(output: &str, rules: &ConfinementRules) -> Vec<Refusal> {
     let mut found: Vec<Refusal> = missed_settings(output, rules);
     for line in output.lines().take(MOST_LINES) {
@@ -142,17 +142,18 @@ fn paths(line: &str, rules: &ConfinementRules) -> Vec<PathBuf> {
         word.len() > 1 && !word.starts_with("//") && !is_numbered(after)
     };
     let words = words.filter(is_named).map(|(word, _)| word);
-    let absolute = |word: &str| match word.starts_with('/') {
-        true => Some(plain(Path::new(word))),
-        false if word.contains('/') || word.starts_with('.') => {
-            rules.writable.first().map(|root| plain(&root.join(word)))
+    let absolute = |word: &str| {
+        if word.starts_with('/') {
+            return Some(plain(Path::new(word)));
         }
-        false => None,
+        let is_relative = word.contains('/') || word.starts_with('.');
+        let root = rules.writable.first().filter(|_| is_relative)?;
+        Some(plain(&root.join(word)))
     };
     words.filter_map(absolute).collect()
 }
 
-/// Whether a line's number follows: then a program names the place in it that speaks, and not what
+/// Tells whether a line's number follows: then a program names the place in it that speaks, and not what
 /// it was refused.
 fn is_numbered(after: &str) -> bool {
     let after = after.trim_start_matches(['\'', '"']);
@@ -271,7 +272,7 @@ mod tests {
         assert_eq!(offered(&folder.path().join("new")), Some(granted.clone()));
         assert_eq!(offered(&folder.path().join("no/such/folder")), Some(granted));
         assert_eq!(offered(Path::new("/new")), None);
-        // Nobody writes there, whatever their rights.
+        // No user writes there, whatever their rights.
         assert_eq!(offered(Path::new("/proc/sys/new")), None);
     }
 

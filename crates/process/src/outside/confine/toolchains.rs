@@ -18,6 +18,7 @@ use table::{CREDENTIALS, PUBLIC, Parts, TOOLCHAINS, Toolchain};
 use jm_files::Sandbox;
 use jm_files::denies::DenyList;
 use jm_files::system_secrets;
+use jm_system::folder::readable_entries;
 
 use crate::contract::layout::is_cache;
 use crate::contract::within::is_within;
@@ -42,7 +43,7 @@ const SYSTEM: &[&str] = &[
     "/sys/fs/cgroup",
 ];
 
-/// What `/etc/resolv.conf` may be a link to: files only, the sockets beside them stay outside.
+/// Targets of the link `/etc/resolv.conf`: files only, the sockets beside them stay outside.
 const RESOLVER: &[&str] = &[
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/systemd/resolve/resolv.conf",
@@ -62,9 +63,10 @@ pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -
     let homes: Vec<&Path> = named.homes.iter().map(PathBuf::as_path).collect();
     all.extend(login_settings::shown(&homes, named.variable("CARGO_HOME").as_deref()));
     for programs in &named.programs {
-        match named.is_dot_directory(programs) {
-            true => all.extend(programs_in(programs)),
-            false => all.push(programs.clone()),
+        if named.is_dot_directory(programs) {
+            all.extend(programs_in(programs))
+        } else {
+            all.push(programs.clone())
         }
     }
     // A directory of programs that is the home itself, or above it, shows nothing more.
@@ -124,7 +126,7 @@ impl Named {
         self.homes.iter().any(|home| is_within(home, path))
     }
 
-    /// Whether it lies directly in a home and is named like settings are.
+    /// Tells whether it lies directly in a home and is named like settings are.
     fn is_dot_directory(&self, path: &Path) -> bool {
         let is_hidden = path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
         is_hidden && path.parent().is_some_and(|parent| self.homes.contains(parent))
@@ -138,14 +140,10 @@ fn parts_of(folder: &Path, parts: Parts) -> Vec<PathBuf> {
         Parts::WholeWith(mark) if folder.join(mark).is_file() => vec![folder.to_owned()],
         Parts::WholeWith(_) => Vec::new(),
         Parts::EachWith(mark) => {
-            let all = entries(folder).map(|entry| entry.path());
+            let all = readable_entries(folder).map(|entry| entry.path());
             all.filter(|path| path.join(mark).is_dir()).collect()
         }
     }
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
-    std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok)
 }
 
 /// The executable files of a directory.
@@ -154,7 +152,7 @@ fn programs_in(folder: &Path) -> Vec<PathBuf> {
         path.metadata()
             .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
-    entries(folder).map(|entry| entry.path()).filter(is_program).collect()
+    readable_entries(folder).map(|entry| entry.path()).filter(is_program).collect()
 }
 
 /// The home of the toolchain that a directory of programs belongs to.
@@ -167,7 +165,7 @@ fn home_of(programs: &Path) -> Option<PathBuf> {
 }
 
 impl Toolchain {
-    /// Whether a path below a home is among what is shown.
+    /// Tells whether a path below a home is among what is shown.
     fn shows(&self, below: &Path) -> bool {
         let within = |name: &&str| {
             let folder = Path::new(name);
@@ -201,10 +199,11 @@ pub(crate) fn secrets(
     let is_systems = |path: &Path| SYSTEM.iter().any(|system| is_within(path, Path::new(system)));
     for path in readable.iter().filter(|path| !is_systems(path) && !is_cache(path)) {
         let is_described = parts.iter().any(|part| is_within(path, part));
-        match is_described || !named.programs.contains(path) {
+        if is_described || !named.programs.contains(path) {
             // What lies deeper are packages, whose names are those of their makers.
-            true => look.at(path),
-            false => look.through(path),
+            look.at(path)
+        } else {
+            look.through(path)
         }
     }
     look.hidden
@@ -234,7 +233,7 @@ impl Look<'_> {
         if self.is_secret(folder, name) {
             return self.hidden.push(path.to_owned());
         }
-        for entry in entries(path) {
+        for entry in readable_entries(path) {
             self.judge(path, &entry);
         }
     }
@@ -256,7 +255,7 @@ impl Look<'_> {
         let mut waiting = vec![path.to_owned()];
         let mut seen = 0;
         while let Some(folder) = waiting.pop() {
-            for entry in entries(&folder) {
+            for entry in readable_entries(&folder) {
                 seen += 1;
                 if self.judge(&folder, &entry) == Descend::Yes {
                     waiting.push(entry.path());
@@ -270,7 +269,7 @@ impl Look<'_> {
     }
 
     fn only_files_of(&mut self, path: &Path) {
-        for entry in entries(path) {
+        for entry in readable_entries(path) {
             if self.judge(path, &entry) == Descend::Yes {
                 let folder = entry.path();
                 let is_shown = |shown: &PathBuf| is_within(shown, &folder);

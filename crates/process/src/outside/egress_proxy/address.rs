@@ -1,4 +1,4 @@
-//! Which addresses a name may turn out to be.
+//! Addresses that a name may be resolved to.
 //!
 //! Law: a name that somebody else answers for cannot point into this machine or the network around
 //! it. What is not known to be public is not public.
@@ -7,14 +7,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::contract::hosts::{Host, HostList, HostRule};
 
-/// Who can be reached by an address.
+/// The reach of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Public,
     /// A network that is somebody's own.
     Private,
     Loopback,
-    /// This link, a cloud's own services, many hosts at once, nobody.
+    /// This link, a cloud's own services, many hosts at once, no host.
     Special,
 }
 
@@ -25,7 +25,7 @@ const METADATA: [IpAddr; 3] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// Whether a connection may be made to an address that a name was resolved to. `rule` is the one
+/// Tells whether a connection may be made to an address that a name was resolved to. `rule` is the one
 /// that admitted the name.
 pub(super) fn may_connect(list: &HostList, rule: &HostRule, address: IpAddr, port: u16) -> bool {
     let address = address.to_canonical();

@@ -3,7 +3,7 @@
 //! Law: nothing is changed and nothing decrypted; the name stands in the open. What is not TLS is
 //! not judged here; what is TLS and cannot be read to its name is never taken for something else.
 
-/// What the first bytes of a tunnel are.
+/// The protocol of a tunnel, by its first bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Hello {
     /// More bytes may tell.
@@ -127,7 +127,7 @@ fn long(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(super) mod tests {
     use super::*;
 
-    /// What a client would send first, in records of at most `most` bytes.
+    /// The first message of a client, in records of at most `most` bytes.
     pub(crate) fn greeting(name: Option<&str>, most: usize) -> Vec<u8> {
         let sized =
             |bytes: &[u8]| [&u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();

@@ -1,6 +1,6 @@
-//! Where the body of a request ends.
+//! The framing of a request's body (HTTP/1.1: length or chunks).
 //!
-//! Law: one request a connection. What comes after its body is not passed on, so nobody can put a
+//! Law: one request a connection. What comes after its body is not passed on, so no client can put a
 //! second request behind the first.
 
 /// A body, as far as it has come.
@@ -65,7 +65,7 @@ impl Framing {
         self.0 == BodyState::Done
     }
 
-    /// How many of these bytes belong to the body.
+    /// Counts how many of these bytes belong to the body.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
         let mut at = 0;
         while at < bytes.len() && !self.is_done() {
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// How much of a stream is the body, cut into pieces of this size.
+    /// Counts how much of a stream is the body, cut into pieces of this size.
     fn taken(
         mut framing: Framing,
         stream: &[u8],

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
+use jm_types::ignore_error;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::pipe::PipeFlags;
@@ -33,10 +34,10 @@ use crate::contract::hosts::HostList;
 const MOST_CONNECTIONS: usize = 100;
 const MOST_REFUSALS: usize = 8;
 /// For connections to notice that it is over. One that is just resolving a name cannot be
-/// interrupted: it finds out by itself, and touches nobody.
+/// interrupted: it finds out by itself, and touches nothing.
 const PARTING: Duration = Duration::from_millis(500);
 
-/// How a name becomes addresses.
+/// The resolver of names.
 type Resolve = fn(&str, u16) -> Result<Vec<SocketAddr>>;
 
 #[derive(Debug)]
@@ -45,11 +46,11 @@ pub(crate) struct EgressProxy {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// What all connections of a proxy have in common.
+/// The state that all connections of a proxy share.
 #[derive(Debug)]
 struct ProxyShared {
     list: HostList,
-    /// What a request must say where others than the command can reach the proxy.
+    /// The credentials of a request where others than the command can reach the proxy.
     pass: Option<String>,
     resolve: Resolve,
     /// For the head of a request, and for each attempt to connect.
@@ -97,11 +98,12 @@ impl EgressProxy {
             wake,
         });
         let kept = Arc::clone(&shared);
-        let acceptor = std::thread::Builder::new().name("gate".into()).spawn(move || {
-            if let Some(listener) = receive_listener(&ours.into(), &woken) {
-                accept(&kept, &listener, &woken);
-            }
-        })?;
+        let acceptor =
+            std::thread::Builder::new().name("egress proxy".into()).spawn(move || {
+                if let Some(listener) = receive_listener(&ours.into(), &woken) {
+                    accept(&kept, &listener, &woken);
+                }
+            })?;
         Ok((Self { shared, acceptor: Some(acceptor) }, theirs.into()))
     }
 
@@ -110,7 +112,7 @@ impl EgressProxy {
     }
 }
 
-/// What a proxy has refused, for whoever asks while it is open.
+/// The refusals of a proxy, for a reader while it is open.
 #[derive(Debug)]
 pub(crate) struct ProxyRefusals(Arc<ProxyShared>);
 
@@ -126,12 +128,14 @@ impl Drop for EgressProxy {
         self.shared.is_closing.store(true, Ordering::SeqCst);
         self.shared.wake();
         if let Some(acceptor) = self.acceptor.take() {
-            // It has ended, by a panic or not.
-            acceptor.join().unwrap_or_default();
+            ignore_error(acceptor.join(), "it has ended, by a panic or not");
         }
         let mut state = self.shared.state();
         for end in state.connections.values().flatten() {
-            end.shutdown(Shutdown::Both).unwrap_or_default();
+            ignore_error(
+                end.shutdown(Shutdown::Both),
+                "one that is closed already is what we want",
+            );
         }
         let until = std::time::Instant::now() + PARTING;
         while !state.connections.is_empty() {
@@ -151,8 +155,7 @@ impl ProxyShared {
     }
 
     fn wake(&self) {
-        // A full pipe has woken it already.
-        rustix::io::write(&self.wake, b"w").unwrap_or_default();
+        ignore_error(rustix::io::write(&self.wake, b"w"), "A full pipe has woken it already");
     }
 
     /// Remembers both ends, so that they can be closed from outside; `false` if it is over.
@@ -181,11 +184,14 @@ fn accept(shared: &Arc<ProxyShared>, listener: &TcpListener, woken: &OwnedFd) {
         if has_room {
             fds.push(PollFd::new(listener, PollFlags::IN));
         }
-        // Interrupted or not, the next round finds out what happened.
-        poll(&mut fds, None).map(drop).unwrap_or_default();
+        ignore_error(
+            poll(&mut fds, None),
+            "interrupted or not, the next round finds out what happened",
+        );
         let is_woken = !fds[0].revents().is_empty();
         if is_woken {
-            rustix::io::read(woken, &mut [0_u8; 64][..]).map(drop).unwrap_or_default();
+            let read = rustix::io::read(woken, &mut [0_u8; 64][..]);
+            ignore_error(read, "what stays in the pipe wakes it once more");
         }
         if has_room && let Ok((client, _)) = listener.accept() {
             begin(shared, client);
@@ -193,7 +199,7 @@ fn accept(shared: &Arc<ProxyShared>, listener: &TcpListener, woken: &OwnedFd) {
     }
 }
 
-/// A thread for each connection: a slow one keeps nobody else waiting.
+/// A thread for each connection: a slow one keeps no other waiting.
 fn begin(shared: &Arc<ProxyShared>, client: TcpStream) {
     if client.set_nonblocking(false).is_err() {
         return;
@@ -206,16 +212,13 @@ fn begin(shared: &Arc<ProxyShared>, client: TcpStream) {
     };
     shared.remember(number, &client);
     let one = Connection { shared: Arc::clone(shared), number };
-    // Without a thread for it the connection is closed, and forgotten when `one` is dropped.
-    std::thread::Builder::new()
-        .name("gate connection".into())
-        .spawn(move || one.serve(&client))
-        .map(drop)
-        .unwrap_or_default();
+    let thread = std::thread::Builder::new().name("proxy client".into());
+    let started = thread.spawn(move || one.serve(&client));
+    ignore_error(started, "without a thread the connection is closed, and forgotten with `one`");
 }
 
 /// The program's side: the listening socket, once the launcher has opened it. `None` if it never
-/// does, or if `woken` says that nobody wants it any more.
+/// does, or if `woken` says that it is not wanted any more.
 fn receive_listener(from: &OwnedFd, woken: &OwnedFd) -> Option<TcpListener> {
     let mut fds = [PollFd::new(from, PollFlags::IN), PollFd::new(woken, PollFlags::IN)];
     while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}

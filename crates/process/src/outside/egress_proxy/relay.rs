@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::client_hello::{self, Hello};
 use super::framing::Framing;
 use crate::contract::hosts::Host;
+use jm_types::ignore_error;
 
 const BUFFER: usize = 16 * 1024;
 /// After a refusal, for the client to read it.
@@ -23,16 +24,16 @@ pub(super) struct Ends<'a> {
     pub(super) server: &'a TcpStream,
 }
 
-/// Why the beginning of a tunnel is not let through.
+/// The reason why the beginning of a tunnel is not let through.
 pub(super) enum Odd {
     /// TLS for another host than was asked for.
     Name(String),
-    /// TLS for nobody knows whom.
+    /// TLS whose server name cannot be read.
     Unclear,
 }
 
 impl Odd {
-    /// What a TLS client understands: fatal, and the reason.
+    /// The TLS alert for the client: fatal, and the reason.
     fn alert(&self) -> [u8; 7] {
         const DECODE_ERROR: u8 = 50;
         const UNRECOGNIZED_NAME: u8 = 112;
@@ -68,7 +69,7 @@ impl Ends<'_> {
         });
     }
 
-    /// What a tunnel to this host begins with, if it may.
+    /// Reads the first bytes of a tunnel to this host, if it may be one.
     fn hello(self, host: &Host, mut seen: Vec<u8>) -> std::result::Result<Vec<u8>, Odd> {
         let mut buffer = [0; 4096];
         loop {
@@ -114,8 +115,10 @@ impl Ends<'_> {
 
     fn hang_up(self) {
         for end in [self.client, self.server] {
-            // It may be closed already, which is what we want.
-            end.shutdown(Shutdown::Both).unwrap_or_default();
+            ignore_error(
+                end.shutdown(Shutdown::Both),
+                "it may be closed already, which is what we want",
+            );
         }
     }
 }
@@ -130,8 +133,10 @@ fn both_ways(ends: Ends<'_>, ask: impl FnOnce()) {
         match std::thread::Builder::new().spawn_scoped(scope, answer) {
             Ok(answers) => {
                 ask();
-                // Joined, a panic over there is not passed on: this connection is over either way.
-                answers.join().unwrap_or_default();
+                ignore_error(
+                    answers.join(),
+                    "joined, a panic over there is not passed on: this connection is over either way",
+                );
             }
             Err(_) => ends.hang_up(),
         }
@@ -157,7 +162,7 @@ pub(super) fn say_last(client: &TcpStream, words: &[u8]) {
 }
 
 fn close(end: &TcpStream) {
-    end.shutdown(Shutdown::Write).unwrap_or_default();
+    ignore_error(end.shutdown(Shutdown::Write), "one that is closed already is what we want");
 }
 
 fn copy(from: &TcpStream, to: &TcpStream) -> Result<()> {

@@ -13,12 +13,12 @@ use crate::contract::hosts::{Host, parse_port, split_port};
 const MOST_BYTES: usize = 32 * 1024;
 const MOST_FIELDS: usize = 128;
 
-/// Where a request wants to go, and what it wants there.
+/// The target of a request, and its purpose.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) host: Host,
     pub(super) port: u16,
-    /// What it says to prove that it is the command's.
+    /// The credentials that prove it to be the command's.
     pub(super) credentials: Option<String>,
     pub(super) wish: Wish,
 }
@@ -122,9 +122,10 @@ pub(super) fn parse(head: &[u8]) -> Result<Request, Refused> {
 fn field(line: &str) -> Result<(&str, &str), Refused> {
     let (name, value) = line.split_once(':').ok_or_else(|| bad("a field has no name"))?;
     // Blanks before the colon, or a line that goes on: read in two ways by different programs.
-    match is_token(name) {
-        true => Ok((name, value.trim_matches([' ', '\t']))),
-        false => Err(bad("a field's name is no name")),
+    if is_token(name) {
+        Ok((name, value.trim_matches([' ', '\t'])))
+    } else {
+        Err(bad("a field's name is no name"))
     }
 }
 
@@ -184,7 +185,7 @@ fn framing(fields: &[(&str, &str)], version: &str) -> Result<Framing, Refused> {
     }
 }
 
-/// What concerns the connection and not the message, besides what `Connection` itself names.
+/// Hop-by-hop fields: of the connection and not of the message, besides what `Connection` itself names.
 const OF_THE_CONNECTION: &[&str] = &[
     "connection",
     "host",

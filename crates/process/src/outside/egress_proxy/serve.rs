@@ -56,9 +56,10 @@ impl Connection {
             why: format!("{host}:{port} cannot be reached: {error}"),
         })?;
         let server = Arc::new(server);
-        match shared.remember(self.number, &server) {
-            true => Ok(server),
-            false => Err(Refused { code: 503, why: "the command has ended".to_owned() }),
+        if shared.remember(self.number, &server) {
+            Ok(server)
+        } else {
+            Err(Refused { code: 503, why: "the command has ended".to_owned() })
         }
     }
 

@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::client_hello::tests::greeting;
 use super::*;
 use crate::contract::descriptors::send_descriptor;
+use jm_types::ignore_error;
 
 /// A hang detector.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,7 +28,7 @@ fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
 
 struct World {
     proxy: EgressProxy,
-    /// Where the proxy listens.
+    /// The address of the proxy.
     at: SocketAddr,
     server: TcpListener,
 }
@@ -205,7 +206,7 @@ fn a_gate_that_others_can_find_wants_to_hear_its_word() {
     assert!(!told.recv_timeout(PATIENCE).unwrap().contains("Authorization"));
 }
 
-/// What a tunnel to `localhost` begins with, and how the proxy takes it.
+/// Checks what the proxy makes of the first bytes of a tunnel to `localhost`.
 fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
     let world = World::of(&["localhost:PORT"]);
     let told = world.answering("served");
@@ -214,8 +215,7 @@ fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
     client.write_all(request.as_bytes()).unwrap();
     let (first, second) = greeting.split_at(30);
     client.write_all(first).unwrap();
-    // The egress proxy may have closed it by now.
-    client.write_all(second).unwrap_or_default();
+    ignore_error(client.write_all(second), "the egress proxy may have closed it by now");
     let answer = everything(&mut client);
     assert_eq!(answer.ends_with("served"), refused.is_none(), "{answer}");
     // The client is told, in the words of TLS.

@@ -1,4 +1,4 @@
-//! Which variables a command inherits.
+//! Variables that a command inherits.
 
 use super::{EnvSanitizer, matches};
 use proptest::prelude::*;

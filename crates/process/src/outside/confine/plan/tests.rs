@@ -1,4 +1,4 @@
-//! What is kept, hidden and shown of trees that people have.
+//! Kept, hidden and shown names of trees that people have.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -13,9 +13,10 @@ fn check(make: &[&str], kept: &[(&str, KeptPresence)], hidden: &[&str]) {
     for name in make {
         let path = root.join(name.trim_end_matches('/'));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        match name.ends_with('/') {
-            true => std::fs::create_dir_all(path).unwrap(),
-            false => std::fs::write(path, "").unwrap(),
+        if name.ends_with('/') {
+            std::fs::create_dir_all(path).unwrap()
+        } else {
+            std::fs::write(path, "").unwrap()
         }
     }
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();

@@ -50,7 +50,7 @@ impl Home {
         std::fs::write(self.at(name), content).unwrap();
     }
 
-    /// Whether a command sees these files; `~` in a value is the home.
+    /// Tells whether a command sees these files; `~` in a value is the home.
     fn sees(&self, variables: &[(&str, &str)], files: &[&str]) -> Vec<bool> {
         let home = self.at("").components().collect::<PathBuf>();
         let value = |text: &str| OsString::from(text.replace('~', home.to_str().unwrap()));
