@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jm_types::{ErrorKind, ToolDefinition, ToolError};
 
-use crate::registry::Registered;
+use crate::registered::Registered;
 
 /// Something that yields tools, perhaps not at once.
 pub trait ToolSource: Send + Sync + std::fmt::Debug {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use jm_tools::toolsets::ikigai::program::Program;
+use jm_dialects::ikigai::program::Program;
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
 use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, install};

@@ -10,7 +10,10 @@ use jm_workspace::tree::{Next, Passing, shown, walk};
 use jm_workspace::{EntryKind, Found};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::not_found;
+use crate::tool::{PathUse, Use};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
@@ -101,5 +104,21 @@ impl Find {
             set.build().map_err(|error| bad(&self.patterns.join(" "), error.kind().to_string()))
         };
         Ok((build(&names)?, build(&paths)?))
+    }
+}
+
+impl Operation for Find {
+    type Outcome = FindOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::List)]
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<FindOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }

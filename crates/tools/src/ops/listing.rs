@@ -13,10 +13,13 @@ use jm_workspace::tree::{Met, Next, Passing, shown, walk};
 use jm_workspace::{EntryKind, Found, OpenFile, SafePath, Sandbox};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::binary::{SNIFF, is_binary};
 use crate::ops::find::{FindOutcome, FoundFile};
 use crate::ops::not_found;
 use crate::ops::search::overrides;
+use crate::tool::{PathUse, Use};
 
 /// Folders that no editor shows.
 const NEVER: &[&str] = &[".git", "node_modules"];
@@ -144,5 +147,21 @@ impl Listing {
         }
         file.kind != EntryKind::Directory
             && wanted.matched(format!("/{}", file.path), false).is_whitelist()
+    }
+}
+
+impl Operation for Listing {
+    type Outcome = FindOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::List)]
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<FindOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }

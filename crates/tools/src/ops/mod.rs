@@ -4,8 +4,6 @@
 //! these, so each rule is written once.
 
 pub(crate) mod binary;
-pub(crate) mod by_hand;
-pub mod calc;
 pub mod change;
 mod charset;
 pub mod danger;
@@ -14,7 +12,6 @@ pub mod find;
 pub mod job;
 pub mod listing;
 pub mod page;
-pub mod posix;
 pub mod printed;
 pub mod read;
 pub(crate) mod refused;

@@ -7,8 +7,11 @@ use jm_types::ToolError;
 use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::binary::SNIFF;
 use crate::ops::not_found;
+use crate::tool::{PathUse, Use};
 
 /// Up to this size a page counts as a read of the file, and its lines are counted.
 const MOST_HASHED: u64 = 64 * 1024 * 1024;
@@ -94,7 +97,7 @@ impl Page {
 
 impl Page {
     /// Notes what the read would let the model know.
-    pub(crate) fn foresee(&self, scope: &Scope) {
+    fn note_foreseen(&self, scope: &Scope) {
         let path = scope.workspace.sandbox.resolve(&self.path).ok();
         let found = path.and_then(|path| Some((scope.expected.get(&path.absolute())?, path)));
         match found {
@@ -117,6 +120,23 @@ impl Page {
             ))),
             Some(_) | None => Ok(()),
         }
+    }
+}
+
+impl Operation for Page {
+    type Outcome = PageOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::Read)]
+    }
+
+    fn foresee(&self, scope: &Scope) -> Foreseen {
+        self.note_foreseen(scope);
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<PageOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }
 

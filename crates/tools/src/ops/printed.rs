@@ -75,12 +75,12 @@ impl Printed {
     }
 
     /// Text from elsewhere.
-    pub(crate) fn text(text: Ends) -> Self {
+    pub fn text(text: Ends) -> Self {
         Self { form: Form::Text, text }
     }
 
     /// Within `max` bytes; the mark says where all of it is, if it is kept.
-    pub(crate) fn within(&self, max: usize, whole: Option<&str>) -> String {
+    pub fn within(&self, max: usize, whole: Option<&str>) -> String {
         match &self.form {
             Form::Text => self.text.within(max, whole),
             Form::Foreign { header } => {
@@ -93,20 +93,20 @@ impl Printed {
     }
 
     /// The same inside a JSON string, whose escapes take room.
-    pub(crate) fn in_json(&self, room: usize, whole: Option<&str>) -> String {
+    pub fn in_json(&self, room: usize, whole: Option<&str>) -> String {
         // Base64 is longer by a third, and no mark is longer than this.
         let longest = self.text.kept().saturating_mul(2).saturating_add(1024);
         fitted(longest.min(room), room, |most| self.within(most, whole))
     }
 
     /// The text of both ends, whatever it is shown as.
-    pub(crate) fn into_text(self) -> Ends {
+    pub fn into_text(self) -> Ends {
         self.text
     }
 
     /// The same without what looks like a secret.
     #[must_use]
-    pub(crate) fn redacted(self) -> Self {
+    pub fn redacted(self) -> Self {
         Self { text: self.text.map(redact), ..self }
     }
 }
@@ -114,7 +114,7 @@ impl Printed {
 impl Uncut {
     /// Both streams as JSON strings that share `room`: errors may have half of it, and more where the
     /// output leaves it.
-    pub(crate) fn in_json(&self, room: usize, whole: Option<&str>) -> (String, String) {
+    pub fn in_json(&self, room: usize, whole: Option<&str>) -> (String, String) {
         let errors = whole.map(|whole| format!("{whole} --stderr"));
         let wanted = json_length(&self.stdout.in_json(room, whole));
         let of_errors = (room / 2).max(room.saturating_sub(wanted));

@@ -7,8 +7,11 @@ use jm_types::text::truncate::leaves_some;
 use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile, SafePath};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::binary::{SNIFF, base64_within, is_binary};
 use crate::ops::not_found;
+use crate::tool::{PathUse, Use};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
@@ -50,7 +53,7 @@ impl Read {
     }
 
     /// Notes what the read would let the model know.
-    pub(crate) fn foresee(&self, scope: &Scope) {
+    fn note_foreseen(&self, scope: &Scope) {
         let path = scope.workspace.sandbox.resolve(&self.path).ok();
         let found = path.and_then(|path| Some((scope.expected.get(&path.absolute())?, path)));
         match found {
@@ -145,6 +148,23 @@ impl Read {
             self.path, scope.limits.read_scan_bytes
         ))
         .hint(hint)
+    }
+}
+
+impl Operation for Read {
+    type Outcome = ReadOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::Read)]
+    }
+
+    fn foresee(&self, scope: &Scope) -> Foreseen {
+        self.note_foreseen(scope);
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<ReadOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }
 

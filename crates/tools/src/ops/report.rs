@@ -11,12 +11,15 @@ mod tap;
 mod tests;
 
 use jm_types::ToolError;
-use jm_workspace::process::{Ending, Program};
+use jm_workspace::process::Program;
 
 use crate::context::Scope;
+use crate::events::Events;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation, Summary};
 use crate::ops::printed::{Printed, Uncut};
-use crate::ops::run::{Events, Run, Shown};
-use crate::tool::Preview;
+use crate::ops::run::{Exit, Run, Shown};
+use crate::tool::{PathUse, Preview, Use};
 pub use counts::Counts;
 use runner::Runner;
 
@@ -86,18 +89,40 @@ impl TestRun {
         let output = [ran.stdout.as_str(), &ran.stderr].concat();
         let Uncut { stdout, stderr } = ran.uncut.clone();
         let printed = Printed::text(stdout.into_text().then(stderr.into_text())).redacted();
-        let how = match (Counts::find(&output), ran.ending) {
+        let how = match (Counts::find(&output), ran.exit) {
             (Some(counts), _) => {
                 let (whole, refusals) = (ran.whole, ran.refusals);
                 return Ok(TestReport { counts, printed, whole, refusals });
             }
-            (None, Ending::Exited(code)) => {
-                format!("`{shown}` ended with exit code {code} and reported no tests")
+            (None, exit @ Exit::Code(_)) => {
+                format!("`{shown}` ended with {exit} and reported no tests")
             }
-            (None, ending) => format!("`{shown}` did not end by itself: {ending:?}"),
+            (None, Exit::Signal(signal)) => {
+                format!("`{shown}` was ended by signal {signal} and reported no tests")
+            }
         };
         // What envelopes add to an error's output is at most its own length.
         let text = printed.in_json(scope.output_limit / 2, ran.whole.as_deref());
         Err(ran.failure(&scope.tool_name, how, text))
+    }
+}
+
+impl Operation for TestRun {
+    type Outcome = TestReport;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.directory, Use::WorkIn("cwd"))]
+    }
+
+    fn preview(&self, scope: &Scope, _: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+        TestRun::preview(self, scope).map(Some)
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::Unknown
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<TestReport, ToolError> {
+        self.run(execution.scope, execution.events)
     }
 }

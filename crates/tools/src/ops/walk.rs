@@ -10,7 +10,10 @@ use jm_types::ToolError;
 use jm_workspace::{DirectoryEntry, EntryKind, Found, OpenDirectory, Sandbox};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::not_found;
+use crate::tool::{PathUse, Use};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
@@ -59,8 +62,12 @@ pub struct Walked {
 
 #[derive(Debug)]
 pub struct WalkOutcome {
+    /// The directory, as the call named it.
+    pub asked: String,
     /// The directory, as answers name it.
     pub path: String,
+    /// The most entries that were asked for.
+    pub most: usize,
     pub entries: Vec<Walked>,
     /// There were more than asked for.
     pub is_cut: bool,
@@ -92,7 +99,6 @@ impl Walk {
     fn gather(&self, scope: &Scope, most: usize) -> Result<WalkOutcome, ToolError> {
         let sandbox = &scope.workspace.sandbox;
         let path = sandbox.resolve(&self.path)?;
-        let shown = path.asked().to_owned();
         if let Found::Missing { .. } = path.found() {
             return Err(not_found(sandbox, &path));
         }
@@ -100,11 +106,15 @@ impl Walk {
         let names = directory.names().map_err(|(_, why)| ToolError::io(&self.path, why))?;
         let mut levels = vec![Level { directory, names: names.into_iter(), path: PathBuf::new() }];
         let mut entries = Vec::new();
+        let outcome = |entries, is_cut| {
+            let (asked, path) = (self.path.clone(), path.asked().to_owned());
+            WalkOutcome { asked, path, most: self.most, entries, is_cut }
+        };
         loop {
             scope.cancel.checkpoint()?;
             let depth = levels.len();
             let Some(level) = levels.last_mut() else {
-                return Ok(WalkOutcome { path: shown, entries, is_cut: false });
+                return Ok(outcome(entries, false));
             };
             let Some(name) = level.names.next() else {
                 levels.pop();
@@ -116,7 +126,7 @@ impl Walk {
             let (walked, below) = self.visit(sandbox, level, name, depth);
             if self.kinds.include(walked.entry.kind) {
                 if entries.len() == most {
-                    return Ok(WalkOutcome { path: shown, entries, is_cut: true });
+                    return Ok(outcome(entries, true));
                 }
                 entries.push(walked);
             }
@@ -150,6 +160,22 @@ impl Walk {
             }
         };
         (Walked { path, depth, entry }, below)
+    }
+}
+
+impl Operation for Walk {
+    type Outcome = WalkOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::List)]
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<WalkOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }
 

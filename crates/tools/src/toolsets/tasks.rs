@@ -4,8 +4,9 @@ use jm_types::{Limits, ToolError};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Stakes, parse};
-use crate::ops::tasks::{Action, Board, Draft, Export, Filter, Place, Priority, Status, Tasks};
+use super::args::parse_args;
+use super::lowered::{Lowered, Stakes};
+use crate::ops::tasks::{Action, Board, Draft, Export, Filter, Place, Priority, Status, TaskCall};
 
 /// The arguments of both tools; each has its own actions.
 #[derive(Deserialize, Default)]
@@ -43,25 +44,25 @@ struct GivenFilter {
     path: Option<String>,
 }
 
-pub(super) fn lower_todo(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    lower(Board::Todo, parse(args)?, "docs/TODO.md")
+pub fn lower_todo(args: Value, _: &Limits) -> Result<Lowered<TaskCall>, ToolError> {
+    lower(Board::Todo, parse_args(args)?, "docs/TODO.md")
 }
 
-pub(super) fn lower_task(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    lower(Board::Work, parse(args)?, "docs/roadmap.md")
+pub fn lower_task(args: Value, _: &Limits) -> Result<Lowered<TaskCall>, ToolError> {
+    lower(Board::Work, parse_args(args)?, "docs/roadmap.md")
 }
 
-fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered, ToolError> {
+fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered<TaskCall>, ToolError> {
     let name = args.action.clone();
     if name == "export" {
         let path = args.export_path.unwrap_or_else(|| export_path.to_owned());
         let summary = format!("Export the tasks to {path}");
-        let export = Operation::Export(Export { board, path });
+        let export = TaskCall::Export(Export { board, path });
         return Ok(Lowered::new(export, summary).at_stake(Stakes::GATED_CHANGES));
     }
     let action = args.action(board)?;
     let summary = format!("Tasks: {name}");
-    Ok(Lowered::new(Operation::Tasks(Tasks { board, action }), summary).at_stake(Stakes::READS))
+    Ok(Lowered::new(TaskCall::Act { board, action }, summary).at_stake(Stakes::READS))
 }
 
 impl Args {

@@ -20,9 +20,10 @@ use super::discover::{Candidate, Place};
 use super::envelope::{self, Code};
 use super::probe::Schema;
 use crate::context::{Scope, ToolCtx};
+use crate::events::Events;
 use crate::ops::printed::{Manner, share};
 use crate::ops::refused::with_refusals;
-use crate::ops::run::{Events, Invocation};
+use crate::ops::run::Invocation;
 use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.

@@ -22,7 +22,7 @@ use jm_workspace::state::StateDir;
 pub use discover::{Candidate, Consent, Directory, Discovered, Fault, Place, discover};
 
 use crate::context::Workspace;
-use crate::registry::Registered;
+use crate::registered::Registered;
 use crate::source::{Listed, Origin, ToolSource};
 use call::{Declared, ExternalTool, TrustedProgram};
 use envelope::Code;

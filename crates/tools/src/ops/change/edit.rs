@@ -8,7 +8,14 @@ use jm_types::{ErrorKind, ToolError};
 use jm_workspace::text::{LineRangeError, ReplaceWhich, Text, append, replace_lines, replace_text};
 
 use super::lp1::{PatchError, Section, apply};
-use super::misfit;
+use super::mismatch;
+
+/// An edit, and the path of its file as the call names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEdit {
+    pub path: String,
+    pub edit: Edit,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
@@ -35,7 +42,7 @@ pub enum Edit {
     Patch(Section),
 }
 
-/// What writing a whole file does where one already is.
+/// The treatment of a file that exists where a whole one is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// With what to do instead.
@@ -43,7 +50,7 @@ pub enum Existing {
     Replace,
 }
 
-/// What an edit made of a file.
+/// The result of applying an edit to a file's bytes.
 pub(super) struct Applied {
     pub(super) after: Option<Vec<u8>>,
     /// How often a text was replaced.
@@ -73,14 +80,14 @@ impl Edit {
             (Edit::Lines { first, last, new, expected }, Some(before)) => {
                 let text = Text::new(before);
                 check_expected(path, &text, (*first, *last), expected.as_deref())
-                    .map_err(|error| misfit::perhaps_done(error, &text, *first, new))?;
+                    .map_err(|error| mismatch::perhaps_done(error, &text, *first, new))?;
                 replace_lines(&text, *first, *last, new)
                     .map(|after| Some(after).into())
                     .map_err(|error| range_error(path, error))
             }
             (Edit::Text { old, new, which }, Some(before)) => {
                 let (after, replaced) = replace_text(&before, old, new, *which)
-                    .map_err(|why| misfit::explain(path, why, &before, old, new))?;
+                    .map_err(|why| mismatch::explain(path, why, &before, old, new))?;
                 Ok(Applied { after: Some(after), replaced })
             }
         }

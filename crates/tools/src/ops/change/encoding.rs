@@ -6,7 +6,7 @@
 use jm_types::ToolError;
 use jm_workspace::text::{foreign_byte, is_utf16};
 
-use super::Edit;
+use super::edit::Edit;
 
 /// A file in some other encoding takes ASCII only: we do not know how it writes the rest.
 pub(super) fn check(path: &str, before: &[u8], edit: &Edit) -> Result<(), ToolError> {

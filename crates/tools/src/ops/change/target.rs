@@ -6,9 +6,10 @@ use std::sync::Arc;
 use jm_types::ToolError;
 use jm_workspace::{After, Digest, FileChange, Found, OpenFile, SafePath};
 
+use super::edit::FileEdit;
+use super::outcome::{ChangedFile, Did, EditDone, EditFailure};
+use super::{diff, syntax};
 use crate::foresight::Expected;
-
-use super::{ChangedFile, Did, EditDone, EditFailure, FileEdit, diff, syntax};
 
 /// A file larger than this is not edited in memory.
 const MOST_EDITED: u64 = 256 * 1024 * 1024;

@@ -16,7 +16,10 @@ use jm_workspace::jobs::{How, Job, JobSpec, Keeping, ScreenText, Seen, Size, Sta
 use jm_workspace::process::Program;
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation, Summary};
 use crate::ops::not_found;
+use crate::tool::{PathUse, Preview, Use};
 pub use excerpt::Shown;
 
 /// What a terminal calls itself; our screen understands what is written for it.
@@ -32,10 +35,9 @@ const FRAME: usize = 1024;
 /// So much of new output is searched for a text that is waited for.
 const SEARCHED: usize = 1024 * 1024;
 
-/// Something to do with a job.
+/// Something to do with the jobs that are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobCall {
-    Start(Start),
     List,
     Ask { id: JobId, what: Ask, view: Option<View> },
 }
@@ -147,18 +149,44 @@ pub enum LookedAt {
     Screen(ScreenText),
 }
 
-impl JobCall {
-    /// Where a command would start.
-    pub(crate) fn directory(&self) -> Option<&str> {
-        match self {
-            Self::Start(start) => Some(&start.directory),
-            Self::List | Self::Ask { .. } => None,
-        }
+impl Operation for Start {
+    type Outcome = Look;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.directory, Use::List)]
     }
 
-    pub(crate) fn run(self, scope: &Scope) -> Result<JobOutcome, ToolError> {
+    fn preview(&self, _: &Scope, summary: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+        Ok(summary.in_full())
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::Unknown
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<Look, ToolError> {
+        self.run(execution.scope)
+    }
+}
+
+impl Operation for JobCall {
+    type Outcome = JobOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        Vec::new()
+    }
+
+    fn preview(&self, _: &Scope, summary: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+        Ok(summary.in_full())
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::Unknown
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<JobOutcome, ToolError> {
+        let scope = execution.scope;
         match self {
-            Self::Start(start) => start.run(scope).map(JobOutcome::Looked),
             Self::List => {
                 let jobs = scope.workspace.jobs.of_session(&scope.session_id).map_err(failed)?;
                 let listed = jobs.iter().map(|job| listed(scope, job));

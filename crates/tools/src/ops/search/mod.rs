@@ -20,7 +20,10 @@ use jm_workspace::tree::{Met, Next, Passing, shown, walk};
 use jm_workspace::{EntryKind, Found, OpenFile};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::not_found;
+use crate::tool::{PathUse, Use};
 use collect::Collector;
 pub use query::{Case, Query, Syntax};
 pub use sink::{Hit, Line};
@@ -130,6 +133,24 @@ impl Search {
     fn all_starts(&self) -> Vec<Start> {
         let whole = Start { path: self.path.clone(), missing: MissingStart::NotFound };
         if self.starts.is_empty() { vec![whole] } else { self.starts.clone() }
+    }
+}
+
+impl Operation for Search {
+    type Outcome = SearchOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        let starts = self.starts.iter().map(|start| &start.path);
+        let paths = std::iter::once(&self.path).chain(starts);
+        paths.map(|path| PathUse::new(path, Use::Read)).collect()
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<SearchOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }
 

@@ -1,9 +1,9 @@
-//! What can be done to a list of tasks; pure.
+//! Actions on a list of tasks, and their outcomes; pure.
 
 use jm_types::ToolError;
 
+use super::board::{Board, List, MOST_ITEMS};
 use super::item::{Item, Place, Priority, Status, Subtask};
-use super::{Board, List, MOST_ITEMS, TasksOutcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
@@ -42,7 +42,16 @@ pub enum Action {
     List(Filter),
 }
 
-/// What is given of a task; the rest stays as it is.
+/// The outcome of a call that works on tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskOutcome {
+    One(Box<Item>),
+    Many(Vec<Item>),
+    Deleted(String),
+    Exported { path: String, count: usize },
+}
+
+/// The fields that a call gives of a task; the rest stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     pub title: Option<String>,
@@ -86,7 +95,7 @@ impl List {
         board: Board,
         action: &Action,
         now: u64,
-    ) -> Result<TasksOutcome, ToolError> {
+    ) -> Result<TaskOutcome, ToolError> {
         match action {
             Action::Create { title, draft } => self.create(board, title, draft, now),
             Action::Update { id, draft } => self.change(id, now, |item| {
@@ -119,11 +128,11 @@ impl List {
             Action::Delete { id } => {
                 let at = self.position(id)?;
                 self.items.remove(at);
-                Ok(TasksOutcome::Deleted(id.clone()))
+                Ok(TaskOutcome::Deleted(id.clone()))
             }
             Action::List(filter) => {
                 let items = self.items.iter().filter(|item| filter.admits(item)).cloned();
-                Ok(TasksOutcome::Many(items.collect()))
+                Ok(TaskOutcome::Many(items.collect()))
             }
         }
     }
@@ -134,7 +143,7 @@ impl List {
         title: &str,
         draft: &Draft,
         now: u64,
-    ) -> Result<TasksOutcome, ToolError> {
+    ) -> Result<TaskOutcome, ToolError> {
         if self.items.len() >= MOST_ITEMS {
             return Err(ToolError::limit(format!("there are {MOST_ITEMS} tasks already"))
                 .hint("delete what is done"));
@@ -158,7 +167,7 @@ impl List {
         };
         draft.apply(&mut item);
         self.items.push(item.clone());
-        Ok(TasksOutcome::One(Box::new(item)))
+        Ok(TaskOutcome::One(Box::new(item)))
     }
 
     fn change(
@@ -166,12 +175,12 @@ impl List {
         id: &str,
         now: u64,
         change: impl FnOnce(&mut Item) -> Result<(), ToolError>,
-    ) -> Result<TasksOutcome, ToolError> {
+    ) -> Result<TaskOutcome, ToolError> {
         let at = self.position(id)?;
         let item = &mut self.items[at];
         change(item)?;
         item.updated_at = now;
-        Ok(TasksOutcome::One(Box::new(item.clone())))
+        Ok(TaskOutcome::One(Box::new(item.clone())))
     }
 
     fn position(&self, id: &str) -> Result<usize, ToolError> {

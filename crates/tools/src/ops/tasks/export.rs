@@ -4,11 +4,14 @@ use jm_types::ToolError;
 use jm_types::text::redact;
 use jm_workspace::CommitLog;
 
+use super::action::TaskOutcome;
+use super::board::{Board, List};
 use super::item::Item;
 use super::outline::Ids;
-use super::{Board, List};
 use crate::context::Scope;
-use crate::ops::change::{Backup, Care, Change, Edit, Existing, FileEdit, FreshnessRule};
+use crate::ops::change::{
+    Backup, Care, Change, ChangeRules, Edit, Existing, FileEdit, FreshnessRule,
+};
 use crate::tool::Preview;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,32 +20,23 @@ pub struct Export {
     pub path: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exported {
-    pub path: String,
-    pub count: usize,
-}
-
 impl Export {
     pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
         self.change(&self.board.load(scope)?).preview(scope)
     }
 
-    pub fn run(&self, scope: &Scope, log: &mut dyn CommitLog) -> Result<Exported, ToolError> {
+    pub fn run(&self, scope: &Scope, log: &mut dyn CommitLog) -> Result<TaskOutcome, ToolError> {
         let list = self.board.load(scope)?;
         self.change(&list).run(scope, log)?;
-        Ok(Exported { path: self.path.clone(), count: list.items.len() })
+        Ok(TaskOutcome::Exported { path: self.path.clone(), count: list.items.len() })
     }
 
     fn change(&self, list: &List) -> Change {
         let content = render(self.board, list).into_bytes();
         let edit = Edit::Whole { content, existing: Existing::Replace };
         let files = vec![FileEdit { path: self.path.clone(), edit }];
-        Change {
-            backup: Backup::Keep,
-            care: Care::Careful,
-            ..Change::new(files, FreshnessRule::NotRequired)
-        }
+        let rules = ChangeRules::new(FreshnessRule::NotRequired);
+        Change { files, rules: ChangeRules { backup: Backup::Keep, care: Care::Careful, ..rules } }
     }
 }
 

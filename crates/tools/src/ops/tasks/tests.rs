@@ -1,9 +1,12 @@
 //! Lists in memory: what actions make of them, and how they read as Markdown.
 
+use jm_types::ToolError;
+
+use super::board::{List, MOST_ITEMS};
 use super::export::render;
 use super::*;
 
-fn apply(list: &mut List, action: Action) -> Result<TasksOutcome, ToolError> {
+fn apply(list: &mut List, action: Action) -> Result<TaskOutcome, ToolError> {
     list.apply(Board::Work, &action, 7)
 }
 

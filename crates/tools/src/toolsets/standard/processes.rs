@@ -10,10 +10,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, derived, mismatch, parse};
 use crate::ops::job::{
     Ask, JobCall, JobId, JobOutcome, Listed, Look, LookedAt, Start, Status, View,
 };
+use crate::tool::Output;
+use crate::toolsets::args::parse_args;
+use crate::toolsets::derived::derived;
+use crate::toolsets::lowered::{Lowered, Stakes};
+use crate::toolsets::row::{Row, SchemaOf, Translate};
 
 const LONGEST_LIFETIME: u64 = 12 * 60 * 60;
 const USUAL_WAIT: u64 = 10;
@@ -33,8 +37,7 @@ pub(super) const START_PROCESS: Row = Row {
         For a command that ends by itself soon use run_command.",
     schema: SchemaOf::Struct(derived::<StartProcess>),
     stakes: Stakes::RUNS,
-    lower: lower_start,
-    raise: raise_look,
+    translation: &Translate { lower: lower_start, raise: raise_start },
 };
 
 pub(super) const PROCESS: Row = Row {
@@ -46,8 +49,7 @@ pub(super) const PROCESS: Row = Row {
         session.",
     schema: SchemaOf::Struct(derived::<Process>),
     stakes: Stakes::RUNS,
-    lower: lower_process,
-    raise: raise_process,
+    translation: &Translate { lower: lower_process, raise: raise_process },
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -76,8 +78,8 @@ struct StartProcess {
     keep_after_session: Option<bool>,
 }
 
-fn lower_start(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: StartProcess = parse(args)?;
+fn lower_start(args: Value, _: &Limits) -> Result<Lowered<Start>, ToolError> {
+    let args: StartProcess = parse_args(args)?;
     let (program, command) = program(args.command, args.argv)?;
     if !(1..=LONGEST_LIFETIME).contains(&args.lifetime_seconds) {
         return Err(ToolError::bad_args(format!(
@@ -103,7 +105,7 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         terminal,
         keeping,
     };
-    Ok(Lowered::new(Operation::Job(JobCall::Start(start)), summary))
+    Ok(Lowered::new(start, summary))
 }
 
 fn program(
@@ -206,11 +208,11 @@ enum Viewed {
     Screen,
 }
 
-fn lower_process(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: Process = parse(args)?;
+fn lower_process(args: Value, _: &Limits) -> Result<Lowered<JobCall>, ToolError> {
+    let args: Process = parse_args(args)?;
     check_arguments(&args)?;
     if args.action == Action::List {
-        let list = Operation::Job(JobCall::List);
+        let list = JobCall::List;
         return Ok(Lowered::new(list, "List background processes").at_stake(Stakes::READS));
     }
     let id = args.id.ok_or_else(|| {
@@ -243,7 +245,7 @@ fn lower_process(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         Viewed::Stream => View::Stream,
         Viewed::Screen => View::Screen,
     });
-    let call = Operation::Job(JobCall::Ask { id, what, view });
+    let call = JobCall::Ask { id, what, view };
     Ok(Lowered::new(call, summary).at_stake(stakes))
 }
 
@@ -304,32 +306,23 @@ fn shown(typed: &[Typed]) -> String {
     typed.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn raise_look(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    match outcome {
-        Outcome::Job(JobOutcome::Looked(look)) => {
-            let Listed { id, command, keeping, .. } = &look.listed;
-            let end = match keeping {
-                Keeping::WithTheSession => "it ends with this session",
-                Keeping::Kept => "it is kept after this session",
-            };
-            Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{}", text_of(&look))))
-        }
-        other => Err(mismatch("start_process", &other)),
-    }
+fn raise_start(look: Look, _: usize) -> Result<Output, ToolError> {
+    let Listed { id, command, keeping, .. } = &look.listed;
+    let end = match keeping {
+        Keeping::WithTheSession => "it ends with this session",
+        Keeping::Kept => "it is kept after this session",
+    };
+    Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{}", text_of(&look))))
 }
 
-fn raise_process(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    match outcome {
-        Outcome::Job(JobOutcome::Looked(look)) => Ok(Output::Text(text_of(&look))),
-        Outcome::Job(JobOutcome::Listed(all)) if all.is_empty() => {
-            Ok(Output::Text("No processes were started in this session.".to_owned()))
+fn raise_process(outcome: JobOutcome, _: usize) -> Result<Output, ToolError> {
+    Ok(Output::Text(match outcome {
+        JobOutcome::Looked(look) => text_of(&look),
+        JobOutcome::Listed(all) if all.is_empty() => {
+            "No processes were started in this session.".to_owned()
         }
-        Outcome::Job(JobOutcome::Listed(all)) => {
-            let lines: Vec<String> = all.iter().map(line_of).collect();
-            Ok(Output::Text(lines.join("\n")))
-        }
-        other => Err(mismatch("process", &other)),
-    }
+        JobOutcome::Listed(all) => all.iter().map(line_of).collect::<Vec<_>>().join("\n"),
+    }))
 }
 
 fn line_of(listed: &Listed) -> String {
