@@ -4,6 +4,7 @@
 //! printed, never a row of zeros.
 
 mod counts;
+mod formats;
 mod known;
 mod runner;
 mod tap;
@@ -21,6 +22,7 @@ use crate::ops::printed::{Printed, Uncut};
 use crate::ops::run::{Exit, Run, Shown};
 use crate::tool::{PathUse, Preview, Use};
 pub use counts::Counts;
+use formats::find_counts;
 use runner::Runner;
 
 /// Summaries come last, details of failures before them: this much of both is looked through.
@@ -89,7 +91,7 @@ impl TestRun {
         let output = [ran.stdout.as_str(), &ran.stderr].concat();
         let Uncut { stdout, stderr } = ran.uncut.clone();
         let printed = Printed::text(stdout.into_text().then(stderr.into_text())).redacted();
-        let how = match (Counts::find(&output), ran.exit) {
+        let how = match (find_counts(&output), ran.exit) {
             (Some(counts), _) => {
                 let (whole, refusals) = (ran.whole, ran.refusals);
                 return Ok(TestReport { counts, printed, whole, refusals });

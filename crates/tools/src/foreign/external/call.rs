@@ -69,14 +69,14 @@ impl TrustedProgram {
             Some(digest) if digest == trusted => Ok(()),
             Some(_) | None => {
                 let why = format!("{} has changed since it was trusted", self.path.display());
-                Err(super::not_ready(tool, &why, "read it, then `jm trust`"))
+                Err(envelope::not_ready(tool, &why, "read it, then `jm trust`"))
             }
         }
     }
 
     fn missing(&self, tool: &str, error: &std::io::Error) -> ToolError {
         let why = format!("{}: {error}", self.path.display());
-        super::not_ready(tool, &why, "`jm tools` lists what is there now")
+        envelope::not_ready(tool, &why, "`jm tools` lists what is there now")
     }
 }
 

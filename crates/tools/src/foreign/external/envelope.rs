@@ -4,6 +4,7 @@
 //! too; when it is not, both its streams are shown, shortened until the answer fits.
 
 use jm_types::text::truncate::HeadTail;
+use jm_types::{ErrorKind, ToolError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -86,6 +87,14 @@ pub(super) fn failure(
         // Escapes make text longer than its bytes, so what fits is found by trying.
         room = if room < 32 { 0 } else { room / 4 * 3 };
     }
+}
+
+/// The error of a tool that cannot be used now, with its refusal in this envelope.
+pub(super) fn not_ready(tool: &str, why: &str, hint: &str) -> ToolError {
+    let kind = ErrorKind::NotReady { tool: tool.to_owned(), message: why.to_owned() };
+    let error = ToolError::new(kind).hint(hint);
+    let words = refusal(&format!("{error}; {hint}"), Code::ToolNotFound);
+    error.in_words(words)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use jm_types::{Digest, ErrorKind, ToolError};
+use jm_types::{Digest, ToolError};
 use jm_workspace::programs;
 use jm_workspace::state::StateDir;
 
@@ -25,7 +25,7 @@ use crate::context::Workspace;
 use crate::registered::Registered;
 use crate::source::{Listed, Origin, ToolSource};
 use call::{Declared, ExternalTool, TrustedProgram};
-use envelope::Code;
+use envelope::{Code, not_ready};
 
 /// How many programs are asked at the same time.
 const ASKED_TOGETHER: usize = 8;
@@ -249,14 +249,6 @@ impl ToolSource for ExternalTools {
 
 fn file_name(digest: Digest) -> String {
     format!("{digest}.json")
-}
-
-/// The one way to say that a tool cannot be used now.
-fn not_ready(tool: &str, why: &str, hint: &str) -> ToolError {
-    let kind = ErrorKind::NotReady { tool: tool.to_owned(), message: why.to_owned() };
-    let error = ToolError::new(kind).hint(hint);
-    let words = envelope::refusal(&format!("{error}; {hint}"), Code::ToolNotFound);
-    error.in_words(words)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether Emacs Lisp text is balanced, read as Emacs itself reads it (FJ-PAREN).
+//! The balance of brackets in Emacs Lisp, read as Emacs itself reads it (FJ-PAREN).
 //!
 //! Law: what Emacs can read is never refused. Strings, comments, character literals and quoted
 //! characters hide brackets exactly where the Lisp reader says so. Braces are letters of symbols,
@@ -6,7 +6,7 @@
 
 use jm_types::{Fault, Imbalance};
 
-use reader::{Place, Reader};
+use reader::{Place, Reader, Token};
 
 mod reader;
 #[cfg(test)]
@@ -23,19 +23,6 @@ pub fn check(text: &str) -> Vec<Imbalance> {
         check.take(token, place);
     }
     check.finish()
-}
-
-/// What matters of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
-    Open(char),
-    Close(char),
-    /// `'`, `` ` ``, `,`, `,@`, `#'` and `#1=`: something must follow.
-    Quote,
-    Atom,
-    OpenString,
-    /// The text ended within a character.
-    Unfinished,
 }
 
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::FileHits;
+use super::sink::FileHits;
 
 pub(super) struct Collector {
     most: usize,

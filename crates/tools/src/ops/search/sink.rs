@@ -11,7 +11,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use jm_workspace::OpenFile;
 
 use super::ahead::reading_ahead;
-use super::{Counted, Search};
+use super::request::{Counted, Search};
 
 /// How many bytes of a line are kept.
 const LINE_BYTES: usize = 1_000;
@@ -19,6 +19,19 @@ const LINE_BYTES: usize = 1_000;
 const LONG_BYTES: u64 = 16 * 1024 * 1024;
 /// How many bytes before the first match are kept where a line is cut.
 const LEAD_BYTES: usize = 200;
+
+/// One file's matches, with the lines around them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileHits {
+    pub path: String,
+    pub lines: Vec<Line>,
+}
+
+impl FileHits {
+    pub fn matches(&self) -> usize {
+        self.lines.iter().map(|line| line.hits.len()).sum()
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {

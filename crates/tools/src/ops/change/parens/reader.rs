@@ -6,7 +6,18 @@
 use std::fmt;
 use std::str::Chars;
 
-use super::Token;
+/// A token, as far as brackets depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    Open(char),
+    Close(char),
+    /// `'`, `` ` ``, `,`, `,@`, `#'` and `#1=`: something must follow.
+    Quote,
+    Atom,
+    OpenString,
+    /// The text ended within a character.
+    Unfinished,
+}
 
 /// Counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
