@@ -68,7 +68,7 @@ impl PosixGlob {
                 let names = match (names(sandbox, base), is_first_search) {
                     (Ok(names), _) => names,
                     // The directory that was named must be readable; deeper ones are passed over.
-                    (Err(error), true) => return self.unread(error),
+                    (Err(error), true) => return unread(sandbox, base, error),
                     (Err(_), false) => continue,
                 };
                 let pattern = NamePattern::new(component);
@@ -89,15 +89,6 @@ impl PosixGlob {
         found.sort_unstable();
         Ok(found)
     }
-
-    /// A directory that is not there has no names; one that may not be seen is an error.
-    fn unread(&self, error: ToolError) -> Result<Vec<String>, ToolError> {
-        match &error.kind {
-            ErrorKind::NotFound { .. } | ErrorKind::NotRegular { .. } => Ok(Vec::new()),
-            ErrorKind::Io { message, .. } if message.contains("not a directory") => Ok(Vec::new()),
-            _ => Err(error),
-        }
-    }
 }
 
 impl Operation for PosixGlob {
@@ -114,6 +105,25 @@ impl Operation for PosixGlob {
     fn perform(self, execution: Execution<'_>) -> Result<Vec<String>, ToolError> {
         self.run(execution.scope)
     }
+}
+
+/// A directory that is not there has no names; one that may not be seen is an error.
+fn unread(sandbox: &Sandbox, base: &str, error: ToolError) -> Result<Vec<String>, ToolError> {
+    match &error.kind {
+        ErrorKind::NotFound { .. } | ErrorKind::NotRegular { .. } => Ok(Vec::new()),
+        ErrorKind::Io { .. } if leads_through_a_file(sandbox, base) => Ok(Vec::new()),
+        _ => Err(error),
+    }
+}
+
+/// Tells whether a path leads to or through something that is there and is no directory.
+fn leads_through_a_file(sandbox: &Sandbox, base: &str) -> bool {
+    let ends = base.match_indices('/').map(|(at, _)| at).chain([base.len()]);
+    let prefixes = ends.map(|end| &base[..end]).filter(|prefix| !prefix.is_empty());
+    let is_file = |found: Found| matches!(found, Found::File | Found::Special(_));
+    prefixes
+        .into_iter()
+        .any(|prefix| sandbox.resolve(prefix).is_ok_and(|path| is_file(path.found())))
 }
 
 fn too_many() -> ToolError {

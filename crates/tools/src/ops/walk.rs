@@ -7,12 +7,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use jm_types::ToolError;
-use jm_workspace::{DirectoryEntry, EntryKind, Found, OpenDirectory, Sandbox};
+use jm_workspace::{DirectoryEntry, EntryKind, OpenDirectory, Sandbox};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;
 use crate::operation::{Execution, Operation};
-use crate::ops::not_found;
+use crate::ops::resolve_existing;
 use crate::tool::{PathUse, Use};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,10 +98,7 @@ impl Walk {
     /// The first `most` entries, depth first.
     fn gather(&self, scope: &Scope, most: usize) -> Result<WalkOutcome, ToolError> {
         let sandbox = &scope.workspace.sandbox;
-        let path = sandbox.resolve(&self.path)?;
-        if let Found::Missing { .. } = path.found() {
-            return Err(not_found(sandbox, &path));
-        }
+        let path = resolve_existing(sandbox, &self.path)?;
         let directory = OpenDirectory::open(&path)?;
         let names = directory.names().map_err(|(_, why)| ToolError::io(&self.path, why))?;
         let mut levels = vec![Level { directory, names: names.into_iter(), path: PathBuf::new() }];

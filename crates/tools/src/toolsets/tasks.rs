@@ -60,7 +60,7 @@ fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered<TaskCall
         let export = TaskCall::Export(Export { board, path });
         return Ok(Lowered::new(export, summary).at_stake(Stakes::GATED_CHANGES));
     }
-    let action = args.action(board)?;
+    let action = Box::new(args.action(board)?);
     let summary = format!("Tasks: {name}");
     Ok(Lowered::new(TaskCall::Act { board, action }, summary).at_stake(Stakes::READS))
 }

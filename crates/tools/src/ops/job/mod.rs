@@ -18,7 +18,7 @@ use jm_workspace::process::Program;
 use crate::context::Scope;
 use crate::foresight::Foreseen;
 use crate::operation::{Execution, Operation, Summary};
-use crate::ops::not_found;
+use crate::ops::resolve_existing;
 use crate::tool::{PathUse, Preview, Use};
 pub use excerpt::Shown;
 
@@ -204,10 +204,7 @@ fn failed(error: std::io::Error) -> ToolError {
 impl Start {
     fn run(self, scope: &Scope) -> Result<Look, ToolError> {
         let workspace = &scope.workspace;
-        let directory = workspace.sandbox.resolve(&self.directory)?;
-        if directory.is_missing() {
-            return Err(not_found(&workspace.sandbox, &directory));
-        }
+        let directory = resolve_existing(&workspace.sandbox, &self.directory)?;
         let mut environment = workspace.environment.sanitize(std::env::vars_os());
         if self.terminal.is_some() {
             environment.retain(|(name, _)| name != "TERM" && name != "COLUMNS" && name != "LINES");

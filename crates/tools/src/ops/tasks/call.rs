@@ -15,7 +15,7 @@ use crate::tool::{PathUse, Preview, Use};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskCall {
     /// Reads or changes the list, which is kept outside the project.
-    Act { board: Board, action: Action },
+    Act { board: Board, action: Box<Action> },
     /// Writes the list into a file of the project.
     Export(Export),
 }
