@@ -1,7 +1,7 @@
 //! Lists of things to do, answered in JSON.
 
 use jm_tools::Output;
-use jm_tools::ops::tasks::{Item, TaskOutcome};
+use jm_tools::ops::tasks::{TaskItem, TaskOutcome};
 use jm_types::ToolError;
 use serde_json::{Value, json};
 
@@ -15,15 +15,15 @@ pub(super) fn raise(outcome: TaskOutcome, room: usize) -> Result<Output, ToolErr
 }
 
 /// The first tasks, as many as fit.
-fn listed(items: &[Item], room: usize) -> Value {
+fn listed(items: &[TaskItem], room: usize) -> Value {
     let mut left = room.saturating_sub(r#"{"tasks":[],"truncated":true}"#.len());
-    let fits = |item: &&Item| {
+    let fits = |item: &&TaskItem| {
         let length = json!(item).to_string().len() + 1;
         let fits = length <= left;
         left = left.saturating_sub(length);
         fits
     };
-    let shown: Vec<&Item> = items.iter().take_while(fits).collect();
+    let shown: Vec<&TaskItem> = items.iter().take_while(fits).collect();
     if shown.len() == items.len() {
         return json!({"tasks": shown});
     }

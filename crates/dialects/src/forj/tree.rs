@@ -9,7 +9,7 @@ use jm_tools::Output;
 use jm_tools::ops::find::{FindOutcome, FoundFile};
 use jm_tools::ops::listing::{Links, Listing};
 use jm_tools::ops::search::{
-    Case, FileHits, Hit, Line, MissingStart, Query, Search, SearchOutcome, Start, Syntax,
+    Case, FileHits, Hit, Line, MissingStart, Query, Search, SearchOutcome, SearchStart, Syntax,
 };
 use jm_tools::toolsets::{Lowered, parse_args};
 
@@ -175,12 +175,12 @@ fn globs(path: &str, sign: &str) -> Result<Vec<String>, ToolError> {
 
 /// The place that a path names, or the one that a glob looks below: its leading names without
 /// wildcards.
-fn start(path: &str) -> Result<Start, ToolError> {
+fn start(path: &str) -> Result<SearchStart, ToolError> {
     let clean = from_root(path.trim_start_matches('!'))?;
     let is_glob = clean.contains(WILD);
     let fixed = clean.split('/').take_while(|name| !name.contains(WILD));
     let place = fixed.collect::<Vec<_>>().join("/");
-    Ok(Start {
+    Ok(SearchStart {
         path: if place.is_empty() { ".".to_owned() } else { place },
         missing: if is_glob {
             MissingStart::PassedOver

@@ -12,9 +12,9 @@ mod outline;
 #[cfg(test)]
 mod tests;
 
-pub use action::{Action, Draft, Filter, TaskOutcome};
+pub use action::{Draft, Filter, TaskAction, TaskOutcome};
 pub use board::Board;
 pub use call::TaskCall;
-pub use export::Export;
-pub use item::{Item, Place, Priority, Status, Subtask};
+pub use export::TaskExport;
+pub use item::{CodePlace, Priority, Subtask, TaskItem, TaskStatus};
 pub use outline::Ids;

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::args::parse_args;
 use super::lowered::{Lowered, Stakes};
-use crate::ops::tasks::{Action, Board, Draft, Export, Filter, Place, Priority, Status, TaskCall};
+use crate::ops::tasks::{
+    Board, CodePlace, Draft, Filter, Priority, TaskAction, TaskCall, TaskExport, TaskStatus,
+};
 
 /// The arguments of both tools; each has its own actions.
 #[derive(Deserialize, Default)]
@@ -18,11 +20,11 @@ struct Args {
     description: Option<String>,
     acceptance: Option<Vec<String>>,
     id: Option<String>,
-    location: Option<Place>,
-    links: Option<Vec<Place>>,
+    location: Option<CodePlace>,
+    links: Option<Vec<CodePlace>>,
     labels: Option<Vec<String>>,
     priority: Option<Priority>,
-    status: Option<Status>,
+    status: Option<TaskStatus>,
     subtask: GivenSubtask,
     filter: GivenFilter,
     export_path: Option<String>,
@@ -57,7 +59,7 @@ fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered<TaskCall
     if name == "export" {
         let path = args.export_path.unwrap_or_else(|| export_path.to_owned());
         let summary = format!("Export the tasks to {path}");
-        let export = TaskCall::Export(Export { board, path });
+        let export = TaskCall::Export(TaskExport { board, path });
         return Ok(Lowered::new(export, summary).at_stake(Stakes::GATED_CHANGES));
     }
     let action = Box::new(args.action(board)?);
@@ -66,24 +68,24 @@ fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered<TaskCall
 }
 
 impl Args {
-    fn action(self, board: Board) -> Result<Action, ToolError> {
+    fn action(self, board: Board) -> Result<TaskAction, ToolError> {
         let name = self.action.clone();
         let id = || needed(&name, "id", self.id.clone());
-        let set = |status| Ok(Action::SetStatus { id: id()?, status });
+        let set = |status| Ok(TaskAction::SetStatus { id: id()?, status });
         match (name.as_str(), board) {
             ("create", _) => {
                 let title = needed(&name, "title", self.title.clone())?;
-                Ok(Action::Create { title, draft: self.draft(board) })
+                Ok(TaskAction::Create { title, draft: self.draft(board) })
             }
             ("update", _) => {
                 let id = id()?;
                 not_blank("title", self.title.as_deref())?;
-                Ok(Action::Update { id, draft: self.draft(board) })
+                Ok(TaskAction::Update { id, draft: self.draft(board) })
             }
-            ("complete", _) => set(Status::Completed),
-            ("reopen", _) => set(Status::Open),
-            ("delete", _) => Ok(Action::Delete { id: id()? }),
-            ("list", _) => self.filter.checked(board).map(Action::List),
+            ("complete", _) => set(TaskStatus::Completed),
+            ("reopen", _) => set(TaskStatus::Open),
+            ("delete", _) => Ok(TaskAction::Delete { id: id()? }),
+            ("list", _) => self.filter.checked(board).map(TaskAction::List),
             ("set_status", Board::Work) => match self.status {
                 Some(status) => set(status),
                 None => Err(missing(&name, "status")),
@@ -92,18 +94,19 @@ impl Args {
                 let title = needed(&name, "subtask.title", self.subtask.title.clone())?;
                 not_blank("subtask.id", self.subtask.id.as_deref())?;
                 let (own_id, done) = (self.subtask.id.clone(), self.subtask.done.unwrap_or(false));
-                Ok(Action::AddSubtask { id: id()?, own_id, title, done })
+                Ok(TaskAction::AddSubtask { id: id()?, own_id, title, done })
             }
             ("update_subtask", Board::Work) => {
                 let subtask = needed(&name, "subtask.id", self.subtask.id.clone())?;
                 not_blank("subtask.title", self.subtask.title.as_deref())?;
                 let GivenSubtask { title, done, .. } = &self.subtask;
                 let (title, done) = (title.clone(), *done);
-                Ok(Action::UpdateSubtask { id: id()?, subtask, title, done })
+                Ok(TaskAction::UpdateSubtask { id: id()?, subtask, title, done })
             }
-            ("add_note", Board::Work) => {
-                Ok(Action::AddNote { id: id()?, note: needed(&name, "note", self.note.clone())? })
-            }
+            ("add_note", Board::Work) => Ok(TaskAction::AddNote {
+                id: id()?,
+                note: needed(&name, "note", self.note.clone())?,
+            }),
             _ => Err(ToolError::bad_args(format!("there is no action `{name}`"))),
         }
     }
@@ -132,7 +135,7 @@ impl GivenFilter {
 }
 
 /// The status of that name, among those that the items of a board can have.
-fn status_named(name: &str, board: Board) -> Result<Status, ToolError> {
+fn status_named(name: &str, board: Board) -> Result<TaskStatus, ToolError> {
     let known = board.statuses();
     known.iter().copied().find(|status| status.name() == name).ok_or_else(|| {
         let known: Vec<String> = known.iter().map(|one| format!("\"{}\"", one.name())).collect();

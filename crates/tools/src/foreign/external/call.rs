@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::discover::{Candidate, Place};
 use super::envelope::{self, Code};
-use super::probe::Schema;
+use super::probe::DeclaredSchema;
 use crate::context::{Scope, ToolCtx};
 use crate::events::Events;
 use crate::ops::printed::{Manner, share};
@@ -84,7 +84,7 @@ impl ExternalTool {
     pub(super) fn new(
         name: &str,
         candidate: &Candidate,
-        schema: Schema,
+        schema: DeclaredSchema,
         declared: Declared,
     ) -> Self {
         let spec = ToolSpec {

@@ -11,7 +11,7 @@ use jm_workspace::jobs::{Excerpt, Job, State};
 
 /// What is shown, and which bytes it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct JobText {
     pub text: String,
     pub start: u64,
     pub end: u64,
@@ -19,7 +19,7 @@ pub struct Shown {
     pub total: u64,
 }
 
-impl Shown {
+impl JobText {
     pub(super) fn new_since(job: &Job, seen: u64, most: usize) -> Result<Self> {
         Self::read(job, seen, None, most)
     }
@@ -40,7 +40,7 @@ impl Shown {
     }
 }
 
-fn of(excerpt: &Excerpt, has_ended: bool) -> Shown {
+fn of(excerpt: &Excerpt, has_ended: bool) -> JobText {
     let mut text = String::new();
     let mut start = None;
     let mut at = excerpt.start;
@@ -63,7 +63,7 @@ fn of(excerpt: &Excerpt, has_ended: bool) -> Shown {
         text.push_str(&gap(at, excerpt.end, excerpt.dropped));
         at = excerpt.end;
     }
-    Shown { text, start: start.unwrap_or(excerpt.start), end: at, total: excerpt.total }
+    JobText { text, start: start.unwrap_or(excerpt.start), end: at, total: excerpt.total }
 }
 
 fn gap(from: u64, to: u64, dropped: u64) -> String {

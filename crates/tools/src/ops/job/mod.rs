@@ -20,7 +20,7 @@ use crate::foresight::Foreseen;
 use crate::operation::{Execution, Operation, Summary};
 use crate::ops::resolve_existing;
 use crate::tool::{PathUse, Preview, Use};
-pub use excerpt::Shown;
+pub use excerpt::JobText;
 
 /// What a terminal calls itself; our screen understands what is written for it.
 const TERM: &str = "xterm-256color";
@@ -43,7 +43,7 @@ pub enum JobCall {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct StartJob {
     pub program: Program,
     /// As a person would read it.
     pub command: String,
@@ -112,29 +112,29 @@ impl JobId {
 
 #[derive(Debug)]
 pub enum JobOutcome {
-    Listed(Vec<Listed>),
+    Listed(Vec<ListedJob>),
     Looked(Look),
 }
 
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedJob {
     pub id: JobId,
     pub command: String,
-    pub status: Status,
+    pub status: JobStatus,
     pub keeping: Keeping,
     pub terminal: Option<Size>,
 }
 
 /// How a job fares.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum JobStatus {
     Running { elapsed: Duration, left: Duration },
     Ended { how: How, elapsed: Duration },
 }
 
 #[derive(Debug)]
 pub struct Look {
-    pub listed: Listed,
+    pub listed: ListedJob,
     pub output: LookedAt,
     /// What became of the text that was waited for.
     pub found: Option<bool>,
@@ -145,11 +145,11 @@ pub struct Look {
 
 #[derive(Debug)]
 pub enum LookedAt {
-    Stream(Shown),
+    Stream(JobText),
     Screen(ScreenText),
 }
 
-impl Operation for Start {
+impl Operation for StartJob {
     type Outcome = Look;
 
     fn paths(&self) -> Vec<PathUse> {
@@ -201,7 +201,7 @@ fn failed(error: std::io::Error) -> ToolError {
     ToolError::failed("process", error.to_string())
 }
 
-impl Start {
+impl StartJob {
     fn run(self, scope: &Scope) -> Result<Look, ToolError> {
         let workspace = &scope.workspace;
         let directory = resolve_existing(&workspace.sandbox, &self.directory)?;
@@ -244,7 +244,7 @@ fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<View>) -> Result<Look, 
             let mut seen = job.seen();
             let refusals = job.newly_refused(&mut seen).map_err(failed)?;
             let room = room(scope, &refusals);
-            let shown = Shown::range(&job, start, end, room).map_err(failed)?;
+            let shown = JobText::range(&job, start, end, room).map_err(failed)?;
             let (output, listed) = (LookedAt::Stream(shown), listed(scope, &job)?);
             note(&job, &seen)?;
             Ok(Look { listed, output, found: None, taken: None, refusals })
@@ -308,7 +308,7 @@ fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolErro
     let output = match view.unwrap_or(usual) {
         View::Stream => {
             let room = room(scope, &refusals);
-            let shown = Shown::new_since(job, seen.shown, room).map_err(failed)?;
+            let shown = JobText::new_since(job, seen.shown, room).map_err(failed)?;
             seen.shown = shown.end;
             LookedAt::Stream(shown)
         }
@@ -321,7 +321,7 @@ fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolErro
     Ok(Look { listed, output, found: None, taken: None, refusals })
 }
 
-fn listed(scope: &Scope, job: &Job) -> Result<Listed, ToolError> {
+fn listed(scope: &Scope, job: &Job) -> Result<ListedJob, ToolError> {
     let id = JobId::of(&scope.session_id, job.name()).unwrap_or(JobId(0));
     let description = job.description.clone();
     let lifetime = Duration::from_millis(description.lifetime_ms);
@@ -329,14 +329,14 @@ fn listed(scope: &Scope, job: &Job) -> Result<Listed, ToolError> {
         State::Running { .. } => {
             let elapsed = now_epoch_ms().saturating_sub(description.started_at_ms);
             let elapsed = Duration::from_millis(elapsed);
-            Status::Running { elapsed, left: lifetime.saturating_sub(elapsed) }
+            JobStatus::Running { elapsed, left: lifetime.saturating_sub(elapsed) }
         }
         State::Ended(end) => {
-            Status::Ended { how: end.how, elapsed: Duration::from_millis(end.elapsed_ms) }
+            JobStatus::Ended { how: end.how, elapsed: Duration::from_millis(end.elapsed_ms) }
         }
     };
     let (command, keeping) = (description.command, description.keeping);
-    Ok(Listed { id, command, status, keeping, terminal: description.terminal })
+    Ok(ListedJob { id, command, status, keeping, terminal: description.terminal })
 }
 
 fn write(
@@ -346,7 +346,7 @@ fn write(
     view: Option<View>,
 ) -> Result<Look, ToolError> {
     let before = printed(job)?;
-    if let Status::Ended { how, .. } = listed(scope, job)?.status {
+    if let JobStatus::Ended { how, .. } = listed(scope, job)?.status {
         return Err(over(scope, job, &how));
     }
     let taken = match job.write(typed) {
@@ -358,8 +358,8 @@ fn write(
         Err(error) => {
             // It may have ended in this very moment.
             return match listed(scope, job)?.status {
-                Status::Ended { how, .. } => Err(over(scope, job, &how)),
-                Status::Running { .. } => Err(failed(error)),
+                JobStatus::Ended { how, .. } => Err(over(scope, job, &how)),
+                JobStatus::Running { .. } => Err(failed(error)),
             };
         }
     };
@@ -424,5 +424,5 @@ fn shows(job: &Job, text: &str) -> std::io::Result<bool> {
     if job.screen()?.is_some_and(|screen| screen.text.contains(text)) {
         return Ok(true);
     }
-    Ok(Shown::new_since(job, job.seen().read, SEARCHED)?.text.contains(text))
+    Ok(JobText::new_since(job, job.seen().read, SEARCHED)?.text.contains(text))
 }

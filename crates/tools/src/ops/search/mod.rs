@@ -13,6 +13,6 @@ mod sink;
 
 pub(crate) use globs::overrides;
 pub use query::{Case, Query, Syntax};
-pub use request::{Counted, MissingStart, Search, Start};
+pub use request::{Counted, MissingStart, Search, SearchStart};
 pub use searching::SearchOutcome;
 pub use sink::{FileHits, Hit, Line};

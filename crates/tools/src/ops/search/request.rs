@@ -10,7 +10,7 @@ pub struct Search {
     pub path: String,
     /// The places that the search begins in instead, where the call names some: each counts though it is hidden or
     /// ignored, since whoever names it means it.
-    pub starts: Vec<Start>,
+    pub starts: Vec<SearchStart>,
     /// Globs of files to search; with a `!` in front, of files to leave out.
     pub globs: Vec<String>,
     pub hidden: bool,
@@ -26,7 +26,7 @@ pub struct Search {
 
 /// A directory or a file that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct SearchStart {
     pub path: String,
     pub missing: MissingStart,
 }

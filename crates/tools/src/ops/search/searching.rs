@@ -13,7 +13,7 @@ use jm_workspace::{EntryKind, Found, OpenFile};
 
 use super::collect::Collector;
 use super::globs::overrides;
-use super::request::{MissingStart, Search, Start};
+use super::request::{MissingStart, Search, SearchStart};
 use super::sink::{self, FileHits};
 use crate::context::Scope;
 use crate::foresight::Foreseen;
@@ -48,8 +48,8 @@ impl Search {
         Ok(searching.finish())
     }
 
-    fn all_starts(&self) -> Vec<Start> {
-        let whole = Start { path: self.path.clone(), missing: MissingStart::NotFound };
+    fn all_starts(&self) -> Vec<SearchStart> {
+        let whole = SearchStart { path: self.path.clone(), missing: MissingStart::NotFound };
         if self.starts.is_empty() { vec![whole] } else { self.starts.clone() }
     }
 }
@@ -119,7 +119,7 @@ impl<'a> Searching<'a> {
     }
 
     /// Searches a directory or one file.
-    fn below(&self, scope: &Scope, start: &Start, globs: &Override) -> Result<(), ToolError> {
+    fn below(&self, scope: &Scope, start: &SearchStart, globs: &Override) -> Result<(), ToolError> {
         let sandbox = &scope.workspace.sandbox;
         let place = sandbox.resolve(&start.path)?;
         match (place.found(), start.missing) {

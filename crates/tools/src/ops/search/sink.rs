@@ -67,7 +67,7 @@ pub(super) fn search(
         Counted::Lines => 1,
     };
     let mut gathering =
-        Gathering { matcher, lines, matches: 0, most, most_a_line, is_binary: false };
+        LineSink { matcher, lines, matches: 0, most, most_a_line, is_binary: false };
     if file.size > LONG_BYTES {
         let searched =
             |reader: &mut dyn io::Read| searcher.search_reader(matcher, reader, &mut gathering);
@@ -78,7 +78,7 @@ pub(super) fn search(
     Ok(if gathering.is_binary { Vec::new() } else { gathering.lines })
 }
 
-struct Gathering<'a> {
+struct LineSink<'a> {
     matcher: &'a RegexMatcher,
     lines: Vec<Line>,
     matches: usize,
@@ -87,7 +87,7 @@ struct Gathering<'a> {
     is_binary: bool,
 }
 
-impl Sink for Gathering<'_> {
+impl Sink for LineSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {

@@ -3,7 +3,7 @@
 use jm_types::ToolError;
 use serde::{Deserialize, Serialize};
 
-use super::item::{Item, Status};
+use super::item::{TaskItem, TaskStatus};
 use crate::context::Scope;
 
 /// More than this is no plan.
@@ -23,15 +23,20 @@ pub enum Board {
 pub(super) struct List {
     /// Numbers are never given twice.
     pub(super) last: u64,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<TaskItem>,
 }
 
 impl Board {
     /// The states that its items can be in.
-    pub fn statuses(self) -> &'static [Status] {
+    pub fn statuses(self) -> &'static [TaskStatus] {
         match self {
-            Board::Todo => &[Status::Open, Status::Completed],
-            Board::Work => &[Status::Open, Status::InProgress, Status::Blocked, Status::Completed],
+            Board::Todo => &[TaskStatus::Open, TaskStatus::Completed],
+            Board::Work => &[
+                TaskStatus::Open,
+                TaskStatus::InProgress,
+                TaskStatus::Blocked,
+                TaskStatus::Completed,
+            ],
         }
     }
 

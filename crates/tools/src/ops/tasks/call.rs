@@ -3,9 +3,9 @@
 use jm_types::ToolError;
 use jm_workspace::file::now_epoch_ms;
 
-use super::action::{Action, TaskOutcome};
+use super::action::{TaskAction, TaskOutcome};
 use super::board::Board;
-use super::export::Export;
+use super::export::TaskExport;
 use crate::context::Scope;
 use crate::foresight::Foreseen;
 use crate::operation::{Execution, Operation, Summary};
@@ -15,9 +15,9 @@ use crate::tool::{PathUse, Preview, Use};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskCall {
     /// Reads or changes the list, which is kept outside the project.
-    Act { board: Board, action: Box<Action> },
+    Act { board: Board, action: Box<TaskAction> },
     /// Writes the list into a file of the project.
-    Export(Export),
+    Export(TaskExport),
 }
 
 impl Operation for TaskCall {
@@ -55,18 +55,18 @@ impl Operation for TaskCall {
     }
 }
 
-fn act(board: Board, action: &Action, scope: &Scope) -> Result<TaskOutcome, ToolError> {
+fn act(board: Board, action: &TaskAction, scope: &Scope) -> Result<TaskOutcome, ToolError> {
     check_places(action, scope)?;
     let mut list = board.load(scope)?;
     let outcome = list.apply(board, action, now_epoch_ms() / 1000)?;
-    if !matches!(action, Action::List(_)) {
+    if !matches!(action, TaskAction::List(_)) {
         board.save(scope, &list)?;
     }
     Ok(outcome)
 }
 
 /// A place that one cannot go to is not noted.
-fn check_places(action: &Action, scope: &Scope) -> Result<(), ToolError> {
+fn check_places(action: &TaskAction, scope: &Scope) -> Result<(), ToolError> {
     for place in action.places() {
         let path = scope.workspace.sandbox.resolve(&place.path)?;
         if path.is_missing() {

@@ -6,7 +6,7 @@ use jm_workspace::CommitLog;
 
 use super::action::TaskOutcome;
 use super::board::{Board, List};
-use super::item::Item;
+use super::item::TaskItem;
 use super::outline::Ids;
 use crate::context::Scope;
 use crate::ops::change::{
@@ -15,12 +15,12 @@ use crate::ops::change::{
 use crate::tool::Preview;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Export {
+pub struct TaskExport {
     pub board: Board,
     pub path: String,
 }
 
-impl Export {
+impl TaskExport {
     pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
         self.change(&self.board.load(scope)?).preview(scope)
     }
@@ -46,7 +46,7 @@ pub(super) fn render(board: Board, list: &List) -> String {
         Board::Todo => "# To do\n",
         Board::Work => "# Roadmap\n",
     };
-    let item = |item: &Item| format!("- {}\n", item.outline(Ids::Hidden));
+    let item = |item: &TaskItem| format!("- {}\n", item.outline(Ids::Hidden));
     let items: Vec<String> = list.items.iter().map(item).collect();
     redact(&format!("{heading}\n{}", items.concat()))
 }

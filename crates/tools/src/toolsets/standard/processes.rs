@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ops::job::{
-    Ask, JobCall, JobId, JobOutcome, Listed, Look, LookedAt, Start, Status, View,
+    Ask, JobCall, JobId, JobOutcome, JobStatus, ListedJob, Look, LookedAt, StartJob, View,
 };
 use crate::tool::Output;
 use crate::toolsets::args::parse_args;
@@ -78,7 +78,7 @@ struct StartProcess {
     keep_after_session: Option<bool>,
 }
 
-fn lower_start(args: Value, _: &Limits) -> Result<Lowered<Start>, ToolError> {
+fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> {
     let args: StartProcess = parse_args(args)?;
     let (program, command) = program(args.command, args.argv)?;
     if !(1..=LONGEST_LIFETIME).contains(&args.lifetime_seconds) {
@@ -97,7 +97,7 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered<Start>, ToolError> {
     let lifetime = args.lifetime_seconds;
     let summary =
         format!("Start in the background{how}, for {lifetime} s at most{place}: {command}");
-    let start = Start {
+    let start = StartJob {
         program,
         command,
         directory: args.cwd.unwrap_or_else(|| ".".to_owned()),
@@ -165,7 +165,7 @@ fn terminal(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Process {
-    action: Action,
+    action: ProcessAction,
     /// The process, such as p3, as start_process said. All actions but list need it.
     id: Option<String>,
     /// read: first byte of the output, counted from 0. Without from and to: what is new.
@@ -193,7 +193,7 @@ struct Process {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum ProcessAction {
     Read,
     Write,
     Wait,
@@ -211,7 +211,7 @@ enum Viewed {
 fn lower_process(args: Value, _: &Limits) -> Result<Lowered<JobCall>, ToolError> {
     let args: Process = parse_args(args)?;
     check_arguments(&args)?;
-    if args.action == Action::List {
+    if args.action == ProcessAction::List {
         let list = JobCall::List;
         return Ok(Lowered::new(list, "List background processes").at_stake(Stakes::READS));
     }
@@ -220,20 +220,20 @@ fn lower_process(args: Value, _: &Limits) -> Result<Lowered<JobCall>, ToolError>
     })?;
     let id: JobId = id.parse()?;
     let (what, summary, stakes) = match args.action {
-        Action::Write => {
+        ProcessAction::Write => {
             let typed = typed(args.text, args.keys)?;
             let summary = format!("Type into background process {id}: {}", shown(&typed));
             // Whoever reads it may be a shell.
             (Ask::Write(typed), summary, Stakes::RUNS)
         }
-        Action::Wait => {
+        ProcessAction::Wait => {
             let most = args.seconds.unwrap_or(USUAL_WAIT);
             let wait = Ask::Wait { most: Duration::from_secs(most), until: args.until };
             (wait, format!("Wait for background process {id}"), Stakes::READS)
         }
         // A session may always end what it started: it would end by itself.
-        Action::Stop => (Ask::Stop, format!("Stop background process {id}"), Stakes::READS),
-        Action::Read | Action::List => {
+        ProcessAction::Stop => (Ask::Stop, format!("Stop background process {id}"), Stakes::READS),
+        ProcessAction::Read | ProcessAction::List => {
             let read = match (args.from, args.to) {
                 (None, None) => Ask::ReadNew,
                 (start, end) => Ask::ReadRange { start: start.unwrap_or(0), end },
@@ -252,12 +252,12 @@ fn lower_process(args: Value, _: &Limits) -> Result<Lowered<JobCall>, ToolError>
 /// An argument of another action would be overlooked, which nobody means.
 fn check_arguments(args: &Process) -> Result<(), ToolError> {
     let given = [
-        ("from", args.from.is_some(), &[Action::Read][..]),
-        ("to", args.to.is_some(), &[Action::Read]),
-        ("text", args.text.is_some(), &[Action::Write]),
-        ("keys", args.keys.is_some(), &[Action::Write]),
-        ("seconds", args.seconds.is_some(), &[Action::Wait]),
-        ("until", args.until.is_some(), &[Action::Wait]),
+        ("from", args.from.is_some(), &[ProcessAction::Read][..]),
+        ("to", args.to.is_some(), &[ProcessAction::Read]),
+        ("text", args.text.is_some(), &[ProcessAction::Write]),
+        ("keys", args.keys.is_some(), &[ProcessAction::Write]),
+        ("seconds", args.seconds.is_some(), &[ProcessAction::Wait]),
+        ("until", args.until.is_some(), &[ProcessAction::Wait]),
     ];
     let stray = given.iter().find(|(_, is_given, of)| *is_given && !of.contains(&args.action));
     if let Some((name, _, of)) = stray {
@@ -307,7 +307,7 @@ fn shown(typed: &[Typed]) -> String {
 }
 
 fn raise_start(look: Look, _: usize) -> Result<Output, ToolError> {
-    let Listed { id, command, keeping, .. } = &look.listed;
+    let ListedJob { id, command, keeping, .. } = &look.listed;
     let end = match keeping {
         Keeping::WithTheSession => "it ends with this session",
         Keeping::Kept => "it is kept after this session",
@@ -325,18 +325,18 @@ fn raise_process(outcome: JobOutcome, _: usize) -> Result<Output, ToolError> {
     }))
 }
 
-fn line_of(listed: &Listed) -> String {
+fn line_of(listed: &ListedJob) -> String {
     let kept = if listed.keeping == Keeping::Kept { ", kept" } else { "" };
     let terminal = if listed.terminal.is_some() { ", terminal" } else { "" };
     format!("{}: {}{kept}{terminal}: {}", listed.id, words(&listed.status), listed.command)
 }
 
-fn words(status: &Status) -> String {
+fn words(status: &JobStatus) -> String {
     match status {
-        Status::Running { elapsed, left } => {
+        JobStatus::Running { elapsed, left } => {
             format!("running for {} s, {} s left", elapsed.as_secs(), left.as_secs())
         }
-        Status::Ended { how, elapsed } => {
+        JobStatus::Ended { how, elapsed } => {
             format!("{}, after {:.1} s", how.words(), elapsed.as_secs_f64())
         }
     }

@@ -2,7 +2,7 @@
 
 use jm_types::ToolError;
 
-use crate::ops::tasks::{Ids, Item, Status, TaskOutcome};
+use crate::ops::tasks::{Ids, TaskItem, TaskOutcome, TaskStatus};
 use crate::tool::Output;
 
 pub(super) fn raise(outcome: TaskOutcome, _: usize) -> Result<Output, ToolError> {
@@ -14,11 +14,11 @@ pub(super) fn raise(outcome: TaskOutcome, _: usize) -> Result<Output, ToolError>
     }))
 }
 
-fn listed(items: &[Item]) -> String {
+fn listed(items: &[TaskItem]) -> String {
     if items.is_empty() {
         return "No tasks; the action `create` adds one.".to_owned();
     }
-    let done = items.iter().filter(|item| item.status == Status::Completed).count();
+    let done = items.iter().filter(|item| item.status == TaskStatus::Completed).count();
     let mut lines: Vec<String> = items.iter().map(|item| item.outline(Ids::Shown)).collect();
     lines.push(format!("[{done} of {} completed]", items.len()));
     lines.join("\n")

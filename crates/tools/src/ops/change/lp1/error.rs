@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::difference::clip;
 use super::nearest::Nearest;
-use super::syntax::Syntax;
+use super::syntax::SyntaxFault;
 
 /// How many line numbers an error lists.
 const LISTED_LINES: usize = 10;
@@ -26,7 +26,7 @@ pub struct PatchError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// The text is not a patch.
-    Syntax(Syntax),
+    Syntax(SyntaxFault),
     /// The file cannot be patched by lines.
     File(Unpatchable),
     /// The find block does not say which lines.

@@ -21,12 +21,12 @@ pub(super) enum Token {
 
 /// Counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TextPlace {
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}, column {}", self.line, self.column)
     }
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
 
 pub(super) struct Reader<'a> {
     rest: Chars<'a>,
-    place: Place,
+    place: TextPlace,
 }
 
 /// The text ended within a token.
@@ -52,11 +52,11 @@ enum Within {
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { rest: text.chars(), place: Place { line: 1, column: 1 } }
+        Self { rest: text.chars(), place: TextPlace { line: 1, column: 1 } }
     }
 
     /// The next token and where it begins.
-    pub(super) fn token(&mut self) -> Option<(Token, Place)> {
+    pub(super) fn token(&mut self) -> Option<(Token, TextPlace)> {
         loop {
             let place = self.place;
             let first = self.next()?;
@@ -89,8 +89,8 @@ impl<'a> Reader<'a> {
     fn next(&mut self) -> Option<char> {
         let c = self.rest.next()?;
         self.place = match c {
-            '\n' => Place { line: self.place.line + 1, column: 1 },
-            _ => Place { column: self.place.column + 1, ..self.place },
+            '\n' => TextPlace { line: self.place.line + 1, column: 1 },
+            _ => TextPlace { column: self.place.column + 1, ..self.place },
         };
         Some(c)
     }
