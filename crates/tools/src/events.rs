@@ -34,7 +34,7 @@ impl Events {
         }
     }
 
-    /// How all of the output can be read, if it is kept.
+    /// The command that shows all of the output, if it is kept.
     pub(crate) fn whole_output(&self) -> Option<String> {
         let spool = self.spool()?;
         spool.is_kept().then(|| format!("jm output {}", spool.name()))

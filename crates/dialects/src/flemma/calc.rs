@@ -12,13 +12,13 @@ use jm_tools::{Foreseen, PathUse, Scope};
 
 const LONGEST: usize = 10_000;
 const DEEPEST: usize = 100;
-/// How often a waiting calculation looks whether it was cancelled.
+/// The interval in which a waiting calculation looks for a cancellation.
 const LOOK: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Calc {
     pub(super) expression: String,
-    /// How long the answer is held back.
+    /// The time for which the answer is held back.
     pub(super) delay: Duration,
 }
 
@@ -73,10 +73,7 @@ fn shown(value: f64) -> String {
 }
 
 fn trimmed(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
-    }
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 fn evaluate(expression: &str) -> Result<f64, String> {
@@ -154,10 +151,7 @@ impl Reader<'_> {
         if self.depth > DEEPEST {
             return Err("nested too deeply".to_owned());
         }
-        let value = match self.eat("-") {
-            true => -self.negation()?,
-            false => self.power()?,
-        };
+        let value = if self.eat("-") { -self.negation()? } else { self.power()? };
         self.depth -= 1;
         Ok(value)
     }
@@ -165,10 +159,7 @@ impl Reader<'_> {
     /// Binds tighter than a minus before it, and from the right.
     fn power(&mut self) -> Result<f64, String> {
         let base = self.atom()?;
-        match self.eat("^") {
-            true => Ok(base.powf(self.negation()?)),
-            false => Ok(base),
-        }
+        if self.eat("^") { Ok(base.powf(self.negation()?)) } else { Ok(base) }
     }
 
     fn atom(&mut self) -> Result<f64, String> {
@@ -187,10 +178,7 @@ impl Reader<'_> {
     }
 
     fn close(&mut self) -> Result<(), String> {
-        match self.eat(")") {
-            true => Ok(()),
-            false => Err("a parenthesis is not closed".to_owned()),
-        }
+        if self.eat(")") { Ok(()) } else { Err("a parenthesis is not closed".to_owned()) }
     }
 
     fn number(&mut self) -> Result<f64, String> {

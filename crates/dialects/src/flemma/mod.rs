@@ -244,7 +244,7 @@ fn raise_read(page: PageOutcome, _: usize) -> Result<Output, ToolError> {
     )))
 }
 
-/// Of a line that does not fit into one answer.
+/// The note on a line that does not fit into one answer.
 fn too_long(page: &PageOutcome) -> String {
     let (line, size) = (page.first, format_size(page.bytes.len()));
     let next = match page.total {

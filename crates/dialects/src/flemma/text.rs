@@ -20,7 +20,7 @@ pub(super) fn format_size(bytes: usize) -> String {
     }
 }
 
-/// What is done, and in the person's words why.
+/// The summary of a call, and behind it the reason in the caller's own words.
 pub(super) fn labelled(what: String, label: Option<&str>) -> String {
     match label.filter(|label| !label.is_empty()) {
         Some(label) => format!("{what}  # {label}"),

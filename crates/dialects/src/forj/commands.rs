@@ -54,7 +54,8 @@ pub(super) fn lower_run_shell(args: Value, _: &Limits) -> Result<Lowered<Run>, T
     Ok(judged(run, summary, &danger))
 }
 
-/// What only reads may run unasked, confined to reading; for the rest the summary says why it may not
+/// Lowers a command by its danger: one that only reads runs unasked, confined to reading; any other needs a
+/// person, and the summary says why
 /// (FJ-GATE).
 fn judged(run: Run, summary: String, danger: &Danger) -> Lowered<Run> {
     if !danger.needs_person() {

@@ -95,7 +95,7 @@ fn type_of(error: &ToolError) -> &'static str {
     }
 }
 
-/// What a program can use: the kind, and the file where there is one.
+/// The details for a program: the kind, and the file where there is one.
 fn details(error: &ToolError) -> Map<String, Value> {
     let mut details = Map::from_iter([("kind".to_owned(), json!(error.name()))]);
     if let Some(path) = path_of(error) {
@@ -143,7 +143,7 @@ fn path_of(error: &ToolError) -> Option<&Path> {
     }
 }
 
-/// What the error itself suggests, else what helps with its type.
+/// The error's own hints, else those for its type.
 fn recovery(error: &ToolError) -> Vec<String> {
     if !error.hints.is_empty() {
         return error.hints.clone();
@@ -181,7 +181,7 @@ fn recovery(error: &ToolError) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
 }
 
-/// What remains to be done where a rule or a person says no: never the same call again.
+/// The remedies where a rule or a person says no: never the same call again.
 fn denial(reason: &DenialReason) -> &'static [&'static str] {
     match reason {
         DenialReason::PathOutsideSandbox { .. } => &["Use a path inside the project root"],

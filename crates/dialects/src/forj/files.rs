@@ -16,7 +16,7 @@ use jm_tools::toolsets::envelope::{prefix_within, text_within};
 use jm_tools::toolsets::{EditRegion, Lowered, Region, Stakes, check_line_range, parse_args};
 
 const DEFAULT_BYTES: usize = 100_000;
-/// How much of a new content a dry run quotes.
+/// The most bytes of a new content that a dry run quotes.
 const MOST_PREVIEW: usize = 8 * 1024;
 
 #[derive(Deserialize)]

@@ -127,7 +127,7 @@ fn raise_list_files(walked: WalkOutcome, room: usize) -> Result<Output, ToolErro
     Ok(Output::Json(json!({"path": walked.path, "files": files, "truncated": true})))
 }
 
-/// How many names fit; each takes its quotes and a comma too.
+/// The number of names that fit; each takes its quotes and a comma too.
 fn fitting(names: &[String], mut room: usize) -> usize {
     let fits = |name: &&String| {
         let length = json_length(name) + 3;

@@ -40,10 +40,10 @@ fn wrapped(result: &Value) -> String {
 
 fn failure(call: CallRef<'_>, error: &ToolError, limit: usize) -> String {
     if let Some(own) = own_json(error) {
-        return match is_wrapped(own) {
-            true => own.to_owned(),
-            false => wrapped(&serde_json::from_str(own).unwrap_or_else(|_| json!(own))),
-        };
+        if is_wrapped(own) {
+            return own.to_owned();
+        }
+        return wrapped(&serde_json::from_str(own).unwrap_or_else(|_| json!(own)));
     }
     if let Some((code, words)) = of_tool(call.name, error) {
         let room = limit.saturating_sub(FRAME + error_json(code, "").to_string().len());
@@ -71,7 +71,7 @@ pub(super) fn error_json(code: &str, words: &str) -> Value {
     json!({"error": words, "error_code": code})
 }
 
-/// What the tool says of an operation that failed: its code and its words.
+/// The tool's own code and words for an operation that failed; `None` when the wrapper has to say it.
 pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, String)> {
     let at = |path: &std::path::Path, words: &str| format!("{words}: {}", path.display());
     Some(match &error.kind {
@@ -138,7 +138,7 @@ pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, St
     })
 }
 
-/// Why there is no result at all.
+/// The wrapper's code for a call without any result.
 fn of_wrapper(error: &ToolError) -> &'static str {
     match &error.kind {
         ErrorKind::Timeout { .. } => "TOOL_TIMEOUT",

@@ -28,7 +28,7 @@ impl Program {
         self.0.name
     }
 
-    /// What `--schema` prints.
+    /// The JSON that `--schema` prints.
     pub fn schema(self) -> Result<Value, ToolError> {
         let parameters = self
             .0

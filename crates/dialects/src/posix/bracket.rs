@@ -2,7 +2,7 @@
 
 use super::class::Class;
 
-/// What stands between the brackets.
+/// The content of a bracket expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bracket {
     pub(super) negated: bool,
@@ -27,7 +27,7 @@ pub(super) enum BracketError {
     Range,
 }
 
-/// Where the two languages differ.
+/// The language that a bracket expression is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     /// `!` negates too, a backslash escapes, and a range that runs backwards is empty.
@@ -50,10 +50,10 @@ impl Bracket {
             match reader.peek(0).ok_or(BracketError::Unmatched)? {
                 ']' if reader.at > start => {
                     let is_bare = matches!(text[..reader.at], [':', _, .., ':']);
-                    return match is_bare && language == Language::Regex {
-                        true => Err(BracketError::BareClass),
-                        false => Ok((Self { negated, items }, reader.at + 1)),
-                    };
+                    if is_bare && language == Language::Regex {
+                        return Err(BracketError::BareClass);
+                    }
+                    return Ok((Self { negated, items }, reader.at + 1));
                 }
                 _ => items.extend(reader.item()?),
             }
@@ -73,7 +73,7 @@ struct Reader<'a> {
     text: &'a [char],
     at: usize,
     language: Language,
-    /// What was just read cannot begin a range: it ended one, or is more than one character.
+    /// The item just read cannot begin a range: it ended one, or is more than one character.
     ends_range: bool,
 }
 
@@ -134,7 +134,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands in `[:…:]`, `[.….]` or `[=…=]`.
+    /// The name that stands in `[:…:]`, `[.….]` or `[=…=]`.
     fn named(&mut self, mark: char) -> Result<String, BracketError> {
         let rest = self.text.get(self.at + 2..).unwrap_or_default();
         let length =

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::bracket::{Bracket, BracketError, Item, Language};
 
-/// Why an expression is none, in the system's words.
+/// The fault of an expression, in the system's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum EreError {
     #[error("Invalid regular expression")]
@@ -43,7 +43,7 @@ pub(super) struct Translated {
     pub(super) refers_back: bool,
 }
 
-/// How deeply groups may nest.
+/// The deepest nesting of groups.
 const DEEPEST: usize = 200;
 /// The largest count of a repetition.
 const MOST_REPEATED: u32 = 32_767;

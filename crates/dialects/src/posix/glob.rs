@@ -6,7 +6,7 @@
 use jm_types::{ErrorKind, ToolError};
 use jm_workspace::{EntryKind, Found, OpenDirectory, Sandbox};
 
-use super::name::{NamePattern, is_magic, plain};
+use super::name::{NamePattern, is_magic, unescaped};
 use jm_tools::operation::{Execution, Operation};
 use jm_tools::{Foreseen, PathUse, Scope, Use};
 
@@ -23,10 +23,10 @@ pub struct PosixGlob {
 impl PosixGlob {
     /// The pattern as a whole, `path/pattern`.
     pub fn full(&self) -> String {
-        match self.path.is_empty() {
-            true => self.pattern.clone(),
-            false => format!("{}/{}", self.path, self.pattern),
+        if self.path.is_empty() {
+            return self.pattern.clone();
         }
+        format!("{}/{}", self.path, self.pattern)
     }
 
     /// The directory that every match lies beneath, as far as it is known before anything is looked up:
@@ -39,8 +39,9 @@ impl PosixGlob {
             has_name |= !matches!(*component, "" | "." | "..");
             !is_magic(component) && !is_up
         });
-        let base: String =
-            plain_ones.map(|(component, slash)| format!("{}{slash}", plain(component))).collect();
+        let base: String = plain_ones
+            .map(|(component, slash)| format!("{}{slash}", unescaped(component)))
+            .collect();
         if base.is_empty() { ".".to_owned() } else { base }
     }
 
@@ -62,7 +63,7 @@ impl PosixGlob {
             for base in &found {
                 scope.cancel.checkpoint()?;
                 if !is_magic(component) {
-                    next.push(format!("{base}{}{slash}", plain(component)));
+                    next.push(format!("{base}{}{slash}", unescaped(component)));
                     continue;
                 }
                 let names = match (names(sandbox, base), is_first_search) {
@@ -156,7 +157,7 @@ fn names(sandbox: &Sandbox, base: &str) -> Result<Vec<String>, ToolError> {
     Ok([".".to_owned(), "..".to_owned()].into_iter().chain(text).collect())
 }
 
-/// Whether something has this name, be it a link that leads nowhere; a name with a slash behind it
+/// Tells whether something has this name, be it a link that leads nowhere; a name with a slash behind it
 /// must lead to a directory.
 fn exists(sandbox: &Sandbox, path: &str) -> bool {
     if path.ends_with('/') {

@@ -11,9 +11,9 @@ use super::glob::PosixGlob;
 use jm_tools::operation::{Execution, Operation};
 use jm_tools::{Foreseen, PathUse, Scope, Use};
 
-/// How large a compiled expression may be.
+/// The largest size of a compiled expression.
 const MOST_COMPILED: usize = 64 * 1024 * 1024;
-/// How often a back reference may be tried on one line: enough for two of
+/// The most attempts at a back reference on one line: enough for two of
 /// them on a line of six thousand characters.
 const MOST_TRIED: usize = 20_000_000;
 /// Files are searched in memory up to here; the rest of a larger one is not looked at.
@@ -64,7 +64,7 @@ impl Expression {
             .map_err(too_big)
     }
 
-    /// Whether a line matches. On a line where the expression runs away this is not known, and said.
+    /// Matches one line. On a line where the expression runs away the answer is not known, and an error says so.
     pub fn matches(&self, line: &[u8]) -> Result<bool, ToolError> {
         match &self.0 {
             Matcher::Linear(regex) => Ok(regex.is_match(line)),

@@ -20,7 +20,7 @@ enum Piece {
     Char(char),
 }
 
-/// Whether a component means more than its own characters.
+/// Tells whether a component means more than its own characters.
 pub(super) fn is_magic(component: &str) -> bool {
     let mut letters = component.chars();
     let mut open = false;
@@ -39,7 +39,7 @@ pub(super) fn is_magic(component: &str) -> bool {
 }
 
 /// A component without its escapes.
-pub(super) fn plain(component: &str) -> String {
+pub(super) fn unescaped(component: &str) -> String {
     let mut text = String::new();
     let mut letters = component.chars();
     while let Some(letter) = letters.next() {

@@ -12,7 +12,7 @@ use crate::ops::run::{MERGING, Run};
 use crate::quote::{entry, quote_words};
 
 impl Run {
-    /// Whether there is nothing to show but the command and its directory.
+    /// Tells whether there is nothing to show but the command and its directory.
     pub(crate) fn is_only_a_command(&self) -> bool {
         self.variables.is_empty() && matches!(self.input, Input::Closed)
     }

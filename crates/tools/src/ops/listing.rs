@@ -22,13 +22,13 @@ use crate::tool::{PathUse, Use};
 
 /// Folders that no editor shows.
 const NEVER: &[&str] = &[".git", "node_modules"];
-/// How many entries are gathered before the first of them are chosen.
+/// The most entries that are gathered before the first of them are chosen.
 const MOST_GATHERED: usize = 200_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     pub path: String,
-    /// How many levels below the directory.
+    /// The number of levels below the directory.
     pub depth: usize,
     pub hidden: bool,
     pub links: Links,

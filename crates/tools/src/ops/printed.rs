@@ -1,4 +1,4 @@
-//! What a command printed: text, text of another encoding, or bytes as base64 (FR-EXE-06).
+//! The output of a command: text, text of another encoding, or bytes as base64 (FR-EXE-06).
 //!
 //! Law: an output is cut once, by whoever knows the room of the answer, so that the mark in its middle
 //! counts every byte that is missing.
@@ -9,7 +9,7 @@ use jm_types::text::{json_length, redact};
 use crate::ops::binary::{SNIFF, base64_within};
 use crate::ops::charset::{decode, encoding_of};
 
-/// How output that holds NUL bytes is given.
+/// The form of output that holds NUL bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
     /// As base64 (FR-EXE-06); text as a terminal would show it in the end, and from its encoding.
@@ -138,10 +138,10 @@ fn fitted(longest: usize, room: usize, cut: impl Fn(usize) -> String) -> String 
     }
 }
 
-/// How output is given where it is cut or is no text.
+/// The form of output that is cut or is no text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner<'a> {
-    /// How all of it can be read, if it is kept.
+    /// The command that shows all of it, if it is kept.
     pub(crate) whole: Option<&'a str>,
     pub(crate) binary: Binary,
 }
@@ -151,7 +151,7 @@ impl Manner<'_> {
 }
 
 pub(crate) const JOINT: &str = "\n\n[stderr]\n";
-/// What was printed is never left out without a trace: so much of it stays, and where even that is too
+/// The least of an output that stays, so that none is left out without a trace: so much of it stays, and where even that is too
 /// much, the envelope cuts it and marks the cut (FR-OUT-04a).
 pub(crate) const LEAST_ROOM: usize = 32;
 

@@ -1,4 +1,4 @@
-//! What a command ran into that confinement explains.
+//! The refusals of confinement that a command ran into.
 
 use jm_workspace::Unended;
 use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
@@ -7,7 +7,7 @@ use jm_workspace::process::{Ending, Finished};
 /// So much of each stream is searched.
 const SEARCHED: usize = 64 * 1024;
 
-/// Of a command that failed. One that did not has got what it needed.
+/// The refusals met by a command that failed. One that did not has got what it needed.
 pub(crate) fn refused(finished: &Finished, walls: Option<&Walls>) -> Vec<Bite> {
     let Some(walls) = walls else { return Vec::new() };
     let mut found = finished.refused_by_gate.clone();

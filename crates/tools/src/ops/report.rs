@@ -31,9 +31,9 @@ const KEPT: usize = 8 * 1024 * 1024;
 /// Runs the project's tests, or a command that does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestRun {
-    /// Where the project is, from the root.
+    /// The project's directory, from the root.
     pub directory: String,
-    /// Which tests, in the runner's own words.
+    /// The tests to run, in the runner's own words.
     pub selector: Option<String>,
     /// Instead of the project's own runner.
     pub command: Option<Vec<String>>,
@@ -42,11 +42,11 @@ pub struct TestRun {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestReport {
     pub counts: Counts,
-    /// What was printed, without secrets.
+    /// The output, without secrets.
     pub printed: Printed,
-    /// How all of it can be read, if it is kept.
+    /// The command that shows all of it, if it is kept.
     pub whole: Option<String>,
-    /// What confinement refused, as far as the output tells.
+    /// The refusals of confinement, as far as the output tells.
     pub refusals: Vec<String>,
 }
 

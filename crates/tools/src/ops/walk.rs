@@ -34,7 +34,7 @@ pub enum Order {
     DirectoriesFirst,
 }
 
-/// How many entries are gathered before the first of them are chosen.
+/// The most entries that are gathered before the first of them are chosen.
 const MOST_GATHERED: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum Hidden {
     Show,
 }
 
-/// Which kinds of entries count.
+/// The kinds of entries that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds {
     pub files: bool,

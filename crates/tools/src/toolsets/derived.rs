@@ -73,7 +73,7 @@ fn without_noise(schema: Value) -> Value {
 mod tests {
     use crate::toolsets::{STANDARD, SchemaOf};
 
-    /// What models are shown is looked at by people: a struct that changes shows in these files.
+    /// The schemas that models are shown are reviewed by people: a struct that changes shows in these files.
     #[test]
     fn derived_schemas_are_the_reviewed_ones() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/toolsets/schemas/standard");

@@ -32,7 +32,7 @@ pub(super) const MOST_HASHED: u64 = 64 * 1024 * 1024;
 /// More than a summary ever shows, and little enough to look through.
 const MOST_SUMMARY: usize = 4 * 1024;
 
-/// What a person says of a tool's effect; the tool itself is not believed.
+/// The effect of a tool as a person declares it; the tool itself is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declared {
     /// Asked about like everything that changes something.
@@ -177,7 +177,7 @@ impl Prepared for ExternalCall {
     }
 }
 
-/// What a tool is told besides its arguments. The key is never given twice, also not after a crash,
+/// The variables that a tool is given besides its arguments. The key is never given twice, also not after a crash,
 /// so a tool that must not act twice can remember it.
 fn variables(ctx: &ToolCtx) -> Vec<(OsString, OsString)> {
     let variables = [
@@ -281,12 +281,12 @@ impl ExternalCall {
     }
 }
 
-/// What a tool printed, and how much of it an answer can hold.
+/// The output of a tool, and the bytes that an answer can hold of it.
 struct Told<'a> {
     finished: &'a Finished,
     walls: Option<&'a Walls>,
     limit: usize,
-    /// How all of it can be read, if it is kept.
+    /// The command that shows all of it, if it is kept.
     whole: Option<&'a str>,
 }
 

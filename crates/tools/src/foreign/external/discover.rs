@@ -1,4 +1,4 @@
-//! Which files are tools, under which name, and which of two with one name counts (IK-DIRS).
+//! The discovery of executables: their names, and the one that counts of two with one name (IK-DIRS).
 //!
 //! Law: the file's name is the tool's name. Later directories override earlier ones, but only with
 //! a tool that can be used. Nothing is run here.
@@ -29,7 +29,7 @@ impl Place {
     }
 }
 
-/// Why the programs of a directory may be started.
+/// The consent by which the programs of a directory may be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consent {
     /// Whoever can write there is the person or the system.
@@ -53,13 +53,13 @@ pub struct Directory {
 pub struct Candidate {
     pub place: Place,
     pub path: PathBuf,
-    /// What it must hold to be started.
+    /// The digest of the bytes that it must hold to be started.
     pub bytes: Option<Digest>,
     pub stamp: Stamp,
     pub fault: Option<Fault>,
 }
 
-/// Why a tool cannot be used, and what to do about it.
+/// The fault of a tool that cannot be used, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub message: String,
@@ -140,7 +140,7 @@ fn tool_name(file: &str) -> Option<String> {
     is_name.then(|| stem.replace('-', "_"))
 }
 
-/// What is wrong with a file before anybody asks it.
+/// The fault of a file that shows before it is started.
 fn fault(
     directory: &Directory,
     file: &ProgramFile,

@@ -1,4 +1,4 @@
-//! What a model is told of an external tool's call (IK-WRAP).
+//! The envelope of an external tool's answers (IK-WRAP).
 //!
 //! Law: always one whole JSON object. What the tool printed is passed on untouched when it is one
 //! too; when it is not, both its streams are shown, shortened until the answer fits.

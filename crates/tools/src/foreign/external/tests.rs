@@ -1,4 +1,4 @@
-//! What the rest of the program relies on and no client sees.
+//! Properties that the rest of the program relies on and no client sees.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -53,7 +53,7 @@ pub enum Existing {
 /// The result of applying an edit to a file's bytes.
 pub(super) struct Applied {
     pub(super) after: Option<Vec<u8>>,
-    /// How often a text was replaced.
+    /// The number of replacements.
     pub(super) replaced: usize,
 }
 
@@ -80,14 +80,14 @@ impl Edit {
             (Edit::Lines { first, last, new, expected }, Some(before)) => {
                 let text = Text::new(before);
                 check_expected(path, &text, (*first, *last), expected.as_deref())
-                    .map_err(|error| mismatch::perhaps_done(error, &text, *first, new))?;
+                    .map_err(|error| mismatch::hint_if_done(error, &text, *first, new))?;
                 replace_lines(&text, *first, *last, new)
                     .map(|after| Some(after).into())
                     .map_err(|error| range_error(path, error))
             }
             (Edit::Text { old, new, which }, Some(before)) => {
                 let (after, replaced) = replace_text(&before, old, new, *which)
-                    .map_err(|why| mismatch::explain(path, why, &before, old, new))?;
+                    .map_err(|why| mismatch::report_mismatch(path, why, &before, old, new))?;
                 Ok(Applied { after: Some(after), replaced })
             }
         }
@@ -101,7 +101,7 @@ impl Edit {
         }
     }
 
-    /// How many bytes of content the call gives; an edit of a part gives none of its own.
+    /// The number of bytes of content that the call gives; an edit of a part gives none of its own.
     pub(super) fn given(&self) -> usize {
         match self {
             Edit::Whole { content, .. } | Edit::Append { content } => content.len(),

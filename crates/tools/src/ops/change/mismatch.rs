@@ -1,4 +1,5 @@
-//! A text that is not where an edit expects it: what stands there instead, and what to do next.
+//! The mismatch report: a text that is not where an edit expects it, what stands there instead, and what to
+//! do next.
 
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use jm_workspace::text::Text;
 
 use super::lp1::{DiffersIn, nearest};
 
-pub(super) fn explain(
+pub(super) fn report_mismatch(
     path: &str,
     why: ReplaceError,
     before: &[u8],
@@ -45,9 +46,10 @@ fn near_miss(error: ToolError, before: &[u8], old: &[u8], new: &[u8]) -> ToolErr
         return error
             .hint("nothing in the file is like it; read the file and copy the text from there");
     };
-    let (place, differ, them) = match near.first == near.last {
-        true => (format!("line {}", near.first), "differs", "it"),
-        false => (format!("lines {} to {}", near.first, near.last), "differ", "them"),
+    let (place, differ, them) = if near.first == near.last {
+        (format!("line {}", near.first), "differs", "it")
+    } else {
+        (format!("lines {} to {}", near.first, near.last), "differ", "them")
     };
     let hint = match near.differs_in {
         DiffersIn::WhiteSpace => format!(
@@ -59,14 +61,14 @@ fn near_miss(error: ToolError, before: &[u8], old: &[u8], new: &[u8]) -> ToolErr
     error.hint(hint).with_output(format!("- what was asked for, + the file:\n{rows}"))
 }
 
-/// Lines that are not what was expected because the edit was made before.
-pub(super) fn perhaps_done(error: ToolError, text: &Text, first: usize, new: &[u8]) -> ToolError {
+/// Adds a hint where lines are not what was expected because the edit was made before.
+pub(super) fn hint_if_done(error: ToolError, text: &Text, first: usize, new: &[u8]) -> ToolError {
     let wanted = Text::new(new.to_vec());
     let there = text.contents().skip(first.saturating_sub(1)).take(wanted.line_count());
-    match wanted.line_count() > 0 && there.eq(wanted.contents()) {
-        true => error.hint(format!(
-            "the new lines are there already, from line {first}: perhaps this edit was made before"
-        )),
-        false => error,
+    if wanted.line_count() == 0 || !there.eq(wanted.contents()) {
+        return error;
     }
+    error.hint(format!(
+        "the new lines are there already, from line {first}: perhaps this edit was made before"
+    ))
 }

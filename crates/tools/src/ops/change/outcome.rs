@@ -20,16 +20,16 @@ pub struct ChangedFile {
     pub did: Did,
     /// The size of the file afterwards.
     pub bytes: usize,
-    /// How many bytes of content the call gave: of an append, what was appended.
+    /// The number of bytes of content that the call gave: of an append, what was appended.
     pub given: usize,
-    /// How often a text was replaced.
+    /// The number of replacements of a text.
     pub replaced: usize,
     pub notes: Vec<String>,
     /// It was added to git's index.
     pub is_staged: bool,
     pub edits: Vec<EditDone>,
     pub backup: Option<PathBuf>,
-    /// What would change, where nothing was written.
+    /// The diff, where nothing was written.
     pub preview: Option<String>,
 }
 

@@ -88,7 +88,7 @@ pub enum Care {
 /// The bytes that may be put beside those that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewText {
-    /// What the file's encoding can express.
+    /// Text that the file's encoding can express.
     Expressible,
     /// Anything: bytes are edited, not text (IK-EDIT).
     Raw,

@@ -97,7 +97,7 @@ impl Change {
         })
     }
 
-    /// What the files would hold, and that the model would know it.
+    /// Computes what the files would hold, and records that the model would know it.
     fn foreseen(&self, scope: &Scope) -> Result<Foreseen, ToolError> {
         if self.rules.mode == Mode::DryRun {
             return Ok(Foreseen::NOTHING);
@@ -158,7 +158,7 @@ impl Change {
         }
     }
 
-    /// Of several edits, which one it was. A patch says so itself.
+    /// Names the edit that failed, of several. A patch says so itself.
     fn naming(&self, target: &Target, error: ToolError) -> ToolError {
         let (number, count) = (target.current + 1, self.files.len());
         match &self.files[target.current].edit {
@@ -193,7 +193,7 @@ impl Change {
         warnings.map(|warning| format!("{path}: {warning}")).collect()
     }
 
-    /// What a person or a model should know of a file that changes.
+    /// The warnings on a file that changes.
     fn warnings(&self, scope: &Scope, target: &Target) -> Vec<String> {
         if !target.is_changed() {
             return Vec::new();
@@ -241,7 +241,7 @@ impl Change {
         Ok(reports)
     }
 
-    /// Of every file that is about to change; what cannot be kept is not changed.
+    /// Keeps a backup of every file that is about to change; what cannot be kept is not changed.
     fn keep_backups(
         &self,
         scope: &Scope,
@@ -296,9 +296,11 @@ impl Change {
         };
         let digest = Digest::of(before);
         let path = target.path.absolute();
-        let stale = match target.edits.iter().any(|index| self.files[*index].edit.is_whole()) {
-            true => scope.freshness.staleness_of_whole(&path, &digest),
-            false => scope.freshness.staleness(&path, &digest),
+        let is_whole = target.edits.iter().any(|index| self.files[*index].edit.is_whole());
+        let stale = if is_whole {
+            scope.freshness.staleness_of_whole(&path, &digest)
+        } else {
+            scope.freshness.staleness(&path, &digest)
         };
         let Some(reason) = stale else { return Ok(()) };
         // The refusal shows the lines in question, so it counts as a read of that part.

@@ -19,7 +19,7 @@ use crate::ops::run::Invocation;
 const PATIENCE: Duration = Duration::from_secs(10);
 const KEPT: usize = 4096;
 
-/// What became of a file in git's index.
+/// The result of staging a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Staged {
     /// It is not asked for, or there is no repository here.

@@ -9,7 +9,7 @@ use jm_types::text::sanitize;
 use jm_types::text::utf8::unfinished_length;
 use jm_workspace::jobs::{Excerpt, Job, State};
 
-/// What is shown, and which bytes it is.
+/// A part of a job's output, with the numbers of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobText {
     pub text: String,
@@ -75,7 +75,7 @@ fn gap(from: u64, to: u64, dropped: u64) -> String {
     }
 }
 
-/// How many bytes at the start end a character that began before them.
+/// The number of bytes at the start that end a character begun before them.
 fn continuation_length(bytes: &[u8]) -> usize {
     let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     bytes.iter().take(3).take_while(continues).count()

@@ -22,7 +22,7 @@ use crate::ops::resolve_existing;
 use crate::tool::{PathUse, Preview, Use};
 pub use excerpt::JobText;
 
-/// What a terminal calls itself; our screen understands what is written for it.
+/// The name of the terminal's type (TERM); our screen understands what is written for it.
 const TERM: &str = "xterm-256color";
 /// After a start and after typing, output is waited for, and then for a pause in it.
 const ECHO: Duration = Duration::from_millis(700);
@@ -55,7 +55,7 @@ pub struct StartJob {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
-    /// What was printed since the session last looked.
+    /// The output since the session last looked.
     ReadNew,
     /// Bytes by their place.
     ReadRange {
@@ -71,14 +71,14 @@ pub enum Ask {
     Stop,
 }
 
-/// How output is shown.
+/// The form in which output is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     Stream,
     Screen,
 }
 
-/// Which job of the session: the number of the call that started it.
+/// A job of the session, by the number of the call that started it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobId(pub u64);
 
@@ -125,7 +125,7 @@ pub struct ListedJob {
     pub terminal: Option<Size>,
 }
 
-/// How a job fares.
+/// The state of a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum JobStatus {
     Running { elapsed: Duration, left: Duration },
@@ -136,10 +136,10 @@ pub enum JobStatus {
 pub struct Look {
     pub listed: ListedJob,
     pub output: LookedAt,
-    /// What became of the text that was waited for.
+    /// Tells whether the text that was waited for came; `None` when none was.
     pub found: Option<bool>,
     pub taken: Option<Taken>,
-    /// What confinement refused since the session was last told, as far as anybody knows.
+    /// The refusals of confinement that the session was not told yet, as far as they are known.
     pub refusals: Vec<String>,
 }
 
@@ -270,24 +270,22 @@ fn find(scope: &Scope, id: JobId) -> Result<Job, ToolError> {
     let all = jobs.of_session(&scope.session_id).map_err(failed)?;
     let known = all.iter().filter_map(|job| JobId::of(&scope.session_id, job.name()));
     let known: Vec<String> = known.map(|id| id.to_string()).collect();
-    let hint = match known.is_empty() {
-        true => "this session has started none; start one with start_process".to_owned(),
-        false => format!("this session has {}", known.join(", ")),
+    let hint = if known.is_empty() {
+        "this session has started none; start one with start_process".to_owned()
+    } else {
+        format!("this session has {}", known.join(", "))
     };
     Err(ToolError::bad_args(format!("there is no process {id}")).hint(hint))
 }
 
-/// What is left for output beside the lines around it.
+/// The bytes that are left for output beside the lines around it.
 fn room(scope: &Scope, refusals: &[String]) -> usize {
     let told: usize = refusals.iter().map(|refusal| refusal.len() + FRAME / 16).sum();
     scope.output_limit.saturating_sub(FRAME + told)
 }
 
 fn note(job: &Job, seen: &Seen) -> Result<(), ToolError> {
-    match *seen == job.seen() {
-        true => Ok(()),
-        false => job.note_seen(seen).map_err(failed),
-    }
+    if *seen == job.seen() { Ok(()) } else { job.note_seen(seen).map_err(failed) }
 }
 
 /// A look that was asked for: what was printed before it is not waited for any more.
@@ -298,7 +296,7 @@ fn look(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError>
     Ok(look)
 }
 
-/// What is new, or the screen of a job that has one.
+/// Looks at what is new, or at the screen of a job that has one.
 fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError> {
     // Before the output, so that a job that has ended has printed all of it.
     let listed = listed(scope, job)?;
@@ -394,7 +392,7 @@ fn await_echo(scope: &Scope, job: &Job, before: u64) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Whether the text came, where one is waited for.
+/// Waits for the end of a job or for a text, and tells whether the text came.
 fn wait(
     scope: &Scope,
     job: &Job,
@@ -419,7 +417,7 @@ fn wait(
     }
 }
 
-/// Whether a text is on the screen, or among what was printed since the session last read.
+/// Tells whether a text is on the screen, or among what was printed since the session last read.
 fn shows(job: &Job, text: &str) -> std::io::Result<bool> {
     if job.screen()?.is_some_and(|screen| screen.text.contains(text)) {
         return Ok(true);

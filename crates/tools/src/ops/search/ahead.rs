@@ -52,7 +52,7 @@ fn fill(mut file: impl Read, free: &Receiver<Vec<u8>>, give: &SyncSender<Piece>)
     }
 }
 
-/// What was read, piece by piece.
+/// The bytes that were read ahead, piece by piece.
 struct Ahead {
     pieces: Receiver<Piece>,
     give_back: Sender<Vec<u8>>,

@@ -31,7 +31,7 @@ impl Collector {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a file, or all of a directory, comes too late to matter.
+    /// Tells whether a file, or all of a directory, comes too late to matter.
     pub(super) fn is_beyond(&self, path: &Path) -> bool {
         self.is_bounded.load(Ordering::Relaxed)
             && self.kept().bound.as_deref().is_some_and(|bound| path >= bound)

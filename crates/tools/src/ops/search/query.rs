@@ -3,7 +3,7 @@
 use grep_regex::{ErrorKind as RegexFault, RegexMatcher, RegexMatcherBuilder};
 use jm_types::{ErrorKind, ToolError};
 
-/// How large a compiled expression may be.
+/// The largest size of a compiled expression.
 const MOST_COMPILED: usize = 16 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -33,7 +33,7 @@ pub struct SearchOutcome {
     pub searched: usize,
     /// There are more matches than were asked for.
     pub is_cut: bool,
-    /// What was not looked at, and why.
+    /// The files that were not looked at, and the reasons.
     pub notes: Vec<String>,
 }
 
@@ -152,10 +152,8 @@ impl<'a> Searching<'a> {
             return Next::Stop;
         }
         let is_directory = met.kind == EntryKind::Directory;
-        let path = match self.search.starts.is_empty() {
-            true => met.path.clone(),
-            false => from.path.join(&met.path),
-        };
+        let has_starts = !self.search.starts.is_empty();
+        let path = if has_starts { from.path.join(&met.path) } else { met.path.clone() };
         let is_left_out = !overrides.is_empty()
             && overrides.matched(Path::new("/").join(&path), is_directory).is_ignore();
         if is_left_out || self.collector.is_beyond(&path) {

@@ -13,11 +13,11 @@ use jm_workspace::OpenFile;
 use super::ahead::reading_ahead;
 use super::request::{Counted, Search};
 
-/// How many bytes of a line are kept.
+/// The most bytes of a line that are kept.
 const LINE_BYTES: usize = 1_000;
 /// A longer file is worth a thread that reads ahead.
 const LONG_BYTES: u64 = 16 * 1024 * 1024;
-/// How many bytes before the first match are kept where a line is cut.
+/// The number of bytes before the first match that are kept where a line is cut.
 const LEAD_BYTES: usize = 200;
 
 /// One file's matches, with the lines around them.
@@ -50,7 +50,7 @@ pub struct Hit {
     /// In characters, from 1.
     pub column: usize,
     pub text: String,
-    /// What stands before and behind it, where the line is cut: another hit may be far away.
+    /// The text before and behind it, where the line is cut: another hit may be far away.
     pub around: Option<(String, String)>,
 }
 
@@ -122,8 +122,8 @@ impl Sink for LineSink<'_> {
         Ok(self.matches <= self.most)
     }
 
-    /// What was found before the first NUL byte depends on how much was read at once, so a file with
-    /// one counts as having none.
+    /// Forgets the matches of a binary file: those before its first NUL byte depend on how much was read at
+    /// once.
     fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
         self.is_binary = true;
         Ok(false)
@@ -155,7 +155,7 @@ fn window(line: &[u8], point: usize) -> Range<usize> {
     start..boundary(line, line.len().min(start + LINE_BYTES))
 }
 
-/// What is kept on both sides of a span.
+/// The text that is kept on both sides of a span.
 fn around(line: &[u8], span: &Range<usize>) -> (String, String) {
     let part = window(line, span.start);
     (lossy(&line[part.start..span.start]), lossy(&line[span.end.min(part.end)..part.end]))

@@ -2,7 +2,7 @@
 
 use super::item::{TaskItem, TaskStatus};
 
-/// Whether the names are shown by which a call can speak of things.
+/// The ids by which a call can speak of things, in an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ids {
     Shown,

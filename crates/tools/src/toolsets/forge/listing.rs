@@ -155,7 +155,7 @@ pub(super) fn raise(walked: WalkOutcome, budget: usize) -> Result<Output, ToolEr
     }
 }
 
-/// How many entries fit by their own size, the frame not counted: an upper bound.
+/// The number of entries that fit by their own size, the frame not counted: an upper bound.
 fn fitting(entries: &[Entry], budget: usize) -> Result<usize, ToolError> {
     let mut used = 0;
     for (index, entry) in entries.iter().enumerate() {

@@ -129,7 +129,7 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// What to do where a file is there already.
+/// The remedy where a file is there already.
 const INSTEAD: &str =
     "to change a part of it use edit_file; to replace it whole, read it and set overwrite";
 

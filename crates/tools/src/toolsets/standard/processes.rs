@@ -89,9 +89,10 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> 
         .hint("choose the longest time for which the process is needed"));
     }
     let terminal = terminal(args.pty.unwrap_or(false), args.rows, args.columns)?;
-    let (keeping, how) = match args.keep_after_session.unwrap_or(false) {
-        true => (Keeping::Kept, ", to be kept after the session"),
-        false => (Keeping::WithTheSession, ""),
+    let (keeping, how) = if args.keep_after_session.unwrap_or(false) {
+        (Keeping::Kept, ", to be kept after the session")
+    } else {
+        (Keeping::WithTheSession, "")
     };
     let place = args.cwd.as_deref().map(|cwd| format!(" in {cwd}")).unwrap_or_default();
     let lifetime = args.lifetime_seconds;
@@ -153,13 +154,13 @@ fn terminal(
     let columns = columns.unwrap_or(Size::USUAL.columns);
     let fits = (SMALLEST.rows..=LARGEST.rows).contains(&rows)
         && (SMALLEST.columns..=LARGEST.columns).contains(&columns);
-    match fits {
-        true => Ok(Some(Size { rows, columns })),
-        false => Err(ToolError::bad_args(format!(
-            "a terminal has {} to {} rows and {} to {} columns",
-            SMALLEST.rows, LARGEST.rows, SMALLEST.columns, LARGEST.columns
-        ))),
+    if fits {
+        return Ok(Some(Size { rows, columns }));
     }
+    Err(ToolError::bad_args(format!(
+        "a terminal has {} to {} rows and {} to {} columns",
+        SMALLEST.rows, LARGEST.rows, SMALLEST.columns, LARGEST.columns
+    )))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -291,11 +292,11 @@ fn typed(text: Option<String>, keys: Option<Vec<String>>) -> Result<Vec<Typed>, 
         })?;
         typed.push(Typed::Key(key));
     }
-    match typed.is_empty() {
-        true => Err(ToolError::bad_args("there is nothing to type")
-            .hint("give text, keys such as [\"enter\"], or both")),
-        false => Ok(typed),
+    if typed.is_empty() {
+        return Err(ToolError::bad_args("there is nothing to type")
+            .hint("give text, keys such as [\"enter\"], or both"));
     }
+    Ok(typed)
 }
 
 fn shown(typed: &[Typed]) -> String {
@@ -342,7 +343,7 @@ fn words(status: &JobStatus) -> String {
     }
 }
 
-/// How it fares, what became of the call, and what it printed.
+/// The state of a job, the result of the call, and the output.
 fn text_of(look: &Look) -> String {
     let mut head = format!("[{}: {}", look.listed.id, words(&look.listed.status));
     let body = match &look.output {

@@ -3,15 +3,15 @@
 //! Law: what is shown is bounded and safe for a terminal. In a line that differs, white space,
 //! foreign bytes and invisible characters can be seen, and so can the place where it differs.
 
-/// How many lines of each list are compared.
+/// The most lines of each list that are compared.
 const COMPARED_LINES: usize = 32;
-/// How many rows are shown.
+/// The most rows that are shown.
 const SHOWN_ROWS: usize = 20;
-/// How many characters of a line are shown.
+/// The most characters of a line that are shown.
 const SHOWN_CHARACTERS: usize = 120;
 /// Enough bytes for those characters and for one that tells that more follow.
 const SHOWN_BYTES: usize = (SHOWN_CHARACTERS + 1) * 4;
-/// How far into a line its first difference is looked for.
+/// The most characters of a line in which its first difference is looked for.
 const SAME_BYTES: usize = 1 << 16;
 
 /// Rows of text: `-` only in `find`, `+` only in `found`, a blank in both.
@@ -110,7 +110,7 @@ fn row_text(row: DiffRow<'_>, rows: &[DiffRow<'_>]) -> String {
     }
 }
 
-/// How long a line is the same as the most similar of the others.
+/// The length for which a line is the same as the most similar of the others.
 fn first_difference<'a>(line: &[u8], others: impl Iterator<Item = &'a [u8]>) -> usize {
     let same = |other: &[u8]| {
         line.iter().zip(other).take(SAME_BYTES).take_while(|(left, right)| left == right).count()

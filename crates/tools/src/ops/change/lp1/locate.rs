@@ -1,4 +1,4 @@
-//! What a section means to touch in bytes that it was perhaps not written for.
+//! The lines that a section aims at in bytes that it was perhaps not written for.
 //!
 //! Law: these are guesses for messages. They never decide what is changed.
 
@@ -9,10 +9,10 @@ use super::window::{contains, hits};
 use super::{FinalNewline, PatchAction, Section};
 use jm_workspace::text::Text;
 
-/// How many find blocks that match nothing are looked for by likeness, which takes a while.
+/// The most find blocks without a match that are looked for by likeness, which takes a while.
 const GUESSES: usize = 8;
 
-/// Where each operation aims in `bytes`, as lines from 1: the find block where it stands, else
+/// The aim of each operation in `bytes`, as lines from 1: the find block where it stands, else
 /// where something like it does; the first or last line for what goes there. Nothing for an
 /// operation whose lines are nowhere, nor for one of too many that need a guess.
 pub fn target_lines(section: &Section, bytes: &[u8]) -> Vec<RangeInclusive<usize>> {
@@ -45,7 +45,7 @@ fn aim(
     Some(window.start + 1..=window.end)
 }
 
-/// Whether the section seems to be in `bytes` already: all that it would add stands where it would
+/// Tells whether the section seems to be in `bytes` already: all that it would add stands where it would
 /// stand, and what it would take away is gone.
 pub fn is_already_applied(section: &Section, bytes: &[u8]) -> bool {
     let mut actions = section.operations.iter().map(|operation| &operation.action);

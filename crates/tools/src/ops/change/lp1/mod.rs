@@ -66,7 +66,7 @@ pub enum PatchAction {
 pub struct PatchTarget {
     /// At least one line, without terminators.
     pub find: Vec<String>,
-    /// Which of several hits; without it there must be exactly one.
+    /// The number of the hit that is meant; without it there must be exactly one.
     pub occurrence: Option<NonZeroUsize>,
 }
 
@@ -85,7 +85,7 @@ impl Section {
 }
 
 impl PatchAction {
-    /// Whether a missing file is an error, because there is no line to find.
+    /// Tells whether a missing file is an error, because there is no line to find.
     pub fn needs_file(&self) -> bool {
         self.target().is_some()
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with the text of a patch, whatever file it is for.
+//! The faults in the text of a patch, whatever file it is for.
 //!
 //! Law: one variant for each mistake, so that the hint can say exactly what to write instead.
 
@@ -27,7 +27,7 @@ pub enum SyntaxFault {
     EmptyFind,
 }
 
-/// Which block of an operation.
+/// A block of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
     Find,

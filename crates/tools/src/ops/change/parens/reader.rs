@@ -42,7 +42,7 @@ struct Ended;
 
 type Read<T = ()> = Result<T, Ended>;
 
-/// Where an escape stands; `\s-` is a modifier only in a character literal.
+/// The surroundings of an escape; `\s-` is a modifier only in a character literal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Character,
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows a question mark.
+    /// Reads what follows a question mark.
     fn character(&mut self) -> Read {
         match self.must()? {
             '\\' => self.escape(Within::Character),
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows a backslash.
+    /// Reads what follows a backslash.
     fn escape(&mut self, within: Within) -> Read {
         let digits = |base: u32| move |c: char| c.is_digit(base);
         match self.must()? {
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows a `#`; nothing where it was a comment.
+    /// Reads what follows a `#`; `None` when it was a comment.
     fn hash(&mut self) -> Option<Token> {
         let is_digit = |c: char| c.is_ascii_digit();
         match self.peek() {
