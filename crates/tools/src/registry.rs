@@ -86,7 +86,8 @@ impl ToolRegistry {
         is_known.then_some(()).ok_or_else(|| self.unknown(name))
     }
 
-    /// Definitions of the tools that are ready, sorted by name (NFR-MAIN-03). Waits for the sources as they see fit.
+    /// Definitions of the tools that are ready, sorted by name (NFR-MAIN-03). Waits for the sources as they
+    /// see fit.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.listing().iter().filter_map(Listed::definition).collect()
     }

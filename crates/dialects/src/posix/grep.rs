@@ -64,7 +64,7 @@ impl Expression {
             .map_err(too_big)
     }
 
-    /// Matches one line. On a line where the expression runs away the answer is not known, and an error says so.
+    /// Matches one line. Where the expression runs away the answer is not known, and an error says so.
     pub fn matches(&self, line: &[u8]) -> Result<bool, ToolError> {
         match &self.0 {
             Matcher::Linear(regex) => Ok(regex.is_match(line)),

@@ -151,7 +151,7 @@ impl Manner<'_> {
 }
 
 pub(crate) const JOINT: &str = "\n\n[stderr]\n";
-/// The least of an output that stays, so that none is left out without a trace: so much of it stays, and where even that is too
+/// The least of an output that stays, so that none is left out without a trace. Where even that is too
 /// much, the envelope cuts it and marks the cut (FR-OUT-04a).
 pub(crate) const LEAST_ROOM: usize = 32;
 

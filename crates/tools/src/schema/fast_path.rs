@@ -51,7 +51,8 @@ fn are_distinct_texts(names: &[Value]) -> bool {
     names.iter().all(Value::is_string) && !(0..names.len()).any(is_repeated)
 }
 
-/// Checks a value against a schema that is covered. `true`: the value satisfies it. `false`: ask the validator.
+/// Checks a value against a schema that is covered. `true`: the value satisfies it. `false`: ask the
+/// validator.
 pub fn satisfies(schema: &Value, value: &Value) -> bool {
     let Some(rules) = schema.as_object() else { return false };
     rules.iter().all(|(keyword, rule)| match keyword.as_str() {

@@ -177,7 +177,8 @@ impl Prepared for ExternalCall {
     }
 }
 
-/// The variables that a tool is given besides its arguments. The key is never given twice, also not after a crash,
+/// The variables that a tool is given besides its arguments. The key is never given twice, also not after
+/// a crash,
 /// so a tool that must not act twice can remember it.
 fn variables(ctx: &ToolCtx) -> Vec<(OsString, OsString)> {
     let variables = [

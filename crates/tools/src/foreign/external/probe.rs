@@ -18,7 +18,8 @@ use crate::ops::run::Invocation;
 
 pub(super) const MOST_BYTES: usize = 8 * 1024;
 
-/// The description that a program prints of itself. Its `name` is required and not used: the file's name counts.
+/// The description that a program prints of itself. Its `name` is required and not used: the file's name
+/// counts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DeclaredSchema {
     pub(super) description: String,

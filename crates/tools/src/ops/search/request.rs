@@ -8,8 +8,8 @@ pub struct Search {
     pub query: Query,
     /// A directory, or one file.
     pub path: String,
-    /// The places that the search begins in instead, where the call names some: each counts though it is hidden or
-    /// ignored, since whoever names it means it.
+    /// The places that the search begins in instead, where the call names some: each counts though it is
+    /// hidden or ignored, since whoever names it means it.
     pub starts: Vec<SearchStart>,
     /// Globs of files to search; with a `!` in front, of files to leave out.
     pub globs: Vec<String>,

@@ -193,10 +193,10 @@ impl List {
             let error = ToolError::bad_args(format!("there is no task `{id}`"));
             let known: Vec<&str> =
                 self.items.iter().take(10).map(|item| item.id.as_str()).collect();
-            match known.is_empty() {
-                true => error.hint("create one first"),
-                false => error.hint(format!("known: {}", known.join(", "))),
+            if known.is_empty() {
+                return error.hint("create one first");
             }
+            error.hint(format!("known: {}", known.join(", ")))
         })
     }
 }
