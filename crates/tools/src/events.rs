@@ -63,7 +63,7 @@ impl Events {
         self.send(ToolEvent::Noticed { tool_call_id, text });
     }
 
-    /// Waits for room; nobody listening is not an error.
+    /// Sends an event, and waits for room; a closed channel is not an error.
     fn send(&self, mut event: ToolEvent) {
         while let Err(TrySendError::Full(back)) = self.sender.try_send(event) {
             event = back;

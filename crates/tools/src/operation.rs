@@ -11,7 +11,7 @@ use jm_workspace::CommitLog;
 use crate::context::Scope;
 use crate::events::Events;
 use crate::foresight::Foreseen;
-use crate::quote::entry;
+use crate::quote::question_entry;
 use crate::tool::{PathUse, Preview};
 
 /// Something that a call can ask the workspace to do.
@@ -62,7 +62,7 @@ impl Summary<'_> {
 
     /// The summary at its full length, where the line of the question is shorter.
     pub fn in_full(self) -> Option<Preview> {
-        let text = || entry("in full", &mask_credentials(self.0));
+        let text = || question_entry("in full", &mask_credentials(self.0));
         (!self.is_shown_whole()).then(|| Preview { text: text(), ..Preview::default() })
     }
 }

@@ -1,7 +1,7 @@
 //! Words and values as a question shows them.
 
-/// One line, or a heading with indented lines, so that no value looks like another entry.
-pub(crate) fn entry(name: &str, value: &str) -> String {
+/// One line, or a heading with indented lines, so that no value looks like another question_entry.
+pub(crate) fn question_entry(name: &str, value: &str) -> String {
     if !value.contains('\n') {
         return format!("{name}: {value}\n");
     }

@@ -5,10 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use jm_types::ToolError;
-
 use jm_tools::operation::{Execution, Operation};
 use jm_tools::{Foreseen, PathUse, Scope};
+use jm_types::ToolError;
 
 const LONGEST: usize = 10_000;
 const DEEPEST: usize = 100;

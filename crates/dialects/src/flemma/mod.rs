@@ -7,13 +7,6 @@ mod text;
 
 use std::time::Duration;
 
-use jm_types::{Limits, ToolError, Toolset};
-use jm_workspace::PathPolicy;
-use jm_workspace::text::ReplaceWhich;
-use serde::Deserialize;
-use serde_json::Value;
-
-use calc::Calc;
 use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, SingleChange,
@@ -23,6 +16,13 @@ use jm_tools::ops::run::{Exit, Run, RunOutcome, Shown};
 use jm_tools::toolsets::{
     Dialect, Lowered, Row, SchemaOf, Stakes, Translate, envelope, parse_args, with_notes,
 };
+use jm_types::{Limits, ToolError, Toolset};
+use jm_workspace::PathPolicy;
+use jm_workspace::text::ReplaceWhich;
+use serde::Deserialize;
+use serde_json::Value;
+
+use calc::Calc;
 use text::{LAST, MOST_BYTES, MOST_LINES, format_size, labelled};
 
 /// The toolset `flemma`.

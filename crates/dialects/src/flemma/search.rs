@@ -1,16 +1,16 @@
 //! `grep`, `find` and `ls`.
 
+use jm_tools::Output;
+use jm_tools::ops::find::{Find, FindOutcome};
+use jm_tools::ops::search::{Case, Counted, Line, Query, Search, SearchOutcome, Syntax};
+use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk, WalkOutcome, Walked};
+use jm_tools::toolsets::{Lowered, on_one_line, parse_args};
 use jm_types::{Limits, ToolError};
 use jm_workspace::EntryKind;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::text::{MOST_LINES, labelled};
-use jm_tools::Output;
-use jm_tools::ops::find::{Find, FindOutcome};
-use jm_tools::ops::search::{Case, Counted, Line, Query, Search, SearchOutcome, Syntax};
-use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk, WalkOutcome, Walked};
-use jm_tools::toolsets::{Lowered, on_one_line, parse_args};
 
 const MATCHES: usize = 100;
 const FILES: usize = 500;

@@ -3,12 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jm_types::{Limits, RiskLevel, ToolError};
-use jm_workspace::confine::Access;
-use jm_workspace::process::{Input, Program};
-use serde::Deserialize;
-use serde_json::{Value, json};
-
 use jm_tools::ops::danger::Danger;
 use jm_tools::ops::printed::Uncut;
 use jm_tools::ops::report::{TestReport, TestRun};
@@ -17,6 +11,11 @@ use jm_tools::quote::quote_words;
 use jm_tools::toolsets::test_runs::{check_command, lower_known_runner, parse_test_run};
 use jm_tools::toolsets::{Lowered, Stakes, parse_args};
 use jm_tools::{Effect, Output};
+use jm_types::{Limits, RiskLevel, ToolError};
+use jm_workspace::confine::Access;
+use jm_workspace::process::{Input, Program};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 struct RunShell {

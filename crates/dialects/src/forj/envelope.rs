@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
+use jm_tools::Output;
+use jm_tools::toolsets::envelope::{CallRef, Envelope, message_of, text_within};
 use jm_types::text::json_length;
 use jm_types::{DenialReason, ErrorKind, ToolError};
 use serde_json::{Map, Value, json};
-
-use jm_tools::Output;
-use jm_tools::toolsets::envelope::{CallRef, Envelope, message_of, text_within};
 
 pub(super) const ENVELOPE: Envelope = Envelope { success, failure, frame };
 

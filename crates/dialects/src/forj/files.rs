@@ -1,11 +1,5 @@
 //! Reading and changing files (FJ-READ, FJ-WRITE, FJ-EDIT, FJ-MULTI, FJ-DRY).
 
-use jm_types::text::json_length;
-use jm_types::{Limits, ToolError};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-
-use super::encoding::decode;
 use jm_tools::Output;
 use jm_tools::ops::change::{
     Backup, Care, Change, ChangeRules, ChangedFile, ChangedLines, Did, Edit, EditDone, Existing,
@@ -14,6 +8,12 @@ use jm_tools::ops::change::{
 use jm_tools::ops::page::{Page, PageOutcome};
 use jm_tools::toolsets::envelope::{prefix_within, text_within};
 use jm_tools::toolsets::{EditRegion, Lowered, Region, Stakes, check_line_range, parse_args};
+use jm_types::text::json_length;
+use jm_types::{Limits, ToolError};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::encoding::decode;
 
 const DEFAULT_BYTES: usize = 100_000;
 /// The most bytes of a new content that a dry run quotes.

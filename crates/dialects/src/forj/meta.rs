@@ -5,11 +5,10 @@
 
 use std::time::Duration;
 
+use jm_tools::toolsets::{Lowered, parse_args};
 use jm_types::{Limits, ToolError};
 use serde::Deserialize;
 use serde_json::Value;
-
-use jm_tools::toolsets::{Lowered, parse_args};
 
 const NAME: &str = "meta";
 

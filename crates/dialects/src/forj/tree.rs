@@ -1,10 +1,5 @@
 //! Finding files and text (FJ-LIST, FJ-GLOB, FJ-SEARCH).
 
-use jm_types::{Limits, ToolError};
-use jm_workspace::EntryKind;
-use serde::Deserialize;
-use serde_json::{Value, json};
-
 use jm_tools::Output;
 use jm_tools::ops::find::{FindOutcome, FoundFile};
 use jm_tools::ops::listing::{Links, Listing};
@@ -12,6 +7,10 @@ use jm_tools::ops::search::{
     Case, FileHits, Hit, Line, MissingStart, Query, Search, SearchOutcome, SearchStart, Syntax,
 };
 use jm_tools::toolsets::{Lowered, parse_args};
+use jm_types::{Limits, ToolError};
+use jm_workspace::EntryKind;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 const DEFAULT_DEPTH: usize = 5;
 /// A model can do nothing with more names than this.

@@ -1,10 +1,9 @@
 //! `{"ok":true,"data":…}` or `{"ok":false,"error":{code, message, suggestions}}` (GO-ENV).
 
-use jm_types::{DenialReason, ErrorKind, ToolError};
-use serde_json::json;
-
 use jm_tools::Output;
 use jm_tools::toolsets::envelope::{CallRef, Envelope, message_of, text_within};
+use jm_types::{DenialReason, ErrorKind, ToolError};
+use serde_json::json;
 
 pub(super) const ENVELOPE: Envelope = Envelope { success, failure, frame: |_| FRAME };
 

@@ -2,12 +2,6 @@
 
 mod envelope;
 
-use jm_types::text::json_length;
-use jm_types::{Limits, ToolError, Toolset};
-use jm_workspace::{EntryKind, PathPolicy};
-use serde::Deserialize;
-use serde_json::{Value, json};
-
 use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, Parents, SingleChange,
@@ -16,6 +10,11 @@ use jm_tools::ops::page::{Page, PageOutcome};
 use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk, WalkOutcome, Walked};
 use jm_tools::toolsets::envelope::beginning_within;
 use jm_tools::toolsets::{Dialect, Lowered, Row, SchemaOf, Stakes, Translate, parse_args};
+use jm_types::text::json_length;
+use jm_types::{Limits, ToolError, Toolset};
+use jm_workspace::{EntryKind, PathPolicy};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// The toolset `gemini`.
 pub static GEMINI: Dialect = Dialect {

@@ -1,11 +1,10 @@
 //! Operations of programs that a person runs by hand, outside the engine.
 
+use jm_tools::Scope;
+use jm_tools::ops::run::Run;
 use jm_types::ToolError;
 use jm_workspace::by_hand::{self, Popened};
 use jm_workspace::process::Program;
-
-use jm_tools::Scope;
-use jm_tools::ops::run::Run;
 
 /// Runs a shell command as popen(3) does, with an environment that holds no secrets.
 pub(super) fn popen(run: &Run, scope: &Scope) -> Popened {

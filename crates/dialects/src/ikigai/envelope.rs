@@ -1,11 +1,10 @@
 //! The wrapper around what a tool says: `{"tool_success":true,"result":…}`, or why there is no
 //! result (IK-WRAP). A tool that worked and says no has succeeded: its error is the result.
 
+use jm_tools::Output;
+use jm_tools::toolsets::envelope::{CallRef, Envelope, json_message, message_of, text_within};
 use jm_types::{DenialReason, ErrorKind, ReplaceError, ToolError};
 use serde_json::{Value, json};
-
-use jm_tools::Output;
-use jm_tools::toolsets::envelope::{CallRef, Envelope, message_of, own_json, text_within};
 
 pub(super) const ENVELOPE: Envelope = Envelope { success, failure, frame: |_| FRAME };
 
@@ -39,19 +38,19 @@ fn wrapped(result: &Value) -> String {
 }
 
 fn failure(call: CallRef<'_>, error: &ToolError, limit: usize) -> String {
-    if let Some(own) = own_json(error) {
+    if let Some(own) = json_message(error) {
         if is_wrapped(own) {
             return own.to_owned();
         }
         return wrapped(&serde_json::from_str(own).unwrap_or_else(|_| json!(own)));
     }
-    if let Some((code, words)) = of_tool(call.name, error) {
+    if let Some((code, words)) = tool_error(call.name, error) {
         let room = limit.saturating_sub(FRAME + error_json(code, "").to_string().len());
         return wrapped(&error_json(code, &text_within(&words, room)));
     }
     let form = |error_words: &str, output: &str| {
         let mut form = json!({"tool_success": false, "error": error_words});
-        form["error_code"] = json!(of_wrapper(error));
+        form["error_code"] = json!(wrapper_code(error));
         if ends_abruptly(error) {
             form["exit_code"] = Value::Null;
             form["stdout"] = json!(output);
@@ -72,7 +71,7 @@ pub(super) fn error_json(code: &str, words: &str) -> Value {
 }
 
 /// The tool's own code and words for an operation that failed; `None` when the wrapper has to say it.
-pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, String)> {
+pub(super) fn tool_error(tool: &str, error: &ToolError) -> Option<(&'static str, String)> {
     let at = |path: &std::path::Path, words: &str| format!("{words}: {}", path.display());
     Some(match &error.kind {
         ErrorKind::NotFound { path, .. } if tool == "file_write" => {
@@ -139,7 +138,7 @@ pub(super) fn of_tool(tool: &str, error: &ToolError) -> Option<(&'static str, St
 }
 
 /// The wrapper's code for a call without any result.
-fn of_wrapper(error: &ToolError) -> &'static str {
+fn wrapper_code(error: &ToolError) -> &'static str {
     match &error.kind {
         ErrorKind::Timeout { .. } => "TOOL_TIMEOUT",
         ErrorKind::UnknownTool { .. } | ErrorKind::NotReady { .. } => "TOOL_NOT_FOUND",
@@ -160,7 +159,7 @@ fn of_wrapper(error: &ToolError) -> &'static str {
 
 /// The tool had started and did not end by itself.
 fn ends_abruptly(error: &ToolError) -> bool {
-    matches!(of_wrapper(error), "TOOL_TIMEOUT" | "TOOL_CRASHED" | "TOOL_CANCELLED")
+    matches!(wrapper_code(error), "TOOL_TIMEOUT" | "TOOL_CRASHED" | "TOOL_CANCELLED")
 }
 
 fn words(call: CallRef<'_>, error: &ToolError) -> String {

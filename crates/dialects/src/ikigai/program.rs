@@ -6,7 +6,7 @@ use jm_types::{ToolError, json};
 use serde_json::{Value, json};
 
 use super::by_hand;
-use super::envelope::{error_json, of_tool};
+use super::envelope::{error_json, tool_error};
 use super::tools::{Bash, FileWrite, ROWS, bash_form, written_form};
 
 /// One of the six.
@@ -45,7 +45,7 @@ impl Program {
             Ok(Output::Json(value)) => value,
             Ok(Output::Text(text) | Output::Whole(text)) => json!({"output": text}),
             Err(error) => {
-                let (code, words) = of_tool(self.0.name, &error)
+                let (code, words) = tool_error(self.0.name, &error)
                     .unwrap_or_else(|| ("INVALID_PARAMS", error.to_string()));
                 error_json(code, &words)
             }

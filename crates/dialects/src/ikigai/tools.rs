@@ -2,14 +2,6 @@
 
 use std::time::Duration;
 
-use jm_types::{ErrorKind, Limits, ToolError, Toolset};
-use jm_workspace::text::ReplaceWhich;
-use jm_workspace::{Extent, PathPolicy};
-use serde::Deserialize;
-use serde_json::{Value, json};
-
-use super::envelope::ENVELOPE;
-use crate::posix::{GrepOutcome, PosixGlob, PosixGrep};
 use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, NewText, Parents, SingleChange,
@@ -19,6 +11,14 @@ use jm_tools::ops::printed::{Binary, Printed, Uncut};
 use jm_tools::ops::run::{Run, RunOutcome, Shown};
 use jm_tools::toolsets::envelope::{beginning_within, text_within};
 use jm_tools::toolsets::{Dialect, Lowered, Row, SchemaOf, Stakes, Translate, parse_args};
+use jm_types::{ErrorKind, Limits, ToolError, Toolset};
+use jm_workspace::text::ReplaceWhich;
+use jm_workspace::{Extent, PathPolicy};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::envelope::ENVELOPE;
+use crate::posix::{GrepOutcome, PosixGlob, PosixGrep};
 
 /// The toolset `ikigai`.
 pub static IKIGAI: Dialect = Dialect {

@@ -3,12 +3,12 @@
 //! Law: every directory is opened through the sandbox, so a pattern reaches nothing that a path
 //! could not.
 
+use jm_tools::operation::{Execution, Operation};
+use jm_tools::{Foreseen, PathUse, Scope, Use};
 use jm_types::{ErrorKind, ToolError};
 use jm_workspace::{EntryKind, Found, OpenDirectory, Sandbox};
 
 use super::name::{NamePattern, is_magic, unescaped};
-use jm_tools::operation::{Execution, Operation};
-use jm_tools::{Foreseen, PathUse, Scope, Use};
 
 /// More names than these are not gathered.
 const MOST_NAMES: usize = 1_000_000;

@@ -9,7 +9,7 @@ use jm_types::text::mask_credentials;
 use jm_workspace::process::{Input, Program};
 
 use crate::ops::run::{MERGING, Run};
-use crate::quote::{entry, quote_words};
+use crate::quote::{question_entry, quote_words};
 
 impl Run {
     /// Tells whether there is nothing to show but the command and its directory.
@@ -30,17 +30,17 @@ impl Run {
                 }
             },
         };
-        let mut text = entry("command", &mask_credentials(&command));
+        let mut text = question_entry("command", &mask_credentials(&command));
         if self.directory != "." {
-            text.push_str(&entry("directory", &self.directory));
+            text.push_str(&question_entry("directory", &self.directory));
         }
         for (name, value) in &self.variables {
             let value = quote_words(std::slice::from_ref(value));
-            text.push_str(&entry("variable", &format!("{name}={value}")));
+            text.push_str(&question_entry("variable", &format!("{name}={value}")));
         }
         if let Input::Bytes(bytes) = &self.input {
             let name = format!("input ({} bytes)", bytes.len());
-            text.push_str(&entry(&name, &String::from_utf8_lossy(bytes)));
+            text.push_str(&question_entry(&name, &String::from_utf8_lossy(bytes)));
         }
         text
     }

@@ -17,7 +17,7 @@ use crate::operation::{Execution, Operation};
 use crate::ops::binary::{SNIFF, is_binary};
 use crate::ops::gather::{Choice, FindOutcome, FoundFile, Gathering};
 use crate::ops::resolve_existing;
-use crate::ops::search::overrides;
+use crate::ops::search::compile_globs;
 use crate::tool::{PathUse, Use};
 
 /// Folders that no editor shows.
@@ -47,7 +47,7 @@ pub enum Links {
 impl Listing {
     pub fn run(&self, scope: &Scope) -> Result<FindOutcome, ToolError> {
         let sandbox = &scope.workspace.sandbox;
-        let wanted = overrides(&self.patterns)?;
+        let wanted = compile_globs(&self.patterns)?;
         let start = resolve_existing(sandbox, &self.path)?;
         // Each directory is listed once, by its own name rather than by a link's.
         let mut entered: BTreeSet<PathBuf> = BTreeSet::new();

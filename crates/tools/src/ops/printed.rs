@@ -157,7 +157,7 @@ pub(crate) const LEAST_ROOM: usize = 32;
 
 /// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
 /// more where the rest leaves it.
-pub(crate) fn share(
+pub(crate) fn share_output(
     stdout: &HeadTail,
     stderr: &HeadTail,
     room: usize,
@@ -183,7 +183,7 @@ pub(crate) fn is_all_of(text: &str, stream: &HeadTail) -> bool {
 }
 
 /// UTF-8, more or less, and no NUL in it.
-pub(crate) fn is_plain(stream: &HeadTail) -> bool {
+pub(crate) fn is_utf8_text(stream: &HeadTail) -> bool {
     let (head, tail, _) = stream.ends();
     encoding_of(&head, &tail).is_none()
         && memchr::memchr(0, &head[..head.len().min(SNIFF)]).is_none()

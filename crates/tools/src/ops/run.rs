@@ -17,9 +17,9 @@ use crate::foresight::Foreseen;
 use crate::operation::{Execution, Operation, Summary};
 use crate::ops::not_found;
 use crate::ops::printed::{
-    Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_plain, share,
+    Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_utf8_text, share_output,
 };
-use crate::ops::refused::refused;
+use crate::ops::refused::find_refusals;
 use crate::ops::tail::Last;
 use crate::tool::{PathUse, Preview, Use};
 
@@ -152,7 +152,7 @@ impl Run {
         let found = match finished.ending {
             Ending::Exited(0) | Ending::Cancelled => Vec::new(),
             Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut => {
-                refused(&finished, walls.as_ref())
+                find_refusals(&finished, walls.as_ref())
             }
         };
         let workspace = &scope.workspace;
@@ -180,13 +180,15 @@ impl Run {
         let whole = events.whole_output();
         let manner = Manner { whole: whole.as_deref(), binary: self.binary };
         let (stdout, stderr) = match self.shown {
-            Shown::Last(last) if last.cuts(&finished.stdout) && is_plain(&finished.stdout) => {
+            Shown::Last(last) if last.cuts(&finished.stdout) && is_utf8_text(&finished.stdout) => {
                 (last.of(&finished.stdout, room, manner.whole), finished.stderr.last(room))
             }
             Shown::Last(last) => {
-                share(&finished.stdout, &finished.stderr, room.min(last.bytes), manner)
+                share_output(&finished.stdout, &finished.stderr, room.min(last.bytes), manner)
             }
-            Shown::Ends | Shown::InJson => share(&finished.stdout, &finished.stderr, room, manner),
+            Shown::Ends | Shown::InJson => {
+                share_output(&finished.stdout, &finished.stderr, room, manner)
+            }
         };
         if !finished.is_redrawn
             && is_all_of(&stdout, &finished.stdout)

@@ -54,14 +54,14 @@ fn text_of_success(_: CallRef<'_>, output: Output, limit: usize) -> String {
 }
 
 fn text_of_failure(_: CallRef<'_>, error: &ToolError, limit: usize) -> String {
-    match own_json(error) {
+    match json_message(error) {
         Some(json) => json.to_owned(),
         None => truncate(with_hints(error), limit),
     }
 }
 
 /// A tool's own JSON error goes through untouched (FR-ERR-JSON-TOOL-01, 02).
-pub fn own_json(error: &ToolError) -> Option<&str> {
+pub fn json_message(error: &ToolError) -> Option<&str> {
     let ErrorKind::ExecutionFailed { message, .. } = &error.kind else { return None };
     let parsed: Option<Value> = serde_json::from_str(message).ok();
     parsed.filter(Value::is_object).map(|_| message.as_str())

@@ -78,7 +78,7 @@ pub trait Translation: std::fmt::Debug + Sync {
         envelope: &'static Envelope,
     ) -> Result<Box<dyn Prepared>, ToolError>;
 
-    /// Parses and performs a call on this thread: nobody listens, nothing is journaled.
+    /// Parses and performs a call on this thread, without events and without a journal.
     fn perform_here(&self, args: Value, scope: &Scope) -> Result<Output, ToolError>;
 }
 

@@ -21,7 +21,7 @@ use super::envelope::{self, Code};
 use super::probe::DeclaredSchema;
 use crate::context::{Scope, ToolCtx};
 use crate::events::Events;
-use crate::ops::printed::{Manner, share};
+use crate::ops::printed::{Manner, share_output};
 use crate::ops::refused::with_refusals;
 use crate::ops::run::Invocation;
 use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
@@ -221,58 +221,62 @@ impl ExternalCall {
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
         let (finished, walls) = ran.map_err(|error| self.not_started(error))?;
         let whole = progress.0.whole_output();
-        let told = Told {
+        let printed = ToolPrinted {
             finished: &finished,
             walls: walls.as_ref(),
             limit: scope.output_limit,
             whole: whole.as_deref(),
         };
-        let answer = self.judge(&told);
-        if answer.is_ok() || told.is_short() {
+        let answer = self.judge(&printed);
+        if answer.is_ok() || printed.is_short() {
             progress.0.is_shown_whole();
         }
         answer
     }
 
-    fn judge(&self, told: &Told<'_>) -> Result<Output, ToolError> {
-        let (tool, finished) = (&self.tool, told.finished);
+    fn judge(&self, printed: &ToolPrinted<'_>) -> Result<Output, ToolError> {
+        let (tool, finished) = (&self.tool, printed.finished);
         let code = match finished.ending {
-            Ending::Exited(0) => return self.wrap(told),
+            Ending::Exited(0) => return self.wrap(printed),
             Ending::Exited(code) => code,
             Ending::Signalled(signal) => 128 + signal,
             Ending::TimedOut => {
                 let seconds = finished.elapsed.as_secs_f64();
                 let error = format!("Tool '{tool}' timed out after {seconds:.1} s");
                 let kind = Failure::Timeout { tool: tool.clone(), elapsed: finished.elapsed };
-                let words = told.failure(&error, Code::ToolTimeout, None);
+                let words = printed.failure(&error, Code::ToolTimeout, None);
                 return Err(ToolError::new(kind).in_words(words));
             }
             Ending::Cancelled => {
-                let (stdout, stderr) =
-                    share(&finished.stdout, &finished.stderr, told.limit, told.manner());
+                let (stdout, stderr) = share_output(
+                    &finished.stdout,
+                    &finished.stderr,
+                    printed.limit,
+                    printed.manner(),
+                );
                 return Err(ToolError::cancelled().with_output(stdout + &stderr));
             }
         };
         let error = format!("Tool '{tool}' crashed with exit code {code}");
-        let words = told.failure(&error, Code::ToolCrashed, Some(code));
+        let words = printed.failure(&error, Code::ToolCrashed, Some(code));
         Err(ToolError::failed(tool, error).in_words(words))
     }
 
     /// Half an object would be read as a whole one, so what does not fit is an error.
-    fn wrap(&self, told: &Told<'_>) -> Result<Output, ToolError> {
-        let wrapped = match told.finished.stdout.whole() {
+    fn wrap(&self, printed: &ToolPrinted<'_>) -> Result<Output, ToolError> {
+        let wrapped = match printed.finished.stdout.whole() {
             Some(printed) => envelope::success(&printed),
-            None => Err(told.too_much()),
+            None => Err(printed.too_much()),
         };
         let fault = match wrapped {
-            Ok(content) if content.len() <= told.limit => {
+            Ok(content) if content.len() <= printed.limit => {
                 return Ok(Output::Whole(content));
             }
-            Ok(_) => told.too_much(),
+            Ok(_) => printed.too_much(),
             Err(fault) => fault,
         };
         let error = format!("Tool '{}' returned {fault}", self.tool);
-        let words = told.failure(&error, Code::InvalidOutput, Some(0));
+        let words = printed.failure(&error, Code::InvalidOutput, Some(0));
         Err(ToolError::failed(&self.tool, error).in_words(words))
     }
 
@@ -283,7 +287,7 @@ impl ExternalCall {
 }
 
 /// The output of a tool, and the bytes that an answer can hold of it.
-struct Told<'a> {
+struct ToolPrinted<'a> {
     finished: &'a Finished,
     walls: Option<&'a Walls>,
     limit: usize,
@@ -291,7 +295,7 @@ struct Told<'a> {
     whole: Option<&'a str>,
 }
 
-impl Told<'_> {
+impl ToolPrinted<'_> {
     fn manner(&self) -> Manner<'_> {
         Manner { whole: self.whole, ..Manner::PLAIN }
     }

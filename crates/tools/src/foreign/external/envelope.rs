@@ -8,7 +8,7 @@ use jm_types::{ErrorKind, ToolError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ops::printed::{Manner, share};
+use crate::ops::printed::{Manner, share_output};
 
 /// The wrapper's own codes. The tool's are inside its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(super) fn failure(
     let envelope = |room: usize| {
         let (stdout, stderr) = match room {
             0 => (String::new(), String::new()),
-            room => share(streams.0, streams.1, room, manner),
+            room => share_output(streams.0, streams.1, room, manner),
         };
         let fields = [
             ("tool_success", Value::Bool(false)),

@@ -19,12 +19,11 @@ use jm_types::{Digest, ToolError};
 use jm_workspace::programs;
 use jm_workspace::state::StateDir;
 
-pub use discover::{Candidate, Consent, Directory, Discovered, Fault, Place, discover};
-
 use crate::context::Workspace;
 use crate::registered::Registered;
 use crate::source::{Listed, Origin, ToolSource};
 use call::{Declared, ExternalTool, TrustedProgram};
+pub use discover::{Candidate, Consent, Directory, Discovered, Fault, Place, discover};
 use envelope::{Code, not_ready};
 
 /// The most programs that are asked at the same time.

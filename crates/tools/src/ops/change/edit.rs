@@ -139,7 +139,7 @@ fn check_expected(
     }
     let found = found.join(&b'\n');
     let lines = |text: &[u8]| [text.strip_suffix(b"\n").unwrap_or(text), b"\n"].concat();
-    let difference = super::diff::unified(path, Some(&lines(expected)), Some(&lines(&found)));
+    let difference = super::diff::unified_diff(path, Some(&lines(expected)), Some(&lines(&found)));
     Err(ToolError::bad_args(format!("lines {first}-{last} of {path} are not what was expected"))
         .hint("below is - what was expected, + what the file has; count and copy from there")
         .with_output(difference))

@@ -12,7 +12,7 @@ use super::outcome::ChangedFile;
 use super::rules::{
     Backup, Care, ChangeRules, FreshnessRule, Missing, Mode, NewText, OnError, Parents,
 };
-use super::stage::{Staged, stage};
+use super::stage::{Staged, stage_in_git};
 use super::target::Target;
 use super::{care, encoding, stale};
 use crate::context::Scope;
@@ -222,7 +222,7 @@ impl Change {
         for ((target, backup), mut notes) in targets.iter().zip(backups).zip(warnings) {
             let done = target.is_changed().then(|| committed.next()).flatten();
             let staged = match (&done, self.rules.care) {
-                (Some(_), Care::Careful) => stage(scope, &target.path),
+                (Some(_), Care::Careful) => stage_in_git(scope, &target.path),
                 (Some(_), Care::Plain) | (None, _) => Staged::No,
             };
             if let Staged::Failed(why) = &staged {

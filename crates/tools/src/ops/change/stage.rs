@@ -29,7 +29,7 @@ pub(super) enum Staged {
 }
 
 /// Adds a file to the index of the workspace's own repository.
-pub(super) fn stage(scope: &Scope, path: &SafePath) -> Staged {
+pub(super) fn stage_in_git(scope: &Scope, path: &SafePath) -> Staged {
     let workspace = &scope.workspace;
     let git = workspace.sandbox.resolve(".git");
     let is_repository = git.is_ok_and(|git| matches!(git.found(), Found::Directory | Found::File));

@@ -23,7 +23,7 @@ pub(super) struct Target {
     pub(super) edits: Vec<usize>,
     pub(super) before: Option<Arc<Vec<u8>>>,
     pub(super) after: Option<Vec<u8>>,
-    /// Nobody may write it, its owner included.
+    /// Its mode lets no user write it, its owner included.
     pub(super) is_read_only: bool,
     /// The edit that is being applied; a failure is its.
     pub(super) current: usize,
@@ -127,7 +127,7 @@ impl Target {
     }
 
     pub(super) fn diff(&self) -> String {
-        diff::unified(
+        diff::unified_diff(
             &self.path.relative().display().to_string(),
             self.before.as_deref().map(Vec::as_slice),
             self.after.as_deref(),

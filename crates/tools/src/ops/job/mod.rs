@@ -280,8 +280,8 @@ fn find(scope: &Scope, id: JobId) -> Result<Job, ToolError> {
 
 /// The bytes that are left for output beside the lines around it.
 fn room(scope: &Scope, refusals: &[String]) -> usize {
-    let told: usize = refusals.iter().map(|refusal| refusal.len() + FRAME / 16).sum();
-    scope.output_limit.saturating_sub(FRAME + told)
+    let hints: usize = refusals.iter().map(|refusal| refusal.len() + FRAME / 16).sum();
+    scope.output_limit.saturating_sub(FRAME + hints)
 }
 
 fn note(job: &Job, seen: &Seen) -> Result<(), ToolError> {

@@ -10,7 +10,7 @@ use super::sink::FileHits;
 pub(super) struct Collector {
     most: usize,
     kept: Mutex<Kept>,
-    /// Set once there is a bound, so that until then nobody waits for the lock.
+    /// Set once there is a bound, so that until then no thread waits for the lock.
     is_bounded: AtomicBool,
 }
 

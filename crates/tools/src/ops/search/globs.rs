@@ -4,7 +4,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use jm_types::{ErrorKind, ToolError};
 
 /// Globs as `.gitignore` writes them, turned around: what they name is searched.
-pub(crate) fn overrides(globs: &[String]) -> Result<Override, ToolError> {
+pub(crate) fn compile_globs(globs: &[String]) -> Result<Override, ToolError> {
     let mut builder = OverrideBuilder::new("/");
     let bad = |glob: &str, why: String| {
         let message = format!("`{glob}` is not a glob: {why}");

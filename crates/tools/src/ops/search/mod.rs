@@ -11,7 +11,7 @@ mod request;
 mod searching;
 mod sink;
 
-pub(crate) use globs::overrides;
+pub(crate) use globs::compile_globs;
 pub use query::{Case, Query, Syntax};
 pub use request::{Counted, MissingStart, Search, SearchStart};
 pub use searching::SearchOutcome;

@@ -12,7 +12,7 @@ use jm_workspace::tree::{Met, Next, Passing, shown, walk};
 use jm_workspace::{EntryKind, Found, OpenFile};
 
 use super::collect::Collector;
-use super::globs::overrides;
+use super::globs::compile_globs;
 use super::request::{MissingStart, Search, SearchStart};
 use super::sink::{self, FileHits};
 use crate::context::Scope;
@@ -40,7 +40,7 @@ pub struct SearchOutcome {
 impl Search {
     pub fn run(&self, scope: &Scope) -> Result<SearchOutcome, ToolError> {
         let matcher = self.query.matcher()?;
-        let overrides = overrides(&self.globs)?;
+        let overrides = compile_globs(&self.globs)?;
         let searching = Searching::new(self, scope, &matcher);
         for start in self.all_starts() {
             searching.below(scope, &start, &overrides)?;

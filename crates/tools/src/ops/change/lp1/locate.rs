@@ -4,10 +4,11 @@
 
 use std::ops::RangeInclusive;
 
+use jm_workspace::text::Text;
+
 use super::nearest::nearest_window;
 use super::window::{contains, hits};
 use super::{FinalNewline, PatchAction, Section};
-use jm_workspace::text::Text;
 
 /// The most find blocks without a match that are looked for by likeness, which takes a while.
 const GUESSES: usize = 8;

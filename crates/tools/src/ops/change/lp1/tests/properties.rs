@@ -1,11 +1,11 @@
 //! What holds for every file and every patch.
 
+use jm_workspace::text::Text;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
 use super::super::*;
-use jm_workspace::text::Text;
 
 /// Lines from a small alphabet, so that find blocks do match.
 fn any_line() -> impl Strategy<Value = String> {
