@@ -22,7 +22,7 @@ pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
     fn paths(&self) -> Vec<PathUse>;
 
     /// Computes what a person is shown besides the summary. Reads, never writes.
-    fn preview(&self, _: &Scope, _: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, _: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         Ok(None)
     }
 
@@ -51,9 +51,9 @@ impl std::fmt::Debug for Execution<'_> {
 
 /// The summary of a call, before it is cut to one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Summary<'a>(pub &'a str);
+pub struct CallSummary<'a>(pub &'a str);
 
-impl Summary<'_> {
+impl CallSummary<'_> {
     /// Tells whether the line that a question shows leaves nothing out.
     pub fn is_shown_whole(self) -> bool {
         let shown = summarize(self.0, SUMMARY_CHARACTERS);

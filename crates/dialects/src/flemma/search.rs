@@ -2,7 +2,7 @@
 
 use jm_tools::Output;
 use jm_tools::ops::find::{Find, FindOutcome};
-use jm_tools::ops::search::{Case, Counted, Line, Query, Search, SearchOutcome, Syntax};
+use jm_tools::ops::search::{Case, Counted, FoundLine, Query, Search, SearchOutcome, Syntax};
 use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk, WalkOutcome, Walked};
 use jm_tools::toolsets::{Lowered, on_one_line, parse_args};
 use jm_types::{Limits, ToolError};
@@ -61,7 +61,7 @@ pub(super) fn raise_grep(found: SearchOutcome, _: usize) -> Result<Output, ToolE
         let path = on_one_line(&file.path);
         let cut = |is_cut| if is_cut { " …" } else { "" };
         let line =
-            |line: &Line| format!("{path}:{}:{}{}", line.number, line.text, cut(line.is_cut));
+            |line: &FoundLine| format!("{path}:{}:{}{}", line.number, line.text, cut(line.is_cut));
         lines.extend(file.lines.iter().map(line));
     }
     let mut notes = found.notes;

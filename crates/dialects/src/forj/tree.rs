@@ -4,7 +4,7 @@ use jm_tools::Output;
 use jm_tools::ops::find::{FindOutcome, FoundFile};
 use jm_tools::ops::listing::{Links, Listing};
 use jm_tools::ops::search::{
-    Case, FileHits, Hit, Line, MissingStart, Query, Search, SearchOutcome, SearchStart, Syntax,
+    Case, FileHits, FoundLine, Hit, MissingStart, Query, Search, SearchOutcome, SearchStart, Syntax,
 };
 use jm_tools::toolsets::{Lowered, parse_args};
 use jm_types::{Limits, ToolError};
@@ -217,7 +217,7 @@ pub(super) fn raise_search(found: SearchOutcome, room: usize) -> Result<Output, 
 }
 
 /// `before`, `match_text` and `after` together are the line, or what is kept of it around the match.
-fn found_at(path: &str, line: &Line, hit: &Hit) -> Value {
+fn found_at(path: &str, line: &FoundLine, hit: &Hit) -> Value {
     let (before, after) = match &hit.around {
         Some((before, after)) => (before.as_str(), after.as_str()),
         None => {

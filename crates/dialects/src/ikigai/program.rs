@@ -11,9 +11,9 @@ use super::tools::{Bash, FileWrite, ROWS, bash_form, written_form};
 
 /// One of the six.
 #[derive(Debug, Clone, Copy)]
-pub struct Program(&'static Row);
+pub struct ToolProgram(&'static Row);
 
-impl Program {
+impl ToolProgram {
     /// By the name of the program, which has hyphens where the tool has underscores.
     pub fn named(name: &str) -> Option<Self> {
         ROWS.iter().find(|row| row.name.replace('_', "-") == name).map(Self)

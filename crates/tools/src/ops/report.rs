@@ -17,7 +17,7 @@ use jm_workspace::process::Program;
 use crate::context::Scope;
 use crate::events::Events;
 use crate::foresight::Foreseen;
-use crate::operation::{Execution, Operation, Summary};
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::printed::{Printed, Uncut};
 use crate::ops::run::{Exit, Run, Shown};
 use crate::tool::{PathUse, Preview, Use};
@@ -116,7 +116,7 @@ impl Operation for TestRun {
         vec![PathUse::new(&self.directory, Use::WorkIn("cwd"))]
     }
 
-    fn preview(&self, scope: &Scope, _: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         TestRun::preview(self, scope).map(Some)
     }
 

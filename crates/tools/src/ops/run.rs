@@ -14,7 +14,7 @@ use jm_workspace::pump::{Listener, View};
 use crate::context::{Scope, Workspace};
 use crate::events::Events;
 use crate::foresight::Foreseen;
-use crate::operation::{Execution, Operation, Summary};
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::not_found;
 use crate::ops::printed::{
     Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_utf8_text, share_output,
@@ -333,7 +333,7 @@ impl Operation for Run {
     }
 
     /// The exact command, wherever the summary does not show all of it.
-    fn preview(&self, _: &Scope, summary: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         let is_said = self.is_only_a_command() && summary.is_shown_whole();
         Ok((!is_said).then(|| Preview { text: self.exact(), ..Preview::default() }))
     }

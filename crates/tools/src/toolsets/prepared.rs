@@ -10,7 +10,7 @@ use super::lowered::{Lowered, Stakes};
 use crate::context::{Scope, ToolCtx};
 use crate::events::Events;
 use crate::foresight::Foreseen;
-use crate::operation::{Execution, Operation, Summary};
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::tool::{Intent, Output, PathUse, Prepared, Preview, ToolFut, Use};
 
 /// Turns an outcome into what the model reads; the number is what the envelope leaves of the output limit.
@@ -48,7 +48,7 @@ impl<O: Operation> Prepared for PreparedCall<O> {
     }
 
     fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
-        self.lowered.operation.preview(scope, Summary(&self.lowered.summary))
+        self.lowered.operation.preview(scope, CallSummary(&self.lowered.summary))
     }
 
     fn foresee(&self, scope: &Scope) -> Foreseen {

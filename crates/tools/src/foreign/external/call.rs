@@ -16,7 +16,7 @@ use jm_workspace::programs;
 use jm_workspace::pump::{Listener, Offer, Stream};
 use serde_json::Value;
 
-use super::discover::{Candidate, Place};
+use super::discover::{Candidate, ToolPlace};
 use super::envelope::{self, Code};
 use super::probe::DeclaredSchema;
 use crate::context::{Scope, ToolCtx};
@@ -50,7 +50,7 @@ pub(super) struct ExternalTool {
 /// A program that may be started, with the bytes that it must have for that.
 #[derive(Debug, Clone)]
 pub(super) struct TrustedProgram {
-    place: Place,
+    place: ToolPlace,
     path: PathBuf,
     bytes: Option<Digest>,
 }

@@ -23,7 +23,7 @@ use crate::context::Workspace;
 use crate::registered::Registered;
 use crate::source::{Listed, Origin, ToolSource};
 use call::{Declared, ExternalTool, TrustedProgram};
-pub use discover::{Candidate, Consent, Directory, Discovered, Fault, Place, discover};
+pub use discover::{Candidate, Consent, Directory, Discovered, ToolFault, ToolPlace, discover};
 use envelope::{Code, not_ready};
 
 /// The most programs that are asked at the same time.

@@ -37,7 +37,7 @@ fn workspace(root: &Path) -> Workspace {
 
 fn tools(root: &Path, read_only: &[&str]) -> ExternalTools {
     let directory =
-        Directory { place: Place::User, path: root.to_owned(), consent: Consent::Owner };
+        Directory { place: ToolPlace::User, path: root.to_owned(), consent: Consent::Owner };
     ExternalTools::new(
         vec![directory],
         Ground {

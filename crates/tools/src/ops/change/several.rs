@@ -17,7 +17,7 @@ use super::target::Target;
 use super::{care, encoding, stale};
 use crate::context::Scope;
 use crate::foresight::Foreseen;
-use crate::operation::{Execution, Operation, Summary};
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::not_found;
 use crate::tool::{PathUse, Preview, Use};
 
@@ -35,7 +35,7 @@ impl Operation for Change {
         self.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
     }
 
-    fn preview(&self, scope: &Scope, _: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         Change::preview(self, scope).map(Some)
     }
 

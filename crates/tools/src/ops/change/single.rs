@@ -8,7 +8,7 @@ use super::rules::ChangeRules;
 use super::several::Change;
 use crate::context::Scope;
 use crate::foresight::Foreseen;
-use crate::operation::{Execution, Operation, Summary};
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::tool::{PathUse, Preview};
 
 /// One edit of one file.
@@ -28,7 +28,11 @@ impl Operation for SingleChange {
         self.0.paths()
     }
 
-    fn preview(&self, scope: &Scope, summary: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(
+        &self,
+        scope: &Scope,
+        summary: CallSummary<'_>,
+    ) -> Result<Option<Preview>, ToolError> {
         Operation::preview(&self.0, scope, summary)
     }
 
@@ -91,7 +95,11 @@ impl Operation for LineChange {
         self.change.paths()
     }
 
-    fn preview(&self, scope: &Scope, summary: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(
+        &self,
+        scope: &Scope,
+        summary: CallSummary<'_>,
+    ) -> Result<Option<Preview>, ToolError> {
         self.change.preview(scope, summary)
     }
 

@@ -17,7 +17,7 @@ use jm_workspace::process::Program;
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;
-use crate::operation::{Execution, Operation, Summary};
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::resolve_existing;
 use crate::tool::{PathUse, Preview, Use};
 pub use excerpt::JobText;
@@ -39,7 +39,7 @@ const SEARCHED: usize = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobCall {
     List,
-    Ask { id: JobId, what: Ask, view: Option<View> },
+    Ask { id: JobId, what: Ask, view: Option<JobView> },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub enum Ask {
 
 /// The form in which output is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum JobView {
     Stream,
     Screen,
 }
@@ -156,7 +156,7 @@ impl Operation for StartJob {
         vec![PathUse::new(&self.directory, Use::List)]
     }
 
-    fn preview(&self, _: &Scope, summary: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         Ok(summary.in_full())
     }
 
@@ -176,7 +176,7 @@ impl Operation for JobCall {
         Vec::new()
     }
 
-    fn preview(&self, _: &Scope, summary: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         Ok(summary.in_full())
     }
 
@@ -236,7 +236,7 @@ impl StartJob {
     }
 }
 
-fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<View>) -> Result<Look, ToolError> {
+fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<JobView>) -> Result<Look, ToolError> {
     let job = find(scope, id)?;
     match what {
         Ask::ReadNew => look(scope, &job, view),
@@ -289,7 +289,7 @@ fn note(job: &Job, seen: &Seen) -> Result<(), ToolError> {
 }
 
 /// A look that was asked for: what was printed before it is not waited for any more.
-fn look(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError> {
+fn look(scope: &Scope, job: &Job, view: Option<JobView>) -> Result<Look, ToolError> {
     let read = printed(job)?;
     let look = glance(scope, job, view)?;
     note(job, &Seen { read, ..job.seen() })?;
@@ -297,20 +297,20 @@ fn look(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError>
 }
 
 /// Looks at what is new, or at the screen of a job that has one.
-fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError> {
+fn glance(scope: &Scope, job: &Job, view: Option<JobView>) -> Result<Look, ToolError> {
     // Before the output, so that a job that has ended has printed all of it.
     let listed = listed(scope, job)?;
     let mut seen = job.seen();
     let refusals = job.newly_refused(&mut seen).map_err(failed)?;
-    let usual = if listed.terminal.is_some() { View::Screen } else { View::Stream };
+    let usual = if listed.terminal.is_some() { JobView::Screen } else { JobView::Stream };
     let output = match view.unwrap_or(usual) {
-        View::Stream => {
+        JobView::Stream => {
             let room = room(scope, &refusals);
             let shown = JobText::new_since(job, seen.shown, room).map_err(failed)?;
             seen.shown = shown.end;
             LookedAt::Stream(shown)
         }
-        View::Screen => LookedAt::Screen(job.screen().map_err(failed)?.ok_or_else(|| {
+        JobView::Screen => LookedAt::Screen(job.screen().map_err(failed)?.ok_or_else(|| {
             ToolError::bad_args(format!("{} has no terminal, so it has no screen", listed.id))
                 .hint("read it without view, or start it again with pty: true")
         })?),
@@ -341,7 +341,7 @@ fn write(
     scope: &Scope,
     job: &Job,
     typed: Vec<Typed>,
-    view: Option<View>,
+    view: Option<JobView>,
 ) -> Result<Look, ToolError> {
     let before = printed(job)?;
     if let JobStatus::Ended { how, .. } = listed(scope, job)?.status {

@@ -15,4 +15,4 @@ pub(crate) use globs::compile_globs;
 pub use query::{Case, Query, Syntax};
 pub use request::{Counted, MissingStart, Search, SearchStart};
 pub use searching::SearchOutcome;
-pub use sink::{FileHits, Hit, Line};
+pub use sink::{FileHits, FoundLine, Hit};

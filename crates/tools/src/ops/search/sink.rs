@@ -24,7 +24,7 @@ const LEAD_BYTES: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileHits {
     pub path: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<FoundLine>,
 }
 
 impl FileHits {
@@ -34,7 +34,7 @@ impl FileHits {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct FoundLine {
     /// From 1.
     pub number: u64,
     /// Without its terminator.
@@ -60,7 +60,7 @@ pub(super) fn search(
     matcher: &RegexMatcher,
     file: &OpenFile,
     search: &Search,
-) -> io::Result<Vec<Line>> {
+) -> io::Result<Vec<FoundLine>> {
     let (lines, most) = (Vec::new(), search.most);
     let most_a_line = match search.counted {
         Counted::Matches => usize::MAX,
@@ -80,7 +80,7 @@ pub(super) fn search(
 
 struct LineSink<'a> {
     matcher: &'a RegexMatcher,
-    lines: Vec<Line>,
+    lines: Vec<FoundLine>,
     matches: usize,
     most: usize,
     most_a_line: usize,
@@ -118,7 +118,7 @@ impl Sink for LineSink<'_> {
             })
             .collect();
         let number = found.line_number().unwrap_or(0);
-        self.lines.push(Line { number, text, is_cut, hits });
+        self.lines.push(FoundLine { number, text, is_cut, hits });
         Ok(self.matches <= self.most)
     }
 
@@ -134,7 +134,7 @@ impl Sink for LineSink<'_> {
         let part = window(bytes, 0);
         let (text, is_cut) = (lossy(&bytes[part.clone()]), part.len() < bytes.len());
         let number = line.line_number().unwrap_or(0);
-        self.lines.push(Line { number, text, is_cut, hits: Vec::new() });
+        self.lines.push(FoundLine { number, text, is_cut, hits: Vec::new() });
         Ok(true)
     }
 }

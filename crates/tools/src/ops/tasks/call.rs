@@ -8,7 +8,7 @@ use super::board::Board;
 use super::export::TaskExport;
 use crate::context::Scope;
 use crate::foresight::Foreseen;
-use crate::operation::{Execution, Operation, Summary};
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::tool::{PathUse, Preview, Use};
 
 /// Something to do with a list of tasks.
@@ -33,7 +33,7 @@ impl Operation for TaskCall {
         }
     }
 
-    fn preview(&self, scope: &Scope, _: Summary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         match self {
             Self::Act { .. } => Ok(None),
             Self::Export(export) => export.preview(scope).map(Some),

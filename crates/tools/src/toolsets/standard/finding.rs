@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ops::find::{Find, FindOutcome};
-use crate::ops::search::{Case, FileHits, Line, Query, Search, SearchOutcome, Syntax};
+use crate::ops::search::{Case, FileHits, FoundLine, Query, Search, SearchOutcome, Syntax};
 use crate::tool::Output;
 use crate::toolsets::args::parse_args;
 use crate::toolsets::lowered::Lowered;
@@ -96,7 +96,7 @@ fn has_context(file: &FileHits) -> bool {
     file.lines.iter().any(|line| line.hits.is_empty())
 }
 
-fn of_line(line: &Line) -> String {
+fn of_line(line: &FoundLine) -> String {
     let cut = if line.is_cut { " …" } else { "" };
     let columns: Vec<String> = line.hits.iter().map(|hit| hit.column.to_string()).collect();
     if columns.is_empty() {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ops::job::{
-    Ask, JobCall, JobId, JobOutcome, JobStatus, ListedJob, Look, LookedAt, StartJob, View,
+    Ask, JobCall, JobId, JobOutcome, JobStatus, JobView, ListedJob, Look, LookedAt, StartJob,
 };
 use crate::tool::Output;
 use crate::toolsets::args::parse_args;
@@ -243,8 +243,8 @@ fn lower_process(args: Value, _: &Limits) -> Result<Lowered<JobCall>, ToolError>
         }
     };
     let view = args.view.map(|view| match view {
-        Viewed::Stream => View::Stream,
-        Viewed::Screen => View::Screen,
+        Viewed::Stream => JobView::Stream,
+        Viewed::Screen => JobView::Screen,
     });
     let call = JobCall::Ask { id, what, view };
     Ok(Lowered::new(call, summary).at_stake(stakes))
