@@ -148,7 +148,7 @@ impl Engine {
     /// What results look like, and what they may take.
     pub(crate) fn shape(&self, session: &mut Session) {
         session.set_form(Form {
-            toolset: self.core.registry.toolset(),
+            dialect: self.core.registry.dialect(),
             limit: self.core.result_limit(),
         });
     }

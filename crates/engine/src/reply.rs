@@ -4,7 +4,7 @@
 //! a terminal gets the same made harmless.
 
 use jm_tools::Output;
-use jm_tools::toolsets::Toolset;
+use jm_tools::toolsets::{Dialect, STANDARD};
 use jm_types::text::sanitize;
 use jm_types::{ToolCall, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,14 @@ use serde::{Deserialize, Serialize};
 /// How results look: the toolset's envelope, and the most bytes one may take.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Form {
-    pub(crate) toolset: Toolset,
+    /// A session that was stored gets it again from the engine.
+    #[serde(skip, default = "standard")]
+    pub(crate) dialect: &'static Dialect,
     pub(crate) limit: usize,
+}
+
+fn standard() -> &'static Dialect {
+    &STANDARD
 }
 
 /// What a call came to.
@@ -32,8 +38,8 @@ pub(crate) fn reply(
     let limit = if allow_truncation { form.limit } else { usize::MAX };
     let (whole, cut, error) = match outcome {
         Ok(output) => {
-            let whole = form.toolset.success(call.into(), output.clone(), usize::MAX);
-            (whole, form.toolset.success(call.into(), output, limit), None)
+            let whole = form.dialect.success(call.into(), output.clone(), usize::MAX);
+            (whole, form.dialect.success(call.into(), output, limit), None)
         }
         Err(error) => {
             let whole = in_words(Form { limit: usize::MAX, ..form }, call, &error);
@@ -58,7 +64,7 @@ pub(crate) fn refused(form: Form, call: &ToolCall, error: &ToolError) -> ToolRes
 fn in_words(form: Form, call: &ToolCall, error: &ToolError) -> String {
     match &error.verbatim {
         Some(words) => words.0.clone(),
-        None => form.toolset.failure(call.into(), error, form.limit),
+        None => form.dialect.failure(call.into(), error, form.limit),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jm_tools::toolsets::Toolset;
+use jm_tools::toolsets::STANDARD;
 use jm_types::text::{sanitize, truncate};
 use jm_types::{DenialReason, ErrorKind, Limits, ToolCall, ToolError, ToolResult};
 use jm_workspace::Freshness;
@@ -72,7 +72,7 @@ impl Session {
             granted_iterations: 0,
             calls: 0,
             batches: 0,
-            form: Form { toolset: Toolset::default(), limit: Limits::default().capacity_bytes },
+            form: Form { dialect: &STANDARD, limit: Limits::default().capacity_bytes },
             offers_grants: false,
         }
     }

@@ -11,9 +11,8 @@ use jm_engine::conversation::tokens_of;
 use jm_engine::{Conversation, Ending, Heard, Hearing, Listening, recall};
 use jm_providers::{CallMeta, Client, Parameters, Request, Tools, Voice, Wishes};
 use jm_store::Store;
-use jm_tools::toolsets::Toolset;
 use jm_types::text::one_line;
-use jm_types::{Cancel, Part, StopReason, StreamError, StreamErrorKind, Usage};
+use jm_types::{Cancel, Part, StopReason, StreamError, StreamErrorKind, Toolset, Usage};
 
 mod room;
 

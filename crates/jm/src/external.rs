@@ -7,7 +7,7 @@ use std::time::Duration;
 use jm_engine::config::Config;
 use jm_tools::Workspace;
 use jm_tools::foreign::external::{
-    Candidate, Consent, Directory, Discovered, ExternalTools, Ground, Place, discover,
+    Candidate, Consent, Directory, Discovered, ExternalTools, Ground, ToolPlace, discover,
 };
 
 use crate::locations;
@@ -21,10 +21,10 @@ pub(crate) fn discovered(project: Option<&Project>) -> Discovered {
 /// Where tools lie, in rising priority.
 fn directories(project: Option<&Project>) -> Vec<Directory> {
     let owned = |place, path| Directory { place, path, consent: Consent::Owner };
-    let system = locations::system_tools().map(|path| owned(Place::System, path));
-    let user = locations::user_tools().map(|path| owned(Place::User, path));
+    let system = locations::system_tools().map(|path| owned(ToolPlace::System, path));
+    let user = locations::user_tools().map(|path| owned(ToolPlace::User, path));
     let project = project.map(|project| Directory {
-        place: Place::Project,
+        place: ToolPlace::Project,
         path: project.tools.clone(),
         consent: project.trusted.clone().map_or(Consent::Missing, Consent::Bytes),
     });
@@ -33,7 +33,7 @@ fn directories(project: Option<&Project>) -> Vec<Directory> {
 
 /// The names of the tools that a project brings.
 pub(crate) fn of_project(project: &Project) -> Vec<String> {
-    let is_own = |candidate: &Candidate| candidate.place == Place::Project;
+    let is_own = |candidate: &Candidate| candidate.place == ToolPlace::Project;
     let all = discovered(Some(project)).candidates.into_iter();
     all.filter(|(_, candidates)| candidates.iter().any(is_own)).map(|(name, _)| name).collect()
 }

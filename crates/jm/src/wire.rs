@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use jm_dialects::dialect_of;
 use jm_engine::config::{self, Config, Layer, Loaded, Source, Word};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Policy, Recorder, Session};
 use jm_tools::schema::Schema;
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
-use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
+use jm_types::{Limits, Profile, ToolDefinition, ToolEvent, Toolset};
 use jm_workspace::jobs::Jobs;
 use jm_workspace::{EnvSanitizer, PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
 use tokio::sync::mpsc;
@@ -193,8 +194,8 @@ pub(crate) fn sandbox_settings(common: &Common, config: &Config) -> Result<Sandb
     let policy = match (config.profile, sandbox.allow_absolute) {
         (Profile::Careful, false) => PathPolicy::FORGE,
         (Profile::Careful, true) => PathPolicy::FORGE.allow_absolute(),
-        (Profile::Standard, false) => config.toolset.paths(),
-        (Profile::Standard, true) => config.toolset.paths().allow_absolute(),
+        (Profile::Standard, false) => dialect_of(config.toolset).paths,
+        (Profile::Standard, true) => dialect_of(config.toolset).paths.allow_absolute(),
     };
     let own = [
         locations::user_config().and_then(|file| Some(file.parent()?.to_owned())),
@@ -224,8 +225,8 @@ pub(crate) fn timeouts(config: &Config) -> Timeouts {
 
 pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
     let timeouts = timeouts(config);
-    let tools = config.toolset.tools(&timeouts)?;
-    Ok(ToolRegistry::speaking(config.toolset, tools)?)
+    let dialect = dialect_of(config.toolset);
+    Ok(ToolRegistry::speaking(dialect, dialect.tools(&timeouts)?)?)
 }
 
 fn policy(loaded: &Loaded) -> Policy {
@@ -300,7 +301,8 @@ fn names_of_all_toolsets(config: &Config) -> Result<Vec<String>> {
     let timeouts = timeouts(config);
     let mut names = Vec::new();
     for toolset in Toolset::ALL {
-        names.extend(toolset.tools(&timeouts)?.iter().map(|tool| tool.name().to_owned()));
+        let tools = dialect_of(*toolset).tools(&timeouts)?;
+        names.extend(tools.iter().map(|tool| tool.name().to_owned()));
     }
     Ok(names)
 }

@@ -20,8 +20,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["jm-types"]),
     ("providers", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
+    ("dialects", &["jm-types", "jm-workspace", "jm-tools"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
-    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers"]),
+    (
+        "jm",
+        &[
+            "jm-types",
+            "jm-workspace",
+            "jm-tools",
+            "jm-dialects",
+            "jm-store",
+            "jm-engine",
+            "jm-providers",
+        ],
+    ),
 ];
 
 /// Words that belong to one room only.

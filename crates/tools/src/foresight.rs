@@ -1,4 +1,4 @@
-//! What the calls of a batch would leave behind, computed before any of them runs, so that a person is
+//! The foreseeable effects of the calls of a batch, computed before any of them runs, so that a person is
 //! shown the change of each on what the earlier ones leave.
 //!
 //! Law: nothing is written, and nothing here decides: an approval counts only if the files are then what
@@ -32,7 +32,7 @@ impl Expected {
         self.contents.get(path)
     }
 
-    /// What is expected when this has happened too.
+    /// Adds the effect of one more call.
     pub fn add(&mut self, foreseen: Foreseen) {
         match foreseen {
             Foreseen::Files(files) => self.contents.extend(files),

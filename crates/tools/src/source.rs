@@ -1,4 +1,4 @@
-//! Where tools come from that are not built in, and the one rule of waiting for them.
+//! Sources of tools that are not built in, and the one rule of waiting for them.
 //!
 //! Law: nothing waits for a tool before a call or a listing needs it, and then no longer than its
 //! source allows. A tool that is not ready by then is an error that names it and says what to do; it
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jm_types::{ErrorKind, ToolDefinition, ToolError};
 
-use crate::registry::Registered;
+use crate::registered::Registered;
 
 /// Something that yields tools, perhaps not at once.
 pub trait ToolSource: Send + Sync + std::fmt::Debug {
@@ -73,7 +73,7 @@ impl Listed {
             .hint("rename the file to use both")
     }
 
-    /// What a model is told, if the tool can be used.
+    /// The definition for a model; `None` when the tool cannot be used.
     pub fn definition(&self) -> Option<ToolDefinition> {
         let tool = self.tool.as_ref().ok()?;
         Some(ToolDefinition {

@@ -1,4 +1,4 @@
-//! What a tool is: it parses its arguments once, says what it intends, shows it, does it.
+//! The contract of a tool: it parses its arguments once, says what it intends, shows it, does it.
 //!
 //! Law: `prepare` is the only parser (FR-REG-02). What a person is shown and what is executed come
 //! from the same parsed value.
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::context::{Scope, ToolCtx};
 use crate::foresight::Foreseen;
 
-/// What a tool does to the world.
+/// The effect of a tool on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Reads,
@@ -32,7 +32,7 @@ impl Effect {
         }
     }
 
-    /// Whether it starts a program.
+    /// Tells whether it starts a program.
     pub fn is_command(self) -> bool {
         match self {
             Effect::Reads | Effect::Changes => false,
@@ -41,7 +41,7 @@ impl Effect {
     }
 }
 
-/// What is known of a tool before any call.
+/// The facts of a tool that are known before any call.
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
     pub name: String,
@@ -54,7 +54,7 @@ pub struct ToolSpec {
     pub timeout: Option<Duration>,
 }
 
-/// How a call means to use a path.
+/// The use that a call makes of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     Read,
@@ -70,7 +70,7 @@ pub struct PathUse {
     pub purpose: Use,
 }
 
-/// What this very call means to do; pure.
+/// The intent of one call; pure.
 #[derive(Debug, Clone)]
 pub struct Intent {
     pub summary: String,
@@ -83,16 +83,16 @@ pub struct Intent {
     pub stands_for: Option<&'static str>,
 }
 
-/// What a person can be shown before deciding, and the state of the files it was computed from.
+/// The view for a person who decides, and the state of the files it was computed from.
 #[derive(Debug, Clone, Default)]
 pub struct Preview {
     pub text: String,
     pub files: Vec<(PathBuf, Option<Digest>)>,
-    /// What a person must not overlook.
+    /// Warnings that a person must not overlook.
     pub warnings: Vec<String>,
 }
 
-/// What a call produced; the toolset's envelope makes the answer of it.
+/// The product of a call; the toolset's envelope makes the answer of it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// May be cut at its end.
@@ -145,7 +145,7 @@ pub trait ToolExecutor: Send + Sync {
         false
     }
 
-    /// How the tool itself would say that these arguments are refused.
+    /// Puts a refusal of arguments into the tool's own envelope.
     fn in_own_words(&self, refusal: ToolError) -> ToolError {
         refusal
     }

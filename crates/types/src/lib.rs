@@ -20,6 +20,7 @@ pub mod mode;
 pub mod replace;
 pub mod stream;
 pub mod text;
+pub mod toolset;
 
 pub use assembly::{Assembly, Cut, CutCall, Turn};
 pub use balance::{Fault, Imbalance};
@@ -37,3 +38,4 @@ pub use messages::Messages;
 pub use mode::{ApprovalMode, Profile, RiskLevel, ToolsMode, Verdict};
 pub use replace::ReplaceError;
 pub use stream::{StopReason, StreamError, StreamErrorKind, StreamEvent, Usage};
+pub use toolset::Toolset;

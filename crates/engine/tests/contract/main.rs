@@ -10,16 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use jm_dialects::dialect_of;
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
 use jm_store::{Journal, Owner};
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::Timeouts;
 use jm_tools::{
     Effect, Intent, Output, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut, ToolRegistry,
     ToolSpec, Workspace,
 };
 use jm_types::{
     ApprovalMode, DenialReason, ErrorKind, Limits, RiskLevel, ToolCall, ToolError, ToolsMode,
+    Toolset,
 };
 use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::{Value, json};
@@ -27,7 +29,7 @@ use serde_json::{Value, json};
 fn tools_of(toolset: Toolset) -> Vec<Box<dyn ToolExecutor>> {
     let seconds = Duration::from_secs;
     let timeouts = Timeouts { file_operations: seconds(30), shell_commands: seconds(300) };
-    toolset.tools(&timeouts).unwrap()
+    dialect_of(toolset).tools(&timeouts).unwrap()
 }
 
 fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {

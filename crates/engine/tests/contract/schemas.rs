@@ -1,8 +1,8 @@
 //! Schemas and parsers: what a schema admits is parsed, and what it does not name is refused.
 
-use jm_tools::toolsets::Toolset;
+use jm_dialects::dialect_of;
 use jm_tools::{ToolExecutor, ToolRegistry};
-use jm_types::Limits;
+use jm_types::{Limits, Toolset};
 use serde_json::{Value, json};
 
 use crate::tools_of;
@@ -51,7 +51,7 @@ fn is_accepted(registry: &ToolRegistry, tool: &dyn ToolExecutor, args: Value) ->
 #[test]
 fn schemas_and_parsers_agree() {
     for toolset in Toolset::ALL {
-        let registry = ToolRegistry::speaking(*toolset, tools_of(*toolset)).unwrap();
+        let registry = ToolRegistry::speaking(dialect_of(*toolset), tools_of(*toolset)).unwrap();
         for tool in tools_of(*toolset) {
             let told = format!("{} {}", toolset.name(), tool.name());
             let mut all = all_arguments(tool.schema());

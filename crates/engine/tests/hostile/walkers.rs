@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use jm_dialects::posix::{PosixGlob, PosixGrep};
 use jm_tools::Scope;
 use jm_tools::ops::find::Find;
 use jm_tools::ops::listing::{Links, Listing};
-use jm_tools::ops::posix::{PosixGlob, PosixGrep};
 use jm_tools::ops::search::{Case, Query, Search, Syntax};
 use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk};
 use jm_types::ToolError;

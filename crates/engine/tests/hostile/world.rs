@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jm_dialects::dialect_of;
 use jm_engine::engine::Core;
 use jm_engine::{ApprovalDecision, Engine, Pause, Policy, Session};
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::Timeouts;
 use jm_tools::{Scope, Seen, ToolExecutor, ToolRegistry, Workspace};
 use jm_types::text::is_terminal_safe;
 use jm_types::{
     ApprovalMode, Cancel, Limits, ToolCall, ToolDefinition, ToolEvent, ToolResult, ToolsMode,
+    Toolset,
 };
 use jm_workspace::{
     EnvSanitizer, Freshness, Opening, PathPolicy, ProjectState, Sandbox, SandboxSettings,
@@ -146,8 +148,11 @@ impl World {
             state: Arc::new(ProjectState::new(state.path(), &root)),
         };
         let (sender, events) = mpsc::channel(setting.events);
-        let tools =
-            setting.toolset.tools(&setting.timeouts).unwrap().into_iter().chain(setting.tools);
+        let tools = dialect_of(setting.toolset)
+            .tools(&setting.timeouts)
+            .unwrap()
+            .into_iter()
+            .chain(setting.tools);
         let engine = Engine::new(Core {
             registry: ToolRegistry::new(tools).unwrap(),
             workspace: workspace.clone(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::{STANDARD, Timeouts};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode};
 use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
@@ -66,7 +66,7 @@ pub(crate) fn engine(root: &Path, recorder: Recorder) -> Engine {
     let minute = Duration::from_secs(60);
     let timeouts = Timeouts { file_operations: 10 * minute, shell_commands: 10 * minute };
     Engine::new(Core {
-        registry: ToolRegistry::new(Toolset::default().tools(&timeouts).unwrap()).unwrap(),
+        registry: ToolRegistry::new(STANDARD.tools(&timeouts).unwrap()).unwrap(),
         workspace: Workspace {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),

@@ -4,7 +4,7 @@
 use jm_engine::recover::FileFact;
 use jm_engine::{Engine, Examined, Side};
 use jm_store::{FileState, Store};
-use jm_tools::ops::change::diff::unified;
+use jm_tools::ops::change::diff::unified_diff;
 use jm_types::text::{one_line, reveal};
 use jm_workspace::pump::Stream;
 use jm_workspace::spool::Spooled;
@@ -93,7 +93,7 @@ fn diff(store: &Store, engine: &Engine, session: &str, call: &Examined) -> Strin
             && now.as_deref().is_none_or(|now| std::str::from_utf8(now).is_ok())
         {
             let name = history::from_root(&root, &file.effect.path);
-            text.push_str(&unified(&name, before.as_deref(), now.as_deref()));
+            text.push_str(&unified_diff(&name, before.as_deref(), now.as_deref()));
         }
     }
     let count = text.lines().count();

@@ -189,7 +189,7 @@ pub(crate) fn diffs(store: &Store, root: &Path, call: &CallView) -> String {
         let after = after.or_else(|| still_there(&effect.path, &effect.after));
         if before.is_some() || after.is_some() {
             let (before, after) = (before.as_deref(), after.as_deref());
-            text.push_str(&jm_tools::ops::change::diff::unified(&name, before, after));
+            text.push_str(&jm_tools::ops::change::diff::unified_diff(&name, before, after));
         }
     }
     text

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use jm_tools::toolsets::ikigai::program::Program;
+use jm_dialects::ikigai::program::ToolProgram;
 use jm_tools::{Scope, Seen, Workspace};
 use jm_types::{Cancel, Limits};
 use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, install};
@@ -26,7 +26,7 @@ const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 pub(crate) fn run_by_name() -> Option<Result<u8>> {
     let mut words = std::env::args_os();
     let started_as = PathBuf::from(words.next()?);
-    let program = Program::named(started_as.file_name()?.to_str()?)?;
+    let program = ToolProgram::named(started_as.file_name()?.to_str()?)?;
     Some(match words.next() {
         None => answer(program),
         Some(word) if word == "--schema" => program
@@ -40,7 +40,7 @@ pub(crate) fn run_by_name() -> Option<Result<u8>> {
     })
 }
 
-fn answer(program: Program) -> Result<u8> {
+fn answer(program: ToolProgram) -> Result<u8> {
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input).context("standard input")?;
     let directory = std::env::current_dir().context("the current directory")?;
@@ -87,7 +87,7 @@ fn put(text: &str) -> Result<u8> {
 pub(crate) fn install(args: &InstallPrograms) -> Result<u8> {
     let own = std::env::current_exe().context("where this program lies")?;
     let folder = std::path::absolute(args.prefix.join(FOLDER))?;
-    let names: Vec<String> = Program::names().collect();
+    let names: Vec<String> = ToolProgram::names().collect();
     install::links(&folder, &own, &names)
         .with_context(|| format!("installing into {}", folder.display()))?;
     names.iter().try_for_each(|name| print::line(&folder.join(name).display().to_string()))?;

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use jm_engine::{Damaged, Guard, Which};
-use jm_tools::toolsets::Toolset;
-use jm_types::Part;
 use jm_types::text::one_line;
+use jm_types::{Part, Toolset};
 use jm_workspace::terminal::Manners;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;

@@ -1,9 +1,10 @@
 //! `jm tools --reference`: every toolset and every tool, as `docs/tools.md` has them.
 
 use anyhow::Result;
+use jm_dialects::dialect_of;
 use jm_tools::ToolRegistry;
-use jm_tools::toolsets::{Timeouts, Toolset};
-use jm_types::ToolDefinition;
+use jm_tools::toolsets::Timeouts;
+use jm_types::{ToolDefinition, Toolset};
 use serde_json::Value;
 
 use super::{exit, print};
@@ -12,7 +13,8 @@ use crate::wire;
 pub(crate) fn run() -> Result<u8> {
     let timeouts: Timeouts = wire::timeouts(&jm_engine::config::Config::default());
     for toolset in Toolset::ALL {
-        let registry = ToolRegistry::speaking(*toolset, toolset.tools(&timeouts)?)?;
+        let dialect = dialect_of(*toolset);
+        let registry = ToolRegistry::speaking(dialect, dialect.tools(&timeouts)?)?;
         print::line(&format!("## `{}`\n", toolset.name()))?;
         registry.definitions().iter().try_for_each(|tool| print::text(&section(tool)))?;
     }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// How many bytes tell whether a file or an output is text.
+/// The number of first bytes by which a file or an output is judged to be text.
 pub(crate) const SNIFF: usize = 8 * 1024;
 
 const HEADER: &str = "[binary:base64]";

@@ -36,7 +36,7 @@ pub(crate) fn decode(encoding: &'static Encoding, bytes: &[u8]) -> String {
     text.into_owned()
 }
 
-/// Whether there are bytes that no UTF-8 has. A character that our own cut took apart does not count.
+/// Tells whether there are bytes that no UTF-8 has. A character that our own cut took apart does not count.
 fn is_foreign(bytes: &[u8]) -> bool {
     let continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     let start = bytes.iter().take(3).take_while(continuation).count();
@@ -45,7 +45,7 @@ fn is_foreign(bytes: &[u8]) -> bool {
     broken(bytes) && broken(&bytes[start..])
 }
 
-/// Whether it is UTF-8 with some bytes wrong. Chance seldom writes a character of several bytes.
+/// Tells whether it is UTF-8 with some bytes wrong. Chance seldom writes a character of several bytes.
 fn is_damaged(head: &[u8], tail: &[u8]) -> bool {
     let (mut wide, mut wrong) = (0, 0);
     for chunk in head.utf8_chunks().chain(tail.utf8_chunks()) {

@@ -9,9 +9,10 @@ use jm_types::text::mask_credentials;
 use jm_workspace::process::{Input, Program};
 
 use crate::ops::run::{MERGING, Run};
+use crate::quote::{question_entry, quote_words};
 
 impl Run {
-    /// Whether there is nothing to show but the command and its directory.
+    /// Tells whether there is nothing to show but the command and its directory.
     pub(crate) fn is_only_a_command(&self) -> bool {
         self.variables.is_empty() && matches!(self.input, Input::Closed)
     }
@@ -25,21 +26,21 @@ impl Run {
                 None => {
                     let words: Vec<String> =
                         words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-                    quoted(&words)
+                    quote_words(&words)
                 }
             },
         };
-        let mut text = entry("command", &mask_credentials(&command));
+        let mut text = question_entry("command", &mask_credentials(&command));
         if self.directory != "." {
-            text.push_str(&entry("directory", &self.directory));
+            text.push_str(&question_entry("directory", &self.directory));
         }
         for (name, value) in &self.variables {
-            let value = quoted(std::slice::from_ref(value));
-            text.push_str(&entry("variable", &format!("{name}={value}")));
+            let value = quote_words(std::slice::from_ref(value));
+            text.push_str(&question_entry("variable", &format!("{name}={value}")));
         }
         if let Input::Bytes(bytes) = &self.input {
             let name = format!("input ({} bytes)", bytes.len());
-            text.push_str(&entry(&name, &String::from_utf8_lossy(bytes)));
+            text.push_str(&question_entry(&name, &String::from_utf8_lossy(bytes)));
         }
         text
     }
@@ -51,25 +52,4 @@ fn merged(words: &[impl AsRef<OsStr>]) -> Option<String> {
     let is_merging = start.len() == MERGING.len()
         && start.iter().zip(MERGING).all(|(word, known)| word.as_ref() == known);
     is_merging.then(|| command.as_ref().to_string_lossy().into_owned())
-}
-
-/// One line, or a heading with indented lines, so that no value looks like another entry.
-pub(crate) fn entry(name: &str, value: &str) -> String {
-    match value.contains('\n') {
-        false => format!("{name}: {value}\n"),
-        true => {
-            let lines: String = value.lines().map(|line| format!("  {line}\n")).collect();
-            format!("{name}:\n{lines}")
-        }
-    }
-}
-
-/// Words as one would type them, so that their borders can be seen.
-pub(crate) fn quoted(words: &[String]) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let word = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
 }

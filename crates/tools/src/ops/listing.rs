@@ -5,28 +5,30 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use ignore::overrides::Override;
 use jm_types::ToolError;
-use jm_workspace::tree::{Met, Next, Passing, shown, walk};
+use jm_workspace::tree::{Met, Next, Passing};
 use jm_workspace::{EntryKind, Found, OpenFile, SafePath, Sandbox};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::binary::{SNIFF, is_binary};
-use crate::ops::find::{FindOutcome, FoundFile};
-use crate::ops::not_found;
-use crate::ops::search::overrides;
+use crate::ops::gather::{Choice, FindOutcome, FoundFile, Gathering};
+use crate::ops::resolve_existing;
+use crate::ops::search::compile_globs;
+use crate::tool::{PathUse, Use};
 
 /// Folders that no editor shows.
 const NEVER: &[&str] = &[".git", "node_modules"];
-/// How many entries are gathered before the first of them are chosen.
+/// The most entries that are gathered before the first of them are chosen.
 const MOST_GATHERED: usize = 200_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     pub path: String,
-    /// How many levels below the directory.
+    /// The number of levels below the directory.
     pub depth: usize,
     pub hidden: bool,
     pub links: Links,
@@ -35,7 +37,7 @@ pub struct Listing {
     pub most: usize,
 }
 
-/// What happens at a link to a directory.
+/// The treatment of links to directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     Shown,
@@ -45,12 +47,9 @@ pub enum Links {
 impl Listing {
     pub fn run(&self, scope: &Scope) -> Result<FindOutcome, ToolError> {
         let sandbox = &scope.workspace.sandbox;
-        let wanted = overrides(&self.patterns)?;
-        let start = sandbox.resolve(&self.path)?;
-        if start.is_missing() {
-            return Err(not_found(sandbox, &start));
-        }
-        // Where each directory is listed: once, by its own name rather than by a link's.
+        let wanted = compile_globs(&self.patterns)?;
+        let start = resolve_existing(sandbox, &self.path)?;
+        // Each directory is listed once, by its own name rather than by a link's.
         let mut entered: BTreeSet<PathBuf> = BTreeSet::new();
         let name = start.asked().to_owned();
         let mut waiting = VecDeque::from([(start, name, self.depth)]);
@@ -60,7 +59,7 @@ impl Listing {
                 continue;
             }
             let here = start.absolute();
-            for (entry, relative) in self.below(scope, &start, &name, depth)? {
+            for (relative, entry) in self.below(scope, &start, &name, depth)? {
                 let level = relative.iter().count();
                 match entry.kind {
                     EntryKind::Directory if level < depth => {
@@ -96,33 +95,18 @@ impl Listing {
         start: &SafePath,
         name: &str,
         depth: usize,
-    ) -> Result<Vec<(FoundFile, PathBuf)>, ToolError> {
+    ) -> Result<Vec<(PathBuf, FoundFile)>, ToolError> {
         let passing = Passing { hidden: !self.hidden, ignored: true };
-        let found: Mutex<Vec<(FoundFile, PathBuf)>> = Mutex::default();
-        let visit = |met: &Met<'_>| {
+        let choose = |met: &Met<'_>| {
             let is_never =
                 met.path.file_name().is_some_and(|own| NEVER.iter().any(|one| own == *one));
             if is_never {
-                return Next::Past;
+                return Choice::Leave(Next::Past);
             }
             let level = met.path.iter().count();
-            let entry = met.entry();
-            let file = FoundFile {
-                path: shown(name, &met.path),
-                kind: met.kind,
-                size: entry.size,
-                modified_epoch_ms: entry.modified_epoch_ms,
-            };
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.push((file, met.path.clone()));
-            match (found.len() >= MOST_GATHERED, level >= depth) {
-                (true, _) => Next::Stop,
-                (false, true) => Next::Past,
-                (false, false) => Next::On,
-            }
+            Choice::Take(if level >= depth { Next::Past } else { Next::On })
         };
-        walk(&scope.workspace.sandbox, start, passing, &scope.cancel, &visit)?;
-        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Gathering { start, name, passing, most: MOST_GATHERED }.run(scope, &choose)
     }
 
     /// A binary file is no answer to a pattern (FJ-GLOB). One that cannot be read is not known to be one.
@@ -144,5 +128,21 @@ impl Listing {
         }
         file.kind != EntryKind::Directory
             && wanted.matched(format!("/{}", file.path), false).is_whitelist()
+    }
+}
+
+impl Operation for Listing {
+    type Outcome = FindOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::List)]
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<FindOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }

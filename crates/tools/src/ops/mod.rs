@@ -4,19 +4,19 @@
 //! these, so each rule is written once.
 
 pub(crate) mod binary;
-pub(crate) mod by_hand;
-pub mod calc;
 pub mod change;
 mod charset;
 pub mod danger;
 pub(crate) mod exact;
 pub mod find;
+mod gather;
 pub mod job;
+mod line_range;
 pub mod listing;
 pub mod page;
-pub mod posix;
 pub mod printed;
 pub mod read;
+mod reading;
 pub(crate) mod refused;
 pub mod report;
 pub mod run;
@@ -28,6 +28,12 @@ pub mod walk;
 use jm_types::text::suggest::suggest;
 use jm_types::{ErrorKind, ToolError};
 use jm_workspace::{Found, OpenDirectory, SafePath, Sandbox};
+
+/// Resolves a path that has to be there.
+pub(crate) fn resolve_existing(sandbox: &Sandbox, path: &str) -> Result<SafePath, ToolError> {
+    let path = sandbox.resolve(path)?;
+    if path.is_missing() { Err(not_found(sandbox, &path)) } else { Ok(path) }
+}
 
 /// "No such file", with up to three names from the same directory that come near.
 pub(crate) fn not_found(sandbox: &Sandbox, path: &SafePath) -> ToolError {

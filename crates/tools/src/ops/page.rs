@@ -4,11 +4,15 @@
 //! be paged through; one that is very large is not read further only to count its lines.
 
 use jm_types::ToolError;
-use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile};
+use jm_workspace::Hashing;
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::binary::SNIFF;
-use crate::ops::not_found;
+use crate::ops::line_range::LineCollector;
+use crate::ops::reading::{extent_of, foresee_read, open_existing};
+use crate::tool::{PathUse, Use};
 
 /// Up to this size a page counts as a read of the file, and its lines are counted.
 const MOST_HASHED: u64 = 64 * 1024 * 1024;
@@ -19,7 +23,7 @@ pub struct Page {
     pub path: String,
     /// The first line, from 1.
     pub first: u64,
-    /// The most lines, where somebody asked for some.
+    /// The most lines; `None` for all.
     pub count: Option<u64>,
     /// The most bytes; less where the call's output limit is lower.
     pub most_bytes: usize,
@@ -34,9 +38,9 @@ pub struct PageOutcome {
     pub first: u64,
     /// Whole lines, but for the last one where `is_cut`.
     pub bytes: Vec<u8>,
-    /// How many lines were begun.
+    /// The number of lines that were begun.
     pub lines: u64,
-    /// How many the file has, if it was read to its end. Otherwise there is more.
+    /// The number of lines of the file, if it was read to its end. Otherwise there is more.
     pub total: Option<u64>,
     /// Lines that were asked for do not fit.
     pub is_cut: bool,
@@ -55,15 +59,12 @@ impl Page {
     }
 
     pub fn run(&self, scope: &Scope) -> Result<PageOutcome, ToolError> {
-        let sandbox = &scope.workspace.sandbox;
-        let path = sandbox.resolve(&self.path)?;
-        if let Found::Missing { .. } = path.found() {
-            return Err(not_found(sandbox, &path));
-        }
-        let mut file = OpenFile::open(&path)?;
-        let hashes = file.size <= MOST_HASHED;
+        let (path, mut file) = open_existing(scope, &self.path)?;
+        let is_hashed = file.size <= MOST_HASHED;
         let mut hashing = Hashing::default();
-        let mut taking = Taking::new(self, path.asked(), scope.output_limit);
+        let (mut size, mut start) = (0, Vec::new());
+        let mut lines =
+            LineCollector::new(self.first, self.count, self.most_bytes.min(scope.output_limit));
         let mut buffer = vec![0; CHUNK];
         loop {
             scope.cancel.checkpoint()?;
@@ -71,41 +72,44 @@ impl Page {
             if count == 0 {
                 break;
             }
-            if hashes {
-                hashing.update(&buffer[..count]);
-            }
-            taking.feed(&buffer[..count]);
-            if !hashes && taking.is_done() && taking.page.size < file.size {
-                return Ok(taking.leave(file.size));
+            let bytes = &buffer[..count];
+            size += count as u64;
+            start.extend(bytes.iter().take(SNIFF.saturating_sub(start.len())));
+            lines.feed(bytes);
+            if is_hashed {
+                hashing.update(bytes);
+            } else if lines.is_done() && size < file.size {
+                return Ok(self.outcome(path.asked(), lines, start, (file.size, None)));
             }
         }
-        let (page, total) = taking.finish();
+        let total = lines.total();
         self.check_reach(total)?;
+        let page = self.outcome(path.asked(), lines, start, (size, Some(total)));
         let shows_some = page.lines > 0 || total == 0;
-        if hashes && shows_some {
+        if is_hashed && shows_some {
             let is_all = page.first == 1 && page.lines == total && !page.is_cut;
-            let extent = if is_all { Extent::Whole } else { Extent::Part };
-            let sha256: Digest = hashing.finish();
-            scope.seen.record(&path, sha256, extent);
+            scope.seen.record(&path, hashing.finish(), extent_of(is_all));
         }
         Ok(page)
     }
-}
 
-impl Page {
-    /// Notes what the read would let the model know.
-    pub(crate) fn foresee(&self, scope: &Scope) {
-        let path = scope.workspace.sandbox.resolve(&self.path).ok();
-        let found = path.and_then(|path| Some((scope.expected.get(&path.absolute())?, path)));
-        match found {
-            Some((bytes, path)) => {
-                let most = self.most_bytes.min(scope.output_limit);
-                let is_all = self.first <= 1 && self.count.is_none() && bytes.len() <= most;
-                let extent = if is_all { Extent::Whole } else { Extent::Part };
-                scope.seen.record(&path, Digest::of(bytes), extent);
-            }
-            // A read that fails shows nothing.
-            None => self.run(scope).map(drop).unwrap_or_default(),
+    fn outcome(
+        &self,
+        path: &str,
+        lines: LineCollector,
+        start: Vec<u8>,
+        (size, total): (u64, Option<u64>),
+    ) -> PageOutcome {
+        PageOutcome {
+            path: path.to_owned(),
+            first: lines.first(),
+            bytes: lines.kept,
+            lines: lines.begun,
+            total,
+            is_cut: lines.is_cut,
+            size,
+            start,
+            is_range: self.first > 1 || self.count.is_some() || self.must_reach.is_some(),
         }
     }
 
@@ -120,128 +124,21 @@ impl Page {
     }
 }
 
-/// Collects the page from a stream of bytes.
-struct Taking {
-    page: PageOutcome,
-    /// The line that the next byte belongs to.
-    line: u64,
-    /// The line after the last one wanted.
-    end: u64,
-    most: usize,
-    at_line_start: bool,
-}
+impl Operation for Page {
+    type Outcome = PageOutcome;
 
-impl Taking {
-    fn new(asked: &Page, path: &str, output_limit: usize) -> Self {
-        let first = asked.first.max(1);
-        let page = PageOutcome {
-            path: path.to_owned(),
-            first,
-            bytes: Vec::new(),
-            lines: 0,
-            total: None,
-            is_cut: false,
-            size: 0,
-            start: Vec::new(),
-            is_range: asked.first > 1 || asked.count.is_some() || asked.must_reach.is_some(),
-        };
-        let end = asked.count.map_or(u64::MAX, |count| first.saturating_add(count));
-        let most = asked.most_bytes.min(output_limit);
-        Self { page, line: 1, end, most, at_line_start: true }
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::Read)]
     }
 
-    /// Nothing more will be shown.
-    fn is_done(&self) -> bool {
-        self.line >= self.end || self.page.is_cut
+    fn foresee(&self, scope: &Scope) -> Foreseen {
+        let most = self.most_bytes.min(scope.output_limit);
+        let shows_all =
+            |bytes: &[u8]| self.first <= 1 && self.count.is_none() && bytes.len() <= most;
+        foresee_read(scope, &self.path, shows_all, || self.run(scope))
     }
 
-    fn feed(&mut self, bytes: &[u8]) {
-        self.page.size += bytes.len() as u64;
-        let missing = SNIFF.saturating_sub(self.page.start.len()).min(bytes.len());
-        self.page.start.extend_from_slice(&bytes[..missing]);
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            if self.is_done() {
-                return self.count(rest);
-            }
-            let stop = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-            let (piece, after) = rest.split_at(stop);
-            if self.line >= self.page.first {
-                self.take(piece);
-            }
-            self.at_line_start = piece.ends_with(b"\n");
-            self.line += u64::from(self.at_line_start);
-            rest = after;
-        }
-    }
-
-    fn take(&mut self, piece: &[u8]) {
-        let room = self.most - self.page.bytes.len();
-        self.page.is_cut = piece.len() > room;
-        self.page.lines += u64::from(self.at_line_start && room > 0);
-        self.page.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-    }
-
-    /// Only the number of lines matters.
-    fn count(&mut self, rest: &[u8]) {
-        self.line += memchr::memchr_iter(b'\n', rest).count() as u64;
-        self.at_line_start = rest.ends_with(b"\n");
-    }
-
-    /// At the end of the file: the page, and how many lines there are.
-    fn finish(mut self) -> (PageOutcome, u64) {
-        let total = self.line - u64::from(self.at_line_start);
-        self.page.total = Some(total);
-        (self.page, total)
-    }
-
-    /// Before the end of a file of this size.
-    fn leave(mut self, size: u64) -> PageOutcome {
-        self.page.size = size;
-        self.page
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn page(text: &[u8], chunk: usize, asked: (u64, Option<u64>, usize)) -> PageOutcome {
-        let (first, count, most_bytes) = asked;
-        let page = Page { first, count, most_bytes, ..Page::whole("f") };
-        let mut taking = Taking::new(&page, "f", 1000);
-        text.chunks(chunk).for_each(|piece| taking.feed(piece));
-        taking.finish().0
-    }
-
-    /// Text, what was asked, the bytes, lines begun, lines in all, cut.
-    type Case = (&'static str, (u64, Option<u64>, usize), &'static str, u64, u64, bool);
-
-    #[test]
-    fn pages_are_the_same_in_any_chunks() {
-        let cases: &[Case] = &[
-            ("", (1, None, 99), "", 0, 0, false),
-            ("a\nb\nc\n", (1, None, 99), "a\nb\nc\n", 3, 3, false),
-            ("a\nb\nc", (2, None, 99), "b\nc", 2, 3, false),
-            ("a\nb\nc", (2, Some(1), 99), "b\n", 1, 3, false),
-            ("a\nb\nc", (2, Some(0), 99), "", 0, 3, false),
-            ("a\nb\nc", (4, None, 99), "", 0, 3, false),
-            ("a\nb\nc\n", (4, Some(2), 99), "", 0, 3, false),
-            ("aaa\nbbb\nccc\n", (1, None, 5), "aaa\nb", 2, 3, true),
-            ("aaa\nbbb\nccc\n", (1, None, 4), "aaa\n", 1, 3, true),
-            ("aaa\nbbb\nccc\n", (1, Some(1), 4), "aaa\n", 1, 3, false),
-            ("\r\n\r\nx", (2, Some(1), 99), "\r\n", 1, 3, false),
-        ];
-        for (text, asked, bytes, lines, total, is_cut) in cases {
-            for chunk in 1..=text.len().max(1) {
-                let found = page(text.as_bytes(), chunk, *asked);
-                let found = (&found.bytes[..], found.lines, found.total, found.is_cut);
-                assert_eq!(
-                    found,
-                    (bytes.as_bytes(), *lines, Some(*total), *is_cut),
-                    "{text:?} {asked:?}"
-                );
-            }
-        }
+    fn perform(self, execution: Execution<'_>) -> Result<PageOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }

@@ -1,4 +1,4 @@
-//! What a command printed: text, text of another encoding, or bytes as base64 (FR-EXE-06).
+//! The output of a command: text, text of another encoding, or bytes as base64 (FR-EXE-06).
 //!
 //! Law: an output is cut once, by whoever knows the room of the answer, so that the mark in its middle
 //! counts every byte that is missing.
@@ -9,7 +9,7 @@ use jm_types::text::{json_length, redact};
 use crate::ops::binary::{SNIFF, base64_within};
 use crate::ops::charset::{decode, encoding_of};
 
-/// How output that holds NUL bytes is given.
+/// The form of output that holds NUL bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
     /// As base64 (FR-EXE-06); text as a terminal would show it in the end, and from its encoding.
@@ -75,12 +75,12 @@ impl Printed {
     }
 
     /// Text from elsewhere.
-    pub(crate) fn text(text: Ends) -> Self {
+    pub fn text(text: Ends) -> Self {
         Self { form: Form::Text, text }
     }
 
     /// Within `max` bytes; the mark says where all of it is, if it is kept.
-    pub(crate) fn within(&self, max: usize, whole: Option<&str>) -> String {
+    pub fn within(&self, max: usize, whole: Option<&str>) -> String {
         match &self.form {
             Form::Text => self.text.within(max, whole),
             Form::Foreign { header } => {
@@ -93,20 +93,20 @@ impl Printed {
     }
 
     /// The same inside a JSON string, whose escapes take room.
-    pub(crate) fn in_json(&self, room: usize, whole: Option<&str>) -> String {
+    pub fn in_json(&self, room: usize, whole: Option<&str>) -> String {
         // Base64 is longer by a third, and no mark is longer than this.
         let longest = self.text.kept().saturating_mul(2).saturating_add(1024);
         fitted(longest.min(room), room, |most| self.within(most, whole))
     }
 
     /// The text of both ends, whatever it is shown as.
-    pub(crate) fn into_text(self) -> Ends {
+    pub fn into_text(self) -> Ends {
         self.text
     }
 
     /// The same without what looks like a secret.
     #[must_use]
-    pub(crate) fn redacted(self) -> Self {
+    pub fn redacted(self) -> Self {
         Self { text: self.text.map(redact), ..self }
     }
 }
@@ -114,7 +114,7 @@ impl Printed {
 impl Uncut {
     /// Both streams as JSON strings that share `room`: errors may have half of it, and more where the
     /// output leaves it.
-    pub(crate) fn in_json(&self, room: usize, whole: Option<&str>) -> (String, String) {
+    pub fn in_json(&self, room: usize, whole: Option<&str>) -> (String, String) {
         let errors = whole.map(|whole| format!("{whole} --stderr"));
         let wanted = json_length(&self.stdout.in_json(room, whole));
         let of_errors = (room / 2).max(room.saturating_sub(wanted));
@@ -138,10 +138,10 @@ fn fitted(longest: usize, room: usize, cut: impl Fn(usize) -> String) -> String 
     }
 }
 
-/// How output is given where it is cut or is no text.
+/// The form of output that is cut or is no text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner<'a> {
-    /// How all of it can be read, if it is kept.
+    /// The command that shows all of it, if it is kept.
     pub(crate) whole: Option<&'a str>,
     pub(crate) binary: Binary,
 }
@@ -151,13 +151,13 @@ impl Manner<'_> {
 }
 
 pub(crate) const JOINT: &str = "\n\n[stderr]\n";
-/// What was printed is never left out without a trace: so much of it stays, and where even that is too
+/// The least of an output that stays, so that none is left out without a trace. Where even that is too
 /// much, the envelope cuts it and marks the cut (FR-OUT-04a).
 pub(crate) const LEAST_ROOM: usize = 32;
 
 /// Both streams within `room`. Errors come last and matter most, so they may have half of it, and
 /// more where the rest leaves it.
-pub(crate) fn share(
+pub(crate) fn share_output(
     stdout: &HeadTail,
     stderr: &HeadTail,
     room: usize,
@@ -183,7 +183,7 @@ pub(crate) fn is_all_of(text: &str, stream: &HeadTail) -> bool {
 }
 
 /// UTF-8, more or less, and no NUL in it.
-pub(crate) fn is_plain(stream: &HeadTail) -> bool {
+pub(crate) fn is_utf8_text(stream: &HeadTail) -> bool {
     let (head, tail, _) = stream.ends();
     encoding_of(&head, &tail).is_none()
         && memchr::memchr(0, &head[..head.len().min(SNIFF)]).is_none()

@@ -4,11 +4,15 @@
 
 use jm_types::ToolError;
 use jm_types::text::truncate::leaves_some;
-use jm_workspace::{Digest, Extent, Found, Hashing, OpenFile, SafePath};
+use jm_workspace::{Digest, Extent, Hashing, OpenFile, SafePath};
 
 use crate::context::Scope;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
 use crate::ops::binary::{SNIFF, base64_within, is_binary};
-use crate::ops::not_found;
+use crate::ops::line_range::LineCollector;
+use crate::ops::reading::{extent_of, foresee_read, open_existing};
+use crate::tool::{PathUse, Use};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
@@ -31,12 +35,7 @@ pub enum ReadOutcome {
 
 impl Read {
     pub fn run(&self, scope: &Scope) -> Result<ReadOutcome, ToolError> {
-        let sandbox = &scope.workspace.sandbox;
-        let path = sandbox.resolve(&self.path)?;
-        if let Found::Missing { .. } = path.found() {
-            return Err(not_found(sandbox, &path));
-        }
-        let mut file = OpenFile::open(&path)?;
+        let (path, mut file) = open_existing(scope, &self.path)?;
         let head = sniff(&mut file)?;
         match (self.range, is_binary(&head, head.len() as u64 == file.size)) {
             (Some(_), true) => Err(ToolError::bad_args(format!(
@@ -46,20 +45,6 @@ impl Read {
             (Some(range), false) => self.lines(scope, &path, file, head, range),
             (None, true) => base64_of(scope, &path, file, head),
             (None, false) => self.whole(scope, &path, file, head),
-        }
-    }
-
-    /// Notes what the read would let the model know.
-    pub(crate) fn foresee(&self, scope: &Scope) {
-        let path = scope.workspace.sandbox.resolve(&self.path).ok();
-        let found = path.and_then(|path| Some((scope.expected.get(&path.absolute())?, path)));
-        match found {
-            Some((bytes, path)) => {
-                let whole = self.range.is_none() && bytes.len() <= scope.output_limit;
-                scope.seen.record(&path, Digest::of(bytes), extent(whole));
-            }
-            // A read that fails shows nothing.
-            None => self.run(scope).map(drop).unwrap_or_default(),
         }
     }
 
@@ -85,7 +70,7 @@ impl Read {
         let sha256 = Digest::of(&bytes);
         match String::from_utf8(bytes) {
             Ok(text) => {
-                let extent = extent(text.len() <= scope.output_limit);
+                let extent = extent_of(text.len() <= scope.output_limit);
                 note_seen(scope, path, sha256, extent, &text);
                 Ok(ReadOutcome::Text(text))
             }
@@ -105,40 +90,42 @@ impl Read {
         // What is shown and what is hashed share one bound on what is read (FR-LIM-05).
         let bound = scope.limits.read_scan_bytes;
         let mut hashing = (file.size <= bound).then(Hashing::default);
-        let mut scan = Scan::new(range, scope.output_limit);
+        let count = range.last.map(|last| (last + 1).saturating_sub(range.first));
+        // A little more than fits, so that the cut is noticed and marked.
+        let most = scope.output_limit.saturating_add(4);
+        let mut lines = LineCollector::new(range.first, count, most);
         let mut scanned = 0_u64;
         let mut buffer = head;
         while !buffer.is_empty() {
             scope.cancel.checkpoint()?;
             let near = bound.saturating_sub(scanned).min(buffer.len() as u64);
             scanned += buffer.len() as u64;
-            scan.feed(&buffer[..usize::try_from(near).unwrap_or(usize::MAX)]);
-            if !scan.is_done() && near < buffer.len() as u64 {
-                return Err(self.scanned_too_far(scope, &scan));
+            lines.feed(&buffer[..usize::try_from(near).unwrap_or(usize::MAX)]);
+            if !lines.is_past_range() && near < buffer.len() as u64 {
+                return Err(self.scanned_too_far(scope, &lines));
             }
             hashing = hashing.filter(|_| scanned <= bound);
             match &mut hashing {
                 Some(hashing) => hashing.update(&buffer),
-                None if scan.is_done() => break,
+                None if lines.is_past_range() => break,
                 None => {}
             }
             buffer.resize(64 * 1024, 0);
             let count = file.read_some(&mut buffer)?;
             buffer.truncate(count);
         }
-        let text = scan.finish(&self.path)?;
+        let text = text_of(lines, &self.path)?;
         if let Some(hashing) = hashing {
             note_seen(scope, path, hashing.finish(), Extent::Part, &text);
         }
         Ok(ReadOutcome::Text(text))
     }
 
-    fn scanned_too_far(&self, scope: &Scope, scan: &Scan) -> ToolError {
-        let hint = match scan.line {
-            1 => {
-                "its first line is longer than that; a command such as `cut -b` can take pieces of it"
-            }
-            _ => "narrow the range, or ask for lines nearer to the start",
+    fn scanned_too_far(&self, scope: &Scope, lines: &LineCollector) -> ToolError {
+        let hint = if lines.is_in_first_line() {
+            "its first line is longer than that; a command such as `cut -b` can take pieces of it"
+        } else {
+            "narrow the range, or ask for lines nearer to the start"
         };
         ToolError::limit(format!(
             "{}: the lines asked for are not within the first {} bytes",
@@ -148,8 +135,21 @@ impl Read {
     }
 }
 
-fn extent(whole: bool) -> Extent {
-    if whole { Extent::Whole } else { Extent::Part }
+impl Operation for Read {
+    type Outcome = ReadOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::Read)]
+    }
+
+    fn foresee(&self, scope: &Scope) -> Foreseen {
+        let shows_all = |bytes: &[u8]| self.range.is_none() && bytes.len() <= scope.output_limit;
+        foresee_read(scope, &self.path, shows_all, || self.run(scope))
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<ReadOutcome, ToolError> {
+        self.run(execution.scope)
+    }
 }
 
 /// Counts the file as read, unless the limit of the output leaves nothing of it to be shown.
@@ -208,65 +208,26 @@ fn encode(
     let (text, truncated) = base64_within(&bytes, more, scope.output_limit)
         .ok_or_else(|| ToolError::limit("output budget too small for a binary file"))?;
     if let Some(sha256) = sha256 {
-        scope.seen.record(path, sha256, extent(!truncated));
+        scope.seen.record(path, sha256, extent_of(!truncated));
     }
     Ok(ReadOutcome::Base64 { text, truncated })
 }
 
-/// Collects the lines of a range from a stream of bytes.
-struct Scan {
-    range: LineRange,
-    line: u64,
-    kept: Vec<u8>,
-    /// More than this is never shown, so it is not kept.
-    most: usize,
-    /// The last byte seen ended a line, or none was seen.
-    at_line_start: bool,
-}
-
-impl Scan {
-    fn new(range: LineRange, output_limit: usize) -> Self {
-        // A little more than fits, so that the cut is noticed and marked.
-        let most = output_limit.saturating_add(4);
-        Self { range, line: 1, kept: Vec::new(), most, at_line_start: true }
+/// The text of a range of lines, at the end of a file or of the range.
+fn text_of(lines: LineCollector, path: &str) -> Result<String, ToolError> {
+    let (first, total) = (lines.first(), lines.total());
+    if first > total.max(1) {
+        return Err(ToolError::bad_args(format!(
+            "start_line {first} is beyond the end of {path}, which has {total} lines"
+        )));
     }
-
-    fn is_done(&self) -> bool {
-        self.range.last.is_some_and(|last| self.line > last)
-    }
-
-    fn feed(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        while !rest.is_empty() && !self.is_done() {
-            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-            let (piece, after) = rest.split_at(end);
-            if self.line >= self.range.first {
-                let room = self.most.saturating_sub(self.kept.len());
-                self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
-            }
-            self.at_line_start = piece.ends_with(b"\n");
-            self.line += u64::from(self.at_line_start);
-            rest = after;
+    match String::from_utf8(lines.kept) {
+        Ok(text) => Ok(text),
+        Err(error) if lines.is_cut && error.utf8_error().error_len().is_none() => {
+            Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
         }
-    }
-
-    fn finish(self, path: &str) -> Result<String, ToolError> {
-        let lines = self.line - u64::from(self.at_line_start);
-        if self.range.first > lines.max(1) {
-            return Err(ToolError::bad_args(format!(
-                "start_line {} is beyond the end of {path}, which has {lines} lines",
-                self.range.first
-            )));
-        }
-        let cut = self.kept.len() == self.most;
-        match String::from_utf8(self.kept) {
-            Ok(text) => Ok(text),
-            Err(error) if cut && error.utf8_error().error_len().is_none() => {
-                Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
-            }
-            Err(_) => Err(ToolError::bad_args(format!(
-                "{path}: these lines hold bytes that are not UTF-8; read the file without a range"
-            ))),
-        }
+        Err(_) => Err(ToolError::bad_args(format!(
+            "{path}: these lines hold bytes that are not UTF-8; read the file without a range"
+        ))),
     }
 }

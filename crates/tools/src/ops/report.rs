@@ -4,6 +4,7 @@
 //! printed, never a row of zeros.
 
 mod counts;
+mod formats;
 mod known;
 mod runner;
 mod tap;
@@ -11,13 +12,17 @@ mod tap;
 mod tests;
 
 use jm_types::ToolError;
-use jm_workspace::process::{Ending, Program};
+use jm_workspace::process::Program;
 
 use crate::context::Scope;
+use crate::events::Events;
+use crate::foresight::Foreseen;
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::printed::{Printed, Uncut};
-use crate::ops::run::{Events, Run, Shown};
-use crate::tool::Preview;
+use crate::ops::run::{Exit, Run, Shown};
+use crate::tool::{PathUse, Preview, Use};
 pub use counts::Counts;
+use formats::find_counts;
 use runner::Runner;
 
 /// Summaries come last, details of failures before them: this much of both is looked through.
@@ -26,9 +31,9 @@ const KEPT: usize = 8 * 1024 * 1024;
 /// Runs the project's tests, or a command that does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestRun {
-    /// Where the project is, from the root.
+    /// The project's directory, from the root.
     pub directory: String,
-    /// Which tests, in the runner's own words.
+    /// The tests to run, in the runner's own words.
     pub selector: Option<String>,
     /// Instead of the project's own runner.
     pub command: Option<Vec<String>>,
@@ -37,11 +42,11 @@ pub struct TestRun {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestReport {
     pub counts: Counts,
-    /// What was printed, without secrets.
+    /// The output, without secrets.
     pub printed: Printed,
-    /// How all of it can be read, if it is kept.
+    /// The command that shows all of it, if it is kept.
     pub whole: Option<String>,
-    /// What confinement refused, as far as the output tells.
+    /// The refusals of confinement, as far as the output tells.
     pub refusals: Vec<String>,
 }
 
@@ -86,18 +91,40 @@ impl TestRun {
         let output = [ran.stdout.as_str(), &ran.stderr].concat();
         let Uncut { stdout, stderr } = ran.uncut.clone();
         let printed = Printed::text(stdout.into_text().then(stderr.into_text())).redacted();
-        let how = match (Counts::find(&output), ran.ending) {
+        let how = match (find_counts(&output), ran.exit) {
             (Some(counts), _) => {
                 let (whole, refusals) = (ran.whole, ran.refusals);
                 return Ok(TestReport { counts, printed, whole, refusals });
             }
-            (None, Ending::Exited(code)) => {
-                format!("`{shown}` ended with exit code {code} and reported no tests")
+            (None, exit @ Exit::Code(_)) => {
+                format!("`{shown}` ended with {exit} and reported no tests")
             }
-            (None, ending) => format!("`{shown}` did not end by itself: {ending:?}"),
+            (None, Exit::Signal(signal)) => {
+                format!("`{shown}` was ended by signal {signal} and reported no tests")
+            }
         };
         // What envelopes add to an error's output is at most its own length.
         let text = printed.in_json(scope.output_limit / 2, ran.whole.as_deref());
         Err(ran.failure(&scope.tool_name, how, text))
+    }
+}
+
+impl Operation for TestRun {
+    type Outcome = TestReport;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.directory, Use::WorkIn("cwd"))]
+    }
+
+    fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
+        TestRun::preview(self, scope).map(Some)
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::Unknown
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<TestReport, ToolError> {
+        self.run(execution.scope, execution.events)
     }
 }

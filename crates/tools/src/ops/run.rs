@@ -1,27 +1,27 @@
 //! Run: a command, from its start to the death of its last process.
 
 use std::ffi::OsString;
-use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_types::text::json_length;
-use jm_types::text::sanitize::Sanitizer;
-use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
+use jm_types::{Cancel, ErrorKind, ToolError};
 use jm_workspace::SafePath;
 use jm_workspace::Unended;
 use jm_workspace::confine::{Access, Bite, Walls, reading};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
-use jm_workspace::pump::{Listener, Offer, Stream, View};
-use jm_workspace::spool::Spool;
-use tokio::sync::mpsc::{self, error::TrySendError};
+use jm_workspace::pump::{Listener, View};
 
-use crate::context::{Scope, ToolCtx, Whole, Workspace};
+use crate::context::{Scope, Workspace};
+use crate::events::Events;
+use crate::foresight::Foreseen;
+use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::not_found;
 use crate::ops::printed::{
-    Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_plain, share,
+    Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_utf8_text, share_output,
 };
-use crate::ops::refused::refused;
+use crate::ops::refused::find_refusals;
 use crate::ops::tail::Last;
+use crate::tool::{PathUse, Preview, Use};
 
 /// How a shell command is started whose two streams come as one.
 pub(super) const MERGING: [&str; 3] = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#];
@@ -52,9 +52,35 @@ pub enum Shown {
     Last(Last),
 }
 
+/// The end of a command that ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Exit {
+    /// The exit code as a shell gives it: 128 and the number, for a signal.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "exit code {} (signal {signal})", self.code()),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct RunOutcome {
-    pub ending: Ending,
+    pub exit: Exit,
     pub stdout: String,
     pub stderr: String,
     /// The same before any cut, for answers that know their own room.
@@ -126,7 +152,7 @@ impl Run {
         let found = match finished.ending {
             Ending::Exited(0) | Ending::Cancelled => Vec::new(),
             Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut => {
-                refused(&finished, walls.as_ref())
+                find_refusals(&finished, walls.as_ref())
             }
         };
         let workspace = &scope.workspace;
@@ -154,13 +180,15 @@ impl Run {
         let whole = events.whole_output();
         let manner = Manner { whole: whole.as_deref(), binary: self.binary };
         let (stdout, stderr) = match self.shown {
-            Shown::Last(last) if last.cuts(&finished.stdout) && is_plain(&finished.stdout) => {
+            Shown::Last(last) if last.cuts(&finished.stdout) && is_utf8_text(&finished.stdout) => {
                 (last.of(&finished.stdout, room, manner.whole), finished.stderr.last(room))
             }
             Shown::Last(last) => {
-                share(&finished.stdout, &finished.stderr, room.min(last.bytes), manner)
+                share_output(&finished.stdout, &finished.stderr, room.min(last.bytes), manner)
             }
-            Shown::Ends | Shown::InJson => share(&finished.stdout, &finished.stderr, room, manner),
+            Shown::Ends | Shown::InJson => {
+                share_output(&finished.stdout, &finished.stderr, room, manner)
+            }
         };
         if !finished.is_redrawn
             && is_all_of(&stdout, &finished.stdout)
@@ -169,21 +197,22 @@ impl Run {
         {
             events.is_shown_whole();
         }
-        let (ending, elapsed) = (finished.ending, finished.elapsed);
+        let text = || text_of(&stdout, &stderr);
+        let exit = match finished.ending {
+            Ending::Exited(code) => Exit::Code(code),
+            Ending::Signalled(signal) => Exit::Signal(signal),
+            Ending::TimedOut => {
+                let (tool, elapsed) = (scope.tool_name.clone(), finished.elapsed);
+                let timeout = ToolError::new(ErrorKind::Timeout { tool, elapsed });
+                return Err(timeout.with_output(text()));
+            }
+            Ending::Cancelled => return Err(ToolError::cancelled().with_output(text())),
+        };
         let [out, errors] =
             [&finished.stdout, &finished.stderr].map(|stream| Printed::of(stream, self.binary));
         let uncut = Uncut { stdout: out, stderr: errors };
-        let refusals = Vec::new();
-        let told = RunOutcome { ending, stdout, stderr, uncut, elapsed, whole, refusals };
-        match finished.ending {
-            Ending::Exited(_) | Ending::Signalled(_) => Ok(told),
-            Ending::TimedOut => {
-                let kind =
-                    ErrorKind::Timeout { tool: scope.tool_name.clone(), elapsed: finished.elapsed };
-                Err(ToolError::new(kind).with_output(told.text()))
-            }
-            Ending::Cancelled => Err(ToolError::cancelled().with_output(told.text())),
-        }
+        let (elapsed, refusals) = (finished.elapsed, Vec::new());
+        Ok(RunOutcome { exit, stdout, stderr, uncut, elapsed, whole, refusals })
     }
 
     /// A call's own variables pass the same door as all others.
@@ -282,129 +311,38 @@ const NOTE_ROOM: usize = 128;
 impl RunOutcome {
     /// Standard output, then errors under their own heading.
     pub fn text(&self) -> String {
-        match self.stderr.is_empty() {
-            true => self.stdout.clone(),
-            false => [&self.stdout, JOINT, &self.stderr].concat(),
-        }
+        text_of(&self.stdout, &self.stderr)
     }
 
     /// A command that failed as the error of a tool, with what confinement had to do with it.
-    pub(crate) fn failure(&self, tool: &str, how: String, output: String) -> ToolError {
+    pub fn failure(&self, tool: &str, how: String, output: String) -> ToolError {
         let failed = ToolError::failed(tool, how).with_output(output);
         self.refusals.iter().cloned().fold(failed, ToolError::hint)
     }
 }
 
-/// Sends output on as it comes, already safe for a terminal.
-#[derive(Debug)]
-pub struct Events {
-    sender: mpsc::Sender<ToolEvent>,
-    tool_call_id: String,
-    stdout: Sanitizer,
-    stderr: Sanitizer,
-    whole: Option<Whole>,
-    view: View,
+fn text_of(stdout: &str, stderr: &str) -> String {
+    if stderr.is_empty() { stdout.to_owned() } else { [stdout, JOINT, stderr].concat() }
 }
 
-impl Events {
-    pub fn of(ctx: &ToolCtx) -> Self {
-        Self {
-            sender: ctx.output_tx.clone(),
-            tool_call_id: ctx.tool_call_id.clone(),
-            stdout: Sanitizer::default(),
-            stderr: Sanitizer::default(),
-            whole: ctx.whole.clone(),
-            view: View::Exact,
-        }
+impl Operation for Run {
+    type Outcome = RunOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.directory, Use::WorkIn("cwd"))]
     }
 
-    /// How all of the output can be read, if it is kept.
-    pub(crate) fn whole_output(&self) -> Option<String> {
-        let spool = self.spool()?;
-        spool.is_kept().then(|| format!("jm output {}", spool.name()))
+    /// The exact command, wherever the summary does not show all of it.
+    fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
+        let is_said = self.is_only_a_command() && summary.is_shown_whole();
+        Ok((!is_said).then(|| Preview { text: self.exact(), ..Preview::default() }))
     }
 
-    pub(crate) fn is_shown_whole(&self) {
-        if let Some(mut spool) = self.spool() {
-            spool.forget();
-        }
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::Unknown
     }
 
-    fn spool(&self) -> Option<MutexGuard<'_, Spool>> {
-        Some(self.whole.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// For callers that only want the result.
-    pub fn unheard() -> Self {
-        let (sender, _) = mpsc::channel(1);
-        let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
-        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None, view: View::Exact }
-    }
-
-    /// Tells the person what the result of a success does not say.
-    fn notice(&self, text: &str) {
-        let (tool_call_id, text) = (self.tool_call_id.clone(), text.to_owned());
-        self.send(ToolEvent::Noticed { tool_call_id, text });
-    }
-
-    /// Waits for room; nobody listening is not an error.
-    fn send(&self, mut event: ToolEvent) {
-        while let Err(TrySendError::Full(back)) = self.sender.try_send(event) {
-            event = back;
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-
-    fn clean(&mut self, stream: Stream, chunk: &str) -> String {
-        match stream {
-            Stream::Stdout => self.stdout.push(chunk),
-            Stream::Stderr => self.stderr.push(chunk),
-        }
-    }
-
-    fn event(&self, stream: Stream, chunk: String) -> ToolEvent {
-        let tool_call_id = self.tool_call_id.clone();
-        match stream {
-            Stream::Stdout => ToolEvent::StdoutChunk { tool_call_id, chunk },
-            Stream::Stderr => ToolEvent::StderrChunk { tool_call_id, chunk },
-        }
-    }
-}
-
-impl Listener for Events {
-    fn view(&self) -> View {
-        self.view
-    }
-
-    fn started(&mut self, pid: u32) {
-        if let Some(spool) = self.spool() {
-            spool.note_leader(pid);
-        }
-    }
-
-    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
-        if let Some(mut spool) = self.spool() {
-            spool.write(stream, bytes);
-        }
-    }
-
-    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
-        // Room first: a chunk that was cleaned cannot be offered again.
-        let sender = self.sender.clone();
-        let permit = match sender.try_reserve() {
-            Ok(permit) => permit,
-            Err(TrySendError::Full(())) => return Offer::Full,
-            Err(TrySendError::Closed(())) => return Offer::Gone,
-        };
-        let clean = self.clean(stream, chunk);
-        if !clean.is_empty() {
-            permit.send(self.event(stream, clean));
-        }
-        Offer::Taken
-    }
-
-    fn hear_last(&mut self, stream: Stream, chunk: &str) {
-        let clean = self.clean(stream, chunk);
-        self.send(self.event(stream, clean));
+    fn perform(self, execution: Execution<'_>) -> Result<RunOutcome, ToolError> {
+        self.run(execution.scope, execution.events)
     }
 }

@@ -2,7 +2,7 @@
 
 use jm_types::text::truncate::HeadTail;
 
-/// How much of an output's end is shown.
+/// The most of an output's end that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Last {
     pub lines: usize,
@@ -13,7 +13,7 @@ pub struct Last {
 const NOTE_ROOM: usize = 120;
 
 impl Last {
-    /// Whether an output has more than is shown.
+    /// Tells whether an output has more than is shown.
     pub(crate) fn cuts(self, stream: &HeadTail) -> bool {
         let kept = stream.last(self.bytes);
         (kept.len() as u64) < stream.total() || kept.lines().count() > self.lines
@@ -32,9 +32,10 @@ impl Last {
             kept.ceil_char_boundary(kept.len().saturating_sub(most.saturating_sub(NOTE_ROOM)));
         let text = self.whole_lines(&kept, start, is_all);
         let shown = text.lines().count();
-        let of = match is_all {
-            true => format!("of {} lines", kept.lines().count()),
-            false => format!("lines of {} bytes", stream.total()),
+        let of = if is_all {
+            format!("of {} lines", kept.lines().count())
+        } else {
+            format!("lines of {} bytes", stream.total())
         };
         let whole = whole.map(|whole| format!(". Full output: {whole}")).unwrap_or_default();
         format!("[the last {shown} {of}{whole}]\n{text}")

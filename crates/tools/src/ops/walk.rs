@@ -7,10 +7,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use jm_types::ToolError;
-use jm_workspace::{DirectoryEntry, EntryKind, Found, OpenDirectory, Sandbox};
+use jm_workspace::{DirectoryEntry, EntryKind, OpenDirectory, Sandbox};
 
 use crate::context::Scope;
-use crate::ops::not_found;
+use crate::foresight::Foreseen;
+use crate::operation::{Execution, Operation};
+use crate::ops::resolve_existing;
+use crate::tool::{PathUse, Use};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
@@ -31,7 +34,7 @@ pub enum Order {
     DirectoriesFirst,
 }
 
-/// How many entries are gathered before the first of them are chosen.
+/// The most entries that are gathered before the first of them are chosen.
 const MOST_GATHERED: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub enum Hidden {
     Show,
 }
 
-/// Which kinds of entries count.
+/// The kinds of entries that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds {
     pub files: bool,
@@ -59,8 +62,12 @@ pub struct Walked {
 
 #[derive(Debug)]
 pub struct WalkOutcome {
+    /// The directory, as the call named it.
+    pub asked: String,
     /// The directory, as answers name it.
     pub path: String,
+    /// The most entries that were asked for.
+    pub most: usize,
     pub entries: Vec<Walked>,
     /// There were more than asked for.
     pub is_cut: bool,
@@ -91,20 +98,20 @@ impl Walk {
     /// The first `most` entries, depth first.
     fn gather(&self, scope: &Scope, most: usize) -> Result<WalkOutcome, ToolError> {
         let sandbox = &scope.workspace.sandbox;
-        let path = sandbox.resolve(&self.path)?;
-        let shown = path.asked().to_owned();
-        if let Found::Missing { .. } = path.found() {
-            return Err(not_found(sandbox, &path));
-        }
+        let path = resolve_existing(sandbox, &self.path)?;
         let directory = OpenDirectory::open(&path)?;
         let names = directory.names().map_err(|(_, why)| ToolError::io(&self.path, why))?;
         let mut levels = vec![Level { directory, names: names.into_iter(), path: PathBuf::new() }];
         let mut entries = Vec::new();
+        let outcome = |entries, is_cut| {
+            let (asked, path) = (self.path.clone(), path.asked().to_owned());
+            WalkOutcome { asked, path, most: self.most, entries, is_cut }
+        };
         loop {
             scope.cancel.checkpoint()?;
             let depth = levels.len();
             let Some(level) = levels.last_mut() else {
-                return Ok(WalkOutcome { path: shown, entries, is_cut: false });
+                return Ok(outcome(entries, false));
             };
             let Some(name) = level.names.next() else {
                 levels.pop();
@@ -116,7 +123,7 @@ impl Walk {
             let (walked, below) = self.visit(sandbox, level, name, depth);
             if self.kinds.include(walked.entry.kind) {
                 if entries.len() == most {
-                    return Ok(WalkOutcome { path: shown, entries, is_cut: true });
+                    return Ok(outcome(entries, true));
                 }
                 entries.push(walked);
             }
@@ -150,6 +157,22 @@ impl Walk {
             }
         };
         (Walked { path, depth, entry }, below)
+    }
+}
+
+impl Operation for Walk {
+    type Outcome = WalkOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.path, Use::List)]
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::NOTHING
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<WalkOutcome, ToolError> {
+        self.run(execution.scope)
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a toolset says what came of a call: one form for success and one for failure.
+//! The envelope of a toolset: one form for the answer of a success and one for that of a failure.
 //!
 //! Law: an envelope is whole. Where an answer is too long, what is inside is cut, never the frame
 //! around it.
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::tool::Output;
 
-/// Which call is answered.
+/// The call that is answered.
 #[derive(Debug, Clone, Copy)]
 pub struct CallRef<'a> {
     pub id: &'a str,
@@ -26,15 +26,23 @@ impl<'a> From<&'a ToolCall> for CallRef<'a> {
 
 /// A set's two forms. Each gives at most the number of bytes it is handed, but for an output that
 /// says of itself that it is whole.
-pub(crate) struct Envelope {
-    pub(crate) success: fn(CallRef<'_>, Output, usize) -> String,
-    pub(crate) failure: fn(CallRef<'_>, &ToolError, usize) -> String,
-    /// How many bytes the form of a success adds to what a tool says.
-    pub(crate) frame: fn(CallRef<'_>) -> usize,
+#[derive(Debug)]
+pub struct Envelope {
+    pub success: fn(CallRef<'_>, Output, usize) -> String,
+    pub failure: fn(CallRef<'_>, &ToolError, usize) -> String,
+    /// The number of bytes that the form of a success adds to what a tool says.
+    pub frame: fn(CallRef<'_>) -> usize,
+}
+
+impl Envelope {
+    /// The bytes that are left of `limit` for the tool's own words.
+    pub(crate) fn room(&self, call: CallRef<'_>, limit: usize) -> usize {
+        limit.saturating_sub((self.frame)(call))
+    }
 }
 
 /// Plain text; hints are lines of their own.
-pub(crate) const TEXT: Envelope =
+pub const TEXT: Envelope =
     Envelope { success: text_of_success, failure: text_of_failure, frame: |_| 0 };
 
 fn text_of_success(_: CallRef<'_>, output: Output, limit: usize) -> String {
@@ -46,14 +54,14 @@ fn text_of_success(_: CallRef<'_>, output: Output, limit: usize) -> String {
 }
 
 fn text_of_failure(_: CallRef<'_>, error: &ToolError, limit: usize) -> String {
-    match own_json(error) {
+    match json_message(error) {
         Some(json) => json.to_owned(),
-        None => truncate(explain(error), limit),
+        None => truncate(with_hints(error), limit),
     }
 }
 
 /// A tool's own JSON error goes through untouched (FR-ERR-JSON-TOOL-01, 02).
-pub(crate) fn own_json(error: &ToolError) -> Option<&str> {
+pub fn json_message(error: &ToolError) -> Option<&str> {
     let ErrorKind::ExecutionFailed { message, .. } = &error.kind else { return None };
     let parsed: Option<Value> = serde_json::from_str(message).ok();
     parsed.filter(Value::is_object).map(|_| message.as_str())
@@ -61,8 +69,8 @@ pub(crate) fn own_json(error: &ToolError) -> Option<&str> {
 
 /// The message, what to do next, and what there was before the failure: in this order, so that a
 /// cut takes from the end.
-pub(crate) fn explain(error: &ToolError) -> String {
-    let mut text = message(error);
+pub(crate) fn with_hints(error: &ToolError) -> String {
+    let mut text = message_of(error);
     for hint in &error.hints {
         text.push_str("\nhint: ");
         text.push_str(hint);
@@ -74,8 +82,8 @@ pub(crate) fn explain(error: &ToolError) -> String {
     text
 }
 
-/// What went wrong, in one sentence.
-pub(crate) fn message(error: &ToolError) -> String {
+/// The message of an error, in one sentence.
+pub fn message_of(error: &ToolError) -> String {
     match &error.kind {
         ErrorKind::ExecutionFailed { tool, message } => format!("{tool} failed: {message}"),
         _ => error.to_string(),
@@ -84,22 +92,19 @@ pub(crate) fn message(error: &ToolError) -> String {
 
 /// The beginning of `text` whose JSON form, quotes not counted, takes at most `room` bytes; a cut
 /// is marked as in plain text.
-pub(crate) fn text_within(text: &str, room: usize) -> String {
-    match json_length(text) <= room {
-        true => text.to_owned(),
-        false => beginning_within(text, room),
-    }
+pub fn text_within(text: &str, room: usize) -> String {
+    if json_length(text) <= room { text.to_owned() } else { beginning_within(text, room) }
 }
 
 /// The same for a text that is known to go on: it is marked as cut in any case.
-pub(crate) fn beginning_within(text: &str, room: usize) -> String {
+pub fn beginning_within(text: &str, room: usize) -> String {
     let Some(left) = room.checked_sub(json_length(MARKER)) else { return String::new() };
     [prefix_within(text, left), MARKER].concat()
 }
 
 /// The longest prefix whose JSON form, quotes not counted, takes at most `room` bytes; unmarked, for
 /// results that say in a field of their own that they are cut.
-pub(crate) fn prefix_within(text: &str, room: usize) -> &str {
+pub fn prefix_within(text: &str, room: usize) -> &str {
     let mut used = 0;
     let overflows = |(_, c): &(usize, char)| {
         used += json_length_of(*c);

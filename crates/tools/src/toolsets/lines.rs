@@ -3,9 +3,10 @@
 use jm_types::ToolError;
 use serde::Deserialize;
 
-use crate::ops::change::{Edit, FileEdit};
+use crate::ops::change::{ChangeRules, FileEdit, LineChange, LineEdit};
 
-pub(super) fn check(start: u64, end: Option<u64>) -> Result<(), ToolError> {
+/// Refuses a range that counts from 0 or runs backwards.
+pub fn check_line_range(start: u64, end: Option<u64>) -> Result<(), ToolError> {
     match end {
         _ if start == 0 || end == Some(0) => Err(ToolError::bad_args("lines are counted from 1")),
         Some(end) if start > end => {
@@ -16,37 +17,49 @@ pub(super) fn check(start: u64, end: Option<u64>) -> Result<(), ToolError> {
 }
 
 /// Lines of a file, and what shall stand in their place.
-#[derive(Deserialize)]
-pub(super) struct Region {
-    pub(super) path: String,
-    pub(super) start_line: usize,
-    pub(super) end_line: usize,
-    pub(super) new_content: String,
-    pub(super) expected: Option<String>,
+#[derive(Debug, Deserialize)]
+pub struct Region {
+    pub path: String,
+    pub start_line: usize,
+    pub end_line: usize,
+    pub new_content: String,
+    pub expected: Option<String>,
 }
 
 /// The arguments of `edit_region`.
-#[derive(Deserialize)]
-pub(super) struct EditRegion {
+#[derive(Debug, Deserialize)]
+pub struct EditRegion {
     #[serde(flatten)]
-    pub(super) region: Region,
+    pub region: Region,
     #[serde(default)]
-    pub(super) dry_run: bool,
+    pub dry_run: bool,
 }
 
 impl Region {
-    pub(super) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         format!("lines {}-{} of {}", self.start_line, self.end_line, self.path)
     }
 
-    pub(super) fn edit(self) -> Result<FileEdit, ToolError> {
-        check(self.start_line as u64, Some(self.end_line as u64))?;
-        let edit = Edit::Lines {
+    /// The edit alone, as one of several.
+    pub fn edit(self) -> Result<FileEdit, ToolError> {
+        let (path, lines) = self.checked()?;
+        Ok(FileEdit { path, edit: lines.into() })
+    }
+
+    /// A change of these lines and nothing else.
+    pub fn change(self, rules: ChangeRules) -> Result<LineChange, ToolError> {
+        let (path, lines) = self.checked()?;
+        Ok(LineChange::new(path, lines, rules))
+    }
+
+    fn checked(self) -> Result<(String, LineEdit), ToolError> {
+        check_line_range(self.start_line as u64, Some(self.end_line as u64))?;
+        let lines = LineEdit {
             first: self.start_line,
             last: self.end_line,
             new: self.new_content.into_bytes(),
             expected: self.expected.map(String::into_bytes),
         };
-        Ok(FileEdit { path: self.path, edit })
+        Ok((self.path, lines))
     }
 }

@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-pub(super) fn on_one_line(name: &str) -> Cow<'_, str> {
+/// Writes a name so that it takes one line.
+pub fn on_one_line(name: &str) -> Cow<'_, str> {
     if !name.contains(char::is_control) {
         return Cow::Borrowed(name);
     }

@@ -4,8 +4,11 @@ use jm_types::{Limits, ToolError};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Stakes, parse};
-use crate::ops::tasks::{Action, Board, Draft, Export, Filter, Place, Priority, Status, Tasks};
+use super::args::parse_args;
+use super::lowered::{Lowered, Stakes};
+use crate::ops::tasks::{
+    Board, CodePlace, Draft, Filter, Priority, TaskAction, TaskCall, TaskExport, TaskStatus,
+};
 
 /// The arguments of both tools; each has its own actions.
 #[derive(Deserialize, Default)]
@@ -17,11 +20,11 @@ struct Args {
     description: Option<String>,
     acceptance: Option<Vec<String>>,
     id: Option<String>,
-    location: Option<Place>,
-    links: Option<Vec<Place>>,
+    location: Option<CodePlace>,
+    links: Option<Vec<CodePlace>>,
     labels: Option<Vec<String>>,
     priority: Option<Priority>,
-    status: Option<Status>,
+    status: Option<TaskStatus>,
     subtask: GivenSubtask,
     filter: GivenFilter,
     export_path: Option<String>,
@@ -43,46 +46,46 @@ struct GivenFilter {
     path: Option<String>,
 }
 
-pub(super) fn lower_todo(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    lower(Board::Todo, parse(args)?, "docs/TODO.md")
+pub fn lower_todo(args: Value, _: &Limits) -> Result<Lowered<TaskCall>, ToolError> {
+    lower(Board::Todo, parse_args(args)?, "docs/TODO.md")
 }
 
-pub(super) fn lower_task(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    lower(Board::Work, parse(args)?, "docs/roadmap.md")
+pub fn lower_task(args: Value, _: &Limits) -> Result<Lowered<TaskCall>, ToolError> {
+    lower(Board::Work, parse_args(args)?, "docs/roadmap.md")
 }
 
-fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered, ToolError> {
+fn lower(board: Board, args: Args, export_path: &str) -> Result<Lowered<TaskCall>, ToolError> {
     let name = args.action.clone();
     if name == "export" {
         let path = args.export_path.unwrap_or_else(|| export_path.to_owned());
         let summary = format!("Export the tasks to {path}");
-        let export = Operation::Export(Export { board, path });
+        let export = TaskCall::Export(TaskExport { board, path });
         return Ok(Lowered::new(export, summary).at_stake(Stakes::GATED_CHANGES));
     }
-    let action = args.action(board)?;
+    let action = Box::new(args.action(board)?);
     let summary = format!("Tasks: {name}");
-    Ok(Lowered::new(Operation::Tasks(Tasks { board, action }), summary).at_stake(Stakes::READS))
+    Ok(Lowered::new(TaskCall::Act { board, action }, summary).at_stake(Stakes::READS))
 }
 
 impl Args {
-    fn action(self, board: Board) -> Result<Action, ToolError> {
+    fn action(self, board: Board) -> Result<TaskAction, ToolError> {
         let name = self.action.clone();
         let id = || needed(&name, "id", self.id.clone());
-        let set = |status| Ok(Action::SetStatus { id: id()?, status });
+        let set = |status| Ok(TaskAction::SetStatus { id: id()?, status });
         match (name.as_str(), board) {
             ("create", _) => {
                 let title = needed(&name, "title", self.title.clone())?;
-                Ok(Action::Create { title, draft: self.draft(board) })
+                Ok(TaskAction::Create { title, draft: self.draft(board) })
             }
             ("update", _) => {
                 let id = id()?;
                 not_blank("title", self.title.as_deref())?;
-                Ok(Action::Update { id, draft: self.draft(board) })
+                Ok(TaskAction::Update { id, draft: self.draft(board) })
             }
-            ("complete", _) => set(Status::Completed),
-            ("reopen", _) => set(Status::Open),
-            ("delete", _) => Ok(Action::Delete { id: id()? }),
-            ("list", _) => self.filter.checked(board).map(Action::List),
+            ("complete", _) => set(TaskStatus::Completed),
+            ("reopen", _) => set(TaskStatus::Open),
+            ("delete", _) => Ok(TaskAction::Delete { id: id()? }),
+            ("list", _) => self.filter.checked(board).map(TaskAction::List),
             ("set_status", Board::Work) => match self.status {
                 Some(status) => set(status),
                 None => Err(missing(&name, "status")),
@@ -91,18 +94,19 @@ impl Args {
                 let title = needed(&name, "subtask.title", self.subtask.title.clone())?;
                 not_blank("subtask.id", self.subtask.id.as_deref())?;
                 let (own_id, done) = (self.subtask.id.clone(), self.subtask.done.unwrap_or(false));
-                Ok(Action::AddSubtask { id: id()?, own_id, title, done })
+                Ok(TaskAction::AddSubtask { id: id()?, own_id, title, done })
             }
             ("update_subtask", Board::Work) => {
                 let subtask = needed(&name, "subtask.id", self.subtask.id.clone())?;
                 not_blank("subtask.title", self.subtask.title.as_deref())?;
                 let GivenSubtask { title, done, .. } = &self.subtask;
                 let (title, done) = (title.clone(), *done);
-                Ok(Action::UpdateSubtask { id: id()?, subtask, title, done })
+                Ok(TaskAction::UpdateSubtask { id: id()?, subtask, title, done })
             }
-            ("add_note", Board::Work) => {
-                Ok(Action::AddNote { id: id()?, note: needed(&name, "note", self.note.clone())? })
-            }
+            ("add_note", Board::Work) => Ok(TaskAction::AddNote {
+                id: id()?,
+                note: needed(&name, "note", self.note.clone())?,
+            }),
             _ => Err(ToolError::bad_args(format!("there is no action `{name}`"))),
         }
     }
@@ -131,7 +135,7 @@ impl GivenFilter {
 }
 
 /// The status of that name, among those that the items of a board can have.
-fn status_named(name: &str, board: Board) -> Result<Status, ToolError> {
+fn status_named(name: &str, board: Board) -> Result<TaskStatus, ToolError> {
     let known = board.statuses();
     known.iter().copied().find(|status| status.name() == name).ok_or_else(|| {
         let known: Vec<String> = known.iter().map(|one| format!("\"{}\"", one.name())).collect();

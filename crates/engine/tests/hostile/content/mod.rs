@@ -4,7 +4,7 @@ mod bytes;
 mod patches;
 mod reading;
 
-use jm_tools::ops::change::{Change, Edit, FileEdit, FreshnessRule, NewText};
+use jm_tools::ops::change::{Change, ChangeRules, Edit, FileEdit, FreshnessRule, NewText};
 use jm_types::ToolError;
 use jm_workspace::{Freshness, NoLog, Opening};
 
@@ -22,7 +22,8 @@ fn edited(world: &World, before: &[u8], edit: Edit) -> Result<Vec<u8>, ToolError
     let files = vec![FileEdit { path: PATH.to_owned(), edit }];
     let change = Change::new(files, FreshnessRule::NotRequired);
     // What is spliced is exact whatever it is; what a text may be is shown apart.
-    let change = Change { new_text: NewText::Raw, ..change };
+    let rules = ChangeRules { new_text: NewText::Raw, ..change.rules };
+    let change = Change { rules, ..change };
     let outcome = change.run(&world.scope(Freshness::default()), &mut NoLog);
     let after = world.file(PATH);
     outcome.map(|_| after.clone()).inspect_err(|_| assert_eq!(after, before, "a refusal"))

@@ -3,8 +3,7 @@
 //! Law: words differ between toolsets, ground does not. A path that leads out or is denied is refused
 //! by each of these tools, what one of them may read all may, and the invariants hold for every call.
 
-use jm_tools::toolsets::Toolset;
-use jm_types::{ToolCall, ToolResult};
+use jm_types::{ToolCall, ToolResult, Toolset};
 use jm_workspace::Opening;
 use serde_json::{Value, json};
 

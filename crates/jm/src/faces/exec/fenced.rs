@@ -2,10 +2,9 @@
 //! (FJ-PROTO-01, FJ-PROTO-02). All other text is passed over.
 
 use anyhow::Result;
-use jm_tools::toolsets::Toolset;
 use jm_types::fenced_call::{OPENING, REMEDY};
 use jm_types::text::{Fence, one_line};
-use jm_types::{FencedCall, FencedFault, ToolCall, parse_fenced_call};
+use jm_types::{FencedCall, FencedFault, ToolCall, Toolset, parse_fenced_call};
 use serde_json::{Value, json};
 
 use super::input::{Line, Lines};

@@ -16,13 +16,14 @@ use jm_workspace::programs;
 use jm_workspace::pump::{Listener, Offer, Stream};
 use serde_json::Value;
 
-use super::discover::{Candidate, Place};
+use super::discover::{Candidate, ToolPlace};
 use super::envelope::{self, Code};
-use super::probe::Schema;
+use super::probe::DeclaredSchema;
 use crate::context::{Scope, ToolCtx};
-use crate::ops::printed::{Manner, share};
+use crate::events::Events;
+use crate::ops::printed::{Manner, share_output};
 use crate::ops::refused::with_refusals;
-use crate::ops::run::{Events, Invocation};
+use crate::ops::run::Invocation;
 use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
@@ -31,7 +32,7 @@ pub(super) const MOST_HASHED: u64 = 64 * 1024 * 1024;
 /// More than a summary ever shows, and little enough to look through.
 const MOST_SUMMARY: usize = 4 * 1024;
 
-/// What a person says of a tool's effect; the tool itself is not believed.
+/// The effect of a tool as a person declares it; the tool itself is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declared {
     /// Asked about like everything that changes something.
@@ -49,7 +50,7 @@ pub(super) struct ExternalTool {
 /// A program that may be started, with the bytes that it must have for that.
 #[derive(Debug, Clone)]
 pub(super) struct TrustedProgram {
-    place: Place,
+    place: ToolPlace,
     path: PathBuf,
     bytes: Option<Digest>,
 }
@@ -68,14 +69,14 @@ impl TrustedProgram {
             Some(digest) if digest == trusted => Ok(()),
             Some(_) | None => {
                 let why = format!("{} has changed since it was trusted", self.path.display());
-                Err(super::not_ready(tool, &why, "read it, then `jm trust`"))
+                Err(envelope::not_ready(tool, &why, "read it, then `jm trust`"))
             }
         }
     }
 
     fn missing(&self, tool: &str, error: &std::io::Error) -> ToolError {
         let why = format!("{}: {error}", self.path.display());
-        super::not_ready(tool, &why, "`jm tools` lists what is there now")
+        envelope::not_ready(tool, &why, "`jm tools` lists what is there now")
     }
 }
 
@@ -83,7 +84,7 @@ impl ExternalTool {
     pub(super) fn new(
         name: &str,
         candidate: &Candidate,
-        schema: Schema,
+        schema: DeclaredSchema,
         declared: Declared,
     ) -> Self {
         let spec = ToolSpec {
@@ -176,7 +177,8 @@ impl Prepared for ExternalCall {
     }
 }
 
-/// What a tool is told besides its arguments. The key is never given twice, also not after a crash,
+/// The variables that a tool is given besides its arguments. The key is never given twice, also not after
+/// a crash,
 /// so a tool that must not act twice can remember it.
 fn variables(ctx: &ToolCtx) -> Vec<(OsString, OsString)> {
     let variables = [
@@ -219,58 +221,62 @@ impl ExternalCall {
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
         let (finished, walls) = ran.map_err(|error| self.not_started(error))?;
         let whole = progress.0.whole_output();
-        let told = Told {
+        let printed = ToolPrinted {
             finished: &finished,
             walls: walls.as_ref(),
             limit: scope.output_limit,
             whole: whole.as_deref(),
         };
-        let answer = self.judge(&told);
-        if answer.is_ok() || told.is_short() {
+        let answer = self.judge(&printed);
+        if answer.is_ok() || printed.is_short() {
             progress.0.is_shown_whole();
         }
         answer
     }
 
-    fn judge(&self, told: &Told<'_>) -> Result<Output, ToolError> {
-        let (tool, finished) = (&self.tool, told.finished);
+    fn judge(&self, printed: &ToolPrinted<'_>) -> Result<Output, ToolError> {
+        let (tool, finished) = (&self.tool, printed.finished);
         let code = match finished.ending {
-            Ending::Exited(0) => return self.wrap(told),
+            Ending::Exited(0) => return self.wrap(printed),
             Ending::Exited(code) => code,
             Ending::Signalled(signal) => 128 + signal,
             Ending::TimedOut => {
                 let seconds = finished.elapsed.as_secs_f64();
                 let error = format!("Tool '{tool}' timed out after {seconds:.1} s");
                 let kind = Failure::Timeout { tool: tool.clone(), elapsed: finished.elapsed };
-                let words = told.failure(&error, Code::ToolTimeout, None);
+                let words = printed.failure(&error, Code::ToolTimeout, None);
                 return Err(ToolError::new(kind).in_words(words));
             }
             Ending::Cancelled => {
-                let (stdout, stderr) =
-                    share(&finished.stdout, &finished.stderr, told.limit, told.manner());
+                let (stdout, stderr) = share_output(
+                    &finished.stdout,
+                    &finished.stderr,
+                    printed.limit,
+                    printed.manner(),
+                );
                 return Err(ToolError::cancelled().with_output(stdout + &stderr));
             }
         };
         let error = format!("Tool '{tool}' crashed with exit code {code}");
-        let words = told.failure(&error, Code::ToolCrashed, Some(code));
+        let words = printed.failure(&error, Code::ToolCrashed, Some(code));
         Err(ToolError::failed(tool, error).in_words(words))
     }
 
     /// Half an object would be read as a whole one, so what does not fit is an error.
-    fn wrap(&self, told: &Told<'_>) -> Result<Output, ToolError> {
-        let wrapped = match told.finished.stdout.whole() {
+    fn wrap(&self, printed: &ToolPrinted<'_>) -> Result<Output, ToolError> {
+        let wrapped = match printed.finished.stdout.whole() {
             Some(printed) => envelope::success(&printed),
-            None => Err(told.too_much()),
+            None => Err(printed.too_much()),
         };
         let fault = match wrapped {
-            Ok(content) if content.len() <= told.limit => {
+            Ok(content) if content.len() <= printed.limit => {
                 return Ok(Output::Whole(content));
             }
-            Ok(_) => told.too_much(),
+            Ok(_) => printed.too_much(),
             Err(fault) => fault,
         };
         let error = format!("Tool '{}' returned {fault}", self.tool);
-        let words = told.failure(&error, Code::InvalidOutput, Some(0));
+        let words = printed.failure(&error, Code::InvalidOutput, Some(0));
         Err(ToolError::failed(&self.tool, error).in_words(words))
     }
 
@@ -280,16 +286,16 @@ impl ExternalCall {
     }
 }
 
-/// What a tool printed, and how much of it an answer can hold.
-struct Told<'a> {
+/// The output of a tool, and the bytes that an answer can hold of it.
+struct ToolPrinted<'a> {
     finished: &'a Finished,
     walls: Option<&'a Walls>,
     limit: usize,
-    /// How all of it can be read, if it is kept.
+    /// The command that shows all of it, if it is kept.
     whole: Option<&'a str>,
 }
 
-impl Told<'_> {
+impl ToolPrinted<'_> {
     fn manner(&self) -> Manner<'_> {
         Manner { whole: self.whole, ..Manner::PLAIN }
     }

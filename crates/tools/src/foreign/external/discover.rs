@@ -1,4 +1,4 @@
-//! Which files are tools, under which name, and which of two with one name counts (IK-DIRS).
+//! The discovery of executables: their names, and the one that counts of two with one name (IK-DIRS).
 //!
 //! Law: the file's name is the tool's name. Later directories override earlier ones, but only with
 //! a tool that can be used. Nothing is run here.
@@ -13,23 +13,23 @@ const LONGEST_NAME: usize = 64;
 
 /// Whose directory it is; later ones override earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ToolPlace {
     System,
     User,
     Project,
 }
 
-impl Place {
+impl ToolPlace {
     pub fn word(self) -> &'static str {
         match self {
-            Place::System => "system",
-            Place::User => "user",
-            Place::Project => "project",
+            ToolPlace::System => "system",
+            ToolPlace::User => "user",
+            ToolPlace::Project => "project",
         }
     }
 }
 
-/// Why the programs of a directory may be started.
+/// The consent by which the programs of a directory may be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consent {
     /// Whoever can write there is the person or the system.
@@ -43,7 +43,7 @@ pub enum Consent {
 /// A directory of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directory {
-    pub place: Place,
+    pub place: ToolPlace,
     pub path: PathBuf,
     pub consent: Consent,
 }
@@ -51,17 +51,17 @@ pub struct Directory {
 /// A file that is a tool, or should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    pub place: Place,
+    pub place: ToolPlace,
     pub path: PathBuf,
-    /// What it must hold to be started.
+    /// The digest of the bytes that it must hold to be started.
     pub bytes: Option<Digest>,
     pub stamp: Stamp,
-    pub fault: Option<Fault>,
+    pub fault: Option<ToolFault>,
 }
 
-/// Why a tool cannot be used, and what to do about it.
+/// The fault of a tool that cannot be used, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ToolFault {
     pub message: String,
     pub hint: String,
 }
@@ -115,7 +115,7 @@ impl Discovered {
     }
 
     fn add_unreadable(&mut self, directory: &Directory, error: &std::io::Error) {
-        let fault = Fault {
+        let fault = ToolFault {
             message: format!("{}: {error}", directory.path.display()),
             hint: "no tool of this directory can be used until it can be read".to_owned(),
         };
@@ -140,15 +140,15 @@ fn tool_name(file: &str) -> Option<String> {
     is_name.then(|| stem.replace('-', "_"))
 }
 
-/// What is wrong with a file before anybody asks it.
+/// The fault of a file that shows before it is started.
 fn fault(
     directory: &Directory,
     file: &ProgramFile,
     twin: Option<&Candidate>,
     bytes: Option<Digest>,
-) -> Option<Fault> {
+) -> Option<ToolFault> {
     let path = file.path.display();
-    let fault = |message: String, hint: &str| Some(Fault { message, hint: hint.to_owned() });
+    let fault = |message: String, hint: &str| Some(ToolFault { message, hint: hint.to_owned() });
     if tool_name(&file.name).is_none() {
         return fault(
             format!("{path}: this file name gives no tool name"),
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    fn directory(place: Place, consent: Consent) -> Directory {
+    fn directory(place: ToolPlace, consent: Consent) -> Directory {
         Directory { place, path: PathBuf::from("/tools"), consent }
     }
 
@@ -229,17 +229,17 @@ mod tests {
     #[test]
     fn later_directories_come_first_and_twins_do_not_count() {
         let mut found = Discovered::default();
-        found.add(&directory(Place::System, Consent::Owner), &file("a"));
-        found.add(&directory(Place::User, Consent::Owner), &file("a"));
-        found.add(&directory(Place::User, Consent::Owner), &file("a-tool"));
-        found.add(&directory(Place::Project, Consent::Missing), &file("a"));
+        found.add(&directory(ToolPlace::System, Consent::Owner), &file("a"));
+        found.add(&directory(ToolPlace::User, Consent::Owner), &file("a"));
+        found.add(&directory(ToolPlace::User, Consent::Owner), &file("a-tool"));
+        found.add(&directory(ToolPlace::Project, Consent::Missing), &file("a"));
         let order: Vec<_> =
             found.candidates["a"].iter().map(|c| (c.place, c.fault.is_none())).collect();
         let expected = [
-            (Place::Project, false),
-            (Place::User, true),
-            (Place::User, false),
-            (Place::System, true),
+            (ToolPlace::Project, false),
+            (ToolPlace::User, true),
+            (ToolPlace::User, false),
+            (ToolPlace::System, true),
         ];
         assert_eq!(order, expected);
     }
@@ -264,7 +264,7 @@ mod tests {
         ];
         for (consent, file, usable) in cases {
             let mut found = Discovered::default();
-            found.add(&directory(Place::Project, consent.clone()), &file);
+            found.add(&directory(ToolPlace::Project, consent.clone()), &file);
             let candidates = found.candidates.values().next().map(Vec::as_slice);
             let is_usable = candidates.is_some_and(|c| c[0].fault.is_none());
             assert_eq!(is_usable, usable, "{consent:?} {file:?}");

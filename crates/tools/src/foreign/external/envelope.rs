@@ -1,13 +1,14 @@
-//! What a model is told of an external tool's call (IK-WRAP).
+//! The envelope of an external tool's answers (IK-WRAP).
 //!
 //! Law: always one whole JSON object. What the tool printed is passed on untouched when it is one
 //! too; when it is not, both its streams are shown, shortened until the answer fits.
 
 use jm_types::text::truncate::HeadTail;
+use jm_types::{ErrorKind, ToolError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ops::printed::{Manner, share};
+use crate::ops::printed::{Manner, share_output};
 
 /// The wrapper's own codes. The tool's are inside its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub(super) fn failure(
     let envelope = |room: usize| {
         let (stdout, stderr) = match room {
             0 => (String::new(), String::new()),
-            room => share(streams.0, streams.1, room, manner),
+            room => share_output(streams.0, streams.1, room, manner),
         };
         let fields = [
             ("tool_success", Value::Bool(false)),
@@ -86,6 +87,14 @@ pub(super) fn failure(
         // Escapes make text longer than its bytes, so what fits is found by trying.
         room = if room < 32 { 0 } else { room / 4 * 3 };
     }
+}
+
+/// The error of a tool that cannot be used now, with its refusal in this envelope.
+pub(super) fn not_ready(tool: &str, why: &str, hint: &str) -> ToolError {
+    let kind = ErrorKind::NotReady { tool: tool.to_owned(), message: why.to_owned() };
+    let error = ToolError::new(kind).hint(hint);
+    let words = refusal(&format!("{error}; {hint}"), Code::ToolNotFound);
+    error.in_words(words)
 }
 
 #[cfg(test)]

@@ -15,28 +15,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use jm_types::{Digest, ErrorKind, ToolError};
+use jm_types::{Digest, ToolError};
 use jm_workspace::programs;
 use jm_workspace::state::StateDir;
 
-pub use discover::{Candidate, Consent, Directory, Discovered, Fault, Place, discover};
-
 use crate::context::Workspace;
-use crate::registry::Registered;
+use crate::registered::Registered;
 use crate::source::{Listed, Origin, ToolSource};
 use call::{Declared, ExternalTool, TrustedProgram};
-use envelope::Code;
+pub use discover::{Candidate, Consent, Directory, Discovered, ToolFault, ToolPlace, discover};
+use envelope::{Code, not_ready};
 
-/// How many programs are asked at the same time.
+/// The most programs that are asked at the same time.
 const ASKED_TOGETHER: usize = 8;
 
-/// What asking and running need.
+/// The ground for asking and running programs.
 #[derive(Debug)]
 pub struct Ground {
     pub workspace: Workspace,
-    /// How long a program may take to say its schema.
+    /// The longest that a program may take to print its schema.
     pub patience: Duration,
-    /// Where answers are remembered; made when there is one.
+    /// The directory of remembered answers; made when there is one.
     pub memory: fn() -> Option<StateDir>,
     /// Tools of which the person says that they change nothing.
     pub read_only: BTreeSet<String>,
@@ -50,7 +49,7 @@ pub struct ExternalTools {
     known: Mutex<Known>,
 }
 
-/// What was found when somebody looked last.
+/// The candidates of the last look, by name.
 type Known = BTreeMap<String, Vec<Arc<Slot>>>;
 
 /// A candidate, and what came of asking it.
@@ -146,10 +145,8 @@ impl ExternalTools {
     }
 
     fn tool(&self, name: &str, candidate: &Candidate, text: &str) -> Result<Registered, String> {
-        let declared = match self.ground.read_only.contains(name) {
-            true => Declared::ReadOnly,
-            false => Declared::Nothing,
-        };
+        let is_read_only = self.ground.read_only.contains(name);
+        let declared = if is_read_only { Declared::ReadOnly } else { Declared::Nothing };
         let schema = probe::parse(text)?;
         let tool = ExternalTool::new(name, candidate, schema, declared);
         let tool = Registered::new(Box::new(tool));
@@ -199,10 +196,10 @@ impl ToolSource for ExternalTools {
     }
 
     fn in_own_words(&self, name: &str, refusal: ToolError) -> ToolError {
-        match self.known().contains_key(name) {
-            true => call::in_envelope(refusal, Code::PermissionDenied),
-            false => refusal,
+        if self.known().contains_key(name) {
+            return call::in_envelope(refusal, Code::PermissionDenied);
         }
+        refusal
     }
 
     /// The first candidate that can be used; if none can, why the first cannot. A name that is not
@@ -226,7 +223,7 @@ impl ToolSource for ExternalTools {
         forgotten.map_err(|error| ToolError::io("the remembered schemas", error))
     }
 
-    /// What is in force, and whatever is wrong with those before it.
+    /// The tool in force, and the faults of those before it.
     fn listing(&self) -> Vec<Listed> {
         let known = self.look();
         self.ask_all(&known);
@@ -249,14 +246,6 @@ impl ToolSource for ExternalTools {
 
 fn file_name(digest: Digest) -> String {
     format!("{digest}.json")
-}
-
-/// The one way to say that a tool cannot be used now.
-fn not_ready(tool: &str, why: &str, hint: &str) -> ToolError {
-    let kind = ErrorKind::NotReady { tool: tool.to_owned(), message: why.to_owned() };
-    let error = ToolError::new(kind).hint(hint);
-    let words = envelope::refusal(&format!("{error}; {hint}"), Code::ToolNotFound);
-    error.in_words(words)
 }
 
 #[cfg(test)]

@@ -18,9 +18,10 @@ use crate::ops::run::Invocation;
 
 pub(super) const MOST_BYTES: usize = 8 * 1024;
 
-/// What a program says of itself. Its `name` is required and not used: the file's name counts.
+/// The description that a program prints of itself. Its `name` is required and not used: the file's name
+/// counts.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Schema {
+pub(super) struct DeclaredSchema {
     pub(super) description: String,
     pub(super) parameters: Value,
 }
@@ -65,7 +66,7 @@ pub(super) fn ask(
     String::from_utf8(bytes).map_err(|_| "did not print UTF-8".to_owned())
 }
 
-pub(super) fn parse(text: &str) -> Result<Schema, String> {
+pub(super) fn parse(text: &str) -> Result<DeclaredSchema, String> {
     if text.trim().is_empty() {
         return Err("printed nothing".to_owned());
     }
@@ -77,7 +78,7 @@ pub(super) fn parse(text: &str) -> Result<Schema, String> {
     string(&mut fields, "name")?;
     let description = string(&mut fields, "description")?;
     match fields.remove("parameters") {
-        Some(parameters @ Value::Object(_)) => Ok(Schema { description, parameters }),
+        Some(parameters @ Value::Object(_)) => Ok(DeclaredSchema { description, parameters }),
         Some(_) => Err("printed `parameters` that are no JSON schema object".to_owned()),
         None => Err("printed no `parameters`".to_owned()),
     }

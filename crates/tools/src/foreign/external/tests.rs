@@ -1,4 +1,4 @@
-//! What the rest of the program relies on and no client sees.
+//! Properties that the rest of the program relies on and no client sees.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn workspace(root: &Path) -> Workspace {
 
 fn tools(root: &Path, read_only: &[&str]) -> ExternalTools {
     let directory =
-        Directory { place: Place::User, path: root.to_owned(), consent: Consent::Owner };
+        Directory { place: ToolPlace::User, path: root.to_owned(), consent: Consent::Owner };
     ExternalTools::new(
         vec![directory],
         Ground {
@@ -73,7 +73,7 @@ fn a_registry_finds_what_a_source_has_and_says_what_is_wrong_with_the_rest() {
     let scratch = tempfile::tempdir().unwrap();
     put(scratch.path(), "good", GOOD);
     put(scratch.path(), "bad", "#!/bin/sh\nexit 1\n");
-    let mut registry = ToolRegistry::default();
+    let mut registry = ToolRegistry::new([]).unwrap();
     registry.add_source(Box::new(tools(scratch.path(), &[])));
     assert_eq!(registry.names(), ["bad", "good"]);
     assert_eq!(registry.lookup("good").unwrap().description(), "d");

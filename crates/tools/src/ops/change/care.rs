@@ -1,5 +1,4 @@
-//! What a careful change looks at besides its edits: brackets, read-only files, work that git has
-//! no copy of.
+//! The checks of a careful change: brackets, read-only files, work that git has no copy of.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +34,7 @@ pub(super) fn is_emacs_lisp(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "el")
 }
 
-/// What a person should know before somebody's work is changed.
+/// The warning before somebody's uncommitted work is changed.
 pub(super) fn warning(sandbox: &Sandbox, target: &Target) -> Option<String> {
     let before = target.before.as_deref()?;
     match tracked(sandbox, &target.path, before)? {

@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// A unified diff; a missing side is `/dev/null`.
-pub fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
+pub fn unified_diff(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
     // A name must not be able to look like lines of the diff.
     let path = one_line(path);
     let name = |side: &str, bytes: Option<&[u8]>| match bytes {
@@ -42,16 +42,16 @@ mod tests {
 
     #[test]
     fn a_change_a_creation_and_a_binary_file() {
-        let change = unified("f", Some(b"a\nb\n"), Some(b"a\nc\n"));
+        let change = unified_diff("f", Some(b"a\nb\n"), Some(b"a\nc\n"));
         assert_eq!(change, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
-        assert!(unified("f", None, Some(b"x\n")).starts_with("--- /dev/null\n+++ b/f\n"));
-        assert!(unified("/abs/f", None, Some(b"x\n")).contains("+++ b/abs/f\n"));
-        assert!(unified("f", Some(b"\xff\0"), Some(b"")).contains("2 bytes become 0 bytes"));
+        assert!(unified_diff("f", None, Some(b"x\n")).starts_with("--- /dev/null\n+++ b/f\n"));
+        assert!(unified_diff("/abs/f", None, Some(b"x\n")).contains("+++ b/abs/f\n"));
+        assert!(unified_diff("f", Some(b"\xff\0"), Some(b"")).contains("2 bytes become 0 bytes"));
     }
 
     #[test]
     fn a_nul_hides_nothing() {
-        let change = unified("f", Some(b"a\n"), Some(b"a\nrm -rf ~ #\0\n"));
+        let change = unified_diff("f", Some(b"a\n"), Some(b"a\nrm -rf ~ #\0\n"));
         assert!(change.ends_with("+rm -rf ~ #\0\n"), "{change:?}");
     }
 }

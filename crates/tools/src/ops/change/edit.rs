@@ -8,7 +8,14 @@ use jm_types::{ErrorKind, ToolError};
 use jm_workspace::text::{LineRangeError, ReplaceWhich, Text, append, replace_lines, replace_text};
 
 use super::lp1::{PatchError, Section, apply};
-use super::misfit;
+use super::mismatch;
+
+/// An edit, and the path of its file as the call names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEdit {
+    pub path: String,
+    pub edit: Edit,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
@@ -35,7 +42,7 @@ pub enum Edit {
     Patch(Section),
 }
 
-/// What writing a whole file does where one already is.
+/// The treatment of a file that exists where a whole one is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// With what to do instead.
@@ -43,10 +50,10 @@ pub enum Existing {
     Replace,
 }
 
-/// What an edit made of a file.
+/// The result of applying an edit to a file's bytes.
 pub(super) struct Applied {
     pub(super) after: Option<Vec<u8>>,
-    /// How often a text was replaced.
+    /// The number of replacements.
     pub(super) replaced: usize,
 }
 
@@ -73,14 +80,14 @@ impl Edit {
             (Edit::Lines { first, last, new, expected }, Some(before)) => {
                 let text = Text::new(before);
                 check_expected(path, &text, (*first, *last), expected.as_deref())
-                    .map_err(|error| misfit::perhaps_done(error, &text, *first, new))?;
+                    .map_err(|error| mismatch::hint_if_done(error, &text, *first, new))?;
                 replace_lines(&text, *first, *last, new)
                     .map(|after| Some(after).into())
                     .map_err(|error| range_error(path, error))
             }
             (Edit::Text { old, new, which }, Some(before)) => {
                 let (after, replaced) = replace_text(&before, old, new, *which)
-                    .map_err(|why| misfit::explain(path, why, &before, old, new))?;
+                    .map_err(|why| mismatch::report_mismatch(path, why, &before, old, new))?;
                 Ok(Applied { after: Some(after), replaced })
             }
         }
@@ -94,7 +101,7 @@ impl Edit {
         }
     }
 
-    /// How many bytes of content the call gives; an edit of a part gives none of its own.
+    /// The number of bytes of content that the call gives; an edit of a part gives none of its own.
     pub(super) fn given(&self) -> usize {
         match self {
             Edit::Whole { content, .. } | Edit::Append { content } => content.len(),
@@ -132,7 +139,7 @@ fn check_expected(
     }
     let found = found.join(&b'\n');
     let lines = |text: &[u8]| [text.strip_suffix(b"\n").unwrap_or(text), b"\n"].concat();
-    let difference = super::diff::unified(path, Some(&lines(expected)), Some(&lines(&found)));
+    let difference = super::diff::unified_diff(path, Some(&lines(expected)), Some(&lines(&found)));
     Err(ToolError::bad_args(format!("lines {first}-{last} of {path} are not what was expected"))
         .hint("below is - what was expected, + what the file has; count and copy from there")
         .with_output(difference))

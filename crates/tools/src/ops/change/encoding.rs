@@ -1,4 +1,4 @@
-//! Whether new text can stand beside what a file holds.
+//! The encoding check: new text has to be expressible in the encoding of its file.
 //!
 //! Law: a file never ends up in two encodings. Text that its encoding cannot express is refused, never
 //! replaced by something else.
@@ -6,7 +6,7 @@
 use jm_types::ToolError;
 use jm_workspace::text::{foreign_byte, is_utf16};
 
-use super::Edit;
+use super::edit::Edit;
 
 /// A file in some other encoding takes ASCII only: we do not know how it writes the rest.
 pub(super) fn check(path: &str, before: &[u8], edit: &Edit) -> Result<(), ToolError> {
@@ -23,7 +23,7 @@ pub(super) fn check(path: &str, before: &[u8], edit: &Edit) -> Result<(), ToolEr
     }
 }
 
-/// What an edit puts beside bytes that stay. A patch has the same rule, in its own words.
+/// The bytes that an edit puts beside those that stay. A patch has the same rule, in its own words.
 fn part(edit: &Edit) -> Option<&[u8]> {
     match edit {
         Edit::Append { content } => Some(content),

@@ -1,4 +1,4 @@
-//! Whether Emacs Lisp text is balanced, read as Emacs itself reads it (FJ-PAREN).
+//! The balance of brackets in Emacs Lisp, read as Emacs itself reads it (FJ-PAREN).
 //!
 //! Law: what Emacs can read is never refused. Strings, comments, character literals and quoted
 //! characters hide brackets exactly where the Lisp reader says so. Braces are letters of symbols,
@@ -6,7 +6,7 @@
 
 use jm_types::{Fault, Imbalance};
 
-use reader::{Place, Reader};
+use reader::{Reader, TextPlace, Token};
 
 mod reader;
 #[cfg(test)]
@@ -25,30 +25,17 @@ pub fn check(text: &str) -> Vec<Imbalance> {
     check.finish()
 }
 
-/// What matters of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
-    Open(char),
-    Close(char),
-    /// `'`, `` ` ``, `,`, `,@`, `#'` and `#1=`: something must follow.
-    Quote,
-    Atom,
-    OpenString,
-    /// The text ended within a character.
-    Unfinished,
-}
-
 #[derive(Debug, Default)]
 struct Check {
-    open: Vec<(char, Place)>,
-    quote: Option<Place>,
+    open: Vec<(char, TextPlace)>,
+    quote: Option<TextPlace>,
     /// A form that starts at the margin while another is open: where a bracket is likely missing.
     next_form: Option<usize>,
     found: Vec<Imbalance>,
 }
 
 impl Check {
-    fn take(&mut self, token: Token, place: Place) {
+    fn take(&mut self, token: Token, place: TextPlace) {
         match token {
             Token::Open(bracket) => {
                 self.quote = None;
@@ -78,7 +65,7 @@ impl Check {
         }
     }
 
-    fn close(&mut self, bracket: char, place: Place) {
+    fn close(&mut self, bracket: char, place: TextPlace) {
         let Some(&(opener, opened)) = self.open.last() else {
             self.report(extra(bracket, place));
             return;
@@ -124,7 +111,7 @@ fn name(bracket: char) -> &'static str {
     }
 }
 
-fn extra(found: char, place: Place) -> Imbalance {
+fn extra(found: char, place: TextPlace) -> Imbalance {
     Imbalance {
         found: Some(found),
         message: format!("Unexpected closing {}", name(found)),
@@ -133,7 +120,7 @@ fn extra(found: char, place: Place) -> Imbalance {
     }
 }
 
-fn unmatched(found: char, place: Place, opener: char, opened: Place) -> Imbalance {
+fn unmatched(found: char, place: TextPlace, opener: char, opened: TextPlace) -> Imbalance {
     let expected = closer(opener);
     Imbalance {
         expected: Some(expected),
@@ -147,7 +134,7 @@ fn unmatched(found: char, place: Place, opener: char, opened: Place) -> Imbalanc
     }
 }
 
-fn unclosed(opener: char, place: Place, next_form: Option<usize>) -> Imbalance {
+fn unclosed(opener: char, place: TextPlace, next_form: Option<usize>) -> Imbalance {
     let expected = closer(opener);
     let before = match next_form {
         Some(line) => format!(", perhaps before line {line}, where another form begins"),
@@ -161,7 +148,7 @@ fn unclosed(opener: char, place: Place, next_form: Option<usize>) -> Imbalance {
     }
 }
 
-fn open_string(place: Place) -> Imbalance {
+fn open_string(place: TextPlace) -> Imbalance {
     Imbalance {
         expected: Some('"'),
         message: format!("Unclosed string literal starting at {place}"),
@@ -170,7 +157,7 @@ fn open_string(place: Place) -> Imbalance {
     }
 }
 
-fn unfinished(place: Place) -> Imbalance {
+fn unfinished(place: TextPlace) -> Imbalance {
     Imbalance {
         message: format!("Unfinished character at {place}"),
         suggestion: "Complete the character, or remove the text from there on".to_owned(),
@@ -178,7 +165,7 @@ fn unfinished(place: Place) -> Imbalance {
     }
 }
 
-fn nothing_quoted(place: Place) -> Imbalance {
+fn nothing_quoted(place: TextPlace) -> Imbalance {
     Imbalance {
         message: format!("Nothing follows the quote at {place}"),
         suggestion: format!("Remove the quote at {place}, or add what it quotes"),
@@ -186,8 +173,8 @@ fn nothing_quoted(place: Place) -> Imbalance {
     }
 }
 
-fn at(place: Place, fault: Fault) -> Imbalance {
-    let Place { line, column } = place;
+fn at(place: TextPlace, fault: Fault) -> Imbalance {
+    let TextPlace { line, column } = place;
     let (message, suggestion) = (String::new(), String::new());
     Imbalance { line, column, fault, expected: None, found: None, message, suggestion }
 }

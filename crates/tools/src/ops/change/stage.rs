@@ -19,7 +19,7 @@ use crate::ops::run::Invocation;
 const PATIENCE: Duration = Duration::from_secs(10);
 const KEPT: usize = 4096;
 
-/// What became of a file in git's index.
+/// The result of staging a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Staged {
     /// It is not asked for, or there is no repository here.
@@ -29,7 +29,7 @@ pub(super) enum Staged {
 }
 
 /// Adds a file to the index of the workspace's own repository.
-pub(super) fn stage(scope: &Scope, path: &SafePath) -> Staged {
+pub(super) fn stage_in_git(scope: &Scope, path: &SafePath) -> Staged {
     let workspace = &scope.workspace;
     let git = workspace.sandbox.resolve(".git");
     let is_repository = git.is_ok_and(|git| matches!(git.found(), Found::Directory | Found::File));

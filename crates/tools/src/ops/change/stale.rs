@@ -1,4 +1,4 @@
-//! The refusal of an edit to a file that nobody read, or that changed since: with the lines that
+//! The refusal of an edit to a file that was not read, or that changed since: with the lines that
 //! the edit is about, as they are now, so that the next attempt can succeed.
 
 use std::ops::RangeInclusive;

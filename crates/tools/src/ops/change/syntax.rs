@@ -1,4 +1,4 @@
-//! Whether a change broke a file's syntax: a remark, never a refusal.
+//! The syntax check of a changed file, by tree-sitter grammars: a remark, never a refusal.
 //!
 //! Law: a file that a grammar did not understand before is not spoken of after. A grammar may lag
 //! behind its language, and what it did not know then it does not know now.
@@ -11,17 +11,15 @@ use super::parens;
 
 /// A larger file is not parsed.
 const MOST_BYTES: usize = 512 * 1024;
-/// How much of the place is quoted.
+/// The most characters of the place that are quoted.
 const MOST_QUOTED: usize = 40;
 
-/// What is wrong after the change and was not before; nothing where all is well or unknown.
+/// The fault that a change made; `None` when there is none, or nothing is known.
 pub(super) fn remark(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Option<String> {
     let kind = Kind::of(path)?;
     let fault = kind.fault(after)?;
-    match before.is_some_and(|before| kind.fault(before).is_some()) {
-        true => None,
-        false => Some(format!("does not parse as {}: {fault}", kind.name())),
-    }
+    let was_broken = before.is_some_and(|before| kind.fault(before).is_some());
+    (!was_broken).then(|| format!("does not parse as {}: {fault}", kind.name()))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

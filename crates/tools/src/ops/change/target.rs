@@ -6,9 +6,10 @@ use std::sync::Arc;
 use jm_types::ToolError;
 use jm_workspace::{After, Digest, FileChange, Found, OpenFile, SafePath};
 
+use super::edit::FileEdit;
+use super::outcome::{ChangedFile, Did, EditDone, EditFailure};
+use super::{diff, syntax};
 use crate::foresight::Expected;
-
-use super::{ChangedFile, Did, EditDone, EditFailure, FileEdit, diff, syntax};
 
 /// A file larger than this is not edited in memory.
 const MOST_EDITED: u64 = 256 * 1024 * 1024;
@@ -18,15 +19,15 @@ const MOST_LINES: usize = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) path: SafePath,
-    /// Which edits of the change are about this file.
+    /// The numbers of the edits that are about this file.
     pub(super) edits: Vec<usize>,
     pub(super) before: Option<Arc<Vec<u8>>>,
     pub(super) after: Option<Vec<u8>>,
-    /// Nobody may write it, its owner included.
+    /// Its mode lets no user write it, its owner included.
     pub(super) is_read_only: bool,
     /// The edit that is being applied; a failure is its.
     pub(super) current: usize,
-    /// Which edits left the file other than they found it.
+    /// The numbers of the edits that left the file other than they found it.
     changing: Vec<usize>,
     replaced: usize,
     /// The edit that failed, and why. The file then stays as it was.
@@ -48,7 +49,7 @@ impl Target {
         }
     }
 
-    /// What the file holds, or will hold when earlier calls of the batch have run.
+    /// Loads what the file holds, or will hold when earlier calls of the batch have run.
     pub(super) fn load(&mut self, expected: &Expected) -> Result<(), ToolError> {
         if let Some(bytes) = expected.get(&self.path.absolute()) {
             self.after = Some(bytes.as_ref().clone());
@@ -56,19 +57,16 @@ impl Target {
             return Ok(());
         }
         if let Found::Missing { .. } = self.path.found() {
-            return match self.path.names_a_directory() {
-                true => Err(ToolError::bad_args(format!(
-                    "{} names a directory, not a file",
-                    self.path.asked()
-                ))),
-                false => Ok(()),
-            };
+            if !self.path.names_a_directory() {
+                return Ok(());
+            }
+            let asked = self.path.asked();
+            return Err(ToolError::bad_args(format!("{asked} names a directory, not a file")));
         }
         let mut file = OpenFile::open(&self.path)?;
-        let (bytes, more) = match file.size > MOST_EDITED {
-            true => (Vec::new(), true),
-            false => file.read_up_to(MOST_EDITED)?,
-        };
+        let is_too_large = file.size > MOST_EDITED;
+        let (bytes, more) =
+            if is_too_large { (Vec::new(), true) } else { file.read_up_to(MOST_EDITED)? };
         if more {
             return Err(ToolError::limit(format!(
                 "{} is larger than {MOST_EDITED} bytes, too large to edit",
@@ -129,14 +127,14 @@ impl Target {
     }
 
     pub(super) fn diff(&self) -> String {
-        diff::unified(
+        diff::unified_diff(
             &self.path.relative().display().to_string(),
             self.before.as_deref().map(Vec::as_slice),
             self.after.as_deref(),
         )
     }
 
-    /// What the change broke.
+    /// The remark on what the change broke.
     pub(super) fn remark(&self) -> Option<String> {
         let before = self.before.as_deref().map(Vec::as_slice);
         syntax::remark(self.path.relative(), before, self.after.as_deref()?)
@@ -166,9 +164,8 @@ impl Target {
     }
 
     fn done(&self, index: usize, file: &FileEdit) -> EditDone {
-        let failure = self.failed.as_ref().map(|(failed, error)| match *failed == index {
-            true => EditFailure::Own(error.clone()),
-            false => EditFailure::Another,
+        let failure = self.failed.as_ref().map(|(failed, error)| {
+            if *failed == index { EditFailure::Own(error.clone()) } else { EditFailure::Another }
         });
         let is_changing = self.changing.contains(&index);
         let path = self.path.asked().to_owned();

@@ -9,9 +9,9 @@ use jm_types::text::sanitize;
 use jm_types::text::utf8::unfinished_length;
 use jm_workspace::jobs::{Excerpt, Job, State};
 
-/// What is shown, and which bytes it is.
+/// A part of a job's output, with the numbers of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct JobText {
     pub text: String,
     pub start: u64,
     pub end: u64,
@@ -19,7 +19,7 @@ pub struct Shown {
     pub total: u64,
 }
 
-impl Shown {
+impl JobText {
     pub(super) fn new_since(job: &Job, seen: u64, most: usize) -> Result<Self> {
         Self::read(job, seen, None, most)
     }
@@ -40,7 +40,7 @@ impl Shown {
     }
 }
 
-fn of(excerpt: &Excerpt, has_ended: bool) -> Shown {
+fn of(excerpt: &Excerpt, has_ended: bool) -> JobText {
     let mut text = String::new();
     let mut start = None;
     let mut at = excerpt.start;
@@ -63,7 +63,7 @@ fn of(excerpt: &Excerpt, has_ended: bool) -> Shown {
         text.push_str(&gap(at, excerpt.end, excerpt.dropped));
         at = excerpt.end;
     }
-    Shown { text, start: start.unwrap_or(excerpt.start), end: at, total: excerpt.total }
+    JobText { text, start: start.unwrap_or(excerpt.start), end: at, total: excerpt.total }
 }
 
 fn gap(from: u64, to: u64, dropped: u64) -> String {
@@ -75,7 +75,7 @@ fn gap(from: u64, to: u64, dropped: u64) -> String {
     }
 }
 
-/// How many bytes at the start end a character that began before them.
+/// The number of bytes at the start that end a character begun before them.
 fn continuation_length(bytes: &[u8]) -> usize {
     let continues = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     bytes.iter().take(3).take_while(continues).count()

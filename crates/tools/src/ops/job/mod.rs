@@ -16,10 +16,13 @@ use jm_workspace::jobs::{How, Job, JobSpec, Keeping, ScreenText, Seen, Size, Sta
 use jm_workspace::process::Program;
 
 use crate::context::Scope;
-use crate::ops::not_found;
-pub use excerpt::Shown;
+use crate::foresight::Foreseen;
+use crate::operation::{CallSummary, Execution, Operation};
+use crate::ops::resolve_existing;
+use crate::tool::{PathUse, Preview, Use};
+pub use excerpt::JobText;
 
-/// What a terminal calls itself; our screen understands what is written for it.
+/// The name of the terminal's type (TERM); our screen understands what is written for it.
 const TERM: &str = "xterm-256color";
 /// After a start and after typing, output is waited for, and then for a pause in it.
 const ECHO: Duration = Duration::from_millis(700);
@@ -32,16 +35,15 @@ const FRAME: usize = 1024;
 /// So much of new output is searched for a text that is waited for.
 const SEARCHED: usize = 1024 * 1024;
 
-/// Something to do with a job.
+/// Something to do with the jobs that are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobCall {
-    Start(Start),
     List,
-    Ask { id: JobId, what: Ask, view: Option<View> },
+    Ask { id: JobId, what: Ask, view: Option<JobView> },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct StartJob {
     pub program: Program,
     /// As a person would read it.
     pub command: String,
@@ -53,7 +55,7 @@ pub struct Start {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
-    /// What was printed since the session last looked.
+    /// The output since the session last looked.
     ReadNew,
     /// Bytes by their place.
     ReadRange {
@@ -69,14 +71,14 @@ pub enum Ask {
     Stop,
 }
 
-/// How output is shown.
+/// The form in which output is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum JobView {
     Stream,
     Screen,
 }
 
-/// Which job of the session: the number of the call that started it.
+/// A job of the session, by the number of the call that started it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobId(pub u64);
 
@@ -110,55 +112,81 @@ impl JobId {
 
 #[derive(Debug)]
 pub enum JobOutcome {
-    Listed(Vec<Listed>),
+    Listed(Vec<ListedJob>),
     Looked(Look),
 }
 
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedJob {
     pub id: JobId,
     pub command: String,
-    pub status: Status,
+    pub status: JobStatus,
     pub keeping: Keeping,
     pub terminal: Option<Size>,
 }
 
-/// How a job fares.
+/// The state of a job.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum JobStatus {
     Running { elapsed: Duration, left: Duration },
     Ended { how: How, elapsed: Duration },
 }
 
 #[derive(Debug)]
 pub struct Look {
-    pub listed: Listed,
+    pub listed: ListedJob,
     pub output: LookedAt,
-    /// What became of the text that was waited for.
+    /// Tells whether the text that was waited for came; `None` when none was.
     pub found: Option<bool>,
     pub taken: Option<Taken>,
-    /// What confinement refused since the session was last told, as far as anybody knows.
+    /// The refusals of confinement that the session was not told yet, as far as they are known.
     pub refusals: Vec<String>,
 }
 
 #[derive(Debug)]
 pub enum LookedAt {
-    Stream(Shown),
+    Stream(JobText),
     Screen(ScreenText),
 }
 
-impl JobCall {
-    /// Where a command would start.
-    pub(crate) fn directory(&self) -> Option<&str> {
-        match self {
-            Self::Start(start) => Some(&start.directory),
-            Self::List | Self::Ask { .. } => None,
-        }
+impl Operation for StartJob {
+    type Outcome = Look;
+
+    fn paths(&self) -> Vec<PathUse> {
+        vec![PathUse::new(&self.directory, Use::List)]
     }
 
-    pub(crate) fn run(self, scope: &Scope) -> Result<JobOutcome, ToolError> {
+    fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
+        Ok(summary.in_full())
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::Unknown
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<Look, ToolError> {
+        self.run(execution.scope)
+    }
+}
+
+impl Operation for JobCall {
+    type Outcome = JobOutcome;
+
+    fn paths(&self) -> Vec<PathUse> {
+        Vec::new()
+    }
+
+    fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
+        Ok(summary.in_full())
+    }
+
+    fn foresee(&self, _: &Scope) -> Foreseen {
+        Foreseen::Unknown
+    }
+
+    fn perform(self, execution: Execution<'_>) -> Result<JobOutcome, ToolError> {
+        let scope = execution.scope;
         match self {
-            Self::Start(start) => start.run(scope).map(JobOutcome::Looked),
             Self::List => {
                 let jobs = scope.workspace.jobs.of_session(&scope.session_id).map_err(failed)?;
                 let listed = jobs.iter().map(|job| listed(scope, job));
@@ -173,13 +201,10 @@ fn failed(error: std::io::Error) -> ToolError {
     ToolError::failed("process", error.to_string())
 }
 
-impl Start {
+impl StartJob {
     fn run(self, scope: &Scope) -> Result<Look, ToolError> {
         let workspace = &scope.workspace;
-        let directory = workspace.sandbox.resolve(&self.directory)?;
-        if directory.is_missing() {
-            return Err(not_found(&workspace.sandbox, &directory));
-        }
+        let directory = resolve_existing(&workspace.sandbox, &self.directory)?;
         let mut environment = workspace.environment.sanitize(std::env::vars_os());
         if self.terminal.is_some() {
             environment.retain(|(name, _)| name != "TERM" && name != "COLUMNS" && name != "LINES");
@@ -211,7 +236,7 @@ impl Start {
     }
 }
 
-fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<View>) -> Result<Look, ToolError> {
+fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<JobView>) -> Result<Look, ToolError> {
     let job = find(scope, id)?;
     match what {
         Ask::ReadNew => look(scope, &job, view),
@@ -219,7 +244,7 @@ fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<View>) -> Result<Look, 
             let mut seen = job.seen();
             let refusals = job.newly_refused(&mut seen).map_err(failed)?;
             let room = room(scope, &refusals);
-            let shown = Shown::range(&job, start, end, room).map_err(failed)?;
+            let shown = JobText::range(&job, start, end, room).map_err(failed)?;
             let (output, listed) = (LookedAt::Stream(shown), listed(scope, &job)?);
             note(&job, &seen)?;
             Ok(Look { listed, output, found: None, taken: None, refusals })
@@ -245,49 +270,47 @@ fn find(scope: &Scope, id: JobId) -> Result<Job, ToolError> {
     let all = jobs.of_session(&scope.session_id).map_err(failed)?;
     let known = all.iter().filter_map(|job| JobId::of(&scope.session_id, job.name()));
     let known: Vec<String> = known.map(|id| id.to_string()).collect();
-    let hint = match known.is_empty() {
-        true => "this session has started none; start one with start_process".to_owned(),
-        false => format!("this session has {}", known.join(", ")),
+    let hint = if known.is_empty() {
+        "this session has started none; start one with start_process".to_owned()
+    } else {
+        format!("this session has {}", known.join(", "))
     };
     Err(ToolError::bad_args(format!("there is no process {id}")).hint(hint))
 }
 
-/// What is left for output beside the lines around it.
+/// The bytes that are left for output beside the lines around it.
 fn room(scope: &Scope, refusals: &[String]) -> usize {
-    let told: usize = refusals.iter().map(|refusal| refusal.len() + FRAME / 16).sum();
-    scope.output_limit.saturating_sub(FRAME + told)
+    let hints: usize = refusals.iter().map(|refusal| refusal.len() + FRAME / 16).sum();
+    scope.output_limit.saturating_sub(FRAME + hints)
 }
 
 fn note(job: &Job, seen: &Seen) -> Result<(), ToolError> {
-    match *seen == job.seen() {
-        true => Ok(()),
-        false => job.note_seen(seen).map_err(failed),
-    }
+    if *seen == job.seen() { Ok(()) } else { job.note_seen(seen).map_err(failed) }
 }
 
 /// A look that was asked for: what was printed before it is not waited for any more.
-fn look(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError> {
+fn look(scope: &Scope, job: &Job, view: Option<JobView>) -> Result<Look, ToolError> {
     let read = printed(job)?;
     let look = glance(scope, job, view)?;
     note(job, &Seen { read, ..job.seen() })?;
     Ok(look)
 }
 
-/// What is new, or the screen of a job that has one.
-fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolError> {
+/// Looks at what is new, or at the screen of a job that has one.
+fn glance(scope: &Scope, job: &Job, view: Option<JobView>) -> Result<Look, ToolError> {
     // Before the output, so that a job that has ended has printed all of it.
     let listed = listed(scope, job)?;
     let mut seen = job.seen();
     let refusals = job.newly_refused(&mut seen).map_err(failed)?;
-    let usual = if listed.terminal.is_some() { View::Screen } else { View::Stream };
+    let usual = if listed.terminal.is_some() { JobView::Screen } else { JobView::Stream };
     let output = match view.unwrap_or(usual) {
-        View::Stream => {
+        JobView::Stream => {
             let room = room(scope, &refusals);
-            let shown = Shown::new_since(job, seen.shown, room).map_err(failed)?;
+            let shown = JobText::new_since(job, seen.shown, room).map_err(failed)?;
             seen.shown = shown.end;
             LookedAt::Stream(shown)
         }
-        View::Screen => LookedAt::Screen(job.screen().map_err(failed)?.ok_or_else(|| {
+        JobView::Screen => LookedAt::Screen(job.screen().map_err(failed)?.ok_or_else(|| {
             ToolError::bad_args(format!("{} has no terminal, so it has no screen", listed.id))
                 .hint("read it without view, or start it again with pty: true")
         })?),
@@ -296,7 +319,7 @@ fn glance(scope: &Scope, job: &Job, view: Option<View>) -> Result<Look, ToolErro
     Ok(Look { listed, output, found: None, taken: None, refusals })
 }
 
-fn listed(scope: &Scope, job: &Job) -> Result<Listed, ToolError> {
+fn listed(scope: &Scope, job: &Job) -> Result<ListedJob, ToolError> {
     let id = JobId::of(&scope.session_id, job.name()).unwrap_or(JobId(0));
     let description = job.description.clone();
     let lifetime = Duration::from_millis(description.lifetime_ms);
@@ -304,24 +327,24 @@ fn listed(scope: &Scope, job: &Job) -> Result<Listed, ToolError> {
         State::Running { .. } => {
             let elapsed = now_epoch_ms().saturating_sub(description.started_at_ms);
             let elapsed = Duration::from_millis(elapsed);
-            Status::Running { elapsed, left: lifetime.saturating_sub(elapsed) }
+            JobStatus::Running { elapsed, left: lifetime.saturating_sub(elapsed) }
         }
         State::Ended(end) => {
-            Status::Ended { how: end.how, elapsed: Duration::from_millis(end.elapsed_ms) }
+            JobStatus::Ended { how: end.how, elapsed: Duration::from_millis(end.elapsed_ms) }
         }
     };
     let (command, keeping) = (description.command, description.keeping);
-    Ok(Listed { id, command, status, keeping, terminal: description.terminal })
+    Ok(ListedJob { id, command, status, keeping, terminal: description.terminal })
 }
 
 fn write(
     scope: &Scope,
     job: &Job,
     typed: Vec<Typed>,
-    view: Option<View>,
+    view: Option<JobView>,
 ) -> Result<Look, ToolError> {
     let before = printed(job)?;
-    if let Status::Ended { how, .. } = listed(scope, job)?.status {
+    if let JobStatus::Ended { how, .. } = listed(scope, job)?.status {
         return Err(over(scope, job, &how));
     }
     let taken = match job.write(typed) {
@@ -333,8 +356,8 @@ fn write(
         Err(error) => {
             // It may have ended in this very moment.
             return match listed(scope, job)?.status {
-                Status::Ended { how, .. } => Err(over(scope, job, &how)),
-                Status::Running { .. } => Err(failed(error)),
+                JobStatus::Ended { how, .. } => Err(over(scope, job, &how)),
+                JobStatus::Running { .. } => Err(failed(error)),
             };
         }
     };
@@ -369,7 +392,7 @@ fn await_echo(scope: &Scope, job: &Job, before: u64) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Whether the text came, where one is waited for.
+/// Waits for the end of a job or for a text, and tells whether the text came.
 fn wait(
     scope: &Scope,
     job: &Job,
@@ -394,10 +417,10 @@ fn wait(
     }
 }
 
-/// Whether a text is on the screen, or among what was printed since the session last read.
+/// Tells whether a text is on the screen, or among what was printed since the session last read.
 fn shows(job: &Job, text: &str) -> std::io::Result<bool> {
     if job.screen()?.is_some_and(|screen| screen.text.contains(text)) {
         return Ok(true);
     }
-    Ok(Shown::new_since(job, job.seen().read, SEARCHED)?.text.contains(text))
+    Ok(JobText::new_since(job, job.seen().read, SEARCHED)?.text.contains(text))
 }

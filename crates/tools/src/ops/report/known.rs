@@ -194,7 +194,7 @@ fn is_inside(operand: &str) -> bool {
     !operand.starts_with('/') && !operand.split('/').any(|part| part == "..")
 }
 
-/// Whether a command is what people type to run tests, and does nothing else.
+/// Tells whether a command is what people type to run tests, and does nothing else.
 pub(super) fn is_test_command(command: &[String]) -> bool {
     KNOWN.iter().any(|known| known.runs(command))
 }

@@ -1,11 +1,11 @@
-//! Which runner a project's tests have, and how it is called.
+//! The test runner of a project, found by the names in its root, and its command line.
 
 use jm_types::ToolError;
 use jm_workspace::{Found, OpenDirectory, OpenFile, SafePath, Sandbox};
 
 /// A larger manifest is not one.
 const MOST_MANIFEST: u64 = 1024 * 1024;
-/// Where tests of Emacs Lisp are looked for.
+/// The directories in which tests of Emacs Lisp are looked for.
 const LISP_FOLDERS: &[&str] = &[".", "test", "tests"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) enum Runner {
     Npm,
 }
 
-/// Where tests are looked for.
+/// The directory in which tests are looked for.
 struct Project<'a> {
     sandbox: &'a Sandbox,
     directory: &'a str,
@@ -34,7 +34,7 @@ impl Project<'_> {
     }
 }
 
-/// What a name in the project's root tells.
+/// The runner that a name in the project's root tells of.
 const MANIFESTS: &[(&str, Runner)] = &[
     ("Cargo.toml", Runner::Cargo),
     ("go.mod", Runner::Go),
@@ -98,10 +98,12 @@ impl Runner {
                 command.push("./...".to_owned());
             }
             (_, None) => {}
-            (Runner::Pytest(_), Some(selector)) => match is_place(selector) {
-                true => command.push(selector.to_owned()),
-                false => command.extend(["-k".to_owned(), selector.to_owned()]),
-            },
+            (Runner::Pytest(_), Some(selector)) => {
+                if !is_place(selector) {
+                    command.push("-k".to_owned());
+                }
+                command.push(selector.to_owned());
+            }
             (Runner::Node, Some(pattern)) => command.push(format!("--test-name-pattern={pattern}")),
             (Runner::Npm, Some(selector)) => command.extend(["--".to_owned(), selector.to_owned()]),
             (_, Some(filter)) => command.push(filter.to_owned()),

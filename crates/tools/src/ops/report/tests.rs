@@ -1,6 +1,7 @@
 //! What runners print, and the numbers in it.
 
 use super::counts::Counts;
+use super::formats::find_counts;
 use super::known::is_test_command;
 use super::runner::Runner;
 
@@ -66,7 +67,7 @@ fn every_format_is_counted() {
         ("an empty output", "", None),
     ];
     for (name, output, expected) in cases {
-        assert_eq!(Counts::find(output), *expected, "{name}");
+        assert_eq!(find_counts(output), *expected, "{name}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A long file, read on one thread while it is searched on another.
 //!
 //! Law: the bytes are the file's, in their order; an error comes where it happened. Reading stops
-//! when nobody wants more. A file is not mapped into memory: somebody who cuts it short meanwhile
+//! when the search has enough. A file is not mapped into memory: another process that cuts it short meanwhile
 //! would end the program.
 
 use std::io::{ErrorKind, Read, Result};
@@ -36,7 +36,7 @@ pub(super) fn reading_ahead<T>(
     })
 }
 
-/// Until the end, an error, or nobody who listens.
+/// Fills buffers until the end, an error, or the end of the search.
 fn fill(mut file: impl Read, free: &Receiver<Vec<u8>>, give: &SyncSender<Piece>) {
     for mut buffer in free {
         let piece = match file.read(&mut buffer) {
@@ -52,7 +52,7 @@ fn fill(mut file: impl Read, free: &Receiver<Vec<u8>>, give: &SyncSender<Piece>)
     }
 }
 
-/// What was read, piece by piece.
+/// The bytes that were read ahead, piece by piece.
 struct Ahead {
     pieces: Receiver<Piece>,
     give_back: Sender<Vec<u8>>,

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::FileHits;
+use super::sink::FileHits;
 
 pub(super) struct Collector {
     most: usize,
     kept: Mutex<Kept>,
-    /// Set once there is a bound, so that until then nobody waits for the lock.
+    /// Set once there is a bound, so that until then no thread waits for the lock.
     is_bounded: AtomicBool,
 }
 
@@ -31,7 +31,7 @@ impl Collector {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a file, or all of a directory, comes too late to matter.
+    /// Tells whether a file, or all of a directory, comes too late to matter.
     pub(super) fn is_beyond(&self, path: &Path) -> bool {
         self.is_bounded.load(Ordering::Relaxed)
             && self.kept().bound.as_deref().is_some_and(|bound| path >= bound)

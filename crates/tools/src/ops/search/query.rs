@@ -1,9 +1,9 @@
-//! What is searched for.
+//! The query of a search, and the matcher that it is compiled to.
 
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::{ErrorKind as RegexFault, RegexMatcher, RegexMatcherBuilder};
 use jm_types::{ErrorKind, ToolError};
 
-/// How large a compiled expression may be.
+/// The largest size of a compiled expression.
 const MOST_COMPILED: usize = 16 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,15 @@ impl Query {
             .crlf(true)
             .size_limit(MOST_COMPILED)
             .dfa_size_limit(MOST_COMPILED);
-        builder.build(&self.text).map_err(|error| self.explain(&error.to_string()))
+        builder.build(&self.text).map_err(|error| self.explain(&error))
     }
 
-    fn explain(&self, why: &str) -> ToolError {
-        let error = bad(format!("`{}` is not a regular expression: {}", self.text, why.trim()));
-        match (self.syntax, why.contains("\\n")) {
+    fn explain(&self, why: &grep_regex::Error) -> ToolError {
+        let error =
+            bad(format!("`{}` is not a regular expression: {}", self.text, why.to_string().trim()));
+        let names_line_end =
+            matches!(why.kind(), RegexFault::NotAllowed(_) | RegexFault::Banned(_));
+        match (self.syntax, names_line_end) {
             (_, true) => error.hint("matches lie within one line; search for a part of one line"),
             (Syntax::Regex, false) => error
                 .hint("to search for the text as it stands, search for a literal instead of a regular expression"),

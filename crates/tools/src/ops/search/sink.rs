@@ -11,17 +11,30 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use jm_workspace::OpenFile;
 
 use super::ahead::reading_ahead;
-use super::{Counted, Search};
+use super::request::{Counted, Search};
 
-/// How many bytes of a line are kept.
+/// The most bytes of a line that are kept.
 const LINE_BYTES: usize = 1_000;
 /// A longer file is worth a thread that reads ahead.
 const LONG_BYTES: u64 = 16 * 1024 * 1024;
-/// How many bytes before the first match are kept where a line is cut.
+/// The number of bytes before the first match that are kept where a line is cut.
 const LEAD_BYTES: usize = 200;
 
+/// One file's matches, with the lines around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct FileHits {
+    pub path: String,
+    pub lines: Vec<FoundLine>,
+}
+
+impl FileHits {
+    pub fn matches(&self) -> usize {
+        self.lines.iter().map(|line| line.hits.len()).sum()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLine {
     /// From 1.
     pub number: u64,
     /// Without its terminator.
@@ -37,7 +50,7 @@ pub struct Hit {
     /// In characters, from 1.
     pub column: usize,
     pub text: String,
-    /// What stands before and behind it, where the line is cut: another hit may be far away.
+    /// The text before and behind it, where the line is cut: another hit may be far away.
     pub around: Option<(String, String)>,
 }
 
@@ -47,14 +60,14 @@ pub(super) fn search(
     matcher: &RegexMatcher,
     file: &OpenFile,
     search: &Search,
-) -> io::Result<Vec<Line>> {
+) -> io::Result<Vec<FoundLine>> {
     let (lines, most) = (Vec::new(), search.most);
     let most_a_line = match search.counted {
         Counted::Matches => usize::MAX,
         Counted::Lines => 1,
     };
     let mut gathering =
-        Gathering { matcher, lines, matches: 0, most, most_a_line, is_binary: false };
+        LineSink { matcher, lines, matches: 0, most, most_a_line, is_binary: false };
     if file.size > LONG_BYTES {
         let searched =
             |reader: &mut dyn io::Read| searcher.search_reader(matcher, reader, &mut gathering);
@@ -65,16 +78,16 @@ pub(super) fn search(
     Ok(if gathering.is_binary { Vec::new() } else { gathering.lines })
 }
 
-struct Gathering<'a> {
+struct LineSink<'a> {
     matcher: &'a RegexMatcher,
-    lines: Vec<Line>,
+    lines: Vec<FoundLine>,
     matches: usize,
     most: usize,
     most_a_line: usize,
     is_binary: bool,
 }
 
-impl Sink for Gathering<'_> {
+impl Sink for LineSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
@@ -105,12 +118,12 @@ impl Sink for Gathering<'_> {
             })
             .collect();
         let number = found.line_number().unwrap_or(0);
-        self.lines.push(Line { number, text, is_cut, hits });
+        self.lines.push(FoundLine { number, text, is_cut, hits });
         Ok(self.matches <= self.most)
     }
 
-    /// What was found before the first NUL byte depends on how much was read at once, so a file with
-    /// one counts as having none.
+    /// Forgets the matches of a binary file: those before its first NUL byte depend on how much was read at
+    /// once.
     fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
         self.is_binary = true;
         Ok(false)
@@ -121,7 +134,7 @@ impl Sink for Gathering<'_> {
         let part = window(bytes, 0);
         let (text, is_cut) = (lossy(&bytes[part.clone()]), part.len() < bytes.len());
         let number = line.line_number().unwrap_or(0);
-        self.lines.push(Line { number, text, is_cut, hits: Vec::new() });
+        self.lines.push(FoundLine { number, text, is_cut, hits: Vec::new() });
         Ok(true)
     }
 }
@@ -142,7 +155,7 @@ fn window(line: &[u8], point: usize) -> Range<usize> {
     start..boundary(line, line.len().min(start + LINE_BYTES))
 }
 
-/// What is kept on both sides of a span.
+/// The text that is kept on both sides of a span.
 fn around(line: &[u8], span: &Range<usize>) -> (String, String) {
     let part = window(line, span.start);
     (lossy(&line[part.start..span.start]), lossy(&line[span.end.min(part.end)..part.end]))

@@ -1,12 +1,12 @@
-//! What can be done to a list of tasks; pure.
+//! Actions on a list of tasks, and their outcomes; pure.
 
 use jm_types::ToolError;
 
-use super::item::{Item, Place, Priority, Status, Subtask};
-use super::{Board, List, MOST_ITEMS, TasksOutcome};
+use super::board::{Board, List, MOST_ITEMS};
+use super::item::{CodePlace, Priority, Subtask, TaskItem, TaskStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum TaskAction {
     Create {
         title: String,
         draft: Draft,
@@ -17,7 +17,7 @@ pub enum Action {
     },
     SetStatus {
         id: String,
-        status: Status,
+        status: TaskStatus,
     },
     /// `own_id` is the subtask's, where the call gives one.
     AddSubtask {
@@ -42,40 +42,49 @@ pub enum Action {
     List(Filter),
 }
 
-/// What is given of a task; the rest stays as it is.
+/// The outcome of a call that works on tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskOutcome {
+    One(Box<TaskItem>),
+    Many(Vec<TaskItem>),
+    Deleted(String),
+    Exported { path: String, count: usize },
+}
+
+/// The fields that a call gives of a task; the rest stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     pub title: Option<String>,
     pub note: Option<String>,
     pub description: Option<String>,
     pub acceptance: Option<Vec<String>>,
-    pub location: Option<Place>,
+    pub location: Option<CodePlace>,
     pub labels: Option<Vec<String>>,
     pub priority: Option<Priority>,
-    pub status: Option<Status>,
-    pub links: Option<Vec<Place>>,
+    pub status: Option<TaskStatus>,
+    pub links: Option<Vec<CodePlace>>,
 }
 
 /// All that are given must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    pub status: Option<Status>,
+    pub status: Option<TaskStatus>,
     pub label: Option<String>,
     pub path: Option<String>,
 }
 
-impl Action {
-    pub(crate) fn places(&self) -> Vec<&Place> {
+impl TaskAction {
+    pub(crate) fn places(&self) -> Vec<&CodePlace> {
         match self {
-            Action::Create { draft, .. } | Action::Update { draft, .. } => {
+            TaskAction::Create { draft, .. } | TaskAction::Update { draft, .. } => {
                 draft.location.iter().chain(draft.links.iter().flatten()).collect()
             }
-            Action::SetStatus { .. }
-            | Action::AddSubtask { .. }
-            | Action::UpdateSubtask { .. }
-            | Action::AddNote { .. }
-            | Action::Delete { .. }
-            | Action::List(_) => Vec::new(),
+            TaskAction::SetStatus { .. }
+            | TaskAction::AddSubtask { .. }
+            | TaskAction::UpdateSubtask { .. }
+            | TaskAction::AddNote { .. }
+            | TaskAction::Delete { .. }
+            | TaskAction::List(_) => Vec::new(),
         }
     }
 }
@@ -84,46 +93,51 @@ impl List {
     pub(super) fn apply(
         &mut self,
         board: Board,
-        action: &Action,
+        action: &TaskAction,
         now: u64,
-    ) -> Result<TasksOutcome, ToolError> {
+    ) -> Result<TaskOutcome, ToolError> {
         match action {
-            Action::Create { title, draft } => self.create(board, title, draft, now),
-            Action::Update { id, draft } => self.change(id, now, |item| {
+            TaskAction::Create { title, draft } => self.create(board, title, draft, now),
+            TaskAction::Update { id, draft } => self.change(id, now, |item| {
                 draft.apply(item);
                 Ok(())
             }),
-            Action::SetStatus { id, status } => self.change(id, now, |item| {
+            TaskAction::SetStatus { id, status } => self.change(id, now, |item| {
                 item.status = *status;
                 Ok(())
             }),
-            Action::AddSubtask { id, own_id, title, done } => self.change(id, now, |item| {
+            TaskAction::AddSubtask { id, own_id, title, done } => self.change(id, now, |item| {
                 let id = item.subtask_id(own_id.as_deref())?;
                 item.subtasks.push(Subtask { id, title: title.clone(), done: *done });
                 Ok(())
             }),
-            Action::UpdateSubtask { id, subtask, title, done } => self.change(id, now, |item| {
-                let unknown =
-                    || ToolError::bad_args(format!("{} has no subtask `{subtask}`", item.id));
-                let at =
-                    item.subtasks.iter().position(|one| one.id == *subtask).ok_or_else(unknown)?;
-                let one = &mut item.subtasks[at];
-                one.title = title.clone().unwrap_or_else(|| one.title.clone());
-                one.done = done.unwrap_or(one.done);
-                Ok(())
-            }),
-            Action::AddNote { id, note } => self.change(id, now, |item| {
+            TaskAction::UpdateSubtask { id, subtask, title, done } => {
+                self.change(id, now, |item| {
+                    let unknown =
+                        || ToolError::bad_args(format!("{} has no subtask `{subtask}`", item.id));
+                    let at = item
+                        .subtasks
+                        .iter()
+                        .position(|one| one.id == *subtask)
+                        .ok_or_else(unknown)?;
+                    let one = &mut item.subtasks[at];
+                    one.title = title.clone().unwrap_or_else(|| one.title.clone());
+                    one.done = done.unwrap_or(one.done);
+                    Ok(())
+                })
+            }
+            TaskAction::AddNote { id, note } => self.change(id, now, |item| {
                 item.history.push(note.clone());
                 Ok(())
             }),
-            Action::Delete { id } => {
+            TaskAction::Delete { id } => {
                 let at = self.position(id)?;
                 self.items.remove(at);
-                Ok(TasksOutcome::Deleted(id.clone()))
+                Ok(TaskOutcome::Deleted(id.clone()))
             }
-            Action::List(filter) => {
+            TaskAction::List(filter) => {
                 let items = self.items.iter().filter(|item| filter.admits(item)).cloned();
-                Ok(TasksOutcome::Many(items.collect()))
+                Ok(TaskOutcome::Many(items.collect()))
             }
         }
     }
@@ -134,20 +148,20 @@ impl List {
         title: &str,
         draft: &Draft,
         now: u64,
-    ) -> Result<TasksOutcome, ToolError> {
+    ) -> Result<TaskOutcome, ToolError> {
         if self.items.len() >= MOST_ITEMS {
             return Err(ToolError::limit(format!("there are {MOST_ITEMS} tasks already"))
                 .hint("delete what is done"));
         }
         self.last += 1;
-        let mut item = Item {
+        let mut item = TaskItem {
             id: format!("{}-{}", board.name(), self.last),
             title: title.to_owned(),
             note: None,
             description: None,
             acceptance: Vec::new(),
             subtasks: Vec::new(),
-            status: Status::Open,
+            status: TaskStatus::Open,
             location: None,
             labels: Vec::new(),
             priority: None,
@@ -158,20 +172,20 @@ impl List {
         };
         draft.apply(&mut item);
         self.items.push(item.clone());
-        Ok(TasksOutcome::One(Box::new(item)))
+        Ok(TaskOutcome::One(Box::new(item)))
     }
 
     fn change(
         &mut self,
         id: &str,
         now: u64,
-        change: impl FnOnce(&mut Item) -> Result<(), ToolError>,
-    ) -> Result<TasksOutcome, ToolError> {
+        change: impl FnOnce(&mut TaskItem) -> Result<(), ToolError>,
+    ) -> Result<TaskOutcome, ToolError> {
         let at = self.position(id)?;
         let item = &mut self.items[at];
         change(item)?;
         item.updated_at = now;
-        Ok(TasksOutcome::One(Box::new(item.clone())))
+        Ok(TaskOutcome::One(Box::new(item.clone())))
     }
 
     fn position(&self, id: &str) -> Result<usize, ToolError> {
@@ -179,16 +193,16 @@ impl List {
             let error = ToolError::bad_args(format!("there is no task `{id}`"));
             let known: Vec<&str> =
                 self.items.iter().take(10).map(|item| item.id.as_str()).collect();
-            match known.is_empty() {
-                true => error.hint("create one first"),
-                false => error.hint(format!("known: {}", known.join(", "))),
+            if known.is_empty() {
+                return error.hint("create one first");
             }
+            error.hint(format!("known: {}", known.join(", ")))
         })
     }
 }
 
 impl Draft {
-    fn apply(&self, item: &mut Item) {
+    fn apply(&self, item: &mut TaskItem) {
         fn put<T: Clone>(place: &mut T, given: &Option<T>) {
             if let Some(value) = given {
                 *place = value.clone();
@@ -212,7 +226,7 @@ impl Draft {
 }
 
 impl Filter {
-    fn admits(&self, item: &Item) -> bool {
+    fn admits(&self, item: &TaskItem) -> bool {
         let places = || item.location.iter().chain(&item.links);
         self.status.is_none_or(|status| item.status == status)
             && self.label.as_ref().is_none_or(|label| item.labels.contains(label))

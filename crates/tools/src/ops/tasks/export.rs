@@ -4,45 +4,39 @@ use jm_types::ToolError;
 use jm_types::text::redact;
 use jm_workspace::CommitLog;
 
-use super::item::Item;
+use super::action::TaskOutcome;
+use super::board::{Board, List};
+use super::item::TaskItem;
 use super::outline::Ids;
-use super::{Board, List};
 use crate::context::Scope;
-use crate::ops::change::{Backup, Care, Change, Edit, Existing, FileEdit, FreshnessRule};
+use crate::ops::change::{
+    Backup, Care, Change, ChangeRules, Edit, Existing, FileEdit, FreshnessRule,
+};
 use crate::tool::Preview;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Export {
+pub struct TaskExport {
     pub board: Board,
     pub path: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exported {
-    pub path: String,
-    pub count: usize,
-}
-
-impl Export {
+impl TaskExport {
     pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
         self.change(&self.board.load(scope)?).preview(scope)
     }
 
-    pub fn run(&self, scope: &Scope, log: &mut dyn CommitLog) -> Result<Exported, ToolError> {
+    pub fn run(&self, scope: &Scope, log: &mut dyn CommitLog) -> Result<TaskOutcome, ToolError> {
         let list = self.board.load(scope)?;
         self.change(&list).run(scope, log)?;
-        Ok(Exported { path: self.path.clone(), count: list.items.len() })
+        Ok(TaskOutcome::Exported { path: self.path.clone(), count: list.items.len() })
     }
 
     fn change(&self, list: &List) -> Change {
         let content = render(self.board, list).into_bytes();
         let edit = Edit::Whole { content, existing: Existing::Replace };
         let files = vec![FileEdit { path: self.path.clone(), edit }];
-        Change {
-            backup: Backup::Keep,
-            care: Care::Careful,
-            ..Change::new(files, FreshnessRule::NotRequired)
-        }
+        let rules = ChangeRules::new(FreshnessRule::NotRequired);
+        Change { files, rules: ChangeRules { backup: Backup::Keep, care: Care::Careful, ..rules } }
     }
 }
 
@@ -52,7 +46,7 @@ pub(super) fn render(board: Board, list: &List) -> String {
         Board::Todo => "# To do\n",
         Board::Work => "# Roadmap\n",
     };
-    let item = |item: &Item| format!("- {}\n", item.outline(Ids::Hidden));
+    let item = |item: &TaskItem| format!("- {}\n", item.outline(Ids::Hidden));
     let items: Vec<String> = list.items.iter().map(item).collect();
     redact(&format!("{heading}\n{}", items.concat()))
 }

@@ -4,7 +4,7 @@ use jm_types::ToolError;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct TaskItem {
     pub id: String,
     pub title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -15,15 +15,15 @@ pub struct Item {
     pub acceptance: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subtasks: Vec<Subtask>,
-    pub status: Status,
+    pub status: TaskStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub location: Option<Place>,
+    pub location: Option<CodePlace>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Place>,
+    pub links: Vec<CodePlace>,
     /// Seconds since the epoch, like the next.
     pub created_at: u64,
     pub updated_at: u64,
@@ -31,7 +31,7 @@ pub struct Item {
     pub history: Vec<String>,
 }
 
-impl Item {
+impl TaskItem {
     /// The id of a new subtask: the one that is wished for, or the next number.
     pub(super) fn subtask_id(&self, wished: Option<&str>) -> Result<String, ToolError> {
         match wished {
@@ -56,7 +56,7 @@ pub struct Subtask {
 
 /// A file, and lines in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CodePlace {
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
@@ -66,7 +66,7 @@ pub struct Place {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum TaskStatus {
     Open,
     InProgress,
     Blocked,
@@ -82,13 +82,13 @@ pub enum Priority {
     Critical,
 }
 
-impl Status {
+impl TaskStatus {
     pub fn name(self) -> &'static str {
         match self {
-            Status::Open => "open",
-            Status::InProgress => "in_progress",
-            Status::Blocked => "blocked",
-            Status::Completed => "completed",
+            TaskStatus::Open => "open",
+            TaskStatus::InProgress => "in_progress",
+            TaskStatus::Blocked => "blocked",
+            TaskStatus::Completed => "completed",
         }
     }
 }
@@ -104,7 +104,7 @@ impl Priority {
     }
 }
 
-impl Place {
+impl CodePlace {
     /// `src/a.rs:5-7`
     pub fn shown(&self) -> String {
         match (self.line, self.end_line) {

@@ -1,22 +1,22 @@
 //! A task as a person reads it.
 
-use super::item::{Item, Status};
+use super::item::{TaskItem, TaskStatus};
 
-/// Whether the names are shown by which a call can speak of things.
+/// The ids by which a call can speak of things, in an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ids {
     Shown,
     Hidden,
 }
 
-impl Item {
+impl TaskItem {
     /// `[ ] title (marks)`, then a line for each thing it has; no final newline.
     pub fn outline(&self, ids: Ids) -> String {
         let named = |id: &str| match ids {
             Ids::Shown => format!("{id}: "),
             Ids::Hidden => String::new(),
         };
-        let mark = if self.status == Status::Completed { 'x' } else { ' ' };
+        let mark = if self.status == TaskStatus::Completed { 'x' } else { ' ' };
         let (title, marks) = (line(&self.title), marks(self));
         let mut lines = vec![format!("[{mark}] {}{title}{marks}", named(&self.id))];
         let texts = self.description.iter().chain(&self.note).chain(&self.history);
@@ -30,9 +30,9 @@ impl Item {
     }
 }
 
-fn marks(item: &Item) -> String {
+fn marks(item: &TaskItem) -> String {
     let mut marks = Vec::new();
-    if matches!(item.status, Status::InProgress | Status::Blocked) {
+    if matches!(item.status, TaskStatus::InProgress | TaskStatus::Blocked) {
         marks.push(item.status.name().replace('_', " "));
     }
     marks.extend(item.priority.map(|priority| format!("{} priority", priority.name())));

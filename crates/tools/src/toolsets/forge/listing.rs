@@ -7,8 +7,10 @@ use jm_workspace::EntryKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
-use crate::ops::walk::{Hidden, Kinds, Order, Walk, Walked, is_hidden};
+use crate::ops::walk::{Hidden, Kinds, Order, Walk, WalkOutcome, Walked, is_hidden};
+use crate::tool::Output;
+use crate::toolsets::args::parse_args;
+use crate::toolsets::lowered::Lowered;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,8 +26,8 @@ struct ListDirectory {
     include_other: Option<bool>,
 }
 
-pub(super) fn lower(args: Value, limits: &Limits) -> Result<Lowered, ToolError> {
-    let args: ListDirectory = parse(args)?;
+pub(super) fn lower(args: Value, limits: &Limits) -> Result<Lowered<Walk>, ToolError> {
+    let args: ListDirectory = parse_args(args)?;
     let path = args.path.trim().to_owned();
     if path.is_empty() {
         return Err(ToolError::bad_args("path must not be blank"));
@@ -43,16 +45,13 @@ pub(super) fn lower(args: Value, limits: &Limits) -> Result<Lowered, ToolError> 
             "include_files, include_dirs and include_symlinks cannot all be false",
         ));
     }
-    let hidden = match args.include_hidden.unwrap_or(false) {
-        true => Hidden::Show,
-        false => Hidden::Skip,
-    };
+    let hidden = if args.include_hidden.unwrap_or(false) { Hidden::Show } else { Hidden::Skip };
     let suffix =
         if args.recursive == Some(true) { format!(" depth {depth}") } else { String::new() };
     let summary = format!("List {path}{suffix}");
     let order = Order::DepthFirst;
     let walk = Walk { path, depth, most, kinds, hidden, order };
-    Ok(Lowered::new(Operation::Walk(walk), summary))
+    Ok(Lowered::new(walk, summary))
 }
 
 fn depth(args: &ListDirectory, limits: &Limits) -> Result<usize, ToolError> {
@@ -90,7 +89,7 @@ impl Bound {
 
 #[derive(Serialize)]
 struct Listing<'a> {
-    path: String,
+    path: &'a str,
     entries: &'a [Entry],
     returned: usize,
     max_entries: usize,
@@ -136,20 +135,17 @@ impl Entry {
     }
 }
 
-pub(super) fn raise(outcome: Outcome, budget: usize) -> Result<Output, ToolError> {
-    let Outcome::Walked(walk, walked) = outcome else {
-        return Err(mismatch("list_directory", &outcome));
-    };
+pub(super) fn raise(walked: WalkOutcome, budget: usize) -> Result<Output, ToolError> {
+    let frame = Frame { path: tidy(&walked.asked), max_entries: walked.most };
     let mut entries: Vec<Entry> = walked.entries.into_iter().map(Entry::new).collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
-    let reason = walked.is_cut.then_some("max_entries");
-    let content = render(&walk, &entries, reason)?;
+    let content = frame.around(&entries, walked.is_cut.then_some("max_entries"))?;
     if content.len() <= budget {
         return Ok(Output::Whole(content));
     }
     let mut keep = fitting(&entries, budget)?;
     loop {
-        let content = render(&walk, &entries[..keep], Some("max_output_bytes"))?;
+        let content = frame.around(&entries[..keep], Some("max_output_bytes"))?;
         if content.len() <= budget {
             return Ok(Output::Whole(content));
         }
@@ -159,7 +155,7 @@ pub(super) fn raise(outcome: Outcome, budget: usize) -> Result<Output, ToolError
     }
 }
 
-/// How many entries fit by their own size, the frame not counted: an upper bound.
+/// The number of entries that fit by their own size, the frame not counted: an upper bound.
 fn fitting(entries: &[Entry], budget: usize) -> Result<usize, ToolError> {
     let mut used = 0;
     for (index, entry) in entries.iter().enumerate() {
@@ -171,19 +167,27 @@ fn fitting(entries: &[Entry], budget: usize) -> Result<usize, ToolError> {
     Ok(entries.len())
 }
 
-fn render(
-    walk: &Walk,
-    entries: &[Entry],
-    truncated_reason: Option<&'static str>,
-) -> Result<String, ToolError> {
-    to_json(&Listing {
-        path: tidy(&walk.path),
-        entries,
-        returned: entries.len(),
-        max_entries: walk.most,
-        truncated: truncated_reason.is_some(),
-        truncated_reason,
-    })
+/// The fields of a listing that do not depend on its entries.
+struct Frame {
+    path: String,
+    max_entries: usize,
+}
+
+impl Frame {
+    fn around(
+        &self,
+        entries: &[Entry],
+        truncated_reason: Option<&'static str>,
+    ) -> Result<String, ToolError> {
+        to_json(&Listing {
+            path: &self.path,
+            entries,
+            returned: entries.len(),
+            max_entries: self.max_entries,
+            truncated: truncated_reason.is_some(),
+            truncated_reason,
+        })
+    }
 }
 
 fn to_json(value: &impl Serialize) -> Result<String, ToolError> {

@@ -2,22 +2,29 @@
 
 mod listing;
 
-use jm_types::{Limits, ToolError};
+use jm_types::{Limits, ToolError, Toolset};
 use jm_workspace::PathPolicy;
-use jm_workspace::process::{Ending, Program};
+use jm_workspace::process::Program;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, envelope, lines, mismatch,
-    parse,
-};
+use super::args::parse_args;
+use super::dialect::Dialect;
+use super::envelope;
+use super::lines::check_line_range;
+use super::lowered::{Lowered, Stakes};
+use super::row::{Row, SchemaOf, Translate};
 use crate::ops::change::lp1;
-use crate::ops::change::{Change, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule};
+use crate::ops::change::{
+    Change, ChangeRules, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule, SingleChange,
+};
 use crate::ops::read::{LineRange, Read, ReadOutcome};
-use crate::ops::run::{Run, RunOutcome};
+use crate::ops::run::{Exit, Run, RunOutcome};
+use crate::tool::Output;
 
-pub(super) const DIALECT: Dialect = Dialect {
+/// The toolset `forge`.
+pub static FORGE: Dialect = Dialect {
+    toolset: Toolset::Forge,
     rows: ROWS,
     borrowed: &[],
     envelope: envelope::TEXT,
@@ -37,16 +44,14 @@ const ROWS: &[Row] = &[
             that begins with a dot gets one more dot.",
         schema: SchemaOf::Document(include_str!("../schemas/forge/apply_patch.json")),
         stakes: Stakes::CHANGES,
-        lower: lower_apply_patch,
-        raise: raise_apply_patch,
+        translation: &Translate { lower: lower_apply_patch, raise: raise_apply_patch },
     },
     Row {
         name: "list_directory",
         description: "List a directory's entries as JSON. Symbolic links are shown, never followed.",
         schema: SchemaOf::Document(include_str!("../schemas/forge/list_directory.json")),
         stakes: Stakes::READS,
-        lower: listing::lower,
-        raise: listing::raise,
+        translation: &Translate { lower: listing::lower, raise: listing::raise },
     },
     Row {
         name: "read_file",
@@ -54,8 +59,7 @@ const ROWS: &[Row] = &[
             files give start_line and end_line.",
         schema: SchemaOf::Document(include_str!("../schemas/forge/read_file.json")),
         stakes: Stakes::READS,
-        lower: lower_read_file,
-        raise: raise_read_file,
+        translation: &Translate { lower: lower_read_file, raise: raise_read_file },
     },
     Row {
         name: "run_command",
@@ -63,8 +67,7 @@ const ROWS: &[Row] = &[
             input and is ended, with all it started, when its time is up.",
         schema: SchemaOf::Document(include_str!("../schemas/forge/run_command.json")),
         stakes: Stakes::RUNS,
-        lower: lower_run_command,
-        raise: raise_run_command,
+        translation: &Translate { lower: lower_run_command, raise: raise_run_command },
     },
     Row {
         name: "write_file",
@@ -72,8 +75,7 @@ const ROWS: &[Row] = &[
             touched: use apply_patch for those.",
         schema: SchemaOf::Document(include_str!("../schemas/forge/write_file.json")),
         stakes: Stakes::CHANGES,
-        lower: lower_write_file,
-        raise: raise_write_file,
+        translation: &Translate { lower: lower_write_file, raise: raise_write_file },
     },
 ];
 
@@ -85,9 +87,9 @@ struct ReadFile {
     end_line: Option<u32>,
 }
 
-fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: ReadFile = parse(args)?;
-    lines::check(args.start_line.unwrap_or(1).into(), args.end_line.map(u64::from))?;
+fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered<Read>, ToolError> {
+    let args: ReadFile = parse_args(args)?;
+    check_line_range(args.start_line.unwrap_or(1).into(), args.end_line.map(u64::from))?;
     let asked = args.start_line.is_some() || args.end_line.is_some();
     let range = asked.then(|| LineRange {
         first: u64::from(args.start_line.unwrap_or(1)),
@@ -99,16 +101,15 @@ fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         (Some(range), None) => format!(" lines {}-", range.first),
     };
     let summary = format!("Read {}{lines}", args.path);
-    Ok(Lowered::new(Operation::Read(Read { path: args.path, range }), summary))
+    Ok(Lowered::new(Read { path: args.path, range }, summary))
 }
 
-fn raise_read_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    match outcome {
-        Outcome::Read(ReadOutcome::Text(content)) => Ok(Output::Text(content)),
+fn raise_read_file(outcome: ReadOutcome, _: usize) -> Result<Output, ToolError> {
+    Ok(match outcome {
+        ReadOutcome::Text(content) => Output::Text(content),
         // Cutting base64 would break it (FR-TOOL-READ-01b).
-        Outcome::Read(ReadOutcome::Base64 { text, .. }) => Ok(Output::Whole(text)),
-        other => Err(mismatch("read_file", &other)),
-    }
+        ReadOutcome::Base64 { text, .. } => Output::Whole(text),
+    })
 }
 
 #[derive(Deserialize)]
@@ -118,29 +119,21 @@ struct WriteFile {
     content: String,
 }
 
-fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: WriteFile = parse(args)?;
+fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered<SingleChange>, ToolError> {
+    let args: WriteFile = parse_args(args)?;
     let content = args.content.into_bytes();
     let summary = format!("Create {} ({} bytes)", args.path, content.len());
     let edit = Edit::Whole {
         content,
         existing: Existing::Refuse("change an existing file with apply_patch"),
     };
-    let files = vec![FileEdit { path: args.path, edit }];
     // Only new files are written, so there is nothing that could be stale.
-    let change = Change::new(files, FreshnessRule::NotRequired);
-    Ok(Lowered::new(Operation::Change(change), summary))
+    let rules = ChangeRules::new(FreshnessRule::NotRequired);
+    Ok(Lowered::new(SingleChange::new(args.path, edit, rules), summary))
 }
 
-fn raise_write_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    match outcome {
-        Outcome::Changed(files) => {
-            let lines =
-                files.iter().map(|file| format!("Created {} ({} bytes)", file.path, file.bytes));
-            Ok(Output::Text(lines.collect::<Vec<_>>().join("\n")))
-        }
-        other => Err(mismatch("write_file", &other)),
-    }
+fn raise_write_file(file: ChangedFile, _: usize) -> Result<Output, ToolError> {
+    Ok(Output::Text(format!("Created {} ({} bytes)", file.path, file.bytes)))
 }
 
 #[derive(Deserialize)]
@@ -149,8 +142,8 @@ struct ApplyPatch {
     patch: String,
 }
 
-fn lower_apply_patch(args: Value, limits: &Limits) -> Result<Lowered, ToolError> {
-    let args: ApplyPatch = parse(args)?;
+fn lower_apply_patch(args: Value, limits: &Limits) -> Result<Lowered<Change>, ToolError> {
+    let args: ApplyPatch = parse_args(args)?;
     if args.patch.len() > limits.patch_bytes {
         return Err(ToolError::limit(format!(
             "the patch has {} bytes; at most {} are accepted",
@@ -175,11 +168,10 @@ fn lower_apply_patch(args: Value, limits: &Limits) -> Result<Lowered, ToolError>
         |section: lp1::Section| FileEdit { path: section.path.clone(), edit: Edit::Patch(section) };
     let files = patch.sections.into_iter().map(edit).collect();
     let change = Change::new(files, FreshnessRule::Required);
-    Ok(Lowered::new(Operation::Change(change), summary))
+    Ok(Lowered::new(change, summary))
 }
 
-fn raise_apply_patch(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Changed(files) = outcome else { return Err(mismatch("apply_patch", &outcome)) };
+fn raise_apply_patch(files: Vec<ChangedFile>, _: usize) -> Result<Output, ToolError> {
     let lines: Vec<String> = files.iter().flat_map(changed_lines).collect();
     if lines.is_empty() {
         return Ok(Output::Text("No changes applied.".to_owned()));
@@ -204,8 +196,8 @@ struct RunCommand {
     command: String,
 }
 
-fn lower_run_command(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: RunCommand = parse(args)?;
+fn lower_run_command(args: Value, _: &Limits) -> Result<Lowered<Run>, ToolError> {
+    let args: RunCommand = parse_args(args)?;
     if args.command.trim().is_empty() {
         return Err(ToolError::bad_args("command must not be blank"));
     }
@@ -214,21 +206,12 @@ fn lower_run_command(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     }
     let summary = format!("Run command: {}", args.command);
     let run = Run::new(Program::Shell(args.command));
-    Ok(Lowered::new(Operation::Run(run), summary))
+    Ok(Lowered::new(run, summary))
 }
 
-fn raise_run_command(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Ran(ran) = outcome else { return Err(mismatch("run_command", &outcome)) };
-    match ran.ending {
-        Ending::Exited(0) => Ok(Output::Text(ran.text())),
-        Ending::Exited(code) => Err(command_failed(&ran, format!("exit code {code}"))),
-        Ending::Signalled(signal) => {
-            Err(command_failed(&ran, format!("exit code {} (signal {signal})", 128 + signal)))
-        }
-        Ending::TimedOut | Ending::Cancelled => Err(mismatch("run_command", &Outcome::Ran(ran))),
+fn raise_run_command(ran: RunOutcome, _: usize) -> Result<Output, ToolError> {
+    match ran.exit {
+        Exit::Code(0) => Ok(Output::Text(ran.text())),
+        exit => Err(ran.failure("run_command", exit.to_string(), ran.text())),
     }
-}
-
-fn command_failed(ran: &RunOutcome, how: String) -> ToolError {
-    ran.failure("run_command", how, ran.text())
 }

@@ -6,12 +6,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse, with_notes};
 use crate::ops::change::{
-    Change, ChangedFile, Did, Edit, EditDone, EditFailure, FileEdit, FreshnessRule, Mode, OnError,
+    Change, ChangeRules, ChangedFile, ChangedLines, Did, Edit, EditDone, EditFailure, FileEdit,
+    FreshnessRule, LineChange, OnError, SingleChange,
 };
-use crate::toolsets::envelope::explain;
+use crate::tool::Output;
+use crate::toolsets::args::parse_args;
+use crate::toolsets::envelope::with_hints;
 use crate::toolsets::lines::{EditRegion, Region};
+use crate::toolsets::lowered::{Lowered, Stakes};
+use crate::toolsets::notes::with_notes;
+
+/// A file is edited only after it was read.
+const RULES: ChangeRules = ChangeRules::new(FreshnessRule::Required);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,15 +35,13 @@ pub(super) struct EditFile {
     replace_all: Option<bool>,
 }
 
-pub(super) fn lower_edit_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: EditFile = parse(args)?;
+pub(super) fn lower_edit_file(args: Value, _: &Limits) -> Result<Lowered<SingleChange>, ToolError> {
+    let args: EditFile = parse_args(args)?;
     let everywhere = args.replace_all.unwrap_or(false);
     let scope = if everywhere { " (all occurrences)" } else { "" };
     let summary = format!("Edit {}{scope}", args.path);
     let edit = text_edit(args.old_string, args.new_string, everywhere);
-    let files = vec![FileEdit { path: args.path, edit }];
-    let change = Change::new(files, FreshnessRule::Required);
-    Ok(Lowered::new(Operation::Change(change), summary))
+    Ok(Lowered::new(SingleChange::new(args.path, edit, RULES), summary))
 }
 
 fn text_edit(old: String, new: String, everywhere: bool) -> Edit {
@@ -44,38 +49,29 @@ fn text_edit(old: String, new: String, everywhere: bool) -> Edit {
     Edit::Text { old: old.into_bytes(), new: new.into_bytes(), which }
 }
 
-pub(super) fn raise_edit_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Changed(files) = &outcome else { return Err(mismatch("edit_file", &outcome)) };
-    let file = files.first().ok_or_else(|| mismatch("edit_file", &outcome))?;
+pub(super) fn raise_edit_file(file: ChangedFile, _: usize) -> Result<Output, ToolError> {
     let plural = if file.replaced == 1 { "" } else { "s" };
     let said = format!("Edited {} ({} replacement{plural})", file.path, file.replaced);
-    Ok(Output::Text(with_notes(said, file)))
+    Ok(Output::Text(with_notes(said, &file)))
 }
 
-pub(super) fn lower_edit_region(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: EditRegion = parse(args)?;
+pub(super) fn lower_edit_region(args: Value, _: &Limits) -> Result<Lowered<LineChange>, ToolError> {
+    let args: EditRegion = parse_args(args)?;
     let summary = format!("Replace {}", args.region.summary());
-    Ok(lowered(vec![args.region.edit()?], OnError::Stop, args.dry_run, summary))
+    let change = args.region.change(if args.dry_run { RULES.dry() } else { RULES })?;
+    Ok(lowered(change, args.dry_run, summary))
 }
 
 /// A dry run only reads.
-fn lowered(files: Vec<FileEdit>, on_error: OnError, dry_run: bool, summary: String) -> Lowered {
-    let change = Change { on_error, ..Change::new(files, FreshnessRule::Required) };
-    match dry_run {
-        false => Lowered::new(Operation::Change(change), summary),
-        true => {
-            let change = Change { mode: Mode::DryRun, ..change };
-            let summary = format!("Dry run: {summary}");
-            Lowered::new(Operation::Change(change), summary).at_stake(Stakes::READS)
-        }
+fn lowered<O>(change: O, dry_run: bool, summary: String) -> Lowered<O> {
+    if !dry_run {
+        return Lowered::new(change, summary);
     }
+    Lowered::new(change, format!("Dry run: {summary}")).at_stake(Stakes::READS)
 }
 
-pub(super) fn raise_edit_region(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Changed(files) = &outcome else { return Err(mismatch("edit_region", &outcome)) };
-    let wrong = || mismatch("edit_region", &outcome);
-    let file = files.first().ok_or_else(wrong)?;
-    let (first, last) = file.edits.first().and_then(|edit| edit.lines).ok_or_else(wrong)?;
+pub(super) fn raise_edit_region(changed: ChangedLines, _: usize) -> Result<Output, ToolError> {
+    let ChangedLines { first, last, file } = changed;
     let region = format!("lines {first}-{last} of {}", file.path);
     if let Some(preview) = &file.preview {
         return Ok(Output::Text(format!("Dry run, nothing was written: {region}\n{preview}")));
@@ -84,7 +80,7 @@ pub(super) fn raise_edit_region(outcome: Outcome, _: usize) -> Result<Output, To
         Did::Created | Did::Modified => format!("Replaced {region}"),
         Did::Nothing => format!("Unchanged: {region} are that already"),
     };
-    Ok(Output::Text(with_notes(said, file)))
+    Ok(Output::Text(with_notes(said, &file)))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -152,8 +148,8 @@ impl OneEdit {
     }
 }
 
-pub(super) fn lower_multi_edit(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: MultiEdit = parse(args)?;
+pub(super) fn lower_multi_edit(args: Value, _: &Limits) -> Result<Lowered<Change>, ToolError> {
+    let args: MultiEdit = parse_args(args)?;
     let count = args.edits.len();
     let edits: Vec<FileEdit> = args
         .edits
@@ -168,17 +164,19 @@ pub(super) fn lower_multi_edit(args: Value, _: &Limits) -> Result<Lowered, ToolE
     names.dedup();
     let summary = format!("Apply {count} edit(s) to {}", names.join(", "));
     let on_error = if args.stop_on_error.unwrap_or(true) { OnError::Stop } else { OnError::Skip };
-    Ok(lowered(edits, on_error, args.dry_run.unwrap_or(false), summary))
+    let dry_run = args.dry_run.unwrap_or(false);
+    let rules = ChangeRules { on_error, ..if dry_run { RULES.dry() } else { RULES } };
+    Ok(lowered(Change { files: edits, rules }, dry_run, summary))
 }
 
-pub(super) fn raise_multi_edit(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Changed(files) = outcome else { return Err(mismatch("multi_edit", &outcome)) };
+pub(super) fn raise_multi_edit(files: Vec<ChangedFile>, _: usize) -> Result<Output, ToolError> {
     let edits = || files.iter().flat_map(|file| &file.edits);
     let (count, applied) = (edits().count(), edits().filter(|edit| edit.failure.is_none()).count());
     let is_dry = files.iter().any(|file| file.preview.is_some());
-    let mut lines = vec![match is_dry {
-        true => format!("Dry run, nothing was written: {applied} of {count} edits apply"),
-        false => format!("Applied {applied} of {count} edits"),
+    let mut lines = vec![if is_dry {
+        format!("Dry run, nothing was written: {applied} of {count} edits apply")
+    } else {
+        format!("Applied {applied} of {count} edits")
     }];
     for file in &files {
         lines.push(with_notes(of_file(file), file));
@@ -199,7 +197,7 @@ fn of_file(file: &ChangedFile) -> String {
 
 fn why_not(edit: &EditDone) -> Option<String> {
     let why = match edit.failure.as_ref()? {
-        EditFailure::Own(error) => explain(error),
+        EditFailure::Own(error) => with_hints(error),
         failure @ EditFailure::Another => failure.message(),
     };
     Some(format!("edit {}: {}", edit.index + 1, why.trim_end().replace('\n', "\n  ")))

@@ -5,9 +5,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, mismatch, parse};
-use crate::ops::find::Find;
-use crate::ops::search::{Case, FileHits, Line, Query, Search, Syntax};
+use crate::ops::find::{Find, FindOutcome};
+use crate::ops::search::{Case, FileHits, FoundLine, Query, Search, SearchOutcome, Syntax};
+use crate::tool::Output;
+use crate::toolsets::args::parse_args;
+use crate::toolsets::lowered::Lowered;
 use crate::toolsets::name::on_one_line;
 
 const MATCHES: usize = 200;
@@ -38,8 +40,8 @@ pub(super) struct SearchArgs {
     max_results: Option<usize>,
 }
 
-pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: SearchArgs = parse(args)?;
+pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered<Search>, ToolError> {
+    let args: SearchArgs = parse_args(args)?;
     let path = args.path.unwrap_or_else(|| ".".to_owned());
     let summary = format!("Search {path} for {}", args.query);
     let query = Query {
@@ -58,13 +60,12 @@ pub(super) fn lower_search(args: Value, _: &Limits) -> Result<Lowered, ToolError
         most: args.max_results.unwrap_or(MATCHES),
         ..Search::new(query)
     };
-    Ok(Lowered::new(Operation::Search(search), summary))
+    Ok(Lowered::new(search, summary))
 }
 
 /// Files under their own headings: `12:5: text` is line and column of the first match, `13- text`
 /// a line around it.
-pub(super) fn raise_search(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Searched(found) = outcome else { return Err(mismatch("search", &outcome)) };
+pub(super) fn raise_search(found: SearchOutcome, _: usize) -> Result<Output, ToolError> {
     let matches: usize = found.files.iter().map(FileHits::matches).sum();
     let mut text: Vec<String> = found.files.iter().map(of_file).collect();
     let more = if found.is_cut { "; there are more, so narrow the search" } else { "" };
@@ -95,13 +96,13 @@ fn has_context(file: &FileHits) -> bool {
     file.lines.iter().any(|line| line.hits.is_empty())
 }
 
-fn of_line(line: &Line) -> String {
+fn of_line(line: &FoundLine) -> String {
     let cut = if line.is_cut { " …" } else { "" };
     let columns: Vec<String> = line.hits.iter().map(|hit| hit.column.to_string()).collect();
-    match columns.is_empty() {
-        true => format!("{}- {}{cut}", line.number, line.text),
-        false => format!("{}:{}: {}{cut}", line.number, columns.join(","), line.text),
+    if columns.is_empty() {
+        return format!("{}- {}{cut}", line.number, line.text);
     }
+    format!("{}:{}: {}{cut}", line.number, columns.join(","), line.text)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -119,8 +120,8 @@ pub(super) struct GlobArgs {
     max_results: Option<usize>,
 }
 
-pub(super) fn lower_glob(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: GlobArgs = parse(args)?;
+pub(super) fn lower_glob(args: Value, _: &Limits) -> Result<Lowered<Find>, ToolError> {
+    let args: GlobArgs = parse_args(args)?;
     let summary = format!("Find {}", args.patterns.join(", "));
     let everything = args.include_ignored.unwrap_or(false);
     let find = Find {
@@ -130,11 +131,10 @@ pub(super) fn lower_glob(args: Value, _: &Limits) -> Result<Lowered, ToolError> 
         ignored: everything,
         most: args.max_results.unwrap_or(FILES),
     };
-    Ok(Lowered::new(Operation::Find(find), summary))
+    Ok(Lowered::new(find, summary))
 }
 
-pub(super) fn raise_glob(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Found(found) = outcome else { return Err(mismatch("glob", &outcome)) };
+pub(super) fn raise_glob(found: FindOutcome, _: usize) -> Result<Output, ToolError> {
     let mut lines: Vec<String> =
         found.files.iter().map(|file| on_one_line(&file.path).into_owned()).collect();
     match (lines.len(), found.is_cut || found.is_partial) {

@@ -7,23 +7,31 @@ mod processes;
 mod tasks;
 mod tests_run;
 
-use jm_types::{Limits, ToolError};
+use jm_types::{Limits, ToolError, Toolset};
 use jm_workspace::PathPolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::args::parse_args;
 use super::derived::derived;
+use super::dialect::Dialect;
+use super::envelope;
+use super::forge::FORGE;
+use super::lowered::{Lowered, Stakes};
+use super::notes::with_notes;
+use super::row::{Row, SchemaOf, Translate};
 use super::tasks::{lower_task, lower_todo};
-use super::{
-    Dialect, Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, Toolset, envelope,
-    mismatch, parse, with_notes,
+use crate::ops::change::{
+    ChangeRules, ChangedFile, Did, Edit, Existing, FreshnessRule, SingleChange,
 };
-use crate::ops::change::{Change, Did, Edit, Existing, FileEdit, FreshnessRule};
+use crate::tool::Output;
 
-pub(super) const DIALECT: Dialect = Dialect {
+/// The toolset `standard`.
+pub static STANDARD: Dialect = Dialect {
+    toolset: Toolset::Standard,
     rows: ROWS,
-    borrowed: &[(Toolset::Forge, &["apply_patch", "list_directory", "read_file", "run_command"])],
+    borrowed: &[(&FORGE, &["apply_patch", "list_directory", "read_file", "run_command"])],
     envelope: envelope::TEXT,
     paths: PathPolicy::ABSOLUTE,
     timeout: None,
@@ -37,8 +45,7 @@ const ROWS: &[Row] = &[
             once use multi_edit.",
         schema: SchemaOf::Struct(derived::<edits::EditFile>),
         stakes: Stakes::CHANGES,
-        lower: edits::lower_edit_file,
-        raise: edits::raise_edit_file,
+        translation: &Translate { lower: edits::lower_edit_file, raise: edits::raise_edit_file },
     },
     Row {
         name: "edit_region",
@@ -48,8 +55,10 @@ const ROWS: &[Row] = &[
             new_content deletes the lines. With dry_run only the diff is shown.",
         schema: SchemaOf::Document(include_str!("../schemas/standard/edit_region.json")),
         stakes: Stakes::CHANGES,
-        lower: edits::lower_edit_region,
-        raise: edits::raise_edit_region,
+        translation: &Translate {
+            lower: edits::lower_edit_region,
+            raise: edits::raise_edit_region,
+        },
     },
     Row {
         name: "glob",
@@ -57,8 +66,7 @@ const ROWS: &[Row] = &[
             hidden ones are left out unless include_ignored is true.",
         schema: SchemaOf::Struct(derived::<finding::GlobArgs>),
         stakes: Stakes::READS,
-        lower: finding::lower_glob,
-        raise: finding::raise_glob,
+        translation: &Translate { lower: finding::lower_glob, raise: finding::raise_glob },
     },
     processes::PROCESS,
     Row {
@@ -71,8 +79,7 @@ const ROWS: &[Row] = &[
             dry_run only the diff is shown.",
         schema: SchemaOf::Struct(derived::<edits::MultiEdit>),
         stakes: Stakes::CHANGES,
-        lower: edits::lower_multi_edit,
-        raise: edits::raise_multi_edit,
+        translation: &Translate { lower: edits::lower_multi_edit, raise: edits::raise_multi_edit },
     },
     Row {
         name: "run_tests",
@@ -80,8 +87,7 @@ const ROWS: &[Row] = &[
             (cargo, pytest, go, node, ERT), or given as command; selector narrows the tests.",
         schema: SchemaOf::Document(include_str!("../schemas/standard/run_tests.json")),
         stakes: Stakes::RUNS,
-        lower: tests_run::lower,
-        raise: tests_run::raise,
+        translation: &Translate { lower: tests_run::lower, raise: tests_run::raise },
     },
     Row {
         name: "search",
@@ -90,8 +96,7 @@ const ROWS: &[Row] = &[
             search with path, include and exclude.",
         schema: SchemaOf::Struct(derived::<finding::SearchArgs>),
         stakes: Stakes::READS,
-        lower: finding::lower_search,
-        raise: finding::raise_search,
+        translation: &Translate { lower: finding::lower_search, raise: finding::raise_search },
     },
     processes::START_PROCESS,
     Row {
@@ -102,8 +107,7 @@ const ROWS: &[Row] = &[
             agreed.",
         schema: SchemaOf::Document(include_str!("../schemas/standard/task.json")),
         stakes: Stakes::GATED_CHANGES,
-        lower: lower_task,
-        raise: tasks::raise,
+        translation: &Translate { lower: lower_task, raise: tasks::raise },
     },
     Row {
         name: "todo_write",
@@ -113,8 +117,7 @@ const ROWS: &[Row] = &[
             agreed.",
         schema: SchemaOf::Document(include_str!("../schemas/standard/todo_write.json")),
         stakes: Stakes::GATED_CHANGES,
-        lower: lower_todo,
-        raise: tasks::raise,
+        translation: &Translate { lower: lower_todo, raise: tasks::raise },
     },
     Row {
         name: "write_file",
@@ -122,12 +125,11 @@ const ROWS: &[Row] = &[
             replaced with overwrite, after it was read; for a part of a file use edit_file.",
         schema: SchemaOf::Struct(derived::<WriteFile>),
         stakes: Stakes::CHANGES,
-        lower: lower_write_file,
-        raise: raise_write_file,
+        translation: &Translate { lower: lower_write_file, raise: raise_write_file },
     },
 ];
 
-/// What to do where a file is there already.
+/// The remedy where a file is there already.
 const INSTEAD: &str =
     "to change a part of it use edit_file; to replace it whole, read it and set overwrite";
 
@@ -144,25 +146,24 @@ struct WriteFile {
     overwrite: Option<bool>,
 }
 
-fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: WriteFile = parse(args)?;
-    let (existing, freshness, verb) = match args.overwrite.unwrap_or(false) {
-        true => (Existing::Replace, FreshnessRule::Required, "Write"),
-        false => (Existing::Refuse(INSTEAD), FreshnessRule::NotRequired, "Create"),
+fn lower_write_file(args: Value, _: &Limits) -> Result<Lowered<SingleChange>, ToolError> {
+    let args: WriteFile = parse_args(args)?;
+    let (existing, freshness, verb) = if args.overwrite.unwrap_or(false) {
+        (Existing::Replace, FreshnessRule::Required, "Write")
+    } else {
+        (Existing::Refuse(INSTEAD), FreshnessRule::NotRequired, "Create")
     };
     let content = args.content.into_bytes();
     let summary = format!("{verb} {} ({} bytes)", args.path, content.len());
-    let files = vec![FileEdit { path: args.path, edit: Edit::Whole { content, existing } }];
-    Ok(Lowered::new(Operation::Change(Change::new(files, freshness)), summary))
+    let (edit, rules) = (Edit::Whole { content, existing }, ChangeRules::new(freshness));
+    Ok(Lowered::new(SingleChange::new(args.path, edit, rules), summary))
 }
 
-fn raise_write_file(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let Outcome::Changed(files) = &outcome else { return Err(mismatch("write_file", &outcome)) };
-    let file = files.first().ok_or_else(|| mismatch("write_file", &outcome))?;
+fn raise_write_file(file: ChangedFile, _: usize) -> Result<Output, ToolError> {
     let did = match file.did {
         Did::Created => "Created",
         Did::Modified => "Replaced",
         Did::Nothing => "Unchanged:",
     };
-    Ok(Output::Text(with_notes(format!("{did} {} ({} bytes)", file.path, file.bytes), file)))
+    Ok(Output::Text(with_notes(format!("{did} {} ({} bytes)", file.path, file.bytes), &file)))
 }

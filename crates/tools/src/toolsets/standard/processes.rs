@@ -10,10 +10,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, Row, SchemaOf, Stakes, derived, mismatch, parse};
 use crate::ops::job::{
-    Ask, JobCall, JobId, JobOutcome, Listed, Look, LookedAt, Start, Status, View,
+    Ask, JobCall, JobId, JobOutcome, JobStatus, JobView, ListedJob, Look, LookedAt, StartJob,
 };
+use crate::tool::Output;
+use crate::toolsets::args::parse_args;
+use crate::toolsets::derived::derived;
+use crate::toolsets::lowered::{Lowered, Stakes};
+use crate::toolsets::row::{Row, SchemaOf, Translate};
 
 const LONGEST_LIFETIME: u64 = 12 * 60 * 60;
 const USUAL_WAIT: u64 = 10;
@@ -33,8 +37,7 @@ pub(super) const START_PROCESS: Row = Row {
         For a command that ends by itself soon use run_command.",
     schema: SchemaOf::Struct(derived::<StartProcess>),
     stakes: Stakes::RUNS,
-    lower: lower_start,
-    raise: raise_look,
+    translation: &Translate { lower: lower_start, raise: raise_start },
 };
 
 pub(super) const PROCESS: Row = Row {
@@ -46,8 +49,7 @@ pub(super) const PROCESS: Row = Row {
         session.",
     schema: SchemaOf::Struct(derived::<Process>),
     stakes: Stakes::RUNS,
-    lower: lower_process,
-    raise: raise_process,
+    translation: &Translate { lower: lower_process, raise: raise_process },
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -76,8 +78,8 @@ struct StartProcess {
     keep_after_session: Option<bool>,
 }
 
-fn lower_start(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: StartProcess = parse(args)?;
+fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> {
+    let args: StartProcess = parse_args(args)?;
     let (program, command) = program(args.command, args.argv)?;
     if !(1..=LONGEST_LIFETIME).contains(&args.lifetime_seconds) {
         return Err(ToolError::bad_args(format!(
@@ -87,15 +89,16 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         .hint("choose the longest time for which the process is needed"));
     }
     let terminal = terminal(args.pty.unwrap_or(false), args.rows, args.columns)?;
-    let (keeping, how) = match args.keep_after_session.unwrap_or(false) {
-        true => (Keeping::Kept, ", to be kept after the session"),
-        false => (Keeping::WithTheSession, ""),
+    let (keeping, how) = if args.keep_after_session.unwrap_or(false) {
+        (Keeping::Kept, ", to be kept after the session")
+    } else {
+        (Keeping::WithTheSession, "")
     };
     let place = args.cwd.as_deref().map(|cwd| format!(" in {cwd}")).unwrap_or_default();
     let lifetime = args.lifetime_seconds;
     let summary =
         format!("Start in the background{how}, for {lifetime} s at most{place}: {command}");
-    let start = Start {
+    let start = StartJob {
         program,
         command,
         directory: args.cwd.unwrap_or_else(|| ".".to_owned()),
@@ -103,7 +106,7 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         terminal,
         keeping,
     };
-    Ok(Lowered::new(Operation::Job(JobCall::Start(start)), summary))
+    Ok(Lowered::new(start, summary))
 }
 
 fn program(
@@ -151,19 +154,19 @@ fn terminal(
     let columns = columns.unwrap_or(Size::USUAL.columns);
     let fits = (SMALLEST.rows..=LARGEST.rows).contains(&rows)
         && (SMALLEST.columns..=LARGEST.columns).contains(&columns);
-    match fits {
-        true => Ok(Some(Size { rows, columns })),
-        false => Err(ToolError::bad_args(format!(
-            "a terminal has {} to {} rows and {} to {} columns",
-            SMALLEST.rows, LARGEST.rows, SMALLEST.columns, LARGEST.columns
-        ))),
+    if fits {
+        return Ok(Some(Size { rows, columns }));
     }
+    Err(ToolError::bad_args(format!(
+        "a terminal has {} to {} rows and {} to {} columns",
+        SMALLEST.rows, LARGEST.rows, SMALLEST.columns, LARGEST.columns
+    )))
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Process {
-    action: Action,
+    action: ProcessAction,
     /// The process, such as p3, as start_process said. All actions but list need it.
     id: Option<String>,
     /// read: first byte of the output, counted from 0. Without from and to: what is new.
@@ -191,7 +194,7 @@ struct Process {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum ProcessAction {
     Read,
     Write,
     Wait,
@@ -206,11 +209,11 @@ enum Viewed {
     Screen,
 }
 
-fn lower_process(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let args: Process = parse(args)?;
+fn lower_process(args: Value, _: &Limits) -> Result<Lowered<JobCall>, ToolError> {
+    let args: Process = parse_args(args)?;
     check_arguments(&args)?;
-    if args.action == Action::List {
-        let list = Operation::Job(JobCall::List);
+    if args.action == ProcessAction::List {
+        let list = JobCall::List;
         return Ok(Lowered::new(list, "List background processes").at_stake(Stakes::READS));
     }
     let id = args.id.ok_or_else(|| {
@@ -218,20 +221,20 @@ fn lower_process(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
     })?;
     let id: JobId = id.parse()?;
     let (what, summary, stakes) = match args.action {
-        Action::Write => {
+        ProcessAction::Write => {
             let typed = typed(args.text, args.keys)?;
             let summary = format!("Type into background process {id}: {}", shown(&typed));
             // Whoever reads it may be a shell.
             (Ask::Write(typed), summary, Stakes::RUNS)
         }
-        Action::Wait => {
+        ProcessAction::Wait => {
             let most = args.seconds.unwrap_or(USUAL_WAIT);
             let wait = Ask::Wait { most: Duration::from_secs(most), until: args.until };
             (wait, format!("Wait for background process {id}"), Stakes::READS)
         }
         // A session may always end what it started: it would end by itself.
-        Action::Stop => (Ask::Stop, format!("Stop background process {id}"), Stakes::READS),
-        Action::Read | Action::List => {
+        ProcessAction::Stop => (Ask::Stop, format!("Stop background process {id}"), Stakes::READS),
+        ProcessAction::Read | ProcessAction::List => {
             let read = match (args.from, args.to) {
                 (None, None) => Ask::ReadNew,
                 (start, end) => Ask::ReadRange { start: start.unwrap_or(0), end },
@@ -240,22 +243,22 @@ fn lower_process(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
         }
     };
     let view = args.view.map(|view| match view {
-        Viewed::Stream => View::Stream,
-        Viewed::Screen => View::Screen,
+        Viewed::Stream => JobView::Stream,
+        Viewed::Screen => JobView::Screen,
     });
-    let call = Operation::Job(JobCall::Ask { id, what, view });
+    let call = JobCall::Ask { id, what, view };
     Ok(Lowered::new(call, summary).at_stake(stakes))
 }
 
 /// An argument of another action would be overlooked, which nobody means.
 fn check_arguments(args: &Process) -> Result<(), ToolError> {
     let given = [
-        ("from", args.from.is_some(), &[Action::Read][..]),
-        ("to", args.to.is_some(), &[Action::Read]),
-        ("text", args.text.is_some(), &[Action::Write]),
-        ("keys", args.keys.is_some(), &[Action::Write]),
-        ("seconds", args.seconds.is_some(), &[Action::Wait]),
-        ("until", args.until.is_some(), &[Action::Wait]),
+        ("from", args.from.is_some(), &[ProcessAction::Read][..]),
+        ("to", args.to.is_some(), &[ProcessAction::Read]),
+        ("text", args.text.is_some(), &[ProcessAction::Write]),
+        ("keys", args.keys.is_some(), &[ProcessAction::Write]),
+        ("seconds", args.seconds.is_some(), &[ProcessAction::Wait]),
+        ("until", args.until.is_some(), &[ProcessAction::Wait]),
     ];
     let stray = given.iter().find(|(_, is_given, of)| *is_given && !of.contains(&args.action));
     if let Some((name, _, of)) = stray {
@@ -289,11 +292,11 @@ fn typed(text: Option<String>, keys: Option<Vec<String>>) -> Result<Vec<Typed>, 
         })?;
         typed.push(Typed::Key(key));
     }
-    match typed.is_empty() {
-        true => Err(ToolError::bad_args("there is nothing to type")
-            .hint("give text, keys such as [\"enter\"], or both")),
-        false => Ok(typed),
+    if typed.is_empty() {
+        return Err(ToolError::bad_args("there is nothing to type")
+            .hint("give text, keys such as [\"enter\"], or both"));
     }
+    Ok(typed)
 }
 
 fn shown(typed: &[Typed]) -> String {
@@ -304,52 +307,43 @@ fn shown(typed: &[Typed]) -> String {
     typed.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn raise_look(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    match outcome {
-        Outcome::Job(JobOutcome::Looked(look)) => {
-            let Listed { id, command, keeping, .. } = &look.listed;
-            let end = match keeping {
-                Keeping::WithTheSession => "it ends with this session",
-                Keeping::Kept => "it is kept after this session",
-            };
-            Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{}", text_of(&look))))
-        }
-        other => Err(mismatch("start_process", &other)),
-    }
+fn raise_start(look: Look, _: usize) -> Result<Output, ToolError> {
+    let ListedJob { id, command, keeping, .. } = &look.listed;
+    let end = match keeping {
+        Keeping::WithTheSession => "it ends with this session",
+        Keeping::Kept => "it is kept after this session",
+    };
+    Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{}", text_of(&look))))
 }
 
-fn raise_process(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    match outcome {
-        Outcome::Job(JobOutcome::Looked(look)) => Ok(Output::Text(text_of(&look))),
-        Outcome::Job(JobOutcome::Listed(all)) if all.is_empty() => {
-            Ok(Output::Text("No processes were started in this session.".to_owned()))
+fn raise_process(outcome: JobOutcome, _: usize) -> Result<Output, ToolError> {
+    Ok(Output::Text(match outcome {
+        JobOutcome::Looked(look) => text_of(&look),
+        JobOutcome::Listed(all) if all.is_empty() => {
+            "No processes were started in this session.".to_owned()
         }
-        Outcome::Job(JobOutcome::Listed(all)) => {
-            let lines: Vec<String> = all.iter().map(line_of).collect();
-            Ok(Output::Text(lines.join("\n")))
-        }
-        other => Err(mismatch("process", &other)),
-    }
+        JobOutcome::Listed(all) => all.iter().map(line_of).collect::<Vec<_>>().join("\n"),
+    }))
 }
 
-fn line_of(listed: &Listed) -> String {
+fn line_of(listed: &ListedJob) -> String {
     let kept = if listed.keeping == Keeping::Kept { ", kept" } else { "" };
     let terminal = if listed.terminal.is_some() { ", terminal" } else { "" };
     format!("{}: {}{kept}{terminal}: {}", listed.id, words(&listed.status), listed.command)
 }
 
-fn words(status: &Status) -> String {
+fn words(status: &JobStatus) -> String {
     match status {
-        Status::Running { elapsed, left } => {
+        JobStatus::Running { elapsed, left } => {
             format!("running for {} s, {} s left", elapsed.as_secs(), left.as_secs())
         }
-        Status::Ended { how, elapsed } => {
+        JobStatus::Ended { how, elapsed } => {
             format!("{}, after {:.1} s", how.words(), elapsed.as_secs_f64())
         }
     }
 }
 
-/// How it fares, what became of the call, and what it printed.
+/// The state of a job, the result of the call, and the output.
 fn text_of(look: &Look) -> String {
     let mut head = format!("[{}: {}", look.listed.id, words(&look.listed.status));
     let body = match &look.output {

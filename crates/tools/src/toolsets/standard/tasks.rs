@@ -2,25 +2,23 @@
 
 use jm_types::ToolError;
 
-use super::{Outcome, Output, mismatch};
-use crate::ops::tasks::{Exported, Ids, Item, Status, TasksOutcome};
+use crate::ops::tasks::{Ids, TaskItem, TaskOutcome, TaskStatus};
+use crate::tool::Output;
 
-pub(super) fn raise(outcome: Outcome, _: usize) -> Result<Output, ToolError> {
-    let text = match outcome {
-        Outcome::Listed(TasksOutcome::One(item)) => item.outline(Ids::Shown),
-        Outcome::Listed(TasksOutcome::Deleted(id)) => format!("Deleted {id}"),
-        Outcome::Listed(TasksOutcome::Many(items)) => listed(&items),
-        Outcome::Exported(Exported { path, count }) => format!("Wrote {count} task(s) to {path}"),
-        other => return Err(mismatch("task", &other)),
-    };
-    Ok(Output::Text(text))
+pub(super) fn raise(outcome: TaskOutcome, _: usize) -> Result<Output, ToolError> {
+    Ok(Output::Text(match outcome {
+        TaskOutcome::One(item) => item.outline(Ids::Shown),
+        TaskOutcome::Deleted(id) => format!("Deleted {id}"),
+        TaskOutcome::Many(items) => listed(&items),
+        TaskOutcome::Exported { path, count } => format!("Wrote {count} task(s) to {path}"),
+    }))
 }
 
-fn listed(items: &[Item]) -> String {
+fn listed(items: &[TaskItem]) -> String {
     if items.is_empty() {
         return "No tasks; the action `create` adds one.".to_owned();
     }
-    let done = items.iter().filter(|item| item.status == Status::Completed).count();
+    let done = items.iter().filter(|item| item.status == TaskStatus::Completed).count();
     let mut lines: Vec<String> = items.iter().map(|item| item.outline(Ids::Shown)).collect();
     lines.push(format!("[{done} of {} completed]", items.len()));
     lines.join("\n")

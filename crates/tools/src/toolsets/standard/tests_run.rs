@@ -3,22 +3,25 @@
 use jm_types::{Limits, ToolError};
 use serde_json::Value;
 
-use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch};
-use crate::ops::exact::quoted;
-use crate::toolsets::forj::{of_a_runner, test_run};
+use crate::ops::report::{TestReport, TestRun};
+use crate::quote::quote_words;
+use crate::tool::Output;
+use crate::toolsets::lowered::{Lowered, Stakes};
+use crate::toolsets::test_runs::{lower_known_runner, parse_test_run};
 
 /// A command that is no test runner is `run_command` by another name: the same rules, the same words.
-pub(super) fn lower(args: Value, _: &Limits) -> Result<Lowered, ToolError> {
-    let (tests, summary) = test_run(args)?;
-    let Some(command) = tests.ordinary_command() else { return Ok(of_a_runner(tests, summary)) };
-    let summary = format!("Run command: {}", quoted(command));
-    let lowered = Lowered::new(Operation::Test(tests), summary).at_stake(Stakes::RUNS);
+pub(super) fn lower(args: Value, _: &Limits) -> Result<Lowered<TestRun>, ToolError> {
+    let (tests, summary) = parse_test_run(args)?;
+    let Some(command) = tests.ordinary_command() else {
+        return Ok(lower_known_runner(tests, summary));
+    };
+    let summary = format!("Run command: {}", quote_words(command));
+    let lowered = Lowered::new(tests, summary).at_stake(Stakes::RUNS);
     Ok(Lowered { stands_for: Some("run_command"), ..lowered })
 }
 
 /// The numbers come first, so that a cut leaves them.
-pub(super) fn raise(outcome: Outcome, room: usize) -> Result<Output, ToolError> {
-    let Outcome::Tested(report) = outcome else { return Err(mismatch("run_tests", &outcome)) };
+pub(super) fn raise(report: TestReport, room: usize) -> Result<Output, ToolError> {
     let counts = report.counts;
     let numbers = [
         (counts.passed, "passed"),

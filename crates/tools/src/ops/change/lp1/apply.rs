@@ -5,12 +5,13 @@
 
 use std::ops::Range;
 
+use jm_workspace::text::{NewlineKind, Terminator, Text};
+
 use super::error::{Hits, Miss, PatchError, Problem, Unpatchable};
 use super::locate::is_already_applied;
 use super::nearest::nearest;
 use super::window::hits;
-use super::{Action, FinalNewline, Operation, Section, Target};
-use jm_workspace::text::{NewlineKind, Terminator, Text};
+use super::{FinalNewline, PatchAction, PatchOperation, PatchTarget, Section};
 
 /// The bytes after the section. `before` is `None` for a missing file, and so is the answer if the
 /// section leaves it empty: then there is nothing to create.
@@ -40,7 +41,7 @@ fn section_error(section: &Section, file: Unpatchable) -> PatchError {
     }
 }
 
-fn operation_error(section: &Section, operation: &Operation, problem: Problem) -> PatchError {
+fn operation_error(section: &Section, operation: &PatchOperation, problem: Problem) -> PatchError {
     PatchError {
         line: operation.line,
         path: Some(section.path.clone()),
@@ -51,7 +52,7 @@ fn operation_error(section: &Section, operation: &Operation, problem: Problem) -
 
 /// A file in some other encoding takes ASCII only: we do not know how it writes the rest.
 fn refuse_to_reencode(section: &Section, text: &Text) -> Result<(), PatchError> {
-    let is_ascii = |action: &Action| action.new_lines().iter().all(|line| line.is_ascii());
+    let is_ascii = |action: &PatchAction| action.new_lines().iter().all(|line| line.is_ascii());
     let Some(operation) = section.operations.iter().find(|each| !is_ascii(&each.action)) else {
         return Ok(());
     };
@@ -103,32 +104,32 @@ impl<'a> Document<'a> {
         })
     }
 
-    fn run(&mut self, action: &'a Action) -> Result<(), Miss> {
+    fn run(&mut self, action: &'a PatchAction) -> Result<(), Miss> {
         match action {
-            Action::Replace { target, new } => {
+            PatchAction::Replace { target, new } => {
                 let found = self.find(target)?;
                 self.put(found, new);
             }
-            Action::InsertAfter { target, new } => {
+            PatchAction::InsertAfter { target, new } => {
                 let found = self.find(target)?;
                 self.put(found.end..found.end, new);
             }
-            Action::InsertBefore { target, new } => {
+            PatchAction::InsertBefore { target, new } => {
                 let found = self.find(target)?;
                 self.put(found.start..found.start, new);
             }
-            Action::Erase { target } => {
+            PatchAction::Erase { target } => {
                 let found = self.find(target)?;
                 self.put(found, &[]);
             }
-            Action::Append { new } => self.put(self.lines.len()..self.lines.len(), new),
-            Action::Prepend { new } => self.put(0..0, new),
-            Action::FinalNewline(state) => self.end_with(*state),
+            PatchAction::Append { new } => self.put(self.lines.len()..self.lines.len(), new),
+            PatchAction::Prepend { new } => self.put(0..0, new),
+            PatchAction::FinalNewline(state) => self.end_with(*state),
         }
         Ok(())
     }
 
-    fn find(&self, target: &Target) -> Result<Range<usize>, Miss> {
+    fn find(&self, target: &PatchTarget) -> Result<Range<usize>, Miss> {
         let starts = hits(&self.lines, &target.find);
         let start = match (starts.as_slice(), target.occurrence) {
             ([], _) => {

@@ -3,15 +3,15 @@
 //! Law: what is shown is bounded and safe for a terminal. In a line that differs, white space,
 //! foreign bytes and invisible characters can be seen, and so can the place where it differs.
 
-/// How many lines of each list are compared.
+/// The most lines of each list that are compared.
 const COMPARED_LINES: usize = 32;
-/// How many rows are shown.
+/// The most rows that are shown.
 const SHOWN_ROWS: usize = 20;
-/// How many characters of a line are shown.
+/// The most characters of a line that are shown.
 const SHOWN_CHARACTERS: usize = 120;
 /// Enough bytes for those characters and for one that tells that more follow.
 const SHOWN_BYTES: usize = (SHOWN_CHARACTERS + 1) * 4;
-/// How far into a line its first difference is looked for.
+/// The most characters of a line in which its first difference is looked for.
 const SAME_BYTES: usize = 1 << 16;
 
 /// Rows of text: `-` only in `find`, `+` only in `found`, a blank in both.
@@ -28,14 +28,14 @@ fn head<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Row<'a> {
+enum DiffRow<'a> {
     Same(&'a [u8]),
     Wanted(&'a [u8]),
     Found(&'a [u8]),
 }
 
 /// The shortest way from one list to the other: what both have in common stays in place.
-fn compare<'a>(wanted: &[&'a [u8]], found: &[&'a [u8]]) -> Vec<Row<'a>> {
+fn compare<'a>(wanted: &[&'a [u8]], found: &[&'a [u8]]) -> Vec<DiffRow<'a>> {
     let common = common_lines(wanted, found);
     let (mut i, mut j) = (0, 0);
     let mut rows = Vec::new();
@@ -43,15 +43,15 @@ fn compare<'a>(wanted: &[&'a [u8]], found: &[&'a [u8]]) -> Vec<Row<'a>> {
         match (wanted.get(i), found.get(j)) {
             (None, None) => return rows,
             (Some(left), Some(right)) if left == right => {
-                rows.push(Row::Same(left));
+                rows.push(DiffRow::Same(left));
                 (i, j) = (i + 1, j + 1);
             }
             (Some(left), right) if right.is_none() || common[i + 1][j] >= common[i][j + 1] => {
-                rows.push(Row::Wanted(left));
+                rows.push(DiffRow::Wanted(left));
                 i += 1;
             }
             (_, right) => {
-                rows.extend(right.map(|right| Row::Found(right)));
+                rows.extend(right.map(|right| DiffRow::Found(right)));
                 j += 1;
             }
         }
@@ -74,8 +74,8 @@ fn common_lines(wanted: &[&[u8]], found: &[&[u8]]) -> Vec<Vec<usize>> {
 }
 
 /// The rows as text: each change with one row around it, and no more than fit.
-fn shown(rows: &[Row<'_>]) -> Vec<String> {
-    let is_change = |row: &Row<'_>| !matches!(row, Row::Same(_));
+fn shown(rows: &[DiffRow<'_>]) -> Vec<String> {
+    let is_change = |row: &DiffRow<'_>| !matches!(row, DiffRow::Same(_));
     let is_near_change =
         |&at: &usize| rows[at.saturating_sub(1)..rows.len().min(at + 2)].iter().any(is_change);
     let near: Vec<usize> = (0..rows.len()).filter(is_near_change).collect();
@@ -87,30 +87,30 @@ fn shown(rows: &[Row<'_>]) -> Vec<String> {
     text
 }
 
-fn row_text(row: Row<'_>, rows: &[Row<'_>]) -> String {
+fn row_text(row: DiffRow<'_>, rows: &[DiffRow<'_>]) -> String {
     match row {
-        Row::Same(line) => {
+        DiffRow::Same(line) => {
             let line = &line[..line.len().min(SHOWN_BYTES)];
             format!("  {}", clip(&String::from_utf8_lossy(line)))
         }
-        Row::Wanted(line) => {
+        DiffRow::Wanted(line) => {
             let others = rows.iter().filter_map(|other| match other {
-                Row::Found(found) => Some(*found),
-                Row::Same(_) | Row::Wanted(_) => None,
+                DiffRow::Found(found) => Some(*found),
+                DiffRow::Same(_) | DiffRow::Wanted(_) => None,
             });
             format!("- {}", visible(line, first_difference(line, others)))
         }
-        Row::Found(line) => {
+        DiffRow::Found(line) => {
             let others = rows.iter().filter_map(|other| match other {
-                Row::Wanted(wanted) => Some(*wanted),
-                Row::Same(_) | Row::Found(_) => None,
+                DiffRow::Wanted(wanted) => Some(*wanted),
+                DiffRow::Same(_) | DiffRow::Found(_) => None,
             });
             format!("+ {}", visible(line, first_difference(line, others)))
         }
     }
 }
 
-/// How long a line is the same as the most similar of the others.
+/// The length for which a line is the same as the most similar of the others.
 fn first_difference<'a>(line: &[u8], others: impl Iterator<Item = &'a [u8]>) -> usize {
     let same = |other: &[u8]| {
         line.iter().zip(other).take(SAME_BYTES).take_while(|(left, right)| left == right).count()

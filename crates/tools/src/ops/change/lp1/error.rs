@@ -1,4 +1,4 @@
-//! Why a patch cannot be read or applied.
+//! The errors of patches that cannot be read or applied.
 //!
 //! Law: an error says where (patch line, path, operation) and what; what to do next is its hint.
 //! Neither grows with the file or the patch.
@@ -7,9 +7,9 @@ use std::fmt;
 
 use super::difference::clip;
 use super::nearest::Nearest;
-use super::syntax::Syntax;
+use super::syntax::SyntaxFault;
 
-/// How many line numbers an error lists.
+/// The most line numbers that an error lists.
 const LISTED_LINES: usize = 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct PatchError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// The text is not a patch.
-    Syntax(Syntax),
+    Syntax(SyntaxFault),
     /// The file cannot be patched by lines.
     File(Unpatchable),
     /// The find block does not say which lines.
@@ -49,7 +49,7 @@ pub enum Miss {
     OutOfRange { occurrence: usize, hits: Hits },
 }
 
-/// How often a find block matches, and the first lines, from 1, where it does.
+/// The number of matches of a find block, and the first of their lines, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hits {
     pub count: usize,
@@ -65,7 +65,7 @@ impl Hits {
 }
 
 impl PatchError {
-    /// What the reader can do next.
+    /// The remedy, where there is one.
     pub fn hint(&self) -> Option<String> {
         match &self.problem {
             Problem::Syntax(syntax) => Some(syntax.hint()),

@@ -1,4 +1,4 @@
-//! How like two lines are, whatever their white space.
+//! The likeness of two lines, whatever their white space.
 //!
 //! Law: the cost of a comparison is bounded, however long the lines.
 
@@ -6,7 +6,7 @@
 const EQUAL: usize = 1000;
 /// From here on two lines are worth showing side by side.
 pub(super) const ALIKE: usize = 450;
-/// How many bytes of a line are compared.
+/// The most bytes of a line that are compared.
 pub(super) const LINE_BYTES: usize = 512;
 
 /// One line, ready to be compared with many: how often each pair of neighbouring bytes occurs.
@@ -29,7 +29,7 @@ impl Likeness {
         Likeness { counts, pairs: total, common: Vec::new() }
     }
 
-    /// How much the line tells: a lone brace little, a long statement much.
+    /// The weight of the line: a lone brace little, a long statement much.
     pub(super) fn weight(&self) -> usize {
         self.pairs
     }

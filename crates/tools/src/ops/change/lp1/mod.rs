@@ -11,7 +11,7 @@ pub use locate::{is_already_applied, target_lines};
 pub(super) use nearest::nearest;
 pub use nearest::{DiffersIn, Nearest};
 pub use parse::parse;
-pub use syntax::{Block, Syntax};
+pub use syntax::{Block, SyntaxFault};
 
 mod apply;
 mod difference;
@@ -38,24 +38,24 @@ pub struct Section {
     pub path: String,
     /// The patch line of the `F`.
     pub line: usize,
-    pub operations: Vec<Operation>,
+    pub operations: Vec<PatchOperation>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operation {
+pub struct PatchOperation {
     /// The patch line of the keyword.
     pub line: usize,
     /// The place in its section, from 1.
     pub number: usize,
-    pub action: Action,
+    pub action: PatchAction,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    Replace { target: Target, new: Vec<String> },
-    InsertAfter { target: Target, new: Vec<String> },
-    InsertBefore { target: Target, new: Vec<String> },
-    Erase { target: Target },
+pub enum PatchAction {
+    Replace { target: PatchTarget, new: Vec<String> },
+    InsertAfter { target: PatchTarget, new: Vec<String> },
+    InsertBefore { target: PatchTarget, new: Vec<String> },
+    Erase { target: PatchTarget },
     Append { new: Vec<String> },
     Prepend { new: Vec<String> },
     FinalNewline(FinalNewline),
@@ -63,10 +63,10 @@ pub enum Action {
 
 /// The lines that an operation looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct PatchTarget {
     /// At least one line, without terminators.
     pub find: Vec<String>,
-    /// Which of several hits; without it there must be exactly one.
+    /// The number of the hit that is meant; without it there must be exactly one.
     pub occurrence: Option<NonZeroUsize>,
 }
 
@@ -79,47 +79,49 @@ pub enum FinalNewline {
 impl Section {
     /// The first operation that has nothing to work on if the file is missing. One that comes
     /// after a `T`, `B` or `N` works on what those create.
-    pub fn needs_file(&self) -> Option<&Operation> {
+    pub fn needs_file(&self) -> Option<&PatchOperation> {
         self.operations.first().filter(|operation| operation.action.needs_file())
     }
 }
 
-impl Action {
-    /// Whether a missing file is an error, because there is no line to find.
+impl PatchAction {
+    /// Tells whether a missing file is an error, because there is no line to find.
     pub fn needs_file(&self) -> bool {
         self.target().is_some()
     }
 
-    pub fn target(&self) -> Option<&Target> {
+    pub fn target(&self) -> Option<&PatchTarget> {
         match self {
-            Action::Replace { target, .. }
-            | Action::InsertAfter { target, .. }
-            | Action::InsertBefore { target, .. }
-            | Action::Erase { target } => Some(target),
-            Action::Append { .. } | Action::Prepend { .. } | Action::FinalNewline(_) => None,
+            PatchAction::Replace { target, .. }
+            | PatchAction::InsertAfter { target, .. }
+            | PatchAction::InsertBefore { target, .. }
+            | PatchAction::Erase { target } => Some(target),
+            PatchAction::Append { .. }
+            | PatchAction::Prepend { .. }
+            | PatchAction::FinalNewline(_) => None,
         }
     }
 
     pub fn new_lines(&self) -> &[String] {
         match self {
-            Action::Replace { new, .. }
-            | Action::InsertAfter { new, .. }
-            | Action::InsertBefore { new, .. }
-            | Action::Append { new }
-            | Action::Prepend { new } => new,
-            Action::Erase { .. } | Action::FinalNewline(_) => &[],
+            PatchAction::Replace { new, .. }
+            | PatchAction::InsertAfter { new, .. }
+            | PatchAction::InsertBefore { new, .. }
+            | PatchAction::Append { new }
+            | PatchAction::Prepend { new } => new,
+            PatchAction::Erase { .. } | PatchAction::FinalNewline(_) => &[],
         }
     }
 
     fn keyword(&self) -> char {
         match self {
-            Action::Replace { .. } => 'R',
-            Action::InsertAfter { .. } => 'I',
-            Action::InsertBefore { .. } => 'P',
-            Action::Erase { .. } => 'E',
-            Action::Append { .. } => 'T',
-            Action::Prepend { .. } => 'B',
-            Action::FinalNewline(_) => 'N',
+            PatchAction::Replace { .. } => 'R',
+            PatchAction::InsertAfter { .. } => 'I',
+            PatchAction::InsertBefore { .. } => 'P',
+            PatchAction::Erase { .. } => 'E',
+            PatchAction::Append { .. } => 'T',
+            PatchAction::Prepend { .. } => 'B',
+            PatchAction::FinalNewline(_) => 'N',
         }
     }
 
@@ -128,7 +130,7 @@ impl Action {
         if let Some(occurrence) = self.target().and_then(|target| target.occurrence) {
             out.push_str(&format!(" {occurrence}"));
         }
-        if let Action::FinalNewline(state) = self {
+        if let PatchAction::FinalNewline(state) = self {
             out.push_str(match state {
                 FinalNewline::Present => " +",
                 FinalNewline::Absent => " -",
@@ -138,7 +140,7 @@ impl Action {
         if let Some(target) = self.target() {
             print_block(&target.find, out);
         }
-        if !matches!(self, Action::Erase { .. } | Action::FinalNewline(_)) {
+        if !matches!(self, PatchAction::Erase { .. } | PatchAction::FinalNewline(_)) {
             print_block(self.new_lines(), out);
         }
     }

@@ -9,15 +9,15 @@ use std::ops::Range;
 use super::difference::difference;
 use super::likeness::{ALIKE, LINE_BYTES, Likeness, squeeze};
 
-/// How many lines of the find block are compared.
+/// The most lines of the find block that are compared.
 const COMPARED_LINES: usize = 32;
-/// How many of them, the longest, are looked for in the whole file.
+/// The number of them, the longest, that are looked for in the whole file.
 const ANCHORS: usize = 3;
-/// How many places each anchor may suggest.
+/// The most places that each anchor may suggest.
 const SUGGESTIONS: usize = 32;
-/// How many bytes of the file each anchor is compared with.
+/// The most bytes of the file that each anchor is compared with.
 const COMPARED_BYTES: usize = 16 << 20;
-/// What a line costs besides its bytes, so that empty lines are not free.
+/// The cost of a line besides its bytes, so that empty lines are not free.
 const LINE_COST: usize = 16;
 
 /// The window of lines, from 1 and both included, that is most like a find block.

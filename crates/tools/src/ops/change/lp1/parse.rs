@@ -6,7 +6,8 @@
 use std::num::NonZeroUsize;
 
 use super::{
-    Action, Block, FinalNewline, Operation, Patch, PatchError, Problem, Section, Syntax, Target,
+    Block, FinalNewline, Patch, PatchAction, PatchError, PatchOperation, PatchTarget, Problem,
+    Section, SyntaxFault,
 };
 
 const BLANKS: [char; 2] = [' ', '\t'];
@@ -14,7 +15,7 @@ const BLANKS: [char; 2] = [' ', '\t'];
 pub fn parse(patch: &str) -> Result<Patch, PatchError> {
     let mut reader = Reader::new(patch);
     if reader.statement() != Some("LP1") {
-        return Err(reader.error(Syntax::MissingHeader));
+        return Err(reader.error(SyntaxFault::MissingHeader));
     }
     while let Some(statement) = reader.statement() {
         let (keyword, rest) = statement.split_once(BLANKS).unwrap_or((statement, ""));
@@ -25,7 +26,7 @@ pub fn parse(patch: &str) -> Result<Patch, PatchError> {
             _ => reader.operation(keyword, rest)?,
         }
     }
-    Err(reader.error(Syntax::MissingEnd))
+    Err(reader.error(SyntaxFault::MissingEnd))
 }
 
 struct Reader<'a> {
@@ -62,7 +63,7 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self, rest: &str) -> Result<Patch, PatchError> {
         if !rest.is_empty() || self.statement().is_some() {
-            return Err(self.error(Syntax::TextAfterEnd));
+            return Err(self.error(SyntaxFault::TextAfterEnd));
         }
         Ok(Patch { sections: self.sections })
     }
@@ -80,48 +81,48 @@ impl<'a> Reader<'a> {
         let line = self.line;
         let action = self.action(keyword, rest)?;
         let Some(section) = self.sections.last_mut() else {
-            return Err(PatchError { line, ..self.error(Syntax::OutsideSection) });
+            return Err(PatchError { line, ..self.error(SyntaxFault::OutsideSection) });
         };
         let number = section.operations.len() + 1;
-        section.operations.push(Operation { line, number, action });
+        section.operations.push(PatchOperation { line, number, action });
         Ok(())
     }
 
-    fn action(&mut self, keyword: &str, rest: &str) -> Result<Action, PatchError> {
+    fn action(&mut self, keyword: &str, rest: &str) -> Result<PatchAction, PatchError> {
         Ok(match keyword {
             "R" => {
                 let target = self.target(rest)?;
-                Action::Replace { target, new: self.block(Block::New)? }
+                PatchAction::Replace { target, new: self.block(Block::New)? }
             }
             "I" => {
                 let target = self.target(rest)?;
-                Action::InsertAfter { target, new: self.block(Block::New)? }
+                PatchAction::InsertAfter { target, new: self.block(Block::New)? }
             }
             "P" => {
                 let target = self.target(rest)?;
-                Action::InsertBefore { target, new: self.block(Block::New)? }
+                PatchAction::InsertBefore { target, new: self.block(Block::New)? }
             }
-            "E" => Action::Erase { target: self.target(rest)? },
-            "T" => Action::Append { new: self.only_block(rest)? },
-            "B" => Action::Prepend { new: self.only_block(rest)? },
-            "N" => Action::FinalNewline(self.final_newline(rest)?),
+            "E" => PatchAction::Erase { target: self.target(rest)? },
+            "T" => PatchAction::Append { new: self.only_block(rest)? },
+            "B" => PatchAction::Prepend { new: self.only_block(rest)? },
+            "N" => PatchAction::FinalNewline(self.final_newline(rest)?),
             _ => return Err(self.error(unknown(keyword))),
         })
     }
 
-    fn target(&mut self, rest: &str) -> Result<Target, PatchError> {
+    fn target(&mut self, rest: &str) -> Result<PatchTarget, PatchError> {
         let occurrence = read_occurrence(rest).map_err(|syntax| self.error(syntax))?;
         let statement = self.line;
         let find = self.block(Block::Find)?;
         if find.is_empty() {
-            return Err(PatchError { line: statement, ..self.error(Syntax::EmptyFind) });
+            return Err(PatchError { line: statement, ..self.error(SyntaxFault::EmptyFind) });
         }
-        Ok(Target { find, occurrence })
+        Ok(PatchTarget { find, occurrence })
     }
 
     fn only_block(&mut self, rest: &str) -> Result<Vec<String>, PatchError> {
         if !rest.is_empty() {
-            return Err(self.error(Syntax::TextAfterOperation(rest.to_owned())));
+            return Err(self.error(SyntaxFault::TextAfterOperation(rest.to_owned())));
         }
         self.block(Block::New)
     }
@@ -130,7 +131,7 @@ impl<'a> Reader<'a> {
         match rest {
             "+" => Ok(FinalNewline::Present),
             "-" => Ok(FinalNewline::Absent),
-            _ => Err(self.error(Syntax::InvalidFinalNewline(rest.to_owned()))),
+            _ => Err(self.error(SyntaxFault::InvalidFinalNewline(rest.to_owned()))),
         }
     }
 
@@ -146,10 +147,10 @@ impl<'a> Reader<'a> {
             content.push(line.to_owned());
         }
         let line = opened_at.min(self.line);
-        Err(PatchError { line, ..self.error(Syntax::UnclosedBlock(block)) })
+        Err(PatchError { line, ..self.error(SyntaxFault::UnclosedBlock(block)) })
     }
 
-    fn error(&self, syntax: Syntax) -> PatchError {
+    fn error(&self, syntax: SyntaxFault) -> PatchError {
         let section = self.sections.last();
         let number =
             section.filter(|_| self.in_operation).map(|section| section.operations.len() + 1);
@@ -162,66 +163,66 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn unstuff(line: &str) -> Result<&str, Syntax> {
+fn unstuff(line: &str) -> Result<&str, SyntaxFault> {
     if line.contains('\r') {
-        return Err(Syntax::LoneCarriageReturn);
+        return Err(SyntaxFault::LoneCarriageReturn);
     }
     match line.strip_prefix('.') {
         None => Ok(line),
         Some(rest) if rest.starts_with('.') => Ok(rest),
-        Some(_) => Err(Syntax::UnstuffedDot(line.to_owned())),
+        Some(_) => Err(SyntaxFault::UnstuffedDot(line.to_owned())),
     }
 }
 
-fn unknown(keyword: &str) -> Syntax {
+fn unknown(keyword: &str) -> SyntaxFault {
     let number = keyword.strip_prefix(['R', 'I', 'P', 'E']).unwrap_or("");
     let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || "+-".contains(c));
     if !number.is_empty() && is_number(number) {
-        return Syntax::InvalidOccurrence(keyword.to_owned());
+        return SyntaxFault::InvalidOccurrence(keyword.to_owned());
     }
-    Syntax::UnknownOperation(keyword.to_owned())
+    SyntaxFault::UnknownOperation(keyword.to_owned())
 }
 
-fn read_occurrence(rest: &str) -> Result<Option<NonZeroUsize>, Syntax> {
+fn read_occurrence(rest: &str) -> Result<Option<NonZeroUsize>, SyntaxFault> {
     if rest.is_empty() {
         return Ok(None);
     }
     let plain = rest.bytes().all(|byte| byte.is_ascii_digit()) && !rest.starts_with('0');
     match rest.parse() {
         Ok(occurrence) if plain => Ok(Some(occurrence)),
-        _ => Err(Syntax::InvalidOccurrence(rest.to_owned())),
+        _ => Err(SyntaxFault::InvalidOccurrence(rest.to_owned())),
     }
 }
 
-fn read_path(rest: &str) -> Result<String, Syntax> {
+fn read_path(rest: &str) -> Result<String, SyntaxFault> {
     let path = match rest.strip_prefix('"') {
         Some(quoted) => read_quoted(quoted)?,
         None if rest.contains(|c: char| c.is_whitespace() || c == '"') => {
-            return Err(Syntax::UnquotedPath(rest.to_owned()));
+            return Err(SyntaxFault::UnquotedPath(rest.to_owned()));
         }
         None => rest.to_owned(),
     };
     if path.is_empty() {
-        return Err(Syntax::EmptyPath);
+        return Err(SyntaxFault::EmptyPath);
     }
     Ok(path)
 }
 
 /// Reads what follows an opening quote; nothing may follow the closing one.
-fn read_quoted(quoted: &str) -> Result<String, Syntax> {
+fn read_quoted(quoted: &str) -> Result<String, SyntaxFault> {
     let mut path = String::new();
     let mut rest = quoted.chars();
     while let Some(next) = rest.next() {
         match next {
             '"' if rest.as_str().is_empty() => return Ok(path),
-            '"' => return Err(Syntax::TextAfterPath(rest.as_str().trim().to_owned())),
+            '"' => return Err(SyntaxFault::TextAfterPath(rest.as_str().trim().to_owned())),
             '\\' => match rest.next() {
                 Some(escaped @ ('"' | '\\')) => path.push(escaped),
-                Some(other) => return Err(Syntax::UnknownEscape(other)),
-                None => return Err(Syntax::UnclosedQuote),
+                Some(other) => return Err(SyntaxFault::UnknownEscape(other)),
+                None => return Err(SyntaxFault::UnclosedQuote),
             },
             plain => path.push(plain),
         }
     }
-    Err(Syntax::UnclosedQuote)
+    Err(SyntaxFault::UnclosedQuote)
 }

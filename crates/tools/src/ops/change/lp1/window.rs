@@ -1,4 +1,4 @@
-//! Where a block of lines stands in a file.
+//! The places of a block of lines in a file.
 //!
 //! Law: a line matches if all its bytes are the same, and the work grows with the file, never with
 //! the file times the block. Overlapping windows all count.

@@ -6,16 +6,27 @@
 use std::fmt;
 use std::str::Chars;
 
-use super::Token;
+/// A token, as far as brackets depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    Open(char),
+    Close(char),
+    /// `'`, `` ` ``, `,`, `,@`, `#'` and `#1=`: something must follow.
+    Quote,
+    Atom,
+    OpenString,
+    /// The text ended within a character.
+    Unfinished,
+}
 
 /// Counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TextPlace {
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}, column {}", self.line, self.column)
     }
@@ -23,7 +34,7 @@ impl fmt::Display for Place {
 
 pub(super) struct Reader<'a> {
     rest: Chars<'a>,
-    place: Place,
+    place: TextPlace,
 }
 
 /// The text ended within a token.
@@ -31,7 +42,7 @@ struct Ended;
 
 type Read<T = ()> = Result<T, Ended>;
 
-/// Where an escape stands; `\s-` is a modifier only in a character literal.
+/// The surroundings of an escape; `\s-` is a modifier only in a character literal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Character,
@@ -41,11 +52,11 @@ enum Within {
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { rest: text.chars(), place: Place { line: 1, column: 1 } }
+        Self { rest: text.chars(), place: TextPlace { line: 1, column: 1 } }
     }
 
     /// The next token and where it begins.
-    pub(super) fn token(&mut self) -> Option<(Token, Place)> {
+    pub(super) fn token(&mut self) -> Option<(Token, TextPlace)> {
         loop {
             let place = self.place;
             let first = self.next()?;
@@ -78,8 +89,8 @@ impl<'a> Reader<'a> {
     fn next(&mut self) -> Option<char> {
         let c = self.rest.next()?;
         self.place = match c {
-            '\n' => Place { line: self.place.line + 1, column: 1 },
-            _ => Place { column: self.place.column + 1, ..self.place },
+            '\n' => TextPlace { line: self.place.line + 1, column: 1 },
+            _ => TextPlace { column: self.place.column + 1, ..self.place },
         };
         Some(c)
     }
@@ -135,7 +146,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows a question mark.
+    /// Reads what follows a question mark.
     fn character(&mut self) -> Read {
         match self.must()? {
             '\\' => self.escape(Within::Character),
@@ -143,7 +154,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows a backslash.
+    /// Reads what follows a backslash.
     fn escape(&mut self, within: Within) -> Read {
         let digits = |base: u32| move |c: char| c.is_digit(base);
         match self.must()? {
@@ -183,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows a `#`; nothing where it was a comment.
+    /// Reads what follows a `#`; `None` when it was a comment.
     fn hash(&mut self) -> Option<Token> {
         let is_digit = |c: char| c.is_ascii_digit();
         match self.peek() {

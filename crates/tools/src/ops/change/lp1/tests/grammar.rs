@@ -3,8 +3,8 @@
 use super::super::*;
 use super::{plain, section_text};
 
-fn target(find: &[&str], occurrence: usize) -> Target {
-    Target { find: lines(find), occurrence: NonZeroUsize::new(occurrence) }
+fn target(find: &[&str], occurrence: usize) -> PatchTarget {
+    PatchTarget { find: lines(find), occurrence: NonZeroUsize::new(occurrence) }
 }
 
 fn lines(lines: &[&str]) -> Vec<String> {
@@ -15,31 +15,33 @@ fn lines(lines: &[&str]) -> Vec<String> {
 fn operations() {
     let x = || target(&["x"], 0);
     let cases = vec![
-        ("R|x|.|y|.", Action::Replace { target: x(), new: lines(&["y"]) }),
-        ("R|x|.|.", Action::Replace { target: x(), new: vec![] }),
-        ("I|x|.|y|z|.", Action::InsertAfter { target: x(), new: lines(&["y", "z"]) }),
-        ("P|x|.|y|.", Action::InsertBefore { target: x(), new: lines(&["y"]) }),
-        ("E|x|.", Action::Erase { target: x() }),
-        ("E 12|x|.", Action::Erase { target: target(&["x"], 12) }),
-        (" E\t2 |x|.", Action::Erase { target: target(&["x"], 2) }),
-        ("T|x|.", Action::Append { new: lines(&["x"]) }),
-        ("B|x|.", Action::Prepend { new: lines(&["x"]) }),
-        ("T|.", Action::Append { new: vec![] }),
-        ("N +", Action::FinalNewline(FinalNewline::Present)),
-        ("N \t-", Action::FinalNewline(FinalNewline::Absent)),
+        ("R|x|.|y|.", PatchAction::Replace { target: x(), new: lines(&["y"]) }),
+        ("R|x|.|.", PatchAction::Replace { target: x(), new: vec![] }),
+        ("I|x|.|y|z|.", PatchAction::InsertAfter { target: x(), new: lines(&["y", "z"]) }),
+        ("P|x|.|y|.", PatchAction::InsertBefore { target: x(), new: lines(&["y"]) }),
+        ("E|x|.", PatchAction::Erase { target: x() }),
+        ("E 12|x|.", PatchAction::Erase { target: target(&["x"], 12) }),
+        (" E\t2 |x|.", PatchAction::Erase { target: target(&["x"], 2) }),
+        ("T|x|.", PatchAction::Append { new: lines(&["x"]) }),
+        ("B|x|.", PatchAction::Prepend { new: lines(&["x"]) }),
+        ("T|.", PatchAction::Append { new: vec![] }),
+        ("N +", PatchAction::FinalNewline(FinalNewline::Present)),
+        ("N \t-", PatchAction::FinalNewline(FinalNewline::Absent)),
         // Blocks: the end comes before unstuffing, and all else is content.
-        ("T|..|.", Action::Append { new: lines(&["."]) }),
-        ("T|...|.", Action::Append { new: lines(&[".."]) }),
-        ("T|..env|.", Action::Append { new: lines(&[".env"]) }),
-        ("T|.. |.", Action::Append { new: lines(&[". "]) }),
-        ("T| .|.", Action::Append { new: lines(&[" ."]) }),
-        ("T|x|. \t", Action::Append { new: lines(&["x"]) }),
+        ("T|..|.", PatchAction::Append { new: lines(&["."]) }),
+        ("T|...|.", PatchAction::Append { new: lines(&[".."]) }),
+        ("T|..env|.", PatchAction::Append { new: lines(&[".env"]) }),
+        ("T|.. |.", PatchAction::Append { new: lines(&[". "]) }),
+        ("T| .|.", PatchAction::Append { new: lines(&[" ."]) }),
+        ("T|x|. \t", PatchAction::Append { new: lines(&["x"]) }),
         (
             "T|# no comment||  |END|F x|LP1|R 2|.",
-            Action::Append { new: lines(&["# no comment", "", "  ", "END", "F x", "LP1", "R 2"]) },
+            PatchAction::Append {
+                new: lines(&["# no comment", "", "  ", "END", "F x", "LP1", "R 2"]),
+            },
         ),
-        ("T| x \t|.", Action::Append { new: lines(&[" x \t"]) }),
-        ("# why||T|x|.|  # why not|", Action::Append { new: lines(&["x"]) }),
+        ("T| x \t|.", PatchAction::Append { new: lines(&[" x \t"]) }),
+        ("# why||T|x|.|  # why not|", PatchAction::Append { new: lines(&["x"]) }),
     ];
     for (body, action) in cases {
         for text in [section_text(body), section_text(body).replace('\n', "\r\n")] {
@@ -85,9 +87,9 @@ fn operations_know_their_place() {
 
 #[test]
 fn mistakes() {
-    use Syntax::*;
+    use SyntaxFault::*;
     let text = |text: &str| text.to_owned();
-    let cases: Vec<(&str, usize, Option<usize>, Syntax)> = vec![
+    let cases: Vec<(&str, usize, Option<usize>, SyntaxFault)> = vec![
         ("", 1, None, MissingHeader),
         ("⏎⏎", 2, None, MissingHeader),
         ("F a⏎END", 1, None, MissingHeader),
@@ -157,7 +159,7 @@ fn occurrences_are_plain_numbers_from_one() {
     ];
     for statement in bad {
         let error = parse(&section_text(&format!("{statement}|x|.|y|."))).expect_err(statement);
-        let is_named = matches!(error.problem, Problem::Syntax(Syntax::InvalidOccurrence(_)));
+        let is_named = matches!(error.problem, Problem::Syntax(SyntaxFault::InvalidOccurrence(_)));
         assert!(is_named, "{statement}: {error}");
         assert_eq!((error.line, error.operation), (3, Some(1)));
     }

@@ -1,11 +1,11 @@
 //! What holds for every file and every patch.
 
+use jm_workspace::text::Text;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
 use super::super::*;
-use jm_workspace::text::Text;
 
 /// Lines from a small alphabet, so that find blocks do match.
 fn any_line() -> impl Strategy<Value = String> {
@@ -20,33 +20,35 @@ fn any_lines() -> impl Strategy<Value = Vec<String>> {
     vec(any_line(), 0..4)
 }
 
-fn any_target() -> impl Strategy<Value = Target> {
-    (vec(any_line(), 1..3), option::of(1usize..4)).prop_map(|(find, occurrence)| Target {
+fn any_target() -> impl Strategy<Value = PatchTarget> {
+    (vec(any_line(), 1..3), option::of(1usize..4)).prop_map(|(find, occurrence)| PatchTarget {
         find,
         occurrence: occurrence.and_then(NonZeroUsize::new),
     })
 }
 
-fn any_action() -> impl Strategy<Value = Action> {
+fn any_action() -> impl Strategy<Value = PatchAction> {
     prop_oneof![
-        (any_target(), any_lines()).prop_map(|(target, new)| Action::Replace { target, new }),
-        (any_target(), any_lines()).prop_map(|(target, new)| Action::InsertAfter { target, new }),
-        (any_target(), any_lines()).prop_map(|(target, new)| Action::InsertBefore { target, new }),
-        any_target().prop_map(|target| Action::Erase { target }),
-        any_lines().prop_map(|new| Action::Append { new }),
-        any_lines().prop_map(|new| Action::Prepend { new }),
-        Just(Action::FinalNewline(FinalNewline::Present)),
-        Just(Action::FinalNewline(FinalNewline::Absent)),
+        (any_target(), any_lines()).prop_map(|(target, new)| PatchAction::Replace { target, new }),
+        (any_target(), any_lines())
+            .prop_map(|(target, new)| PatchAction::InsertAfter { target, new }),
+        (any_target(), any_lines())
+            .prop_map(|(target, new)| PatchAction::InsertBefore { target, new }),
+        any_target().prop_map(|target| PatchAction::Erase { target }),
+        any_lines().prop_map(|new| PatchAction::Append { new }),
+        any_lines().prop_map(|new| PatchAction::Prepend { new }),
+        Just(PatchAction::FinalNewline(FinalNewline::Present)),
+        Just(PatchAction::FinalNewline(FinalNewline::Absent)),
     ]
 }
 
-fn any_sections() -> impl Strategy<Value = Vec<(String, Vec<Action>)>> {
+fn any_sections() -> impl Strategy<Value = Vec<(String, Vec<PatchAction>)>> {
     vec(("[^\r\n]{1,6}", vec(any_action(), 0..5)), 0..4)
 }
 
-fn section_of(path: &str, actions: &[Action]) -> Section {
+fn section_of(path: &str, actions: &[PatchAction]) -> Section {
     let operations = actions.iter().enumerate();
-    let operations = operations.map(|(index, action)| Operation {
+    let operations = operations.map(|(index, action)| PatchOperation {
         line: 1,
         number: index + 1,
         action: action.clone(),
@@ -89,17 +91,19 @@ fn any_patch_text() -> impl Strategy<Value = String> {
 }
 
 /// The one operation's lines in the file, from 0: the first it touches and the first after it.
-fn touched(text: &Text, action: &Action) -> Option<(usize, usize)> {
+fn touched(text: &Text, action: &PatchAction) -> Option<(usize, usize)> {
     let target = action.target()?;
     let lines: Vec<&[u8]> = text.contents().collect();
     let starts = window::hits(&lines, &target.find);
     let start = starts[target.occurrence.map_or(0, NonZeroUsize::get).saturating_sub(1)];
     let end = start + target.find.len();
     Some(match action {
-        Action::InsertAfter { .. } => (end, end),
-        Action::InsertBefore { .. } => (start, start),
-        Action::Replace { .. } | Action::Erase { .. } => (start, end),
-        Action::Append { .. } | Action::Prepend { .. } | Action::FinalNewline(_) => return None,
+        PatchAction::InsertAfter { .. } => (end, end),
+        PatchAction::InsertBefore { .. } => (start, start),
+        PatchAction::Replace { .. } | PatchAction::Erase { .. } => (start, end),
+        PatchAction::Append { .. } | PatchAction::Prepend { .. } | PatchAction::FinalNewline(_) => {
+            return None;
+        }
     })
 }
 
@@ -118,7 +122,7 @@ proptest! {
         let written: Vec<Section> =
             sections.iter().map(|(path, actions)| section_of(path, actions)).collect();
         let parsed = parse(&Patch { sections: written }.to_text()).unwrap();
-        let read: Vec<(String, Vec<Action>)> = parsed.sections.into_iter().map(|section| {
+        let read: Vec<(String, Vec<PatchAction>)> = parsed.sections.into_iter().map(|section| {
             let actions = section.operations.into_iter().map(|operation| operation.action);
             (section.path, actions.collect())
         }).collect();
@@ -165,7 +169,7 @@ proptest! {
         let lines: Option<Vec<String>> =
             text.contents().map(|line| String::from_utf8(line.to_vec()).ok()).collect();
         let Some(find) = lines.filter(|find| !find.is_empty()) else { return Ok(()) };
-        let action = Action::Replace { target: Target { find, occurrence: None }, new: after.clone() };
+        let action = PatchAction::Replace { target: PatchTarget { find, occurrence: None }, new: after.clone() };
         let written = apply(&section_of("file", &[action]), Some(&before)).unwrap().unwrap();
         let newline = if before.contains(&b'\r') { "\r\n" } else { "\n" };
         let end = if text.ends_with_newline() && !after.is_empty() { newline } else { "" };

@@ -1,0 +1,61 @@
+//! A call that was parsed into an operation, and the stakes of it.
+
+use std::time::Duration;
+
+use jm_types::RiskLevel;
+
+use crate::tool::Effect;
+
+/// The effect of a call on the world, its risk, and the need for a person's decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stakes {
+    pub effect: Effect,
+    pub risk: RiskLevel,
+    pub needs_person: bool,
+}
+
+impl Stakes {
+    pub const READS: Self =
+        Self { effect: Effect::Reads, risk: RiskLevel::Low, needs_person: false };
+    pub const CHANGES: Self =
+        Self { effect: Effect::Changes, risk: RiskLevel::Medium, needs_person: false };
+    /// A change that only a person may allow, whatever the mode.
+    pub const GATED_CHANGES: Self = Self { needs_person: true, ..Self::CHANGES };
+    /// A program that confinement keeps to reading; nobody is asked.
+    pub const INSPECTS: Self =
+        Self { effect: Effect::Inspects, risk: RiskLevel::Low, needs_person: false };
+    pub const RUNS: Self = Self { effect: Effect::Runs, risk: RiskLevel::High, needs_person: true };
+}
+
+/// A parsed call: its operation, and its summary for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lowered<O> {
+    pub operation: O,
+    pub summary: String,
+    /// The stakes of this very call, where they differ from those of its row.
+    pub stakes: Option<Stakes>,
+    /// The directory that its paths count from, where the call names one.
+    pub within: Option<String>,
+    /// The most time it may take, where the call names one.
+    pub timeout: Option<Duration>,
+    /// The tool whose rules govern this call, where that is another one.
+    pub stands_for: Option<&'static str>,
+}
+
+impl<O> Lowered<O> {
+    pub fn new(operation: O, summary: impl Into<String>) -> Self {
+        Self {
+            operation,
+            summary: summary.into(),
+            stakes: None,
+            within: None,
+            timeout: None,
+            stands_for: None,
+        }
+    }
+
+    #[must_use]
+    pub fn at_stake(self, stakes: Stakes) -> Self {
+        Self { stakes: Some(stakes), ..self }
+    }
+}
