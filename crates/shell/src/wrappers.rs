@@ -1,50 +1,72 @@
-//! Programs that run other programs: what they run is what is judged.
+//! Programs that run other programs: one layer is taken off, and what it runs is judged instead.
+//!
+//! Law: a wrapper whose options are not all understood hides its command, so it is opaque.
 
-use super::options::skip_options;
-use super::{DEEPEST, Danger, Word, assigning, programs, shell};
+use crate::find::commands_of_find;
+use crate::options::skip_options;
+use crate::word::ShellWord;
 
-/// Where a program by its full path is the same as by its name.
+/// A command with its outermost wrapper off.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Peeled {
+    /// No wrapper: the command itself.
+    Bare,
+    /// The wrapper runs this, with these variables set, and does nothing else.
+    Inner {
+        words: Vec<ShellWord>,
+        environment: Vec<(String, Option<String>)>,
+    },
+    /// A shell's script.
+    Script(String),
+    /// The wrapper does something itself, and runs these.
+    Besides(Vec<Vec<ShellWord>>),
+    /// The wrapper runs this with other rights, so that a rule for the inner command is not enough.
+    Elevated(Vec<ShellWord>),
+    Opaque(String),
+}
+
+/// The directories in which a program by its full path is the same as by its name.
 const USUAL_PLACES: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
 
-/// One command: its program and arguments.
-pub(super) fn judge(words: &[Word], depth: usize) -> Danger {
-    if depth > DEEPEST {
-        return Danger::unknown("the command is too deep to be understood");
-    }
-    let Some((first, arguments)) = words.split_first() else { return Danger::none() };
+/// The name of a program that is called by its name or from a usual directory.
+pub(crate) fn usual_name(program: &str) -> &str {
+    let name = USUAL_PLACES.iter().find_map(|place| program.strip_prefix(place));
+    name.filter(|name| !name.contains('/')).unwrap_or(program)
+}
+
+/// Takes the outermost wrapper off a command.
+pub(crate) fn peel(words: &[ShellWord]) -> Peeled {
+    let Some((first, arguments)) = words.split_first() else { return Peeled::Bare };
     let Some(program) = first.literal() else {
-        return Danger::unknown("the program is not a plain word");
+        return Peeled::Opaque("the program is not a plain word".to_owned());
     };
-    let name = USUAL_PLACES.iter().find_map(|place| program.strip_prefix(place)).unwrap_or(program);
-    if name.contains('/') {
-        return Danger::unknown(format!("`{program}` is a program of its own"));
-    }
-    match name {
-        "sudo" | "doas" | "su" | "pkexec" | "run0" => {
-            Danger::destructive(format!("`{name}` acts with another user's rights"))
-        }
-        "env" => environment(arguments, depth),
-        "xargs" => xargs(arguments, depth),
-        "find" => find(arguments, depth),
-        "sh" | "bash" | "dash" => shell_script(name, arguments, depth),
-        _ => match inner(name, arguments) {
-            Some(Some(rest)) => judge(rest, depth + 1),
-            Some(None) => Danger::unknown(format!("the options of `{name}` are not understood")),
-            None => programs::judge(name, arguments),
+    match usual_name(program) {
+        "sudo" | "doas" => elevated(arguments),
+        "env" => environment(arguments),
+        "xargs" => xargs(arguments),
+        "find" => match commands_of_find(arguments) {
+            Ok(commands) if commands.is_empty() => Peeled::Bare,
+            Ok(commands) => Peeled::Besides(commands),
+            Err(why) => Peeled::Opaque(why),
         },
+        name @ ("sh" | "bash" | "dash") => shell_script(name, arguments),
+        name => simple(name, arguments),
     }
 }
 
-/// The command that a simple wrapper runs; the inner `None` when its options are not understood.
-fn inner<'a>(name: &str, arguments: &'a [Word]) -> Option<Option<&'a [Word]>> {
+fn not_understood(name: &str) -> Peeled {
+    Peeled::Opaque(format!("the options of `{name}` are not understood"))
+}
+
+/// Wrappers that only change how their command is run.
+fn simple(name: &str, arguments: &[ShellWord]) -> Peeled {
     let rest = match name {
         "nohup" | "builtin" | "exec" => skip_options(arguments, &[], &[]),
         // `command -v ls` only looks.
         "command" if arguments.first().is_some_and(|word| word.is("-v") || word.is("-V")) => {
             Some(&[][..])
         }
-        "command" => skip_options(arguments, &["-p"], &[]),
-        "time" => skip_options(arguments, &["-p"], &[]),
+        "command" | "time" => skip_options(arguments, &["-p"], &[]),
         "setsid" => skip_options(arguments, &["-w", "--wait", "-f", "--fork"], &[]),
         "stdbuf" => skip_options(arguments, &[], &["-i", "-o", "-e"]),
         "nice" => skip_options(arguments, &[], &["-n", "--adjustment"]),
@@ -55,58 +77,84 @@ fn inner<'a>(name: &str, arguments: &'a [Word]) -> Option<Option<&'a [Word]>> {
             // The duration.
             rest.and_then(|rest| rest.get(1..))
         }
-        _ => return None,
+        _ => return Peeled::Bare,
     };
-    Some(rest)
+    match rest {
+        Some(rest) => Peeled::Inner { words: rest.to_vec(), environment: Vec::new() },
+        None => not_understood(name),
+    }
 }
 
-fn environment(arguments: &[Word], depth: usize) -> Danger {
+fn elevated(arguments: &[ShellWord]) -> Peeled {
+    let alone = ["-n", "-E", "-H", "-k", "-S", "-b", "-A", "-B", "--non-interactive"];
+    let valued = ["-u", "-g", "-p", "-r", "-t", "-T", "-U", "--user", "--group"];
+    let Some(mut rest) = skip_options(arguments, &alone, &valued) else {
+        // The whole is judged, and nothing within is seen.
+        return Peeled::Elevated(Vec::new());
+    };
+    while let [first, after @ ..] = rest
+        && first.literal().is_some_and(|text| text.contains('='))
+    {
+        rest = after;
+    }
+    Peeled::Elevated(rest.to_vec())
+}
+
+fn environment(arguments: &[ShellWord]) -> Peeled {
     let alone = ["-i", "-0", "--ignore-environment", "--null", "-"];
     let Some(mut rest) = skip_options(arguments, &alone, &["-u", "--unset"]) else {
-        return Danger::unknown("the options of `env` are not understood");
+        return not_understood("env");
     };
-    let mut set = Danger::none();
+    let options = &arguments[..arguments.len() - rest.len()];
+    let removes = |word: &ShellWord| {
+        word.literal().is_some_and(|text| !matches!(text, "-0" | "--null" | "--"))
+    };
+    let mut environment = Vec::new();
+    if options.iter().any(removes) {
+        // No variable has such a name, so no rule spells it: what is missing cannot protect.
+        environment.push(("(unset)".to_owned(), None));
+    }
     while let Some((first, after)) = rest.split_first() {
-        match first.literal().and_then(|text| text.split_once('=')) {
-            Some((name, _)) => set = set.and(assigning(name)),
-            None if first == &Word::Opaque => {
-                return Danger::unknown(
-                    "an argument of `env` that is not known yet may be a program",
-                );
+        match first {
+            ShellWord::Literal(text) => match text.split_once('=') {
+                Some((name, value)) => environment.push((name.to_owned(), Some(value.to_owned()))),
+                None => break,
+            },
+            ShellWord::Begins(_) | ShellWord::Opaque => {
+                let why = "an argument of `env` that is not known yet may be a program";
+                return Peeled::Opaque(why.to_owned());
             }
-            None => break,
         }
         rest = after;
     }
-    set.and(judge(rest, depth + 1))
+    Peeled::Inner { words: rest.to_vec(), environment }
 }
 
-fn xargs(arguments: &[Word], depth: usize) -> Danger {
+fn xargs(arguments: &[ShellWord]) -> Peeled {
     let alone = ["-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-x", "--exit"];
     let with_value =
         ["-n", "-P", "-L", "-I", "-d", "-s", "--max-args", "--max-procs", "--delimiter"];
     let Some(command) = skip_options(arguments, &alone, &with_value) else {
-        return Danger::unknown("the options of `xargs` are not understood");
+        return not_understood("xargs");
     };
     let options = &arguments[..arguments.len() - command.len()];
-    let is_mark = |word: &&Word| word.literal().is_some_and(|text| text.starts_with("-I"));
+    let is_mark = |word: &&ShellWord| word.literal().is_some_and(|text| text.starts_with("-I"));
     if options.iter().filter(is_mark).count() > 1 {
-        return Danger::unknown("`xargs` with two marks takes the last of them");
+        return Peeled::Opaque("`xargs` with two marks takes the last of them".to_owned());
     }
-    let mut words: Vec<Word> = match replaced_by(options) {
+    let mut words: Vec<ShellWord> = match replaced_by(options) {
         Some(mark) => command.iter().map(|word| opened(word, mark)).collect(),
         None => command.to_vec(),
     };
     // Alone it echoes; what it reads becomes arguments.
-    if words.is_empty() {
-        return Danger::none();
+    if !words.is_empty() {
+        words.push(ShellWord::Opaque);
     }
-    words.push(Word::Opaque);
-    judge(&words, depth + 1)
+    Peeled::Inner { words, environment: Vec::new() }
 }
 
 /// The mark that `-I` puts input in the place of.
-fn replaced_by(options: &[Word]) -> Option<&str> {
+fn replaced_by(options: &[ShellWord]) -> Option<&str> {
     let at = options
         .iter()
         .position(|word| word.literal().is_some_and(|text| text.starts_with("-I")))?;
@@ -117,168 +165,38 @@ fn replaced_by(options: &[Word]) -> Option<&str> {
 }
 
 /// A word that holds a mark can become anything.
-fn opened(word: &Word, mark: &str) -> Word {
+fn opened(word: &ShellWord, mark: &str) -> ShellWord {
     match word.literal() {
-        Some(text) if text.contains(mark) => Word::Opaque,
+        Some(text) if text.contains(mark) => ShellWord::Opaque,
         _ => word.clone(),
     }
 }
 
-/// `-5`, `-10k`: a value.
-fn is_number(text: &str) -> bool {
-    text[1..].starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// `-newermt` and its like.
-fn is_newer(text: &str) -> bool {
-    text.strip_prefix("-newer")
-        .is_some_and(|rest| rest.len() == 2 && rest.chars().all(|letter| "aBcmt".contains(letter)))
-}
-
-/// Words of `find` that choose or print. A negative number belongs to the word before it.
-const LOOKING: &[&str] = &[
-    "-H",
-    "-L",
-    "-P",
-    "-O0",
-    "-O1",
-    "-O2",
-    "-O3",
-    "-a",
-    "-amin",
-    "-and",
-    "-anewer",
-    "-atime",
-    "-cmin",
-    "-cnewer",
-    "-ctime",
-    "-d",
-    "-daystart",
-    "-depth",
-    "-empty",
-    "-executable",
-    "-false",
-    "-follow",
-    "-fstype",
-    "-gid",
-    "-group",
-    "-ilname",
-    "-iname",
-    "-inum",
-    "-ipath",
-    "-iregex",
-    "-iwholename",
-    "-links",
-    "-lname",
-    "-ls",
-    "-maxdepth",
-    "-mindepth",
-    "-mmin",
-    "-mount",
-    "-mtime",
-    "-name",
-    "-newer",
-    "-nogroup",
-    "-noleaf",
-    "-not",
-    "-nouser",
-    "-o",
-    "-or",
-    "-path",
-    "-perm",
-    "-print",
-    "-print0",
-    "-printf",
-    "-prune",
-    "-quit",
-    "-readable",
-    "-regex",
-    "-regextype",
-    "-samefile",
-    "-size",
-    "-true",
-    "-type",
-    "-uid",
-    "-used",
-    "-user",
-    "-wholename",
-    "-writable",
-    "-xdev",
-    "-xtype",
-];
-
-/// `find` looks, and with some of its words it runs, writes or deletes.
-fn find(arguments: &[Word], depth: usize) -> Danger {
-    let mut found = Danger::none();
-    let mut rest = arguments;
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        let Some(text) = first.literal() else {
-            return Danger::unknown("an argument of `find` that is not known yet may be an action");
-        };
-        match text {
-            "-delete" => return Danger::destructive("`find -delete` removes files"),
-            "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
-                return Danger::destructive(format!("`find {text}` writes a file"));
-            }
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let ends = |at: &usize| {
-                    let plus = rest[*at].is("+") && *at > 0 && rest[*at - 1].is("{}");
-                    rest[*at].is(";") || plus
-                };
-                let end = (0..rest.len()).find(ends);
-                let Some(end) = end else {
-                    return Danger::unknown(format!("`find {text}` has no end"));
-                };
-                let words: Vec<Word> = rest[..end].iter().map(|word| opened(word, "{}")).collect();
-                found = found.and(judge(&words, depth + 1));
-                rest = &rest[end + 1..];
-            }
-            _ if text.starts_with('-')
-                && !is_number(text)
-                && !LOOKING.contains(&text)
-                && !is_newer(text) =>
-            {
-                return Danger::unknown(format!("`find {text}` may do more than look"));
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
 /// `sh -c SCRIPT`; without `-c` it runs a file or its input.
-fn shell_script(name: &str, arguments: &[Word], depth: usize) -> Danger {
+fn shell_script(name: &str, arguments: &[ShellWord]) -> Peeled {
     let mut rest = arguments;
     let mut has_script = false;
     while let Some((first, after)) = rest.split_first() {
         let Some(text) = first.literal() else { break };
         let letters = text.strip_prefix('-').filter(|letters| !letters.is_empty());
         match letters {
+            Some("-version") if arguments.len() == 1 => return Peeled::Bare,
             Some(letters) if letters.chars().all(|letter| "ceuxlo".contains(letter)) => {
                 has_script |= letters.contains('c');
-                if letters.contains('o') {
-                    let Some((_, behind)) =
-                        after.split_first().filter(|(word, _)| word.is("pipefail"))
-                    else {
-                        return Danger::unknown(format!(
-                            "the options of `{name}` are not understood"
-                        ));
-                    };
-                    rest = behind;
-                    continue;
-                }
+                rest = match (letters.contains('o'), after.split_first()) {
+                    (false, _) => after,
+                    (true, Some((word, behind))) if word.is("pipefail") => behind,
+                    (true, _) => return not_understood(name),
+                };
             }
-            Some(_) => {
-                return Danger::unknown(format!("the options of `{name}` are not understood"));
-            }
+            Some(_) => return not_understood(name),
             None => break,
         }
-        rest = after;
     }
-    match (has_script, rest.first().and_then(Word::literal)) {
-        (true, Some(script)) => shell::judge(script, depth + 1),
-        (true, None) => Danger::unknown(format!("the script of `{name} -c` is not known yet")),
-        (false, _) => Danger::unknown(format!("`{name}` runs whatever it is given")),
+    match (has_script, rest.first().and_then(ShellWord::literal)) {
+        (true, Some(script)) => Peeled::Script(script.to_owned()),
+        (true, None) => Peeled::Opaque(format!("the script of `{name} -c` is not known yet")),
+        (false, Some(_)) => Peeled::Bare,
+        (false, None) => Peeled::Opaque(format!("`{name}` runs whatever it is given")),
     }
 }
