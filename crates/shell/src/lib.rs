@@ -9,6 +9,7 @@ mod options;
 mod quoting;
 mod reads;
 mod redirect;
+mod rules;
 mod syntax;
 mod variables;
 mod word;
@@ -16,3 +17,7 @@ mod wrappers;
 
 pub use danger::{Danger, DangerClass};
 pub use line::{CommandLine, CommandPart};
+pub use rules::{
+    Because, CommandDecision, CommandRules, PartDecision, PatternError, Readers, RuleContext,
+    RuleError, RuleSource, RuleText,
+};

@@ -8,7 +8,7 @@ use crate::danger::Danger;
 use crate::word::ShellWord;
 
 /// The options with which a program only reads.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct HarmlessOptions {
     /// Letters of options without a value.
     pub(crate) short: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct HarmlessOptions {
 }
 
 /// The meaning of a word that only the running shell knows.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum UnknownWords {
     /// It may be an option, and one of the program's options does more than read.
     MayDoHarm,
@@ -51,7 +51,7 @@ impl HarmlessOptions {
         Danger::none()
     }
 
-    fn admits(&self, text: &str) -> bool {
+    pub(crate) fn admits(&self, text: &str) -> bool {
         if !text.starts_with('-') || text == "-" || text == "--" {
             return true;
         }

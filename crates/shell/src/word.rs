@@ -46,7 +46,7 @@ pub(crate) fn show_words(words: &[ShellWord]) -> String {
 
 /// A word in the quotes that a pattern or a shell needs to take it for one literal word.
 pub(crate) fn quote_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%^{}[]?!;".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%^{}[]?!".contains(c);
     let is_bare = !text.is_empty() && text.chars().all(is_plain);
     match (is_bare, text.contains('\'')) {
         (true, _) => text.to_owned(),

@@ -6,3 +6,5 @@ mod readers;
 mod scripts;
 
 pub(crate) use programs::danger_of_program;
+pub(crate) use readers::reader_options;
+pub(crate) use scripts::{danger_of_awk, danger_of_sed};
