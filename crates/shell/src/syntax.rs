@@ -62,6 +62,9 @@ fn statements_within(script: &str, heredocs: usize) -> Vec<Statement> {
     if script.contains(is_odd) || reveal(script) != script {
         return opaque(OUTSIDE_ASCII);
     }
+    if joins_lines(script) {
+        return opaque("a continued line joins what the grammar sees apart");
+    }
     let Some(tree) = parse(script) else { return opaque("its shell syntax is not understood") };
     if !stays_in_prose(script, &tree) {
         return opaque(OUTSIDE_ASCII);
@@ -69,6 +72,17 @@ fn statements_within(script: &str, heredocs: usize) -> Vec<Statement> {
     let mut reader = ScriptReader { script, heredocs, found: Vec::new() };
     reader.statement(tree.root_node(), 0);
     reader.found
+}
+
+/// Holds a backslash at the end of a line without a blank before it: a shell removes both before it
+/// looks for `$(`, `<(` and their like.
+fn joins_lines(script: &str) -> bool {
+    let is_joint = |(at, _): (usize, &str)| {
+        let before = script[..at].trim_end_matches('\\');
+        let is_escape = (at - before.len()).is_multiple_of(2);
+        is_escape && !(at == before.len() && before.ends_with([' ', '\t', '\n']))
+    };
+    script.match_indices("\\\n").any(is_joint)
 }
 
 fn parse(script: &str) -> Option<Tree> {
@@ -285,7 +299,11 @@ impl<'a> ScriptReader<'a> {
         }
         let text = self.text(node);
         match node.kind() {
-            "word" | "number" => unquoted_word(text),
+            "word" | "number"
+                if !has_unescaped(text.trim_end_matches('$'), |c| "$`".contains(c)) =>
+            {
+                unquoted_word(text)
+            }
             "raw_string" => ShellWord::Literal(text.trim_matches('\'').to_owned()),
             "string" => self.string(node, nested),
             "concatenation" => self.concatenation(node, nested),
@@ -327,17 +345,29 @@ impl<'a> ScriptReader<'a> {
         for child in &expansions {
             self.word(*child, nested + 1);
         }
-        let quotes = |c: char| "\"\\$`".contains(c);
         let is_open = |c: char| c == '$' || c == '`';
+        if has_unescaped(&self.text_without(node, &expansions), is_open) {
+            // A `$` or a backquote that the grammar saw nothing in would still be one to the shell.
+            self.not_understood(node);
+            return ShellWord::Opaque;
+        }
+        let quotes = |c: char| "\"\\$`".contains(c);
         match expansions.is_empty() {
-            true if has_unescaped(inner, is_open) => {
-                // A `$` or a backquote that the grammar saw nothing in would still be one to the shell.
-                self.not_understood(node);
-                ShellWord::Opaque
-            }
             true => ShellWord::Literal(unescape(inner, quotes)),
             false => ShellWord::beginning(unescape(known_start(inner, is_open), quotes)),
         }
+    }
+
+    /// The text of a node without these children, a blank in the place of each.
+    fn text_without(&self, node: Node<'_>, without: &[Node<'_>]) -> String {
+        let mut rest = String::new();
+        let mut at = node.start_byte();
+        for child in without {
+            rest.push_str(self.script.get(at..child.start_byte()).unwrap_or_default());
+            rest.push(' ');
+            at = child.end_byte();
+        }
+        rest + self.script.get(at..node.end_byte()).unwrap_or_default()
     }
 
     fn concatenation(&mut self, node: Node<'_>, nested: usize) -> ShellWord {

@@ -251,6 +251,12 @@ impl ActingTable {
         None
     }
 
+    /// Would run what it reads from its input: an interpreter without a script.
+    pub(crate) fn reads_code(&self, literals: &[Option<&str>]) -> bool {
+        let is_interpreter = self.standings.contains(&(RowScope::Anywhere, Operands::Follows));
+        is_interpreter && (literals.len() < 2 || literals.contains(&Some("-")))
+    }
+
     /// The position of the program or script that this program runs, as far as it is spelt out.
     pub(crate) fn inner_program(&self, words: &[ShellWord]) -> Option<usize> {
         let mut at = None;

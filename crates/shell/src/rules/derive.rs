@@ -201,6 +201,14 @@ fn offer(command: &SimpleCommand, place: &CommandPlace) -> Option<(CompiledRule,
     if name == "git" && second.is_some_and(|word| NEVER_GIT.contains(&word)) {
         return None;
     }
+    let overwrites = |word: &ShellWord| {
+        let is_forced =
+            |text: &str| ["-f", "-d", "--force", "--delete", "--mirror"].contains(&text);
+        word.literal().is_some_and(|text| is_forced(text) || text.starts_with(['+', ':']))
+    };
+    if name == "git" && second == Some("push") && command.words.iter().any(overwrites) {
+        return None;
+    }
     let runs_project_code = match name {
         "git" => !second.is_some_and(|word| GIT_WITHOUT_HOOKS.contains(&word)),
         _ => !STANDALONE.contains(&name),

@@ -142,18 +142,23 @@ impl CompiledRule {
         if !is_find && !matches!(peel(&words), Peeled::Bare | Peeled::Elevated(_)) {
             return Err(PatternError::Wrapper(program.to_owned()));
         }
-        if !self.pattern.has_star() {
-            return Ok(());
-        }
         let literals: Vec<Option<&str>> =
             self.pattern.words.iter().map(PatternWord::literal).collect();
         let refusal = |(at, table): &(usize, ActingTable)| {
             literals.get(*at..).and_then(|literals| table.refuses_pattern(literals))
         };
-        match self.tables.iter().find_map(refusal) {
-            Some(why) => Err(PatternError::TooWide(why)),
-            None => Ok(()),
+        let refused = self.tables.iter().find_map(refusal).filter(|_| self.pattern.has_star());
+        if let Some(why) = refused {
+            return Err(PatternError::TooWide(why));
         }
+        let reads_code = |(at, table): &&(usize, ActingTable)| {
+            table.reads_code(literals.get(*at..).unwrap_or_default())
+        };
+        if let Some((at, _)) = self.tables.iter().find(reads_code) {
+            let name = literals.get(*at).copied().flatten().unwrap_or_default();
+            return Err(PatternError::TooWide(format!("`{name}` runs what it reads")));
+        }
+        Ok(())
     }
 
     /// Matches only what the pattern says, with nothing beside it.
@@ -268,14 +273,19 @@ impl CompiledRule {
     }
 
     fn check_place(&self, command: &SimpleCommand, place: &CommandPlace) -> Result<(), Mismatch> {
-        let program = command.words.first().and_then(ShellWord::literal).unwrap_or_default();
-        let is_relative = program.contains('/') && !program.starts_with('/');
+        let literal = |at: usize| command.words.get(at).and_then(ShellWord::literal);
+        // A program, or an interpreter's script.
+        let is_relative = |at: usize, name: &str| {
+            !name.starts_with('/') && (name.contains('/') || (at > 0 && name.contains('.')))
+        };
+        let named = self.tables.iter().filter_map(|(at, _)| Some((*at, literal(*at)?)));
+        let mut relative = named.filter(|(at, name)| is_relative(*at, name)).map(|(_, name)| name);
         match place {
             CommandPlace::Here => Ok(()),
-            CommandPlace::Inside if is_relative => {
-                Err(Mismatch::Place(format!("`{program}` is another file after `cd`")))
-            }
-            CommandPlace::Inside => Ok(()),
+            CommandPlace::Inside => match relative.next() {
+                Some(name) => Err(Mismatch::Place(format!("`{name}` is another file after `cd`"))),
+                None => Ok(()),
+            },
             CommandPlace::Elsewhere(why) => Err(Mismatch::Place(why.clone())),
         }
     }
