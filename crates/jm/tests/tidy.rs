@@ -19,9 +19,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("workspace", &["jm-types", "jm-system", "jm-files", "jm-process"]),
     ("store", &["jm-types"]),
     ("providers", &["jm-types"]),
-    ("tools", &["jm-types", "jm-workspace"]),
-    ("dialects", &["jm-types", "jm-workspace", "jm-tools"]),
-    ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
+    ("shell", &["jm-types"]),
+    ("tools", &["jm-types", "jm-shell", "jm-workspace"]),
+    ("dialects", &["jm-types", "jm-shell", "jm-workspace", "jm-tools"]),
+    ("engine", &["jm-types", "jm-shell", "jm-workspace", "jm-tools", "jm-store"]),
     (
         "jm",
         &[
@@ -209,7 +210,7 @@ const EGRESS_PROXY: &[&str] = &[
 /// C-04: the tools themselves reach no network, because nothing they are built of can.
 #[test]
 fn the_tools_know_no_network() {
-    for name in ["types", "system", "files", "process", "tools"] {
+    for name in ["types", "shell", "system", "files", "process", "tools"] {
         let manifest = repository().join("crates").join(name).join("Cargo.toml");
         let text = std::fs::read_to_string(manifest).unwrap();
         for word in ["reqwest", "hyper", "ureq", "curl", "socket2", "\"net\""] {

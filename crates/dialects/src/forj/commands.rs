@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jm_tools::ops::danger::Danger;
+use jm_shell::Danger;
 use jm_tools::ops::printed::Uncut;
 use jm_tools::ops::report::{TestReport, TestRun};
 use jm_tools::ops::run::{Run, RunOutcome, Shown};

@@ -6,7 +6,6 @@
 pub(crate) mod binary;
 pub mod change;
 mod charset;
-pub mod danger;
 pub(crate) mod exact;
 pub mod find;
 mod gather;

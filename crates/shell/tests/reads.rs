@@ -1,23 +1,26 @@
-//! A table of commands with their verdicts, and real shells as witnesses.
+//! A table of commands with their verdicts, and real shells as witnesses (FJ-SHELL, FJ-GATE).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 use std::path::Path;
 use std::process::Command;
 
-use super::*;
+use jm_shell::{CommandLine, CommandRules, Danger, DangerClass, Readers, RuleContext, RuleSource};
+use jm_types::Verdict;
 
-const CASES: &str = include_str!("cases.txt");
+const CASES: &str = include_str!("reads.txt");
 
-fn class(word: &str) -> Class {
+fn class(word: &str) -> DangerClass {
     match word {
-        "read-only" => Class::ReadOnly,
-        "unknown" => Class::Unknown,
-        "destructive" => Class::Destructive,
+        "read-only" => DangerClass::ReadOnly,
+        "unknown" => DangerClass::Unknown,
+        "destructive" => DangerClass::Destructive,
         other => panic!("no such class: {other}"),
     }
 }
 
 /// `\n` in the table is a line break, `<CR>` a carriage return.
-fn cases() -> impl Iterator<Item = (Class, String)> {
+fn cases() -> impl Iterator<Item = (DangerClass, String)> {
     CASES.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
         let (word, command) = line.split_once('\t').expect("a verdict, a tab and a command");
         (class(word), command.replace("\\n", "\n").replace("\\t", "\t").replace("<CR>", "\r"))
@@ -37,20 +40,20 @@ fn every_command_of_the_table_is_judged_right() {
 
 #[test]
 fn a_program_with_arguments_is_judged_without_a_shell() {
-    let cases: &[(&[&str], Class, &str)] = &[
-        (&["ls", "-la", ";", "rm", "x"], Class::ReadOnly, "only reads"),
-        (&["echo", "$(rm x)", ">", "f"], Class::ReadOnly, "only reads"),
-        (&["rm", "x"], Class::Destructive, "`rm` removes files"),
-        (&["sh", "-c", "ls > f"], Class::Destructive, "`>` writes to f"),
+    let cases: &[(&[&str], DangerClass, &str)] = &[
+        (&["ls", "-la", ";", "rm", "x"], DangerClass::ReadOnly, "only reads"),
+        (&["echo", "$(rm x)", ">", "f"], DangerClass::ReadOnly, "only reads"),
+        (&["rm", "x"], DangerClass::Destructive, "`rm` removes files"),
+        (&["sh", "-c", "ls > f"], DangerClass::Destructive, "`>` writes to f"),
         (
             &["env", "LC_ALL=C", "sudo", "ls"],
-            Class::Destructive,
+            DangerClass::Destructive,
             "`sudo` acts with another user's rights",
         ),
-        (&["git", "push"], Class::Destructive, "`git push` reaches another repository"),
-        (&["make"], Class::Unknown, "`make` runs code"),
-        (&["frobnicate"], Class::Unknown, "`frobnicate` is not known to only read"),
-        (&["sh", "-c", "ls |"], Class::Unknown, "its shell syntax is not understood"),
+        (&["git", "push"], DangerClass::Destructive, "`git push` reaches another repository"),
+        (&["make"], DangerClass::Unknown, "`make` runs code"),
+        (&["frobnicate"], DangerClass::Unknown, "`frobnicate` is not known to only read"),
+        (&["sh", "-c", "ls |"], DangerClass::Unknown, "its shell syntax is not understood"),
     ];
     for (words, expected, why) in cases {
         let argv: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -63,15 +66,15 @@ fn a_program_with_arguments_is_judged_without_a_shell() {
 fn depth_and_number_do_not_lift_the_judgement() {
     for count in [1, 49, 50, 51, 500] {
         let harmless = vec!["ls"; count].join("; ");
-        assert_eq!(Danger::of_shell(&harmless).class, Class::ReadOnly, "{count} commands");
+        assert_eq!(Danger::of_shell(&harmless).class, DangerClass::ReadOnly, "{count} commands");
         let script = format!("{harmless}; rm x");
-        assert_eq!(Danger::of_shell(&script).class, Class::Destructive, "{count} commands");
+        assert_eq!(Danger::of_shell(&script).class, DangerClass::Destructive, "{count} commands");
         let nested = format!("{}rm x{}", "(".repeat(count), ")".repeat(count));
-        assert_ne!(Danger::of_shell(&nested).class, Class::ReadOnly, "{count} subshells");
+        assert_ne!(Danger::of_shell(&nested).class, DangerClass::ReadOnly, "{count} subshells");
         let wrapped = format!("{}rm x", "env ".repeat(count));
-        assert_ne!(Danger::of_shell(&wrapped).class, Class::ReadOnly, "{count} wrappers");
+        assert_ne!(Danger::of_shell(&wrapped).class, DangerClass::ReadOnly, "{count} wrappers");
     }
-    assert_eq!(Danger::of_shell(&"ls;".repeat(100_000)).class, Class::Unknown);
+    assert_eq!(Danger::of_shell(&"ls;".repeat(100_000)).class, DangerClass::Unknown);
 }
 
 /// Pieces from which scripts are made that a careless judge would misread.
@@ -149,18 +152,22 @@ impl Dice {
     }
 }
 
-/// A `victim` in every script: if we call the script read-only, no shell may run it.
+/// A `victim` in every script: if the script is called read-only, or rules allow it, no shell may run
+/// the victim.
 #[test]
 fn no_shell_runs_what_was_not_seen() {
     let folder = tempfile::tempdir().unwrap();
     let marker = folder.path().join("marker");
+    let patterns = ["ls *", "echo *", "cat *", "a *", "do *", "command2 *"];
+    let sources = patterns.map(|pattern| RuleSource::new(Verdict::Allow, pattern));
+    let rules = CommandRules::new(&sources).unwrap();
     let mut dice = Dice(0x0dd_ba11);
     let mut harmless = Vec::new();
     for _ in 0..100_000 {
         let length = 2 + dice.roll(9);
         let pieces: Vec<&str> = (0..length).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
         let script = pieces.join(if dice.roll(2) == 0 { "" } else { " " });
-        if script.contains("victim") && Danger::of_shell(&script).class == Class::ReadOnly {
+        if script.contains("victim") && is_let_through(&rules, &script) {
             harmless.push(script);
         }
     }
@@ -181,6 +188,13 @@ fn no_shell_runs_what_was_not_seen() {
     // The trap works: a script that does run the victim leaves the marker.
     run_all("sh", &["victim".to_owned()], folder.path());
     assert!(marker.exists());
+}
+
+fn is_let_through(rules: &CommandRules, script: &str) -> bool {
+    let line = CommandLine::of_shell(script);
+    let context = RuleContext { readers: Readers::Allowed, roots: &[] };
+    line.danger().class == DangerClass::ReadOnly
+        || rules.decide(&line, &context).verdict == Verdict::Allow
 }
 
 /// Each script in a shell of its own, in a folder of its own, with a `victim` on the path.
