@@ -10,6 +10,8 @@ const LONGEST_FILE: usize = 500;
 /// Which crates each crate may use; nobody uses `jm`.
 const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
+    // For tests; no program is built with it.
+    ("testing", &[]),
     ("workspace", &["jm-types"]),
     ("store", &["jm-types"]),
     ("providers", &["jm-types"]),
