@@ -15,9 +15,21 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("workspace", &["jm-types"]),
     ("store", &["jm-types"]),
     ("providers", &["jm-types"]),
+    ("script", &["jm-types", "jm-providers"]),
     ("tools", &["jm-types", "jm-workspace"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
-    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers"]),
+    (
+        "jm",
+        &[
+            "jm-types",
+            "jm-workspace",
+            "jm-tools",
+            "jm-store",
+            "jm-engine",
+            "jm-providers",
+            "jm-script",
+        ],
+    ),
 ];
 
 /// Words that belong to one room only.

@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("../capability");
 const ALLOWED: &str = "JM_TESTS_ALLOW_MISSING";
 /// The variable that names a file for the table: capability, `here` or `missing`, test file.
 const REPORT: &str = "JM_TESTS_REPORT";
-/// Where programs are, for a user who has no home here.
+/// The search path of a user who has no home here.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 type Probed = BTreeMap<(String, Option<u32>), Result<(), String>>;
