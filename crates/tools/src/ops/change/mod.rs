@@ -49,7 +49,7 @@ pub struct FileEdit {
     pub edit: Edit,
 }
 
-/// Whether files must have been read, and be unchanged since (FR-TOOL-PATCH-02).
+/// The rule that files must have been read, and be unchanged since (FR-TOOL-PATCH-02a..d).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FreshnessRule {
     Required,
