@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use jm_providers::{Client, Request, Script, Server, Settings, Sizes, Voice, Wire};
+use jm_providers::{AnswerSizes, ClientSettings, ModelRequest, Wire};
+use jm_script::{Script, ScriptServer, ScriptedModel};
 use jm_types::{Cancel, Message, StreamEvent};
 use tokio::runtime::{Builder, Runtime};
 
@@ -59,7 +60,7 @@ fn pauses_of_a_run(runtime: &Runtime, wire: Wire) -> Vec<Duration> {
     let root = scratch.path().to_owned();
     std::fs::write(root.join("four_kilobytes"), "a line of text\n".repeat(273)).unwrap();
     let pauses = runtime.block_on(async {
-        let server = Server::start(script(wire)).await.unwrap();
+        let server = ScriptServer::start(script(wire)).await.unwrap();
         // Gemini's address is given without its version.
         let address = server.base_url(wire).trim_end_matches("/v1beta").to_owned();
         let work = move || converse(&root, wire, &address);
@@ -101,13 +102,15 @@ fn long_answer(runtime: &Runtime, wire: Wire) {
         wire.name()
     );
     let script = Script::parse(&script).unwrap();
-    let sizes = Sizes { answer: None, ..Sizes::default() };
-    let settings = Settings { sizes, ..Settings::default() };
+    let sizes = AnswerSizes { answer: None, ..AnswerSizes::default() };
+    let settings = ClientSettings { sizes, ..ClientSettings::default() };
     let began = Instant::now();
     let heard = runtime.block_on(async {
-        let client = Client::scripted(script, &settings).await.unwrap();
-        let request =
-            Request { messages: vec![Message::user("tell")].into(), ..Request::default() };
+        let client = ScriptedModel::start(script, &settings).await.unwrap();
+        let request = ModelRequest {
+            messages: vec![Message::user("tell")].into(),
+            ..ModelRequest::default()
+        };
         let mut stream = client.stream(request, Cancel::new());
         let mut heard = 0;
         while let Some(event) = stream.next().await {

@@ -9,7 +9,9 @@ use anyhow::{Result, anyhow};
 use futures_util::StreamExt;
 use jm_engine::conversation::tokens_of;
 use jm_engine::{Conversation, Ending, Heard, Hearing, Listening, recall};
-use jm_providers::{CallMeta, Client, Parameters, Request, Tools, Voice, Wishes};
+use jm_providers::{
+    CallMeta, ModelClient, ModelRequest, OfferedTools, ParameterLayers, Parameters,
+};
 use jm_store::Store;
 use jm_types::text::one_line;
 use jm_types::{Cancel, Part, StopReason, StreamError, StreamErrorKind, Toolset, Usage};
@@ -28,10 +30,10 @@ const REFUSED_ROUNDS: usize = 3;
 pub(crate) struct Agent {
     pub(crate) driver: Driver,
     pub(crate) conversation: Conversation,
-    voice: Client,
+    voice: ModelClient,
     system: String,
-    tools: Tools,
-    wishes: Wishes,
+    tools: OfferedTools,
+    wishes: ParameterLayers,
     /// What the instructions and the tools take, by our own count.
     head_tokens: usize,
     /// What a person should know before the first word.
@@ -94,12 +96,12 @@ impl Agent {
             }
             None => Conversation::default(),
         };
-        let wishes = voice.wishes().beneath(&parameters(model));
-        let (tools, head_tokens) = (Tools::default(), 0);
+        let wishes = voice.parameter_layers().beneath(&parameters(model));
+        let (tools, head_tokens) = (OfferedTools::default(), 0);
         Ok(Self { driver, conversation, voice, system, tools, wishes, head_tokens, notes })
     }
 
-    pub(crate) fn voice(&self) -> &Client {
+    pub(crate) fn voice(&self) -> &ModelClient {
         &self.voice
     }
 
@@ -166,7 +168,7 @@ impl Agent {
         self.go_on(screen).await
     }
 
-    /// Tools may come and go while the program runs; within a turn they stay.
+    /// OfferedTools may come and go while the program runs; within a turn they stay.
     fn look_at_tools(&mut self) -> Result<()> {
         self.tools = self.driver.engine.advertised().into();
         let head = self.system.len() + serde_json::to_string(&*self.tools)?.len();
@@ -324,13 +326,13 @@ impl Agent {
         Ok(ended)
     }
 
-    fn request(&self) -> Request {
-        self.wishes.in_request(Request {
+    fn request(&self) -> ModelRequest {
+        self.wishes.in_request(ModelRequest {
             system: self.system.clone(),
             messages: self.conversation.messages().clone(),
             tools: self.tools.clone(),
             conversation: Some(self.driver.session.id.clone()),
-            ..Request::default()
+            ..ModelRequest::default()
         })
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use jm_providers::{Catalogue, Client, Recorder, Script, Settings, script_file};
+use jm_providers::{Catalogue, ClientSettings, ModelClient, TrafficRecorder};
+use jm_script::{Script, ScriptedModel, script_file};
 use jm_types::text::one_line;
 use jm_types::{StreamError, StreamErrorKind};
 use jm_workspace::keyring::Keyring;
@@ -17,7 +18,7 @@ use crate::{locations, wire};
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The model that the flags or the configuration name.
-pub(crate) async fn open(common: &Common, model: &Model) -> Result<Client> {
+pub(crate) async fn open(common: &Common, model: &Model) -> Result<ModelClient> {
     let client = find(common, model).await?;
     let client = match &model.record {
         // Not before there is somebody to record: an empty file would be in the way the next time.
@@ -30,7 +31,7 @@ pub(crate) async fn open(common: &Common, model: &Model) -> Result<Client> {
     })
 }
 
-async fn find(common: &Common, model: &Model) -> Result<Client> {
+async fn find(common: &Common, model: &Model) -> Result<ModelClient> {
     let settings = settings()?;
     let name = match &model.model {
         Some(name) => name.trim().to_owned(),
@@ -45,21 +46,21 @@ async fn find(common: &Common, model: &Model) -> Result<Client> {
     let fenced = name.strip_prefix("fenced:").and_then(script_file);
     match (script_file(&name), fenced) {
         (Some(file), _) => scripted(file, &settings).await,
-        (None, Some(file)) => scripted(file, &settings).await.map(Client::with_fenced_tools),
+        (None, Some(file)) => scripted(file, &settings).await.map(ModelClient::with_fenced_tools),
         (None, None) => with_key(&name, settings),
     }
 }
 
-async fn scripted(file: &str, settings: &Settings) -> Result<Client> {
+async fn scripted(file: &str, settings: &ClientSettings) -> Result<ModelClient> {
     let text =
         read(Path::new(file))?.with_context(|| format!("script {file}: there is no such file"))?;
     let script = Script::parse(&text).map_err(told)?;
-    Client::scripted(script, settings).await.map_err(told)
+    Ok(ScriptedModel::start(script, settings).await.map_err(told)?.client)
 }
 
 /// Where the environment has no key, the system's keyring is asked.
-fn with_key(name: &str, mut settings: Settings) -> Result<Client> {
-    let without = Client::open(name, &settings);
+fn with_key(name: &str, mut settings: ClientSettings) -> Result<ModelClient> {
+    let without = ModelClient::open(name, &settings);
     let asks = match &without {
         Ok(client) => client.lacks_key(),
         Err(error) => error.kind == StreamErrorKind::Authentication,
@@ -71,7 +72,7 @@ fn with_key(name: &str, mut settings: Settings) -> Result<Client> {
         Ok(None) => without.map_err(told),
         Ok(Some((variable, key))) => {
             settings.environment.insert(variable, key);
-            Client::open(name, &settings).map_err(told)
+            ModelClient::open(name, &settings).map_err(told)
         }
         Err(silent) => without.map_err(|error| {
             let why = one_line(&silent.to_string());
@@ -80,17 +81,17 @@ fn with_key(name: &str, mut settings: Settings) -> Result<Client> {
     }
 }
 
-fn settings() -> Result<Settings> {
-    let mut settings = Settings::new(environment()).map_err(told)?;
+fn settings() -> Result<ClientSettings> {
+    let mut settings = ClientSettings::new(environment()).map_err(told)?;
     if let Some(catalogue) = catalogue(settings.catalogue.clone())? {
         settings.catalogue = catalogue;
     }
     Ok(settings)
 }
 
-fn recorder(path: &Path) -> Result<Recorder> {
+fn recorder(path: &Path) -> Result<TrafficRecorder> {
     let file = write_new(path).with_context(|| format!("recording {}", path.display()))?;
-    Ok(Recorder::new(file))
+    Ok(TrafficRecorder::new(file))
 }
 
 /// Where a provider's key comes from.
@@ -118,13 +119,13 @@ impl KeySource {
 
 /// The variables that may hold a provider's key; each is also a name in the keyring.
 pub(crate) fn key_variables(provider: &str) -> Result<Vec<String>> {
-    let settings = Settings::new(BTreeMap::new()).map_err(told)?;
+    let settings = ClientSettings::new(BTreeMap::new()).map_err(told)?;
     Ok(jm_providers::key_variables(&format!("{provider}/"), &settings.catalogue))
 }
 
 /// Where the key of a provider would come from; the second is why the keyring could not be asked.
 pub(crate) fn key_of(provider: &str) -> Result<(KeyFound, Option<std::io::Error>)> {
-    let settings = Settings::new(environment()).map_err(told)?;
+    let settings = ClientSettings::new(environment()).map_err(told)?;
     let model = format!("{provider}/");
     let variables = jm_providers::key_variables(&model, &settings.catalogue);
     let given = variables.iter().find(|variable| is_given(variable, &settings));
@@ -140,12 +141,12 @@ pub(crate) fn key_of(provider: &str) -> Result<(KeyFound, Option<std::io::Error>
     })
 }
 
-fn is_given(variable: &str, settings: &Settings) -> bool {
+fn is_given(variable: &str, settings: &ClientSettings) -> bool {
     settings.environment.get(variable).is_some_and(|value| !value.is_empty())
 }
 
 /// A key of the system's keyring, with the variable that it stands for.
-fn kept_key(model: &str, settings: &Settings) -> std::io::Result<Option<(String, String)>> {
+fn kept_key(model: &str, settings: &ClientSettings) -> std::io::Result<Option<(String, String)>> {
     let Some(keyring) = Keyring::find() else { return Ok(None) };
     for variable in jm_providers::key_variables(model, &settings.catalogue) {
         if let Some(key) = keyring.get(&variable)? {

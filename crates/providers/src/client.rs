@@ -1,35 +1,34 @@
-//! A model that answers: found by name, spoken to over HTTP.
+//! The model client: a model found by its name and asked over HTTP.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jm_types::{Cancel, StreamError, StreamErrorKind, Usage};
 
-use crate::endpoint::{self, Endpoint};
+use crate::adapter::Recipient;
+use crate::endpoint::Endpoint;
+use crate::event_stream::EventStream;
 use crate::fenced::{self, CallMeta};
-use crate::http::{self, Exchange, Sizes, Timeouts};
+use crate::http::{self, AnswerSizes, Exchange, HttpTimeouts};
 use crate::models::{Catalogue, ModelInfo};
-use crate::record::Recorder;
-use crate::request::Request;
+use crate::parameter_layers::ParameterLayers;
+use crate::record::TrafficRecorder;
+use crate::request::ModelRequest;
 use crate::retry::Retry;
-use crate::scripted::{Script, Server};
-use crate::voice::{EventStream, Voice};
-use crate::wire::Reader;
-use crate::wishes::Wishes;
+use crate::wire::Wire;
 
-/// What the one place that wires the program knows: the environment, read once, and the user's
-/// wishes.
+/// The environment, read once by the one place that wires the program, and the user's choices.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct ClientSettings {
     pub environment: BTreeMap<String, String>,
     pub catalogue: Catalogue,
-    pub timeouts: Timeouts,
-    pub sizes: Sizes,
+    pub timeouts: HttpTimeouts,
+    pub sizes: AnswerSizes,
     pub retry: Retry,
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<TrafficRecorder>,
 }
 
-impl Settings {
+impl ClientSettings {
     /// The usual ones, with the table of models that the program carries.
     pub fn new(environment: BTreeMap<String, String>) -> Result<Self, StreamError> {
         let catalogue = Catalogue::embedded().map_err(|error| {
@@ -39,17 +38,17 @@ impl Settings {
     }
 }
 
-/// One model of one vendor, or a script.
+/// One model of one vendor, or of a server on this machine.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ModelClient {
     http: reqwest::Client,
     endpoint: Endpoint,
     info: ModelInfo,
-    settings: Settings,
+    settings: ClientSettings,
     calling: Calling,
     meta: CallMeta,
-    /// Answers for as long as the client lives.
-    server: Option<Arc<Server>>,
+    /// The server on this machine, which runs as long as a client lives.
+    _server: Option<Arc<dyn LocalServer>>,
 }
 
 /// How a model asks for tools.
@@ -61,15 +60,23 @@ enum Calling {
     Fenced,
 }
 
-/// The file of `script:FILE`.
-pub fn script_file(model: &str) -> Option<&str> {
-    model.strip_prefix("script:")
+/// A server that ends when the last client of it does.
+pub trait LocalServer: std::fmt::Debug + Send + Sync {}
+
+/// A model that a server on this machine offers, over plain HTTP and without a key.
+#[derive(Debug, Clone)]
+pub struct LocalModel {
+    pub wire: Wire,
+    pub base_url: String,
+    pub name: String,
+    pub info: ModelInfo,
+    pub server: Arc<dyn LocalServer>,
 }
 
-impl Client {
+impl ModelClient {
     /// The model of this name: `PROVIDER/NAME`, or a bare name that says its provider itself;
-    /// `fenced:NAME` for one that has no tools of its own. For `script:FILE` see `scripted`.
-    pub fn open(name: &str, settings: &Settings) -> Result<Self, StreamError> {
+    /// `fenced:NAME` for one that has no tools of its own. A server on this machine: see `local`.
+    pub fn open(name: &str, settings: &ClientSettings) -> Result<Self, StreamError> {
         let (name, calling) = match name.strip_prefix("fenced:") {
             Some(name) => (name, Calling::Fenced),
             None => (name, Calling::Native),
@@ -85,21 +92,17 @@ impl Client {
         Self::to(endpoint, info, calling, settings, None)
     }
 
-    /// A model that follows a script. It is served over real HTTP on this machine, in the language
-    /// that the script names.
-    pub async fn scripted(script: Script, settings: &Settings) -> Result<Self, StreamError> {
-        let wire = script.wire();
-        let info = script.model_info();
-        let calling = if script.is_fenced() { Calling::Fenced } else { Calling::Native };
-        let server = Server::start(script).await?;
+    /// The model that a server on this machine offers, such as the scripted one.
+    pub fn local(model: LocalModel, settings: &ClientSettings) -> Result<Self, StreamError> {
+        let LocalModel { wire, base_url, name, info, server } = model;
         let endpoint = Endpoint {
             wire,
             provider: wire.provider().to_owned(),
-            model: "script".to_owned(),
-            url: format!("{}{}", server.base_url(wire), endpoint::path(wire, "script")),
+            url: format!("{base_url}{}", wire.path(&name)),
+            model: name,
             key: None,
         };
-        Self::to(endpoint, info, calling, settings, Some(Arc::new(server)))
+        Self::to(endpoint, info, Calling::Native, settings, Some(server))
     }
 
     /// There is no key to show, and a key would usually be wanted.
@@ -111,8 +114,8 @@ impl Client {
         endpoint: Endpoint,
         info: ModelInfo,
         calling: Calling,
-        settings: &Settings,
-        server: Option<Arc<Server>>,
+        settings: &ClientSettings,
+        server: Option<Arc<dyn LocalServer>>,
     ) -> Result<Self, StreamError> {
         let builder = reqwest::Client::builder()
             .connect_timeout(settings.timeouts.connect)
@@ -125,7 +128,7 @@ impl Client {
             StreamError::new(StreamErrorKind::Connection, format!("no HTTP client: {error}"))
         })?;
         let (settings, meta) = (settings.clone(), CallMeta::default());
-        Ok(Self { http, endpoint, info, settings, calling, meta, server })
+        Ok(Self { http, endpoint, info, settings, calling, meta, _server: server })
     }
 
     /// As `fenced:NAME`.
@@ -142,7 +145,7 @@ impl Client {
 
     /// Keeps the traffic from here on.
     #[must_use]
-    pub fn recorded_by(mut self, recorder: Recorder) -> Self {
+    pub fn recorded_by(mut self, recorder: TrafficRecorder) -> Self {
         self.settings.recorder = Some(recorder);
         self
     }
@@ -160,29 +163,41 @@ impl Client {
         &self.endpoint.model
     }
 
-    /// What is known of the model; nothing where it stands in no table.
+    /// The facts of the model; empty where it stands in no table.
     pub fn info(&self) -> &ModelInfo {
         &self.info
     }
 
-    /// How its answers are wished by the user's table.
-    pub fn wishes(&self) -> &Wishes {
-        &self.settings.catalogue.wishes
+    /// The parameters that the user's table gives its requests.
+    pub fn parameter_layers(&self) -> &ParameterLayers {
+        &self.settings.catalogue.parameters
     }
 
-    /// What a response cost, in US dollars, if the price is known.
+    /// The price of a response in US dollars, if it is known.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
         self.info.cost(usage)
     }
 
-    /// The server of a scripted client.
-    pub fn server(&self) -> Option<&Server> {
-        self.server.as_deref()
+    /// Starts one request. Nothing is sent until the stream is polled. When `cancel` fires, the
+    /// next item is an error of the kind `Cancelled`.
+    pub fn stream(&self, request: ModelRequest, cancel: Cancel) -> EventStream {
+        let request = match self.calling {
+            Calling::Native => request,
+            Calling::Fenced => fenced::as_text(request, self.meta),
+        };
+        let stream = match self.exchange(request) {
+            Ok(exchange) => http::stream(exchange, cancel),
+            Err(error) => Box::pin(futures_util::stream::iter([Err(error)])),
+        };
+        match self.calling {
+            Calling::Native => stream,
+            Calling::Fenced => fenced::read(stream),
+        }
     }
 
-    fn exchange(&self, request: Request) -> Result<Exchange, StreamError> {
+    fn exchange(&self, request: ModelRequest) -> Result<Exchange, StreamError> {
         let Endpoint { wire, provider, model, url, key } = self.endpoint.clone();
-        let reader = Reader { provider: &provider, model: &model, info: &self.info };
+        let reader = Recipient { provider: &provider, model: &model, info: &self.info };
         let body = wire.encode(&request, reader)?;
         let recorder = self.settings.recorder.as_ref();
         Ok(Exchange {
@@ -197,22 +212,5 @@ impl Client {
             tape: recorder.map(|recorder| recorder.tape(wire, key.clone())),
             key,
         })
-    }
-}
-
-impl Voice for Client {
-    fn stream(&self, request: Request, cancel: Cancel) -> EventStream {
-        let request = match self.calling {
-            Calling::Native => request,
-            Calling::Fenced => fenced::as_text(request, self.meta),
-        };
-        let stream = match self.exchange(request) {
-            Ok(exchange) => http::stream(exchange, cancel),
-            Err(error) => Box::pin(futures_util::stream::iter([Err(error)])),
-        };
-        match self.calling {
-            Calling::Native => stream,
-            Calling::Fenced => fenced::read(stream),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a model answers: `PROVIDER/NAME` and an environment become an address and a key.
+//! A model's endpoint: `PROVIDER/NAME` and an environment become an address and a key.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Endpoint {
         self.key.is_none() && (keys(&self.provider).1 || !self.is_local())
     }
 
-    /// Whether the server runs on this machine.
+    /// True for a server on this machine.
     pub(crate) fn is_local(&self) -> bool {
         let url = reqwest::Url::parse(&self.url).ok();
         let host = url.as_ref().and_then(reqwest::Url::host_str);
@@ -99,16 +99,6 @@ impl Endpoint {
     }
 }
 
-/// The path beneath a base address, for the scripted server too.
-pub(crate) fn path(wire: Wire, model: &str) -> String {
-    match wire {
-        Wire::Anthropic => "/v1/messages".to_owned(),
-        Wire::OpenaiResponses => "/responses".to_owned(),
-        Wire::OpenaiChat => "/chat/completions".to_owned(),
-        Wire::Gemini => format!("/models/{model}:streamGenerateContent?alt=sse"),
-    }
-}
-
 fn address(
     provider: &str,
     model: &str,
@@ -135,10 +125,10 @@ fn address(
             }
         }
     };
-    Ok(Some((wire, format!("{base}{}", path(wire, model)))))
+    Ok(Some((wire, format!("{base}{}", wire.path(model)))))
 }
 
-/// What the environment says of a provider's address, without the slash at its end.
+/// The environment's address for a provider, without the slash at its end.
 fn given_address(provider: &str, environment: &Environment) -> Result<Option<String>, StreamError> {
     let variable = variable(base(provider), "BASE_URL");
     let given = environment.get(&variable).map(|url| url.trim());
@@ -165,7 +155,7 @@ fn vertex(environment: &Environment) -> Option<String> {
     Some(format!("https://{host}/v1/projects/{project}/locations/{location}/publishers/google"))
 }
 
-/// Whose variables a provider uses.
+/// The provider whose variables this one uses.
 fn base(provider: &str) -> &str {
     match provider {
         "openai-chat" => "openai",

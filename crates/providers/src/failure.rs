@@ -1,4 +1,4 @@
-//! What a vendor's refusal means, and what the reader can do about it.
+//! A vendor's refusal as an error: its kind, and a hint for the reader.
 
 use std::time::{Duration, SystemTime};
 

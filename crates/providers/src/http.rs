@@ -17,17 +17,17 @@ use reqwest::header::HeaderMap;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
+use crate::adapter::Decode;
+use crate::event_stream::EventStream;
 use crate::failure;
 use crate::record::Tape;
 use crate::retry::{Retry, shows};
 use crate::secret::Secret;
-use crate::sse::{self, Event, Parser};
-use crate::voice::EventStream;
-use crate::wire::Decode;
+use crate::sse::{self, SseEvent, SseParser};
 
 /// How long to wait for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct HttpTimeouts {
     pub connect: Duration,
     /// The longest silence, before the first byte and between any two.
     pub idle: Duration,
@@ -35,7 +35,7 @@ pub struct Timeouts {
     pub total: Option<Duration>,
 }
 
-impl Default for Timeouts {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         // A model may think for minutes without a word.
         let idle = Duration::from_secs(300);
@@ -45,13 +45,13 @@ impl Default for Timeouts {
 
 /// How much is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sizes {
+pub struct AnswerSizes {
     pub event: usize,
     /// The bytes of a whole answer, if they are limited.
     pub answer: Option<u64>,
 }
 
-impl Default for Sizes {
+impl Default for AnswerSizes {
     fn default() -> Self {
         Self { event: sse::EVENT_LIMIT, answer: Some(256 * 1024 * 1024) }
     }
@@ -64,8 +64,8 @@ pub(crate) struct Exchange {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) decoder: Box<dyn Fn() -> Box<dyn Decode> + Send + Sync>,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) sizes: Sizes,
+    pub(crate) timeouts: HttpTimeouts,
+    pub(crate) sizes: AnswerSizes,
     pub(crate) retry: Retry,
     pub(crate) key: Option<Secret>,
     pub(crate) tape: Option<Tape>,
@@ -125,9 +125,9 @@ enum State {
 /// An answer that is being read.
 struct Reading {
     bytes: BoxStream<'static, reqwest::Result<Bytes>>,
-    parser: Parser,
+    parser: SseParser,
     decoder: Box<dyn Decode>,
-    events: VecDeque<Event>,
+    events: VecDeque<SseEvent>,
     ready: VecDeque<StreamEvent>,
     received: u64,
     /// The first bytes, until there is an event: what came instead of one.
@@ -261,7 +261,7 @@ impl Exchange {
     fn read(&self, response: Response) -> Reading {
         Reading {
             bytes: response.bytes_stream().boxed(),
-            parser: Parser::new(self.sizes.event),
+            parser: SseParser::new(self.sizes.event),
             decoder: (self.decoder)(),
             events: VecDeque::new(),
             ready: VecDeque::new(),
@@ -365,7 +365,7 @@ impl Reading {
     }
 }
 
-/// Whether an answer began the way a stream of events does; an empty one may have been about to.
+/// True for an answer that began like a stream of events; an empty one may have been about to.
 fn looks_like_events(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(beginning);
     let text = text.trim_start_matches('\u{feff}').trim_start();

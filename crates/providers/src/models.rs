@@ -1,4 +1,4 @@
-//! What is known of models: how much fits, what it costs, how they think.
+//! The catalogue of models: context, prices, and how each thinks.
 //!
 //! Law: a model that nobody has described works all the same; only its figures are missing.
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use jm_types::Usage;
 use serde::Deserialize;
 
-use crate::wishes::Wishes;
+use crate::parameter_layers::ParameterLayers;
 
 const EMBEDDED: &str = include_str!("models.toml");
 
@@ -16,7 +16,7 @@ const EMBEDDED: &str = include_str!("models.toml");
 pub struct Catalogue {
     models: BTreeMap<String, BTreeMap<String, ModelInfo>>,
     /// How the user's models shall answer.
-    pub wishes: Wishes,
+    pub parameters: ParameterLayers,
 }
 
 /// The heading that is no provider's.
@@ -32,7 +32,7 @@ pub struct ModelInfo {
     pub output: Option<u32>,
     pub price: Option<Price>,
     pub thinking: Option<ThinkingStyle>,
-    /// Whether the vendor accepts a temperature.
+    /// True if the vendor accepts a temperature.
     pub sampling: Option<bool>,
 }
 
@@ -81,14 +81,14 @@ pub enum ThinkingStyle {
 impl Catalogue {
     /// The table that the program carries.
     pub fn embedded() -> Result<Self, toml::de::Error> {
-        Ok(Self { models: toml::from_str(EMBEDDED)?, wishes: Wishes::default() })
+        Ok(Self { models: toml::from_str(EMBEDDED)?, parameters: ParameterLayers::default() })
     }
 
-    /// This table with a user's rows and wishes over it: a field that the user gives wins.
+    /// This table with a user's rows and parameters over it: a field that the user gives wins.
     pub fn extended(mut self, text: &str) -> Result<Self, toml::de::Error> {
         let mut table: toml::Table = toml::from_str(text)?;
-        if let Some(toml::Value::Table(wishes)) = table.remove(WISHES) {
-            self.wishes = Wishes::read(wishes)?;
+        if let Some(toml::Value::Table(parameters)) = table.remove(WISHES) {
+            self.parameters = ParameterLayers::read(parameters)?;
         }
         let rows: BTreeMap<String, BTreeMap<String, ModelInfo>> = table.try_into()?;
         for (provider, models) in rows {
@@ -101,7 +101,7 @@ impl Catalogue {
         Ok(self)
     }
 
-    /// What is known of a model; a dated name (`…-20250929`) is the model without its date.
+    /// The facts of a model; a dated name (`…-20250929`) is the model without its date.
     pub fn get(&self, provider: &str, name: &str) -> Option<&ModelInfo> {
         let models = self.models.get(provider)?;
         models.get(name).or_else(|| models.get(undated(name)?))
@@ -133,7 +133,7 @@ impl ModelInfo {
         }
     }
 
-    /// What a response cost, in US dollars, if the price is known.
+    /// The price of a response in US dollars, if it is known.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
         Some(self.price?.of(usage))
     }

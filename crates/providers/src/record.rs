@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::secret::Secret;
 use crate::wire::Wire;
 
-/// Where recordings go. The file is opened by the one who may.
+/// The file of a recording. It is opened by the one who may.
 #[derive(Clone)]
-pub struct Recorder {
+pub struct TrafficRecorder {
     sink: Arc<Mutex<Sink>>,
 }
 
@@ -23,13 +23,13 @@ struct Sink {
     is_told: bool,
 }
 
-impl std::fmt::Debug for Recorder {
+impl std::fmt::Debug for TrafficRecorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Recorder")
+        f.write_str("TrafficRecorder")
     }
 }
 
-impl Recorder {
+impl TrafficRecorder {
     pub fn new(out: impl Write + Send + 'static) -> Self {
         let out = Box::new(out);
         let sink = Sink { out, begun: false, failure: None, is_told: false };
@@ -68,9 +68,9 @@ impl Recorder {
     }
 }
 
-/// What one request's answer says, until it is written down.
+/// The answer to one request, until it is written down.
 pub(crate) struct Tape {
-    recorder: Recorder,
+    recorder: TrafficRecorder,
     wire: Wire,
     key: Option<Secret>,
     turn: Arc<Mutex<Option<Heard>>>,

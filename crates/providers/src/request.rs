@@ -1,18 +1,19 @@
-//! What is asked of a model, in words that every vendor's adapter understands.
+//! The request to a model, in a form that every vendor's adapter understands.
 
 use std::collections::BTreeMap;
 
 use jm_types::Messages;
 use serde::{Deserialize, Serialize};
 
-use crate::tools::Tools;
+use crate::cache_retention::CacheRetention;
+use crate::tools::OfferedTools;
 
 /// One request. The adapters pair calls with results; callers need not.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Request {
+pub struct ModelRequest {
     pub system: String,
     pub messages: Messages,
-    pub tools: Tools,
+    pub tools: OfferedTools,
     pub parameters: Parameters,
     /// Values for one provider (`anthropic`, `openai`, …), which win over `parameters` (FL-PARAM).
     pub specific: BTreeMap<String, Parameters>,
@@ -46,17 +47,7 @@ pub enum Thinking {
     Max,
 }
 
-/// How long a vendor should keep the prompt for the next request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheRetention {
-    None,
-    #[default]
-    Short,
-    Long,
-}
-
-impl Request {
+impl ModelRequest {
     /// The parameters as this provider should see them.
     pub fn parameters_for(&self, provider: &str) -> Parameters {
         // One vendor, whichever way it is asked.
@@ -119,10 +110,10 @@ mod tests {
             ..Parameters::default()
         };
         let specific = Parameters { thinking_budget: Some(20_000), ..Parameters::default() };
-        let request = Request {
+        let request = ModelRequest {
             parameters: general.clone(),
             specific: BTreeMap::from([("anthropic".to_owned(), specific)]),
-            ..Request::default()
+            ..ModelRequest::default()
         };
         let expected =
             Parameters { thinking: None, thinking_budget: Some(20_000), ..general.clone() };

@@ -52,7 +52,7 @@ impl Retry {
     }
 }
 
-/// Whether a person has seen something of the answer.
+/// True once a person has seen something of the answer.
 pub(crate) fn shows(event: &StreamEvent) -> bool {
     match event {
         StreamEvent::Usage(_) | StreamEvent::Retrying { .. } => false,

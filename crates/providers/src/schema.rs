@@ -186,7 +186,7 @@ fn allows_null(schema: &Value) -> bool {
 }
 
 /// Words that Gemini's schemas know.
-pub(crate) const GEMINI_WORDS: &[&str] = &[
+pub const GEMINI_SCHEMA_WORDS: &[&str] = &[
     "type",
     "format",
     "title",
@@ -247,7 +247,7 @@ fn gemini_word(shaped: &mut Map<String, Value>, word: &str, value: &Value) -> Op
         }
         ("const", value) => ("enum", json!([value])),
         ("format", Value::String(format)) if !formats.contains(&format.as_str()) => return Some(()),
-        (word, value) if GEMINI_WORDS.contains(&word) => (word, value.clone()),
+        (word, value) if GEMINI_SCHEMA_WORDS.contains(&word) => (word, value.clone()),
         _ => return Some(()),
     };
     shaped.insert(word.to_owned(), value);

@@ -11,7 +11,7 @@ pub const EVENT_LIMIT: usize = 16 * 1024 * 1024;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Event {
+pub struct SseEvent {
     /// The `event` field; empty where there was none.
     pub name: String,
     /// The `data` lines, joined by line feeds.
@@ -23,7 +23,7 @@ pub struct Event {
 pub struct TooLarge;
 
 #[derive(Debug)]
-pub struct Parser {
+pub struct SseParser {
     limit: usize,
     /// The line that has not ended yet.
     line: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct Parser {
     at_start: bool,
 }
 
-impl Parser {
+impl SseParser {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -50,7 +50,11 @@ impl Parser {
 
     /// Reads on. An event that the bytes leave unfinished waits for more; if none come, it never
     /// was one.
-    pub fn push(&mut self, mut bytes: &[u8], events: &mut VecDeque<Event>) -> Result<(), TooLarge> {
+    pub fn push(
+        &mut self,
+        mut bytes: &[u8],
+        events: &mut VecDeque<SseEvent>,
+    ) -> Result<(), TooLarge> {
         if self.after_return && !bytes.is_empty() {
             self.after_return = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -76,7 +80,7 @@ impl Parser {
         Ok(())
     }
 
-    fn end_line(&mut self, events: &mut VecDeque<Event>) -> Result<(), TooLarge> {
+    fn end_line(&mut self, events: &mut VecDeque<SseEvent>) -> Result<(), TooLarge> {
         let mut line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.at_start) && line.starts_with(BOM) {
             line.drain(..BOM.len());
@@ -109,13 +113,13 @@ impl Parser {
     }
 
     /// A blank line ends an event; without data it was none.
-    fn dispatch(&mut self, events: &mut VecDeque<Event>) {
+    fn dispatch(&mut self, events: &mut VecDeque<SseEvent>) {
         let name = std::mem::take(&mut self.name);
         let mut data = std::mem::take(&mut self.data);
         if data.pop().is_none() {
             return;
         }
-        events.push_back(Event { name: text(name), data: text(data) });
+        events.push_back(SseEvent { name: text(name), data: text(data) });
     }
 }
 
@@ -129,8 +133,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parse(chunks: &[&[u8]]) -> Result<Vec<Event>, TooLarge> {
-        let mut parser = Parser::new(1000);
+    fn parse(chunks: &[&[u8]]) -> Result<Vec<SseEvent>, TooLarge> {
+        let mut parser = SseParser::new(1000);
         let mut events = VecDeque::new();
         for chunk in chunks {
             parser.push(chunk, &mut events)?;
@@ -138,13 +142,13 @@ mod tests {
         Ok(events.into())
     }
 
-    fn event(name: &str, data: &str) -> Event {
-        Event { name: name.to_owned(), data: data.to_owned() }
+    fn event(name: &str, data: &str) -> SseEvent {
+        SseEvent { name: name.to_owned(), data: data.to_owned() }
     }
 
     #[test]
     fn every_way_to_write_events() {
-        let cases: &[(&str, &[u8], Vec<Event>)] = &[
+        let cases: &[(&str, &[u8], Vec<SseEvent>)] = &[
             ("plain", b"event: a\ndata: 1\n\n", vec![event("a", "1")]),
             ("CRLF", b"event: a\r\ndata: 1\r\n\r\n", vec![event("a", "1")]),
             ("CR", b"event: a\rdata: 1\r\r", vec![event("a", "1")]),
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn a_large_event_in_small_chunks_takes_linear_time() {
         let event = [b"data: ".as_slice(), &vec![b'x'; 8 << 20], b"\n\n"].concat();
-        let mut parser = Parser::new(EVENT_LIMIT);
+        let mut parser = SseParser::new(EVENT_LIMIT);
         let mut events = VecDeque::new();
         for chunk in event.chunks(37) {
             parser.push(chunk, &mut events).unwrap();

@@ -9,21 +9,21 @@ use jm_types::ToolDefinition;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::request::CacheRetention;
+use crate::cache_retention::CacheRetention;
 
 /// Sorted by their names: the order does not depend on how they were registered, so that a vendor's
 /// prompt cache finds the same bytes again.
 #[derive(Debug, Clone, Default)]
-pub struct Tools(Arc<Shared>);
+pub struct OfferedTools(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     sorted: Vec<ToolDefinition>,
-    /// What was written last, and for whom: a conversation rarely changes that.
+    /// The text written last, and its dialect: a conversation rarely changes that.
     written: Mutex<Option<(Dialect, Written)>>,
 }
 
-/// Tools as a vendor reads them.
+/// OfferedTools as a vendor reads them.
 pub(crate) type Written = Arc<RawValue>;
 
 /// All that the writing of tools depends on besides themselves.
@@ -36,7 +36,7 @@ pub(crate) enum Dialect {
     Gemini,
 }
 
-impl Tools {
+impl OfferedTools {
     pub(crate) fn named(&self, name: &str) -> Option<&ToolDefinition> {
         let place = self.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok()?;
         self.get(place)
@@ -63,14 +63,14 @@ impl Tools {
     }
 }
 
-impl From<Vec<ToolDefinition>> for Tools {
+impl From<Vec<ToolDefinition>> for OfferedTools {
     fn from(mut tools: Vec<ToolDefinition>) -> Self {
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         Self(Arc::new(Shared { sorted: tools, written: Mutex::default() }))
     }
 }
 
-impl Deref for Tools {
+impl Deref for OfferedTools {
     type Target = [ToolDefinition];
 
     fn deref(&self) -> &Self::Target {
@@ -78,7 +78,7 @@ impl Deref for Tools {
     }
 }
 
-impl PartialEq for Tools {
+impl PartialEq for OfferedTools {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
@@ -97,8 +97,10 @@ mod tests {
 
     #[test]
     fn order_and_names_do_not_depend_on_how_they_came() {
-        let (one, other) =
-            (Tools::from(vec![tool("b"), tool("a")]), Tools::from(vec![tool("a"), tool("b")]));
+        let (one, other) = (
+            OfferedTools::from(vec![tool("b"), tool("a")]),
+            OfferedTools::from(vec![tool("a"), tool("b")]),
+        );
         assert_eq!(one, other);
         assert_eq!(one.named("b"), Some(&tool("b")));
         assert_eq!(one.named("c"), None);
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn written_once_for_each_dialect_in_turn_and_shared_by_copies() {
-        let tools = Tools::from(vec![tool("a")]);
+        let tools = OfferedTools::from(vec![tool("a")]);
         let write = |dialect, value: Value| {
             let text = tools.clone().written(dialect, |_| value).unwrap();
             text.unwrap().get().to_owned()
@@ -116,6 +118,6 @@ mod tests {
         assert_eq!(write(Dialect::Anthropic(CacheRetention::Short), json!(3)), "3");
         assert_eq!(write(Dialect::Anthropic(CacheRetention::Long), json!(4)), "4");
         assert_eq!(write(Dialect::Gemini, json!(5)), "5", "only the last is kept");
-        assert!(Tools::default().written(Dialect::Gemini, |_| json!(6)).unwrap().is_none());
+        assert!(OfferedTools::default().written(Dialect::Gemini, |_| json!(6)).unwrap().is_none());
     }
 }

@@ -1,19 +1,15 @@
-//! A vendor's way of speaking: where to, how a request is written, how an answer is read.
+//! A vendor's wire protocol: its path, how a request is encoded, how an answer is decoded.
 //!
 //! Law: encoding and decoding are pure; the same request is the same bytes.
 
-use std::collections::VecDeque;
-
-use jm_types::{Native, StreamError, StreamEvent};
+use jm_types::StreamError;
 use serde_json::to_string as text;
 
-use crate::models::ModelInfo;
-use crate::request::Request;
-use crate::sse::Event;
-use crate::tools::Tools;
-use crate::{anthropic, gemini, openai_chat, openai_responses, schema};
+use crate::adapter::{Decode, Origin, Recipient, Shaped};
+use crate::request::ModelRequest;
+use crate::{anthropic, gemini, openai_chat, openai_responses};
 
-/// The four languages. `Gemini` is spoken by Vertex too.
+/// The four protocols. Vertex speaks `Gemini` too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
@@ -21,14 +17,6 @@ pub enum Wire {
     OpenaiResponses,
     OpenaiChat,
     Gemini,
-}
-
-/// For whom a request is written.
-#[derive(Debug, Clone, Copy)]
-pub struct Reader<'a> {
-    pub provider: &'a str,
-    pub model: &'a str,
-    pub info: &'a ModelInfo,
 }
 
 impl Wire {
@@ -52,8 +40,22 @@ impl Wire {
         }
     }
 
+    /// The path beneath a base address, where this model answers.
+    pub fn path(self, model: &str) -> String {
+        match self {
+            Wire::Anthropic => "/v1/messages".to_owned(),
+            Wire::OpenaiResponses => "/responses".to_owned(),
+            Wire::OpenaiChat => "/chat/completions".to_owned(),
+            Wire::Gemini => format!("/models/{model}:streamGenerateContent?alt=sse"),
+        }
+    }
+
     /// The request's body.
-    pub fn encode(self, request: &Request, reader: Reader<'_>) -> Result<String, StreamError> {
+    pub fn encode(
+        self,
+        request: &ModelRequest,
+        reader: Recipient<'_>,
+    ) -> Result<String, StreamError> {
         let body = match self {
             Wire::Anthropic => anthropic::encode(request, reader).and_then(|body| text(&body)),
             Wire::OpenaiResponses => {
@@ -66,7 +68,7 @@ impl Wire {
     }
 
     /// A reader of the answer to this request.
-    pub fn decoder(self, request: &Request, provider: &str, model: &str) -> Box<dyn Decode> {
+    pub fn decoder(self, request: &ModelRequest, provider: &str, model: &str) -> Box<dyn Decode> {
         let origin = Origin { provider: provider.to_owned(), model: model.to_owned() };
         let shaped = Shaped(request.tools.clone());
         match self {
@@ -75,38 +77,5 @@ impl Wire {
             Wire::OpenaiChat => Box::new(openai_chat::Decoder::new(origin, shaped)),
             Wire::Gemini => Box::new(gemini::Decoder::new(origin)),
         }
-    }
-}
-
-/// Reads one answer, event by event. `Stop` is the last thing it says.
-pub trait Decode: Send {
-    fn event(&mut self, event: &Event, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError>;
-
-    /// Nothing more comes. An error if the turn has not come to its end.
-    fn end(&mut self, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError>;
-}
-
-/// Who made the items of an answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    provider: String,
-    model: String,
-}
-
-impl Origin {
-    pub(crate) fn native(&self, raw: impl Into<String>) -> Native {
-        Native { provider: self.provider.clone(), model: self.model.clone(), raw: raw.into() }
-    }
-}
-
-/// The tools with their own schemas, of which those that could be were made strict.
-#[derive(Debug, Default)]
-pub(crate) struct Shaped(Tools);
-
-impl Shaped {
-    /// A call's arguments as the tool's own schema has them, where that differs.
-    pub(crate) fn undo(&self, tool: &str, arguments: &str) -> Option<String> {
-        let schema = &self.0.named(tool)?.parameters;
-        schema::strict(schema).and_then(|_| schema::unshape(schema, arguments))
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use futures_util::StreamExt;
 use jm_engine::ContextEstimate;
-use jm_providers::{Parameters, Request, Voice};
+use jm_providers::{ModelRequest, Parameters};
 use jm_types::{Assembly, Cancel, Message, Messages, Part, Role};
 
 use super::{Agent, TurnEnd, silence};
@@ -64,7 +64,7 @@ impl Agent {
 
     /// The most tokens that an answer may have: as asked for, or as the model can.
     fn answer_tokens(&self) -> u32 {
-        let wished = self.wishes.in_request(Request::default());
+        let wished = self.wishes.in_request(ModelRequest::default());
         let most = wished.parameters_for(self.voice.provider()).max_tokens;
         most.or(self.voice.info().output).unwrap_or(ANSWER_TOKENS)
     }

@@ -48,16 +48,14 @@ fn make(folder: &Path, port: u16) {
 #[test]
 fn package_managers_get_through_the_gate() {
     let own = |name: &str| std::env::var_os(name).unwrap_or_default();
-    let layers = std::fs::read_to_string("/proc/filesystems").unwrap().contains("overlay");
+    let layers = jm_testing::has("overlay");
     for backend in ["namespaces", "landlock"].into_iter().filter(|one| works(User::Own, one)) {
         let world = World::new(User::Own, backend);
         let server = Server::start(world.at("served"));
         make(&world.at("served"), server.port);
         let list = format!("--network=localhost:{}", server.port);
         for (program, script) in CLIENTS {
-            let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
-            if !found.is_ok_and(|found| found.status.success()) {
-                println!("there is no {program}");
+            if !jm_testing::has(program) {
                 continue;
             }
             // Landlock alone has no home to write to, and a kernel may know no layers.

@@ -116,10 +116,9 @@ const OWN_NETWORK: &[Task] = &[
     },
 ];
 
+#[track_caller]
 pub(crate) fn has(user: User, program: &str) -> bool {
-    let found =
-        crate::world::program(user, "sh").args(["-c", &format!("command -v {program}")]).output();
-    found.is_ok_and(|output| output.status.success())
+    works(user, program)
 }
 
 fn check(user: User, backend: &'static str, tasks: &[Task]) {

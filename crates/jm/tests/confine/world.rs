@@ -8,7 +8,6 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
 /// Printed nowhere unless somebody read what they must not.
@@ -52,8 +51,9 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// The users that the tests can be.
+#[track_caller]
 pub(crate) fn users() -> Vec<User> {
-    if is_root() { vec![User::Own, User::Ordinary] } else { vec![User::Own] }
+    if jm_testing::has("superuser") { vec![User::Own, User::Ordinary] } else { vec![User::Own] }
 }
 
 /// A program as that user.
@@ -67,28 +67,13 @@ pub(crate) fn program(user: User, program: impl AsRef<std::ffi::OsStr>) -> Comma
     command
 }
 
-/// Whether this back end works here, by what the program itself says, in a small workspace.
+/// The back end works here for this user, as the machine itself shows without the program's help.
+#[track_caller]
 pub(crate) fn works(user: User, backend: &str) -> bool {
-    let home = tempfile::tempdir().unwrap();
-    let open = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(home.path(), open).unwrap();
-    let output = program(user, env!("CARGO_BIN_EXE_jm"))
-        .args(["doctor", "--json"])
-        .current_dir(home.path())
-        .env_clear()
-        .env("PATH", PATH)
-        .env("HOME", home.path())
-        .stderr(Stdio::null())
-        .output()
-        .unwrap();
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let all = report["mechanisms"].as_array().cloned().unwrap_or_default();
-    let found = all.iter().find(|one| one["backend"] == backend);
-    let works = found.is_some_and(|one| one["works"] == true);
-    if !works {
-        println!("{backend} does not work here for {user:?}: {found:?}");
+    match user {
+        User::Own => jm_testing::has(backend),
+        User::Ordinary => jm_testing::has_as(ORDINARY, backend),
     }
-    works
 }
 
 impl World {

@@ -1,7 +1,7 @@
 //! Each write in turn finds the disk full, by order of the test: shown on every machine, also where
 //! no small disk can be mounted.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::check;
 use crate::closed::ended;
@@ -52,17 +52,10 @@ fn starved(scene: &Scene, operation: &Operation, nth: usize) -> Command {
     strace
 }
 
-fn works() -> bool {
-    let mut strace = Command::new("strace");
-    strace.args(["-qq", "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC", "true"]);
-    strace.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
-}
-
 /// NFR-REL-04: the journal's first write fails, or its second, …; and all that come after.
 #[test]
 fn every_write_of_the_journal_fails_in_turn() {
-    if !works() {
-        println!("not shown: there is no strace here that works");
+    if !jm_testing::has("strace") {
         return;
     }
     let wrong = in_parallel(OPERATIONS, |operation| {

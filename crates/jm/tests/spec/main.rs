@@ -1,76 +1,69 @@
 //! Runs the Markdown specifications beside this file: prose with files, calls and replies.
 //!
-//! Every `##` section is one case with a fresh workspace. `JM_SPEC=words` runs only the sections
-//! whose file or title contains the words. The forms of blocks are described in README.md here.
+//! Every `##` section is one test with a fresh workspace, named `FILE::TITLE`, so that it is listed,
+//! filtered and run like any other. The forms of blocks are described in README.md here.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod blocks;
 mod world;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use blocks::{Section, parse};
+use libtest_mimic::{Arguments, Trial};
 use world::World;
 
-/// The sections are dealt out to as many tests, so that they run beside each other.
-const HANDS: usize = 4;
+/// The files outside this folder that run as well, by the name of their tests.
+const ELSEWHERE: &[(&str, &str)] = &[("README", "../../README.md")];
 
-#[test]
-fn every_section_holds_1() {
-    check(0);
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    // A runner that starts one process for each test names the test, and so the only file to read.
+    let exact = arguments.filter.as_deref().filter(|_| arguments.exact);
+    let only = exact.and_then(|name| name.split_once("::")).map(|(file, _)| file);
+    let mut files = specifications();
+    files.retain(|(name, _)| only.is_none_or(|only| only == name));
+    let sections: Vec<(String, Section)> = files.iter().flat_map(sections).collect();
+    let names: BTreeSet<&String> = sections.iter().map(|(name, _)| name).collect();
+    assert!(names.len() == sections.len(), "two sections of one file have the same title");
+    assert!(only.is_some() || !sections.is_empty(), "there is no section");
+    let trial = |(name, section): (String, Section)| {
+        let file = name.split("::").next().unwrap_or_default().to_owned();
+        Trial::test(name, move || run(&file, &section).map_err(libtest_mimic::Failed::from))
+    };
+    libtest_mimic::run(&arguments, sections.into_iter().map(trial).collect()).exit_code()
 }
 
-#[test]
-fn every_section_holds_2() {
-    check(1);
+/// Every specification by its name: its path beneath the folder, without the ending.
+fn specifications() -> Vec<(String, PathBuf)> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = package.join("tests/spec");
+    let elsewhere = ELSEWHERE.iter().map(|(name, path)| ((*name).to_owned(), package.join(path)));
+    let named = |path: PathBuf| {
+        let name = path.strip_prefix(&folder).unwrap().with_extension("");
+        (name.display().to_string(), path)
+    };
+    markdown_files(&folder).into_iter().map(named).chain(elsewhere).collect()
 }
 
-#[test]
-fn every_section_holds_3() {
-    check(2);
+/// The sections of a file that have something to run, each with its test's name.
+fn sections((file, path): &(String, PathBuf)) -> Vec<(String, Section)> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let all = parse(&text).unwrap_or_else(|why| panic!("{file}: {why}"));
+    let runs = all.into_iter().filter(|section| !section.steps.is_empty());
+    runs.map(|section| (format!("{file}::{}", section.title), section)).collect()
 }
 
-#[test]
-fn every_section_holds_4() {
-    check(3);
-}
-
-fn check(hand: usize) {
-    let wanted = std::env::var("JM_SPEC").unwrap_or_default();
-    let sections = sections(&wanted);
-    assert!(!sections.is_empty(), "no section matches {wanted:?}");
-    let mut failures = Vec::new();
-    let mut ran = 0;
-    for (name, section) in sections.iter().skip(hand).step_by(HANDS) {
-        ran += 1;
-        if let Err(why) = run(section) {
-            failures.push(format!("{name}: ## {}\n{why}", section.title));
-        }
+/// Gives nothing to do where something is missing that need not be there.
+fn run(file: &str, section: &Section) -> Result<(), String> {
+    let needs = section.steps.iter().filter(|step| step.kind == "needs");
+    let mut needed = needs.flat_map(|step| step.body.split_whitespace());
+    if !needed.all(|name| jm_testing::has_in(&format!("crates/jm/tests/spec/{file}.md"), name)) {
+        return Ok(());
     }
-    println!("{ran} sections ran, {} failed", failures.len());
-    assert!(failures.is_empty(), "\n\n{}\n", failures.join("\n\n"));
-}
-
-/// Those whose file or title contains the words, each with its file.
-fn sections(wanted: &str) -> Vec<(String, Section)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spec");
-    let mut files = markdown_files(&folder);
-    files.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md"));
-    let mut sections = Vec::new();
-    for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
-        let name = file.strip_prefix(&folder).unwrap_or(&file).display().to_string();
-        for section in parse(&text).unwrap_or_else(|why| panic!("{name}: {why}")) {
-            if format!("{name} {}", section.title).contains(wanted) && !section.steps.is_empty() {
-                sections.push((name.clone(), section));
-            }
-        }
-    }
-    sections
-}
-
-fn run(section: &Section) -> Result<(), String> {
     let mut world = World::new();
     for step in &section.steps {
         world.take(step).map_err(|why| format!("line {}: {why}", step.line))?;

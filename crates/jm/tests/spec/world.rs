@@ -61,7 +61,7 @@ impl World {
             "disk-bytes" => self.disk(step, unescape(&step.body)?),
             "missing" => self.missing(step),
             "console" => self.console(step),
-            "" | "text" | "json" | "toml" | "markdown" => Ok(()),
+            "needs" | "" | "text" | "json" | "toml" | "markdown" => Ok(()),
             other => Err(format!("no such kind of block: {other}")),
         }
     }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::adapter::{Decode, Origin};
 use crate::json::{count, index, text};
-use crate::sse::Event;
-use crate::wire::{Decode, Origin};
+use crate::sse::SseEvent;
 use crate::{failure, json as pieces};
 
 pub(crate) struct Decoder {
@@ -41,7 +41,7 @@ struct Call {
     arguments: String,
     /// The input that stood in the opening event; usually none does.
     whole: Option<String>,
-    /// What else the vendor said of the call, and wants to hear again.
+    /// Other fields of the call, which the vendor wants to get back.
     more: Map<String, Value>,
 }
 
@@ -173,7 +173,11 @@ impl Decoder {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, event: &Event, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError> {
+    fn event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut VecDeque<StreamEvent>,
+    ) -> Result<(), StreamError> {
         let value: Value = serde_json::from_str(&event.data)
             .map_err(|error| failure::malformed(format_args!("{error} in an event")))?;
         let place = index(&value, "index").unwrap_or(0);

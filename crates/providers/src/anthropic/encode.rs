@@ -5,16 +5,17 @@ use jm_types::{Part, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::adapter::Recipient;
+use crate::cache_retention::CacheRetention;
 use crate::history::{Answer, Said, Turn, turns};
 use crate::json::Json;
 use crate::models::ThinkingStyle;
-use crate::request::{CacheRetention, Parameters, Request, Thinking};
+use crate::request::{ModelRequest, Parameters, Thinking};
 use crate::tools::{Dialect, Written};
-use crate::wire::Reader;
 
 const OUTPUT_WHEN_UNKNOWN: u32 = 8192;
 const OUTPUT_ENOUGH: u32 = 32_000;
-/// What an answer may have beside its thoughts.
+/// The tokens that an answer may have beside its thoughts.
 const OUTPUT_BESIDE_THINKING: u32 = 8192;
 const SMALLEST_BUDGET: u32 = 1024;
 
@@ -42,7 +43,7 @@ struct Message {
     content: Vec<Json>,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
+pub(crate) fn encode(request: &ModelRequest, reader: Recipient<'_>) -> serde_json::Result<Body> {
     let parameters = request.parameters_for("anthropic");
     let turns = turns(&request.messages, reader.provider, reader.model);
     let thoughts = Thoughts::of(&parameters, reader).in_the_midst_of(&turns);
@@ -63,7 +64,7 @@ pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Resul
     })
 }
 
-/// What to say about thinking.
+/// The request's `thinking` field.
 enum Thoughts {
     /// Nothing: the model decides.
     Unsaid,
@@ -75,7 +76,7 @@ enum Thoughts {
 }
 
 impl Thoughts {
-    fn of(parameters: &Parameters, reader: Reader<'_>) -> Self {
+    fn of(parameters: &Parameters, reader: Recipient<'_>) -> Self {
         let style = reader.info.thinking.unwrap_or(ThinkingStyle::Effort);
         let always = style == ThinkingStyle::Always;
         let effort = |word: String| {
@@ -148,7 +149,7 @@ fn word(level: Thinking) -> &'static str {
 }
 
 /// A budget of thoughts must lie beneath the limit of the whole answer.
-fn max_tokens(parameters: &Parameters, reader: Reader<'_>, thoughts: &Thoughts) -> u32 {
+fn max_tokens(parameters: &Parameters, reader: Recipient<'_>, thoughts: &Thoughts) -> u32 {
     let most = reader.info.output;
     let usual = most.map_or(OUTPUT_WHEN_UNKNOWN, |most| most.min(OUTPUT_ENOUGH));
     let asked = parameters.max_tokens.unwrap_or(usual);

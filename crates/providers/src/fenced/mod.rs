@@ -1,4 +1,4 @@
-//! Tools for a model that has none: it asks in fenced `tool-call` blocks and is answered in
+//! OfferedTools for a model that has none: it asks in fenced `tool-call` blocks and is answered in
 //! `tool-result` blocks (FJ-PROTO-01..03). To everybody else it is a model like any other.
 
 mod reader;
@@ -8,13 +8,13 @@ use futures_util::stream::iter;
 use jm_types::{Message, Part, ToolCall, ToolDefinition};
 use serde_json::{Value, json};
 
-use crate::request::Request;
-use crate::tools::Tools;
-use crate::voice::EventStream;
-use reader::Reader;
+use crate::event_stream::EventStream;
+use crate::request::ModelRequest;
+use crate::tools::OfferedTools;
+use reader::FencedReader;
 
 const RULES: &str = "\
-# Tools
+# OfferedTools
 
 You may use the tools below. To use one, write a fenced block that holds one JSON object:
 
@@ -31,7 +31,7 @@ const META: &str = "\
 Beside `args` a call may have `meta`: {\"cwd\": \"DIRECTORY\", \"timeout\": SECONDS}. Its paths then count \
 from that directory of the project, and it may take no longer than that.";
 
-/// Whether a call may have `meta` beside its arguments.
+/// The right of a call to have `meta` beside its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallMeta {
     #[default]
@@ -40,7 +40,7 @@ pub enum CallMeta {
 }
 
 /// The request for a model that reads and writes text only.
-pub(crate) fn as_text(mut request: Request, meta: CallMeta) -> Request {
+pub(crate) fn as_text(mut request: ModelRequest, meta: CallMeta) -> ModelRequest {
     if request.tools.is_empty() {
         return request;
     }
@@ -50,7 +50,7 @@ pub(crate) fn as_text(mut request: Request, meta: CallMeta) -> Request {
         CallMeta::Offered => format!("\n\n{META}"),
     };
     request.system = format!("{}\n\n{RULES}{meta}\n\n{}", request.system, tools.join("\n\n"));
-    request.tools = Tools::default();
+    request.tools = OfferedTools::default();
     for message in request.messages.iter_mut() {
         message.parts = told(message);
     }
@@ -59,7 +59,7 @@ pub(crate) fn as_text(mut request: Request, meta: CallMeta) -> Request {
 
 /// The answer with the blocks in its text made calls.
 pub(crate) fn read(stream: EventStream) -> EventStream {
-    let mut reader = Reader::default();
+    let mut reader = FencedReader::default();
     Box::pin(stream.flat_map(move |item| match item {
         Ok(event) => iter(reader.event(event).into_iter().map(Ok).collect::<Vec<_>>()),
         Err(error) => iter(vec![Err(error)]),
@@ -107,7 +107,7 @@ fn result_block(id: &str, name: &str, content: &str, is_error: bool) -> String {
     fenced("tool-result", &result.to_string())
 }
 
-/// Whether a toolset's own envelope is this block already (FJ-PROTO-02).
+/// True if a toolset's own envelope is this block already (FJ-PROTO-02).
 fn is_envelope(content: &str, id: &str) -> bool {
     let value: Option<Value> = serde_json::from_str(content).ok();
     value.is_some_and(|value| value["id"] == id && value["ok"].is_boolean())

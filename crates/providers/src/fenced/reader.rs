@@ -11,10 +11,10 @@ use jm_types::{
 };
 
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct FencedReader {
     /// The place of the next part of the answer.
     next: usize,
-    /// Where the parts of the stream stand in the answer.
+    /// The place in the answer of each part of the stream.
     places: BTreeMap<usize, usize>,
     /// The parts of the stream that are text.
     texts: BTreeSet<usize>,
@@ -40,7 +40,7 @@ struct Block {
     call: Option<String>,
 }
 
-impl Reader {
+impl FencedReader {
     pub(super) fn event(&mut self, event: StreamEvent) -> Vec<StreamEvent> {
         let mut out = Vec::new();
         match event {
@@ -161,13 +161,13 @@ impl Reader {
     }
 }
 
-/// Whether a line that has not ended may still become a fence.
+/// True for a line that has not ended and may still become a fence.
 fn may_be_fence(line: &str) -> bool {
     let bare = line.trim_start();
     bare.is_empty() || bare.starts_with(['`', '~'])
 }
 
-/// Whether a block's fence has closed.
+/// True once a block's fence has closed.
 #[derive(PartialEq, Eq)]
 enum Ended {
     Yes,

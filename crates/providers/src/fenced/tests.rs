@@ -11,7 +11,7 @@ fn hear(pieces: &[&str]) -> Turn {
     let native = Native { provider: "p".to_owned(), model: "m".to_owned(), raw: "{}".to_owned() };
     events.push(StreamEvent::PartSealed { index: 0, native });
     events.push(StreamEvent::Stop { reason: StopReason::EndTurn });
-    let mut reader = Reader::default();
+    let mut reader = FencedReader::default();
     let mut assembly = Assembly::new();
     let heard = events.into_iter().flat_map(|event| reader.event(event));
     heard.for_each(|event| assembly.push(event));
@@ -116,7 +116,7 @@ fn results_are_blocks_that_cannot_be_broken_out_of() {
     assert_eq!(failed, expected);
 }
 
-/// What the model wrote stands in its history as it wrote it.
+/// The history has the model's text as it wrote it.
 #[test]
 fn a_block_that_is_no_call_is_given_back_as_it_was() {
     let turn = hear(&["```tool-call\n{oops\n```\n"]);

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::adapter::{Decode, Origin};
 use crate::failure;
 use crate::json::{count, text};
-use crate::sse::Event;
-use crate::wire::{Decode, Origin};
+use crate::sse::SseEvent;
 
 pub(crate) struct Decoder {
     origin: Origin,
@@ -169,7 +169,11 @@ fn arguments(part: &str) -> Option<String> {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, event: &Event, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError> {
+    fn event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut VecDeque<StreamEvent>,
+    ) -> Result<(), StreamError> {
         if event.data == "[DONE]" {
             return Ok(());
         }

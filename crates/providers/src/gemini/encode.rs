@@ -4,15 +4,15 @@ use jm_types::{Part, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::adapter::Recipient;
 use crate::history::{Answer, Said, Turn, turns};
 use crate::json::Json;
 use crate::models::ThinkingStyle;
-use crate::request::{Parameters, Request, Thinking};
+use crate::request::{ModelRequest, Parameters, Thinking};
 use crate::schema;
 use crate::tools::{Dialect, Written};
-use crate::wire::Reader;
 
-/// What a call carries that another model made, where a signature is demanded.
+/// The stand-in for a signature, on a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 #[derive(Debug, Serialize)]
@@ -33,7 +33,7 @@ struct Content {
     parts: Vec<Json>,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
+pub(crate) fn encode(request: &ModelRequest, reader: Recipient<'_>) -> serde_json::Result<Body> {
     let write = |all: &[ToolDefinition]| {
         let declarations: Vec<Value> = all.iter().map(tool).collect();
         json!([{"functionDeclarations": declarations}])
@@ -61,7 +61,7 @@ fn tool(tool: &ToolDefinition) -> Value {
     declaration
 }
 
-fn generation_config(parameters: &Parameters, reader: Reader<'_>) -> Map<String, Value> {
+fn generation_config(parameters: &Parameters, reader: Recipient<'_>) -> Map<String, Value> {
     let mut config = Map::new();
     if let Some(most) = parameters.max_tokens {
         config.insert("maxOutputTokens".to_owned(), json!(most));
@@ -75,7 +75,7 @@ fn generation_config(parameters: &Parameters, reader: Reader<'_>) -> Map<String,
     config
 }
 
-fn thinking(parameters: &Parameters, reader: Reader<'_>) -> Option<Value> {
+fn thinking(parameters: &Parameters, reader: Recipient<'_>) -> Option<Value> {
     let style = reader.info.thinking.unwrap_or(ThinkingStyle::Level);
     let shown = |key: &str, value: Value| json!({"includeThoughts": true, key: value});
     match (parameters.thinking_budget, &parameters.reasoning, parameters.thinking) {
@@ -101,7 +101,7 @@ fn word(level: Thinking) -> &'static str {
     }
 }
 
-fn content(turn: &Turn<'_>, reader: Reader<'_>) -> Content {
+fn content(turn: &Turn<'_>, reader: Recipient<'_>) -> Content {
     match turn {
         Turn::User { answers, parts } => {
             let answers = answers.iter().map(response);
@@ -146,7 +146,7 @@ fn said_by_user(part: &Part) -> Option<Json> {
     }
 }
 
-fn said_by_model(parts: &[Said<'_>], reader: Reader<'_>) -> Vec<Json> {
+fn said_by_model(parts: &[Said<'_>], reader: Recipient<'_>) -> Vec<Json> {
     let signs = reader.info.thinking.unwrap_or(ThinkingStyle::Level) == ThinkingStyle::Level;
     let mut needs_signature = signs;
     let mut written = Vec::new();

@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use jm_types::{StopReason, StreamError, StreamEvent, Usage};
 use serde_json::{Map, Value, json};
 
+use crate::adapter::{Decode, Origin, Shaped};
 use crate::failure;
 use crate::json::{count, index, text};
 use crate::openai_responses::as_text;
-use crate::sse::Event;
-use crate::wire::{Decode, Origin, Shaped};
+use crate::sse::SseEvent;
 
 pub(crate) struct Decoder {
     origin: Origin,
@@ -129,7 +129,7 @@ impl Decoder {
         }
     }
 
-    /// Which call a piece goes on with. Its index says so; but some servers give none, and some
+    /// The call that a piece continues. Its index says so; but some servers give none, and some
     /// give every call of a batch the same one with an id of its own.
     fn known(&self, index: Option<usize>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         let known = &self.known;
@@ -243,7 +243,11 @@ impl Call {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, event: &Event, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError> {
+    fn event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut VecDeque<StreamEvent>,
+    ) -> Result<(), StreamError> {
         if event.data == "[DONE]" {
             return self.end(out);
         }

@@ -5,14 +5,14 @@ use jm_types::{Part, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::adapter::Recipient;
 use crate::history::{Answer, Said, Turn, turns};
 use crate::json::Json;
 use crate::models::ThinkingStyle;
 use crate::openai_responses::effort;
-use crate::request::Request;
+use crate::request::ModelRequest;
 use crate::schema;
 use crate::tools::{Dialect, Written};
-use crate::wire::Reader;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Body {
@@ -32,14 +32,14 @@ pub(crate) struct Body {
     stream_options: Value,
 }
 
-/// What only the vendor itself understands is not said to servers that imitate it.
+/// Leaves out, for servers that imitate the vendor, what only the vendor itself understands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Server {
     Openai,
     Compatible,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
+pub(crate) fn encode(request: &ModelRequest, reader: Recipient<'_>) -> serde_json::Result<Body> {
     let server = match reader.provider {
         "openai-chat" => Server::Openai,
         _ => Server::Compatible,
@@ -86,7 +86,7 @@ fn tool(tool: &ToolDefinition, server: Server) -> Value {
     json!({"type": "function", "function": function})
 }
 
-fn messages(request: &Request, reader: Reader<'_>) -> Vec<Json> {
+fn messages(request: &ModelRequest, reader: Recipient<'_>) -> Vec<Json> {
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
         messages.push(json!({"role": "system", "content": request.system}).into());

@@ -5,13 +5,14 @@ use jm_types::{Part, ToolDefinition};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::adapter::Recipient;
+use crate::cache_retention::CacheRetention;
 use crate::history::{Said, Turn, turns};
 use crate::json::Json;
 use crate::models::ThinkingStyle;
-use crate::request::{CacheRetention, Parameters, Request, Thinking};
+use crate::request::{ModelRequest, Parameters, Thinking};
 use crate::schema;
 use crate::tools::{Dialect, Written};
-use crate::wire::Reader;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Body {
@@ -39,7 +40,7 @@ pub(crate) struct Body {
     stream: bool,
 }
 
-pub(crate) fn encode(request: &Request, reader: Reader<'_>) -> serde_json::Result<Body> {
+pub(crate) fn encode(request: &ModelRequest, reader: Recipient<'_>) -> serde_json::Result<Body> {
     let parameters = request.parameters_for("openai");
     let reasons = reader.info.thinking != Some(ThinkingStyle::None);
     let cached = parameters.cache_retention.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! FR-EXE, FR-ERR-JSON: however a call ends, it ends with one result, and the others go on.
+//! However a call ends, it ends with one result, and the others go on.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -1,0 +1,56 @@
+//! The contract between a vendor's adapter and what calls it: for whom a request is encoded, and how
+//! an answer is decoded.
+
+use std::collections::VecDeque;
+
+use jm_types::{Native, StreamError, StreamEvent};
+
+use crate::models::ModelInfo;
+use crate::schema;
+use crate::sse::SseEvent;
+use crate::tools::OfferedTools;
+
+/// The model that a request is written for.
+#[derive(Debug, Clone, Copy)]
+pub struct Recipient<'a> {
+    pub provider: &'a str,
+    pub model: &'a str,
+    pub info: &'a ModelInfo,
+}
+
+/// Reads one answer, event by event. `Stop` is the last thing it says.
+pub trait Decode: Send {
+    fn event(
+        &mut self,
+        event: &SseEvent,
+        out: &mut VecDeque<StreamEvent>,
+    ) -> Result<(), StreamError>;
+
+    /// Nothing more comes. An error if the turn has not come to its end.
+    fn end(&mut self, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError>;
+}
+
+/// The provider and the model that made the items of an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) provider: String,
+    pub(crate) model: String,
+}
+
+impl Origin {
+    pub(crate) fn native(&self, raw: impl Into<String>) -> Native {
+        Native { provider: self.provider.clone(), model: self.model.clone(), raw: raw.into() }
+    }
+}
+
+/// The tools with their own schemas, of which those that could be were made strict.
+#[derive(Debug, Default)]
+pub(crate) struct Shaped(pub(crate) OfferedTools);
+
+impl Shaped {
+    /// A call's arguments as the tool's own schema has them, where that differs.
+    pub(crate) fn undo(&self, tool: &str, arguments: &str) -> Option<String> {
+        let schema = &self.0.named(tool)?.parameters;
+        schema::strict(schema).and_then(|_| schema::unshape(schema, arguments))
+    }
+}
