@@ -10,7 +10,7 @@ use rustix::fs::{self, AtFlags, Mode, OFlags};
 use crate::commit::remove_all;
 use crate::file::{EntryKind, OpenDirectory};
 use crate::ignored::{IgnoreFiles, Ignored};
-use crate::listing::{Listed, Listing, WalkRules};
+use crate::listing::{DirectoryListing, ListedName, WalkRules};
 use crate::resolve::Found;
 use crate::sandbox::{SafePath, Sandbox, io_error};
 
@@ -78,8 +78,10 @@ pub fn sweep_leftovers(sandbox: &Sandbox, may_remove: &dyn Fn(u32) -> bool) {
     let mut waiting: Vec<OpenDirectory> = OpenDirectory::open(&root).into_iter().collect();
     for _ in 0..MOST_SEARCHED {
         let Some(directory) = waiting.pop() else { return };
-        let Ok(listing) = Listing::new(directory, &Ignored::default(), rules) else { continue };
-        for Listed { name, kind, .. } in listing.entries {
+        let Ok(listing) = DirectoryListing::new(directory, &Ignored::default(), rules) else {
+            continue;
+        };
+        for ListedName { name, kind, .. } in listing.entries {
             if let Some(pid) = maker(&name) {
                 if may_remove(pid) && !ProcessIdentity::is_any_alive(pid) {
                     let removed = remove_all(listing.directory.as_fd(), &name);

@@ -131,27 +131,31 @@ pub fn entry_of(below: &Path) -> Option<&'static ControlEntry> {
 /// A git directory, and those of its submodules and linked work trees, at any depth.
 pub fn family(git: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut waiting = vec![(git.to_owned(), Kind::Repository)];
+    let mut waiting = vec![(git.to_owned(), GitDirectoryKind::Repository)];
     let mut entered = 0;
     while let Some((path, kind)) = waiting.pop() {
         entered += 1;
         if entered > MOST_DIRECTORIES {
             break;
         }
-        if kind == Kind::Folder && !is_git_directory_at(&path) {
+        if kind == GitDirectoryKind::Folder && !is_git_directory_at(&path) {
             // The name of a submodule may have slashes: its git directory lies deeper.
-            waiting.extend(folders(&path).map(|folder| (folder, Kind::Folder)));
+            waiting.extend(folders(&path).map(|folder| (folder, GitDirectoryKind::Folder)));
             continue;
         }
-        waiting.extend(folders(&path.join("modules")).map(|folder| (folder, Kind::Folder)));
-        waiting.extend(folders(&path.join("worktrees")).map(|folder| (folder, Kind::Repository)));
+        waiting.extend(
+            folders(&path.join("modules")).map(|folder| (folder, GitDirectoryKind::Folder)),
+        );
+        waiting.extend(
+            folders(&path.join("worktrees")).map(|folder| (folder, GitDirectoryKind::Repository)),
+        );
         found.push(path);
     }
     found
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum GitDirectoryKind {
     Repository,
     /// Between `modules` and the git directory of a submodule.
     Folder,
@@ -205,7 +209,8 @@ pub fn named_in_config(git: &Path, work_tree: &Path) -> BTreeSet<ConfiguredPath>
     let mut found = BTreeSet::new();
     for name in ["config", "config.worktree"] {
         let text = jm_system::state::read_text(&git.join(name), MOST_CONFIG).ok().flatten();
-        for Setting { section, key, value } in text.as_deref().map(settings).unwrap_or_default() {
+        for GitSetting { section, key, value } in text.as_deref().map(settings).unwrap_or_default()
+        {
             let is_read =
                 READ.contains(&key.as_str()) || key == "path" && section.starts_with("include");
             let is_run = RUN.contains(&key.as_str())
@@ -244,14 +249,14 @@ fn first_word(value: &str) -> &str {
     value.trim_start_matches('!').split_whitespace().next().unwrap_or_default()
 }
 
-struct Setting {
+struct GitSetting {
     section: String,
     key: String,
     value: String,
 }
 
 /// The settings of a file in git's format; sections and keys in lower case.
-fn settings(text: &str) -> Vec<Setting> {
+fn settings(text: &str) -> Vec<GitSetting> {
     let joined = text.replace("\\\r\n", "").replace("\\\n", "");
     let mut section = String::new();
     let mut found = Vec::new();
@@ -267,7 +272,7 @@ fn settings(text: &str) -> Vec<Setting> {
         };
         if let Some((key, value)) = line.split_once('=') {
             let (key, value) = (key.trim().to_lowercase(), unquoted(value.trim()));
-            found.push(Setting { section: section.clone(), key, value });
+            found.push(GitSetting { section: section.clone(), key, value });
         }
     }
     found

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::{OpenDirectory, OpenFile};
 use crate::ignored::{IgnoreFiles, Ignored};
-use crate::listing::{Listed, Listing, Skip, WalkRules};
+use crate::listing::{DirectoryListing, ListedName, Skip, WalkRules};
 use crate::names::protected_part;
 use crate::placeholder::is_placeholder;
 use crate::sandbox::Sandbox;
@@ -88,7 +88,7 @@ struct Looking<'a> {
     budget: LookBudget,
     bytes: u64,
     /// Large files, looked at when all others were: one of them must not cost the rest.
-    later: Vec<Later>,
+    later: Vec<LargeFile>,
     /// Seconds and nanoseconds now: a file changed this recently may change again unseen.
     now: (i64, i64),
 }
@@ -121,18 +121,18 @@ impl Index {
 /// A file that is larger than this waits until the others were looked at.
 const LARGE: u64 = 8 * 1024 * 1024;
 
-struct Later {
+struct LargeFile {
     relative: PathBuf,
     absolute: PathBuf,
     stat: fs::Stat,
 }
 
-struct Level {
+struct IndexLevel {
     directory: OpenDirectory,
     ignored: Ignored,
     relative: PathBuf,
     /// Those that were not visited yet, by name.
-    entries: std::vec::IntoIter<Listed>,
+    entries: std::vec::IntoIter<ListedName>,
 }
 
 impl Looking<'_> {
@@ -140,7 +140,7 @@ impl Looking<'_> {
         let Ok(root) = self.sandbox.resolve(".") else { return };
         let Ok(directory) = OpenDirectory::open(&root) else { return };
         let start = self.level(directory, &Ignored::default(), PathBuf::new());
-        let mut levels: Vec<Level> = start.into_iter().collect();
+        let mut levels: Vec<IndexLevel> = start.into_iter().collect();
         while let Some(level) = levels.last_mut() {
             if let Some(why) = self.exhausted() {
                 self.index.cut = Some(why);
@@ -161,7 +161,7 @@ impl Looking<'_> {
     fn large_files(&mut self) {
         let mut later = std::mem::take(&mut self.later);
         later.sort_by_key(|one| one.stat.st_size);
-        for Later { relative, absolute, stat } in later {
+        for LargeFile { relative, absolute, stat } in later {
             let open = || {
                 let path = self.sandbox.resolve(relative.to_str()?).ok()?;
                 OpenFile::open(&path).ok().map(|opened| opened.file.into())
@@ -190,17 +190,22 @@ impl Looking<'_> {
     }
 
     /// Enters and lists a directory; `None` when it cannot be looked into.
-    fn level(&self, directory: OpenDirectory, above: &Ignored, relative: PathBuf) -> Option<Level> {
+    fn level(
+        &self,
+        directory: OpenDirectory,
+        above: &Ignored,
+        relative: PathBuf,
+    ) -> Option<IndexLevel> {
         let (sandbox, ignore_files) = (self.sandbox, IgnoreFiles::Git);
         let rules = WalkRules { sandbox, ignore_files, skips_hidden: false };
-        let Listing { directory, ignored, mut entries } =
-            Listing::new(directory, above, rules).ok()?;
+        let DirectoryListing { directory, ignored, mut entries } =
+            DirectoryListing::new(directory, above, rules).ok()?;
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        Some(Level { directory, ignored, relative, entries: entries.into_iter() })
+        Some(IndexLevel { directory, ignored, relative, entries: entries.into_iter() })
     }
 
-    fn visit(&mut self, level: &Level, entry: Listed) -> Option<Level> {
-        let Listed { name, skip, .. } = entry;
+    fn visit(&mut self, level: &IndexLevel, entry: ListedName) -> Option<IndexLevel> {
+        let ListedName { name, skip, .. } = entry;
         let relative = level.relative.join(&name);
         let absolute = self.sandbox.working_root().path().join(&relative);
         match skip {
@@ -230,7 +235,7 @@ impl Looking<'_> {
             FileType::RegularFile if is_stand_in => {}
             FileType::RegularFile if has_a_name && self.is_as_it_was(&absolute, &stat) => {}
             FileType::RegularFile if has_a_name && FileStat::new(&stat).size > LARGE => {
-                self.later.push(Later { relative, absolute, stat });
+                self.later.push(LargeFile { relative, absolute, stat });
             }
             FileType::RegularFile if has_a_name => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -313,7 +318,7 @@ fn read_all(fd: rustix::fd::OwnedFd, size: u64) -> rustix::io::Result<Vec<u8>> {
 
 /// A path that differs between two looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedFile {
+pub struct IndexChange {
     pub path: PathBuf,
     pub before: Option<IndexedFile>,
     pub after: Option<IndexedFile>,
@@ -323,7 +328,7 @@ pub struct ChangedFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexDifference {
     /// Files that were created, changed or deleted.
-    pub files: Vec<ChangedFile>,
+    pub files: Vec<IndexChange>,
     /// Directories with their permission bits before and after.
     pub directories: Vec<(PathBuf, Option<u32>, Option<u32>)>,
     /// The reason why it is not everything.
@@ -352,7 +357,7 @@ impl Index {
             };
             if !same {
                 let (before, after) = (before.cloned(), after.cloned());
-                difference.files.push(ChangedFile { path: path.clone(), before, after });
+                difference.files.push(IndexChange { path: path.clone(), before, after });
             } else if before.is_some() != after.is_some() && !self.ignores(path, later) {
                 untold.insert(path);
             }

@@ -30,7 +30,7 @@ pub(crate) enum Skip {
 
 /// One name of a listed directory.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedName {
     pub(crate) name: OsString,
     pub(crate) kind: EntryKind,
     pub(crate) skip: Option<Skip>,
@@ -38,15 +38,15 @@ pub(crate) struct Listed {
 
 /// A directory that was entered and listed.
 #[derive(Debug)]
-pub(crate) struct Listing {
+pub(crate) struct DirectoryListing {
     pub(crate) directory: OpenDirectory,
     /// The ignore rules that hold in it, with its own.
     pub(crate) ignored: Ignored,
     /// In no order.
-    pub(crate) entries: Vec<Listed>,
+    pub(crate) entries: Vec<ListedName>,
 }
 
-impl Listing {
+impl DirectoryListing {
     /// Lists a directory below one in which the rules `above` hold.
     pub(crate) fn new(
         directory: OpenDirectory,
@@ -57,7 +57,7 @@ impl Listing {
         let ignored = above.with(&directory, &kinds, rules.ignore_files);
         let judge = |(name, kind): (OsString, EntryKind)| {
             let skip = skip(&directory, &ignored, rules, &name, kind);
-            Listed { name, kind, skip }
+            ListedName { name, kind, skip }
         };
         let entries = kinds.into_iter().map(judge).collect();
         Ok(Self { directory, ignored, entries })
@@ -103,7 +103,7 @@ mod tests {
         let kept = |ignore_files, skips_hidden| {
             let directory = OpenDirectory::open(&sandbox.resolve(".").unwrap()).unwrap();
             let rules = WalkRules { sandbox: &sandbox, ignore_files, skips_hidden };
-            let listing = Listing::new(directory, &Ignored::default(), rules).unwrap();
+            let listing = DirectoryListing::new(directory, &Ignored::default(), rules).unwrap();
             let kept = listing.entries.into_iter().filter(|one| one.skip.is_none());
             let mut kept: Vec<_> = kept.map(|one| one.name.into_string().unwrap()).collect();
             kept.sort();

@@ -13,7 +13,7 @@ use jm_types::{Cancel, ToolError};
 
 use crate::file::{EntryKind, OpenDirectory, OpenFile};
 use crate::ignored::{IgnoreFiles, Ignored};
-use crate::listing::{Listed, Listing, WalkRules};
+use crate::listing::{DirectoryListing, ListedName, WalkRules};
 use crate::sandbox::{SafePath, Sandbox};
 
 /// Files that one thread takes at a time.
@@ -79,7 +79,7 @@ pub fn walk(
         rules,
         cancel,
         visit,
-        queue: Mutex::new(Queue { jobs: vec![Job::Start(directory, ignored)], busy: 0 }),
+        queue: Mutex::new(WalkQueue { jobs: vec![WalkJob::Start(directory, ignored)], busy: 0 }),
         news: Condvar::new(),
         stopped: AtomicBool::new(false),
     };
@@ -95,22 +95,22 @@ pub fn walk(
 }
 
 /// A directory whose entries are handed out.
-struct Node {
+struct OpenNode {
     directory: OpenDirectory,
     path: PathBuf,
     ignored: Ignored,
 }
 
-enum Job {
+enum WalkJob {
     Start(OpenDirectory, Ignored),
     /// A directory below, not opened yet: open ones are a scarce good.
-    Below(Arc<Node>, OsString),
-    Files(Arc<Node>, Vec<(OsString, EntryKind)>),
+    Below(Arc<OpenNode>, OsString),
+    Files(Arc<OpenNode>, Vec<(OsString, EntryKind)>),
 }
 
-struct Queue {
+struct WalkQueue {
     /// The newest first, so that few directories are open at a time.
-    jobs: Vec<Job>,
+    jobs: Vec<WalkJob>,
     /// Jobs that are being done and may lead to more.
     busy: usize,
 }
@@ -119,7 +119,7 @@ struct Walking<'a> {
     rules: WalkRules<'a>,
     cancel: &'a Cancel,
     visit: &'a (dyn Fn(&WalkEntry<'_>) -> WalkStep + Sync),
-    queue: Mutex<Queue>,
+    queue: Mutex<WalkQueue>,
     news: Condvar,
     stopped: AtomicBool,
 }
@@ -128,20 +128,22 @@ impl Walking<'_> {
     fn work(&self) {
         while let Some(job) = self.take() {
             match job {
-                Job::Start(directory, ignored) => self.list(directory, PathBuf::new(), &ignored),
-                Job::Below(parent, name) => self.enter(&parent, &name),
-                Job::Files(node, names) => self.files(&node, &names),
+                WalkJob::Start(directory, ignored) => {
+                    self.list(directory, PathBuf::new(), &ignored)
+                }
+                WalkJob::Below(parent, name) => self.enter(&parent, &name),
+                WalkJob::Files(node, names) => self.files(&node, &names),
             }
             self.done();
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, WalkQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next job; `None` when none is left and no thread makes new ones.
-    fn take(&self) -> Option<Job> {
+    fn take(&self) -> Option<WalkJob> {
         let mut queue = self.queue();
         loop {
             if self.is_over() {
@@ -166,7 +168,7 @@ impl Walking<'_> {
         }
     }
 
-    fn add(&self, jobs: Vec<Job>) {
+    fn add(&self, jobs: Vec<WalkJob>) {
         if !jobs.is_empty() {
             self.queue().jobs.extend(jobs);
             self.news.notify_all();
@@ -177,22 +179,22 @@ impl Walking<'_> {
         self.stopped.load(Ordering::Relaxed) || self.cancel.is_cancelled()
     }
 
-    fn enter(&self, parent: &Node, name: &OsString) {
+    fn enter(&self, parent: &OpenNode, name: &OsString) {
         // A directory that cannot be entered holds nothing for us.
         let Ok(directory) = parent.directory.enter(name) else { return };
         self.list(directory, parent.path.join(name), &parent.ignored);
     }
 
     fn list(&self, directory: OpenDirectory, path: PathBuf, ignored: &Ignored) {
-        let Ok(listing) = Listing::new(directory, ignored, self.rules) else { return };
-        let Listing { directory, ignored, entries } = listing;
-        let node = Arc::new(Node { directory, path, ignored });
+        let Ok(listing) = DirectoryListing::new(directory, ignored, self.rules) else { return };
+        let DirectoryListing { directory, ignored, entries } = listing;
+        let node = Arc::new(OpenNode { directory, path, ignored });
         let mut jobs = Vec::new();
         let mut files = Vec::new();
-        for Listed { name, kind, .. } in entries.into_iter().filter(|one| one.skip.is_none()) {
+        for ListedName { name, kind, .. } in entries.into_iter().filter(|one| one.skip.is_none()) {
             match kind {
                 EntryKind::Directory => match self.visit_one(&node, &name, kind) {
-                    WalkStep::On => jobs.push(Job::Below(Arc::clone(&node), name)),
+                    WalkStep::On => jobs.push(WalkJob::Below(Arc::clone(&node), name)),
                     WalkStep::Past => {}
                     WalkStep::Stop => return,
                 },
@@ -201,13 +203,13 @@ impl Walking<'_> {
         }
         while files.len() > FILES_AT_ONCE {
             let batch = files.split_off(files.len() - FILES_AT_ONCE);
-            jobs.push(Job::Files(Arc::clone(&node), batch));
+            jobs.push(WalkJob::Files(Arc::clone(&node), batch));
         }
         self.add(jobs);
         self.files(&node, &files);
     }
 
-    fn files(&self, node: &Node, files: &[(OsString, EntryKind)]) {
+    fn files(&self, node: &OpenNode, files: &[(OsString, EntryKind)]) {
         for (name, kind) in files {
             if self.is_over() || self.visit_one(node, name, *kind) == WalkStep::Stop {
                 return;
@@ -215,7 +217,7 @@ impl Walking<'_> {
         }
     }
 
-    fn visit_one(&self, node: &Node, name: &OsStr, kind: EntryKind) -> WalkStep {
+    fn visit_one(&self, node: &OpenNode, name: &OsStr, kind: EntryKind) -> WalkStep {
         let (directory, sandbox) = (&node.directory, self.rules.sandbox);
         let path = node.path.join(name);
         let next = (self.visit)(&WalkEntry { path, kind, name, directory, sandbox });

@@ -23,7 +23,7 @@ pub struct Keyring {
     program: PathBuf,
 }
 
-struct Answer {
+struct KeyringAnswer {
     succeeded: bool,
     output: String,
     complaint: String,
@@ -62,7 +62,7 @@ impl Keyring {
         }
     }
 
-    fn ask(&self, verb: &str, options: &[&str], name: &str, input: &str) -> Result<Answer> {
+    fn ask(&self, verb: &str, options: &[&str], name: &str, input: &str) -> Result<KeyringAnswer> {
         let mut command = Command::new(&self.program);
         command.arg(verb).args(options).args(["application", "journeyman", "name", name]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -78,7 +78,7 @@ impl Keyring {
         let succeeded = ended(&mut child)?;
         let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
         let (output, complaint) = (text(output), text(complaint));
-        Ok(Answer { succeeded, output, complaint: complaint.trim().to_owned() })
+        Ok(KeyringAnswer { succeeded, output, complaint: complaint.trim().to_owned() })
     }
 }
 

@@ -34,10 +34,10 @@ impl TerminalModes {
 
 impl Drop for TerminalModes {
     fn drop(&mut self) {
-        if let Some(manners) = &self.0 {
+        if let Some(modes) = &self.0 {
             ignore_error(
-                tcsetattr(std::io::stdin(), OptionalActions::Now, manners),
-                "A terminal that is gone needs none",
+                tcsetattr(std::io::stdin(), OptionalActions::Now, modes),
+                "a terminal that is gone needs none",
             );
         }
     }
@@ -87,12 +87,12 @@ impl Terminal {
     /// The same for what nobody may read over the person's shoulder.
     pub fn secret(&mut self) -> Result<Option<String>> {
         let tty = self.input.get_ref();
-        let manners = tcgetattr(tty)?;
-        let mut silent = manners.clone();
+        let modes = tcgetattr(tty)?;
+        let mut silent = modes.clone();
         silent.local_modes.remove(LocalModes::ECHO);
         tcsetattr(tty, OptionalActions::Flush, &silent)?;
         let answer = self.answer();
-        tcsetattr(self.input.get_ref(), OptionalActions::Now, &manners)?;
+        tcsetattr(self.input.get_ref(), OptionalActions::Now, &modes)?;
         answer
     }
 

@@ -18,14 +18,14 @@ const LOOK: Duration = Duration::from_micros(60);
 /// The time that a thread without work stays.
 const IDLE: Duration = Duration::from_secs(10);
 
-type Job = Box<dyn FnOnce() + Send>;
+type WorkerJob = Box<dyn FnOnce() + Send>;
 
 /// The threads that wait for work; the one that worked last comes first.
-static IDLE_WORKERS: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
+static IDLE_WORKERS: Mutex<Vec<IdleWorker>> = Mutex::new(Vec::new());
 
-struct Idle {
+struct IdleWorker {
     number: u64,
-    jobs: Sender<Job>,
+    jobs: Sender<WorkerJob>,
 }
 
 /// Runs `work` on another thread. A panic in it is the error.
@@ -58,7 +58,7 @@ fn look() -> Duration {
     })
 }
 
-fn submit(mut job: Job) {
+fn submit(mut job: WorkerJob) {
     loop {
         let Some(worker) = idle().pop() else { break };
         match worker.jobs.send(job) {
@@ -76,12 +76,12 @@ fn submit(mut job: Job) {
     }
 }
 
-fn taken(first: &Mutex<Option<Job>>) -> Option<Job> {
+fn taken(first: &Mutex<Option<WorkerJob>>) -> Option<WorkerJob> {
     first.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// A worker's life: a job, then a look for the next one, then sleep, then the end.
-fn serve(first: Job) {
+fn serve(first: WorkerJob) {
     static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let (sender, jobs) = channel();
@@ -98,12 +98,12 @@ fn serve(first: Job) {
     }
 }
 
-fn idle_after(job: Job, number: u64, sender: &Sender<Job>) {
+fn idle_after(job: WorkerJob, number: u64, sender: &Sender<WorkerJob>) {
     job();
-    idle().push(Idle { number, jobs: sender.clone() });
+    idle().push(IdleWorker { number, jobs: sender.clone() });
 }
 
-fn next(jobs: &Receiver<Job>) -> Option<Job> {
+fn next(jobs: &Receiver<WorkerJob>) -> Option<WorkerJob> {
     let until = Instant::now() + look();
     while Instant::now() < until {
         match jobs.try_recv() {
@@ -116,7 +116,7 @@ fn next(jobs: &Receiver<Job>) -> Option<Job> {
 }
 
 /// Takes itself off the list. If another thread was faster, a job is on its way.
-fn leave(number: u64, jobs: &Receiver<Job>) -> Option<Job> {
+fn leave(number: u64, jobs: &Receiver<WorkerJob>) -> Option<WorkerJob> {
     let mut workers = idle();
     match workers.iter().position(|worker| worker.number == number) {
         Some(place) => {
@@ -130,7 +130,7 @@ fn leave(number: u64, jobs: &Receiver<Job>) -> Option<Job> {
     }
 }
 
-fn idle() -> MutexGuard<'static, Vec<Idle>> {
+fn idle() -> MutexGuard<'static, Vec<IdleWorker>> {
     IDLE_WORKERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -9,8 +9,8 @@ pub use jm_system::{fault, keyring, queue, worker};
 pub mod confine {
     //! `jm_process::confine`.
     pub use jm_process::confine::{
-        ConfinementRules as Walls, FileIdentity as Identity, KeptName as Kept,
-        KeptPresence as Existing, PrestartedLauncher as Spare, Refusal as Bite,
+        ConfinementPlan as Plan, ConfinementRules as Walls, FileIdentity as Identity,
+        KeptName as Kept, KeptPresence as Existing, PrestartedLauncher as Spare, Refusal as Bite,
         find_refusals as bites, probe_backends as probe, read_only as reading, *,
     };
 }
@@ -41,7 +41,7 @@ pub mod identity {
 pub mod index {
     //! `jm_files::index`.
     pub use jm_files::index::{
-        ChangedFile as Moved, ContentSink as Keep, FileStat as Stat, IndexDifference as Difference,
+        ContentSink as Keep, FileStat as Stat, IndexChange as Moved, IndexDifference as Difference,
         LookBudget as Budget, *,
     };
 }
@@ -62,7 +62,7 @@ pub mod jobs {
 
 pub mod launch {
     //! `jm_process::inside`.
-    pub use jm_process::command::{CommandRecord, Ended};
+    pub use jm_process::command::{CommandRecord, RecordedEnding as Ended};
     pub use jm_process::inside::{LAUNCH, run_as_launcher as launched};
 }
 
@@ -81,8 +81,8 @@ pub mod own {
 pub mod process {
     //! `jm_process::command`.
     pub use jm_process::command::{
-        CommandInput as Input, CommandProgram as Program, FinishedCommand as Finished,
-        run_command as run, *,
+        CommandEnding as Ending, CommandInput as Input, CommandProgram as Program,
+        FinishedCommand as Finished, run_command as run, *,
     };
 }
 
@@ -97,8 +97,8 @@ pub mod programs {
 pub mod pump {
     //! `jm_process::output_reader`.
     pub use jm_process::output_reader::{
-        ChunkAnswer as Offer, NoListener as Deaf, OutputListener as Listener,
-        OutputStream as Stream, OutputView as View, *,
+        ChunkAnswer as Offer, CommandStream as Stream, NoListener as Deaf,
+        OutputListener as Listener, OutputView as View, *,
     };
 }
 

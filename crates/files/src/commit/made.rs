@@ -11,11 +11,11 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::{self, Errno};
 
-use super::stage::{Place, Staged};
+use super::stage::{StagedFile, StagingPlace};
 
 /// The directories on the way to new files, outermost first.
 #[derive(Default)]
-pub(super) struct Made {
+pub(super) struct MadeDirectories {
     directories: Vec<OneMade>,
     /// By place, and the names that lead there from it.
     known: HashMap<(usize, Vec<OsString>), usize>,
@@ -32,7 +32,7 @@ struct OneMade {
 }
 
 /// The paths that will be made for these files, each once, outermost first.
-pub(super) fn planned(places: &[Place], staged: &[Staged]) -> Vec<PathBuf> {
+pub(super) fn planned(places: &[StagingPlace], staged: &[StagedFile]) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     let mut known = HashSet::new();
     for file in staged.iter().filter(|file| file.after.is_some()) {
@@ -47,9 +47,13 @@ pub(super) fn planned(places: &[Place], staged: &[Staged]) -> Vec<PathBuf> {
     paths
 }
 
-impl Made {
+impl MadeDirectories {
     /// Makes what is missing on the way to a file that comes.
-    pub(super) fn make_way(&mut self, places: &[Place], file: &Staged) -> io::Result<()> {
+    pub(super) fn make_way(
+        &mut self,
+        places: &[StagingPlace],
+        file: &StagedFile,
+    ) -> io::Result<()> {
         if file.after.is_none() {
             return Ok(());
         }
@@ -71,7 +75,7 @@ impl Made {
 
     fn step(
         &self,
-        places: &[Place],
+        places: &[StagingPlace],
         (place, parent): (usize, Option<usize>),
         name: &OsString,
     ) -> io::Result<OneMade> {
@@ -98,7 +102,7 @@ impl Made {
 
     fn directory<'a>(
         &'a self,
-        places: &'a [Place],
+        places: &'a [StagingPlace],
         place: usize,
         index: Option<usize>,
     ) -> BorrowedFd<'a> {
@@ -106,7 +110,11 @@ impl Made {
     }
 
     /// The directory that a file is in, once the way to it is made.
-    pub(super) fn target<'a>(&'a self, places: &'a [Place], file: &Staged) -> BorrowedFd<'a> {
+    pub(super) fn target<'a>(
+        &'a self,
+        places: &'a [StagingPlace],
+        file: &StagedFile,
+    ) -> BorrowedFd<'a> {
         let index = if file.missing.is_empty() {
             None
         } else {
@@ -121,7 +129,7 @@ impl Made {
     }
 
     /// Removes what was made, as far as it is empty.
-    pub(super) fn remove(&self, places: &[Place]) {
+    pub(super) fn remove(&self, places: &[StagingPlace]) {
         for made in self.directories.iter().rev().filter(|made| !made.is_foreign) {
             let parent = self.directory(places, made.place, made.parent);
             ignore_error(

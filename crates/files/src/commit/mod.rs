@@ -23,9 +23,9 @@ use crate::sandbox::Sandbox;
 use change::failed;
 pub use change::{After, FileChange};
 use descriptors::Descriptors;
-use made::Made;
-use stage::{Place, Staged};
-use trade::Waiting;
+use made::MadeDirectories;
+use stage::{StagedFile, StagingPlace};
+use trade::WaitingTrade;
 pub(crate) use trade::remove_all;
 pub use trade::{Node, Trade};
 
@@ -126,7 +126,7 @@ pub fn commit_with_trades(
         sandbox.refuse_own(path)?;
     }
     let _descriptors = Descriptors::as_many_as_allowed();
-    let mut work = Work::default();
+    let mut work = CommitWork::default();
     let outcome = work.run(changes, trades, cancel, log);
     match outcome {
         Ok(()) => Ok(work.finish(changes, trades)),
@@ -136,17 +136,17 @@ pub fn commit_with_trades(
 
 /// A commit under way: what must be undone if it fails.
 #[derive(Default)]
-struct Work {
-    places: Vec<Place>,
-    staged: Vec<Staged>,
+struct CommitWork {
+    places: Vec<StagingPlace>,
+    staged: Vec<StagedFile>,
     is_prepared: bool,
     swapped: usize,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingTrade>,
     traded: usize,
-    made: Made,
+    made: MadeDirectories,
 }
 
-impl Work {
+impl CommitWork {
     fn run(
         &mut self,
         changes: &[FileChange],
@@ -199,13 +199,13 @@ impl Work {
         for (index, trade) in trades.iter().enumerate() {
             cancel.checkpoint()?;
             let (place, _) = stage::place(&mut self.places, &trade.path, index + 1)?;
-            self.waiting.push(Waiting::stage((&self.places[place], place), trade, index + 1)?);
+            self.waiting.push(WaitingTrade::stage((&self.places[place], place), trade, index + 1)?);
         }
         Ok(())
     }
 
     fn manifest(&self, changes: &[FileChange], trades: &[Trade]) -> Manifest {
-        let entry = |(change, staged): (&FileChange, &Staged)| ManifestEntry {
+        let entry = |(change, staged): (&FileChange, &StagedFile)| ManifestEntry {
             path: change.path.absolute(),
             before: change.before.clone(),
             after: staged.after.map(|digest| (digest, staged.mode_after)),
@@ -215,7 +215,7 @@ impl Work {
         let mode = stage::new_directory_mode();
         let planned = made::planned(&self.places, &self.staged).into_iter();
         let directories = planned.map(|path| (path, mode)).collect();
-        let trade = |(trade, waiting): (&Trade, &Waiting)| ManifestTrade {
+        let trade = |(trade, waiting): (&Trade, &WaitingTrade)| ManifestTrade {
             path: trade.path.absolute(),
             before: trade.before.clone(),
             after: trade.after.clone(),

@@ -25,7 +25,7 @@ const NEW_FILE: OFlags = OFlags::WRONLY
     .union(OFlags::CLOEXEC);
 
 /// A directory that is there already, in which new contents are staged; held open throughout.
-pub(super) struct Place {
+pub(super) struct StagingPlace {
     pub(super) directory: OwnedFd,
     pub(super) opening: Opening,
     pub(super) path: PathBuf,
@@ -33,7 +33,7 @@ pub(super) struct Place {
 }
 
 /// One file, staged.
-pub(super) struct Staged {
+pub(super) struct StagedFile {
     pub(super) place: usize,
     /// Directories between the place and the file that are still to be made.
     pub(super) missing: Vec<OsString>,
@@ -56,7 +56,7 @@ pub(super) struct Staged {
 /// The place of a change: its parent directory, or what there is of the way to it. Its index in
 /// `places`, and the directories that are missing.
 pub(super) fn place(
-    places: &mut Vec<Place>,
+    places: &mut Vec<StagingPlace>,
     path: &SafePath,
     nth: usize,
 ) -> Result<(usize, Vec<OsString>), ToolError> {
@@ -83,7 +83,7 @@ pub(super) fn place(
         ));
     }
     let path = root.path().join(&there);
-    places.push(Place { directory, opening, path, identity });
+    places.push(StagingPlace { directory, opening, path, identity });
     Ok((places.len() - 1, missing))
 }
 
@@ -100,7 +100,7 @@ fn is_append_only(_: &OwnedFd) -> bool {
     false
 }
 
-impl Place {
+impl StagingPlace {
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
@@ -131,18 +131,18 @@ pub(super) fn new_directory_mode() -> u32 {
 
 /// Creates the temporary file, still empty.
 pub(super) fn stage(
-    place: &Place,
+    place: &StagingPlace,
     (index, missing): (usize, Vec<OsString>),
     change: &FileChange,
     nth: usize,
-) -> Result<Staged, ToolError> {
+) -> Result<StagedFile, ToolError> {
     let fail = |error| failed(change, error);
     fault::fail_point("commit.create", nth).map_err(fail)?;
     let name = change.path.relative().file_name().ok_or_else(|| fail(Errno::ISDIR))?.to_owned();
     let temporary = temporary_name().map_err(fail)?;
     let before = change.before.as_ref().map(|bytes| Digest::of(bytes));
     let is_new = before.is_none();
-    let staged = |after, file, inode| Staged {
+    let staged = |after, file, inode| StagedFile {
         place: index,
         missing,
         name,
@@ -167,7 +167,7 @@ pub(super) fn stage(
     Ok(staged(Some(Digest::of(bytes)), Some(file), inode))
 }
 
-impl Staged {
+impl StagedFile {
     /// Content, owner, attributes, permissions, sync: in this order. Then the file is closed, so that
     /// many may wait.
     pub(super) fn fill(&mut self, change: &FileChange, nth: usize) -> Result<(), ToolError> {
@@ -209,7 +209,7 @@ impl Staged {
     /// The old file once more under `name`, dressed like it.
     pub(super) fn copy_old(
         &self,
-        place: &Place,
+        place: &StagingPlace,
         change: &FileChange,
         name: &str,
     ) -> rustix::io::Result<()> {
@@ -226,10 +226,10 @@ impl Staged {
         fs::fsync(&file)
     }
 
-    pub(super) fn remove_temporary(&self, place: &Place) {
+    pub(super) fn remove_temporary(&self, place: &StagingPlace) {
         ignore_error(
             fs::unlinkat(place.fd(), &*self.temporary, AtFlags::empty()),
-            "A temp file that cannot be removed now is found by its name later; nothing else can be done",
+            "a temp file that cannot be removed now is found by its name later; nothing else can be done",
         );
     }
 }

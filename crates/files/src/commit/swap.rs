@@ -19,7 +19,7 @@ use rustix::io::{self, Errno};
 use rustix::path::Arg;
 
 use super::change::{After, FileChange, failed};
-use super::stage::{Place, Staged};
+use super::stage::{StagedFile, StagingPlace};
 use crate::open::Opening;
 
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
@@ -28,13 +28,13 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// to the open file, and each commit opens its own.
 ///
 /// Taken in one global order, so that two commits cannot wait for each other.
-pub(super) fn lock_all(places: &[Place]) -> Result<(), ToolError> {
-    let mut order: Vec<&Place> = places.iter().collect();
+pub(super) fn lock_all(places: &[StagingPlace]) -> Result<(), ToolError> {
+    let mut order: Vec<&StagingPlace> = places.iter().collect();
     order.sort_by_key(|place| place.identity());
     order.into_iter().try_for_each(lock)
 }
 
-fn lock(place: &Place) -> Result<(), ToolError> {
+fn lock(place: &StagingPlace) -> Result<(), ToolError> {
     let began = Instant::now();
     loop {
         match fs::flock(place.fd(), FlockOperation::NonBlockingLockExclusive) {
@@ -66,9 +66,9 @@ pub(super) enum Waits {
 
 /// `target` is the directory that the file is in: its place, or a new one.
 pub(super) fn swap_in(
-    place: &Place,
+    place: &StagingPlace,
     target: BorrowedFd<'_>,
-    staged: &Staged,
+    staged: &StagedFile,
     change: &FileChange,
     nth: usize,
 ) -> Result<Waits, ToolError> {
@@ -91,8 +91,8 @@ pub(super) fn swap_in(
 
 /// After the swap: what stood there is under the temporary name, and is what was expected.
 pub(super) fn compare(
-    place: &Place,
-    staged: &Staged,
+    place: &StagingPlace,
+    staged: &StagedFile,
     change: &FileChange,
     waits: Waits,
     nth: usize,
@@ -114,12 +114,12 @@ pub(super) fn compare(
 }
 
 /// Checks that a name holds what the change was computed from.
-fn holds_the_old(place: &Place, staged: &Staged, name: impl Arg) -> bool {
+fn holds_the_old(place: &StagingPlace, staged: &StagedFile, name: impl Arg) -> bool {
     digest_of(place, name).is_ok_and(|digest| Some(digest) == staged.before)
 }
 
 /// A removed file gets its name back, unless another process has taken it.
-fn put_back(place: &Place, staged: &Staged) -> io::Result<()> {
+fn put_back(place: &StagingPlace, staged: &StagedFile) -> io::Result<()> {
     move_to_free_name(place, staged, place.fd(), 0)
 }
 
@@ -128,8 +128,8 @@ fn put_back(place: &Place, staged: &Staged) -> io::Result<()> {
 /// A rename that replaces nothing, else a hard link, whose temporary name goes with the clean-up. Where
 /// there is neither, another program's new file can be lost between the look and the rename.
 fn move_to_free_name(
-    place: &Place,
-    staged: &Staged,
+    place: &StagingPlace,
+    staged: &StagedFile,
     to: BorrowedFd<'_>,
     nth: usize,
 ) -> io::Result<()> {
@@ -168,8 +168,8 @@ fn has_no_links(error: Errno) -> bool {
 }
 
 fn replace(
-    place: &Place,
-    staged: &Staged,
+    place: &StagingPlace,
+    staged: &StagedFile,
     change: &FileChange,
     nth: usize,
 ) -> Result<Waits, ToolError> {
@@ -185,8 +185,8 @@ fn replace(
 /// Between the comparison and the rename another program's write can be lost; our own processes
 /// are kept out by the lock.
 fn replace_by_rename(
-    place: &Place,
-    staged: &Staged,
+    place: &StagingPlace,
+    staged: &StagedFile,
     change: &FileChange,
     nth: usize,
 ) -> Result<(), ToolError> {
@@ -206,8 +206,8 @@ fn replace_by_rename(
 
 /// The old file by another name, or a copy of it where a file has only one.
 fn keep(
-    place: &Place,
-    staged: &Staged,
+    place: &StagingPlace,
+    staged: &StagedFile,
     change: &FileChange,
     kept: &str,
     nth: usize,
@@ -228,9 +228,9 @@ fn keep(
 
 /// Undoes one swap. What is foreign by now is left where it is.
 pub(super) fn swap_back(
-    place: &Place,
+    place: &StagingPlace,
     target: BorrowedFd<'_>,
-    staged: &Staged,
+    staged: &StagedFile,
     nth: usize,
 ) -> io::Result<()> {
     fault::fail_point("commit.back", nth)?;
@@ -267,7 +267,7 @@ pub(super) fn swap_back(
 
 /// Another process has taken the name since, or removed it. If what we took out was not what we expected, it was
 /// theirs, and has gone as it would have gone without us.
-fn give_way(place: &Place, staged: &Staged) -> io::Result<()> {
+fn give_way(place: &StagingPlace, staged: &StagedFile) -> io::Result<()> {
     let is_theirs = match digest_of(place, &staged.temporary) {
         Ok(digest) => Some(digest) != staged.before,
         // A link, or no file at all. What cannot be read may be anybody's.
@@ -284,7 +284,7 @@ fn give_way(place: &Place, staged: &Staged) -> io::Result<()> {
 }
 
 /// Renames what could not be put back, so that no later clean-up takes it for a leftover.
-pub(super) fn set_aside(place: &Place, temporary: &str) -> String {
+pub(super) fn set_aside(place: &StagingPlace, temporary: &str) -> String {
     let saved = temporary.replace(".tmp", ".saved");
     let waits_under = [old_name(temporary), temporary.to_owned()];
     let mut moved =
@@ -293,7 +293,7 @@ pub(super) fn set_aside(place: &Place, temporary: &str) -> String {
 }
 
 /// After success: the old content, under its temporary name, is no longer needed.
-pub(super) fn discard(place: &Place, staged: &Staged) -> io::Result<()> {
+pub(super) fn discard(place: &StagingPlace, staged: &StagedFile) -> io::Result<()> {
     match fs::unlinkat(place.fd(), &*staged.temporary, AtFlags::empty()) {
         Err(Errno::NOENT) => Ok(()),
         answer => answer,
@@ -301,11 +301,11 @@ pub(super) fn discard(place: &Place, staged: &Staged) -> io::Result<()> {
 }
 
 /// `false` when this file system, or the portable way of opening, has no exchange.
-fn exchange(place: &Place, staged: &Staged) -> io::Result<bool> {
+fn exchange(place: &StagingPlace, staged: &StagedFile) -> io::Result<bool> {
     exchange_names(place, &staged.temporary, &staged.name)
 }
 
-pub(super) fn exchange_names(place: &Place, from: &str, to: &OsStr) -> io::Result<bool> {
+pub(super) fn exchange_names(place: &StagingPlace, from: &str, to: &OsStr) -> io::Result<bool> {
     if !exchanges(place) {
         return Ok(false);
     }
@@ -316,7 +316,7 @@ pub(super) fn exchange_names(place: &Place, from: &str, to: &OsStr) -> io::Resul
     }
 }
 
-fn exchanges(place: &Place) -> bool {
+fn exchanges(place: &StagingPlace) -> bool {
     match place.opening {
         #[cfg(target_os = "linux")]
         Opening::Kernel => true,
@@ -332,15 +332,15 @@ fn old_name(temporary: &str) -> String {
     format!("{temporary}.old")
 }
 
-fn kept_name(staged: &Staged) -> String {
+fn kept_name(staged: &StagedFile) -> String {
     old_name(&staged.temporary)
 }
 
-pub(super) fn inode(place: &Place, name: &OsStr) -> io::Result<u64> {
+pub(super) fn inode(place: &StagingPlace, name: &OsStr) -> io::Result<u64> {
     fs::statat(place.fd(), name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_ino)
 }
 
-fn digest_of(place: &Place, name: impl Arg) -> std::io::Result<Digest> {
+fn digest_of(place: &StagingPlace, name: impl Arg) -> std::io::Result<Digest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(fs::openat(place.fd(), name, flags, Mode::empty())?);
     if !file.metadata()?.is_file() {

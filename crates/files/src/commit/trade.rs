@@ -16,7 +16,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::{self, Errno};
 
-use super::stage::{Place, temporary_name};
+use super::stage::{StagingPlace, temporary_name};
 use super::swap;
 use crate::file::OpenDirectory;
 use crate::sandbox::{SafePath, io_error};
@@ -124,17 +124,17 @@ fn open_directory(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
 }
 
 /// A trade whose new side waits beside its target.
-pub(super) struct Waiting {
+pub(super) struct WaitingTrade {
     pub(super) place: usize,
     pub(super) temporary: String,
     name: OsString,
     inode: u64,
 }
 
-impl Waiting {
+impl WaitingTrade {
     /// Writes the new side under a name of its own; what is left of a failure is removed.
     pub(super) fn stage(
-        (place, index): (&Place, usize),
+        (place, index): (&StagingPlace, usize),
         trade: &Trade,
         nth: usize,
     ) -> Result<Self, ToolError> {
@@ -158,7 +158,7 @@ impl Waiting {
     /// The moment in which it happens.
     pub(super) fn swap_in(
         &self,
-        place: &Place,
+        place: &StagingPlace,
         trade: &Trade,
         nth: usize,
     ) -> Result<(), ToolError> {
@@ -176,7 +176,7 @@ impl Waiting {
     /// After the swap: what stood there is what was expected.
     pub(super) fn compare(
         &self,
-        place: &Place,
+        place: &StagingPlace,
         trade: &Trade,
         nth: usize,
     ) -> Result<(), ToolError> {
@@ -188,7 +188,7 @@ impl Waiting {
         }
     }
 
-    pub(super) fn swap_back(&self, place: &Place, nth: usize) -> io::Result<()> {
+    pub(super) fn swap_back(&self, place: &StagingPlace, nth: usize) -> io::Result<()> {
         fault::fail_point("commit.back", nth)?;
         // What stands there now must be ours, or it is not ours to replace.
         if swap::inode(place, &self.name)? != self.inode {
@@ -198,7 +198,7 @@ impl Waiting {
     }
 
     /// Removes what is under the temporary name, which is no longer needed.
-    pub(super) fn discard(&self, place: &Place) -> io::Result<()> {
+    pub(super) fn discard(&self, place: &StagingPlace) -> io::Result<()> {
         remove_all(place.fd(), OsStr::new(&self.temporary))
     }
 }

@@ -24,19 +24,19 @@ use super::folder::{COMMAND, END, JobEnd, JobEnding, OUTPUT, SOCKET};
 use super::protocol::{
     DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, JobLifetime, LINE, LOCK,
 };
-use super::screen::{Screen, ScreenText};
+use super::screen::{ScreenText, TerminalScreen};
 use super::server::serve;
 use super::shared::{DaemonShared, in_words, lock};
 use super::typing::Typing;
 use crate::contract::descriptors::receive_descriptor;
-use crate::contract::ending::Ending;
+use crate::contract::ending::CommandEnding;
 use crate::contract::message::{receive, send};
 use crate::contract::protocol::given;
 use crate::contract::unended::Unended;
 use crate::outside::command::{ENDED_SILENTLY, run_with_output};
 use crate::outside::launcher::Launcher;
 use crate::outside::launcher_link::{self, CommandOutput, LaunchTask};
-use crate::outside::output_reader::{ChunkAnswer, OutputListener, OutputStream};
+use crate::outside::output_reader::{ChunkAnswer, CommandStream, OutputListener};
 use crate::outside::spool::{Spool, SpoolDir};
 
 /// Runs as the daemon of a job, if the first word of the command line says so.
@@ -101,7 +101,7 @@ fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolE
         typing: Mutex::new(None),
         answers: Mutex::new(None),
         refusals: Mutex::new(None),
-        screen: order.terminal.map(|size| Mutex::new(Screen::new(size))),
+        screen: order.terminal.map(|size| Mutex::new(TerminalScreen::new(size))),
         cancel: Cancel::new(),
         reason: Mutex::new(None),
     });
@@ -143,10 +143,10 @@ fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolE
     };
     let finished = run_with_output(start, lifetime, &shared.cancel, &mut listener)?;
     let how = match finished.ending {
-        Ending::Exited(code) => JobEnding::Exited(code),
-        Ending::Signalled(signal) => JobEnding::Signalled(signal),
-        Ending::TimedOut => JobEnding::TimedOut,
-        Ending::Cancelled => lock(&shared.reason).take().unwrap_or(JobEnding::Stopped),
+        CommandEnding::Exited(code) => JobEnding::Exited(code),
+        CommandEnding::Signalled(signal) => JobEnding::Signalled(signal),
+        CommandEnding::TimedOut => JobEnding::TimedOut,
+        CommandEnding::Cancelled => lock(&shared.reason).take().unwrap_or(JobEnding::Stopped),
     };
     let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
     let mut refused = in_words(&finished.refused_by_proxy);
@@ -237,28 +237,28 @@ impl OutputListener for DaemonListener {
         if let Ok(line) = line() {
             ignore_error(
                 send(line, &DaemonReport::Started),
-                "A program that is gone by now is noticed by others",
+                "a program that is gone by now is noticed by others",
             );
         }
     }
 
-    fn keep(&mut self, stream: OutputStream, bytes: &[u8]) {
+    fn keep(&mut self, stream: CommandStream, bytes: &[u8]) {
         self.spool.write(stream, bytes);
         let Some(screen) = &self.shared.screen else { return };
         let said = lock(screen).show(bytes);
         if let (Some(terminal), false) = (&*lock(&self.shared.answers), said.is_empty()) {
             ignore_error(
                 rustix::io::write(terminal, &said),
-                "A program that does not read what it asked for does not get it",
+                "a program that does not read what it asked for does not get it",
             );
         }
     }
 
-    fn hear(&mut self, _: OutputStream, _: &str) -> ChunkAnswer {
+    fn hear(&mut self, _: CommandStream, _: &str) -> ChunkAnswer {
         ChunkAnswer::Gone
     }
 
-    fn hear_last(&mut self, _: OutputStream, _: &str) {}
+    fn hear_last(&mut self, _: CommandStream, _: &str) {}
 }
 
 /// Whole or not at all. Not synced: after a power cut nothing runs any more anyway.

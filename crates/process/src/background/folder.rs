@@ -17,8 +17,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 use super::protocol::{JobAnswer, JobLifetime, JobRequest, Typed, TypedCount};
-use super::screen::{Screen, ScreenText};
-use crate::contract::ending::Ended;
+use super::screen::{ScreenText, TerminalScreen};
+use crate::contract::ending::RecordedEnding;
 use crate::contract::message::{receive, send};
 use crate::contract::terminal_size::TerminalSize;
 use crate::outside::records::read_record;
@@ -29,7 +29,7 @@ pub(super) const LOCK_FILE: &str = "lock";
 pub(super) const SOCKET: &str = "socket";
 pub(super) const END: &str = "end.json";
 /// The file of the confinement rules.
-pub(super) const WALLS: &str = "walls.json";
+pub(super) const RULES_FILE: &str = "walls.json";
 /// The record that the launcher writes.
 pub(super) const COMMAND: &str = "command";
 pub(super) const OUTPUT: &str = "output";
@@ -214,7 +214,7 @@ impl Job {
             return Ok(Some(screen));
         }
         // Its daemon was killed: the end of what was printed is drawn once more.
-        let mut screen = Screen::new(size);
+        let mut screen = TerminalScreen::new(size);
         for (_, bytes) in self.read(0, None, REDRAWN_BYTES)?.pieces {
             screen.show(&bytes);
         }
@@ -239,7 +239,7 @@ impl Job {
         }
         ignore_error(
             self.ask(&JobRequest::Stop),
-            "A daemon that does not answer is dealt with below",
+            "a daemon that does not answer is dealt with below",
         );
         if let Some(end) = self.ended_within(PATIENCE)? {
             return Ok(end);
@@ -288,14 +288,14 @@ impl JobEnd {
     }
 }
 
-impl From<Ended> for JobEnding {
-    fn from(ended: Ended) -> Self {
+impl From<RecordedEnding> for JobEnding {
+    fn from(ended: RecordedEnding) -> Self {
         match ended {
-            Ended::Exited(code) => Self::Exited(code),
-            Ended::Signalled(signal) => Self::Signalled(signal),
-            Ended::TimedOut => Self::TimedOut,
-            Ended::Stopped => Self::Stopped,
-            Ended::Orphaned => Self::Orphaned,
+            RecordedEnding::Exited(code) => Self::Exited(code),
+            RecordedEnding::Signalled(signal) => Self::Signalled(signal),
+            RecordedEnding::TimedOut => Self::TimedOut,
+            RecordedEnding::Stopped => Self::Stopped,
+            RecordedEnding::Orphaned => Self::Orphaned,
         }
     }
 }

@@ -47,7 +47,7 @@ use crate::outside::command::open_directory;
 use crate::outside::launcher::{Confinement, Launcher};
 use crate::outside::program::CommandProgram;
 use crate::outside::reaper;
-use folder::{DESCRIPTION, LOCK_FILE, WALLS};
+use folder::{DESCRIPTION, LOCK_FILE, RULES_FILE};
 use protocol::{DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, LINE, LOCK};
 
 /// Of one session at a time.
@@ -201,7 +201,7 @@ impl Jobs {
             keeping: spec.keeping,
             terminal: spec.terminal,
         };
-        folder.write(WALLS, &serde_json::to_vec(rules)?)?;
+        folder.write(RULES_FILE, &serde_json::to_vec(rules)?)?;
         folder.write(DESCRIPTION, &serde_json::to_vec(&description)?)?;
         let job = self.find(&spec.name)?;
         Ok((job.ok_or_else(|| std::io::Error::from(ErrorKind::NotFound))?, lock))
@@ -212,7 +212,7 @@ impl Jobs {
         let lines = std::mem::take(&mut *self.lines());
         for (_, line) in &lines {
             let mut line = line;
-            ignore_error(line.write_all(b"s"), "A daemon that is gone has nothing left to end");
+            ignore_error(line.write_all(b"s"), "a daemon that is gone has nothing left to end");
         }
         let until = Instant::now() + SESSION_PATIENCE;
         for (job, _) in &lines {

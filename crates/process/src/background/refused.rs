@@ -8,7 +8,7 @@ use std::io::Result;
 use jm_system::state::read_text;
 use jm_types::text::sanitize;
 
-use super::folder::{Job, JobEnd, JobEnding, JobSeen, JobState, WALLS};
+use super::folder::{Job, JobEnd, JobEnding, JobSeen, JobState, RULES_FILE};
 use super::protocol::{JobAnswer, JobRequest};
 use super::reading::JobExcerpt;
 use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
@@ -17,7 +17,7 @@ use crate::outside::refusal::{Refusal, SIGSYS};
 
 /// So much of what was printed since is searched, the first and the last of it.
 const SEARCHED: usize = 64 * 1024;
-const MOST_WALLS_BYTES: u64 = 64 * 1024 * 1024;
+const MOST_RULES_BYTES: u64 = 64 * 1024 * 1024;
 /// Refusals that are remembered as told; what was told before these may be told again.
 const MOST_TOLD: usize = 64;
 
@@ -53,7 +53,7 @@ impl Job {
 
     /// As they were when it started.
     fn rules(&self) -> Option<ConfinementRules> {
-        let text = read_text(&self.folder().join(WALLS), MOST_WALLS_BYTES).ok()??;
+        let text = read_text(&self.folder().join(RULES_FILE), MOST_RULES_BYTES).ok()??;
         serde_json::from_str(&text).ok()
     }
 

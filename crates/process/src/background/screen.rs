@@ -22,12 +22,12 @@ pub struct ScreenText {
     pub column: u16,
 }
 
-pub(crate) struct Screen {
+pub(crate) struct TerminalScreen {
     parser: vt100::Parser<Answers>,
     size: TerminalSize,
 }
 
-impl Screen {
+impl TerminalScreen {
     pub(crate) fn new(size: TerminalSize) -> Self {
         Self { parser: parser(size), size }
     }
@@ -99,7 +99,7 @@ mod tests {
     const SMALL: TerminalSize = TerminalSize { rows: 4, columns: 10 };
 
     fn shown(bytes: &[u8]) -> (String, (u16, u16)) {
-        let mut screen = Screen::new(SMALL);
+        let mut screen = TerminalScreen::new(SMALL);
         screen.show(bytes);
         let shown = screen.text();
         (shown.text, (shown.row, shown.column))
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn questions_are_answered() {
-        let mut screen = Screen::new(SMALL);
+        let mut screen = TerminalScreen::new(SMALL);
         assert_eq!(screen.show(b"ab\x1b[6n\x1b[c\x1b[>c\x1b[5n\x1b[99n"), {
             b"\x1b[1;3R\x1b[?6c\x1b[>0;0;0c\x1b[0n"
         });
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_program_says_how_it_wants_its_arrows() {
-        let mut screen = Screen::new(SMALL);
+        let mut screen = TerminalScreen::new(SMALL);
         assert_eq!(screen.arrows(), Arrows::Plain);
         screen.show(b"\x1b[?1h");
         assert_eq!(screen.arrows(), Arrows::Application);
@@ -153,7 +153,7 @@ mod tests {
                 0..60,
             ),
         ) {
-            let mut screen = Screen::new(SMALL);
+            let mut screen = TerminalScreen::new(SMALL);
             for piece in &pieces {
                 screen.show(piece);
             }

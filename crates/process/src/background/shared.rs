@@ -7,7 +7,7 @@ use rustix::fd::OwnedFd;
 
 use super::folder::JobEnding;
 use super::protocol::{JobAnswer, Typed};
-use super::screen::Screen;
+use super::screen::TerminalScreen;
 use super::typing::Typing;
 use crate::outside::egress_proxy::ProxyRefusals;
 use crate::outside::refusal::Refusal;
@@ -16,7 +16,7 @@ use crate::outside::refusal::Refusal;
 pub(super) struct DaemonShared {
     /// Nothing before the command has its streams.
     pub(super) typing: Mutex<Option<Typing>>,
-    pub(super) screen: Option<Mutex<Screen>>,
+    pub(super) screen: Option<Mutex<TerminalScreen>>,
     /// The terminal to which its own answers are written.
     pub(super) answers: Mutex<Option<OwnedFd>>,
     /// Nothing where no hosts are listed.

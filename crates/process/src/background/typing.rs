@@ -11,7 +11,7 @@ use rustix::io::{self, Errno};
 
 use super::keys::{Arrows, NamedKey, TerminalKey};
 use super::protocol::{JobAnswer, Typed, TypedCount};
-use super::screen::Screen;
+use super::screen::TerminalScreen;
 
 /// The time that a command may take to make room in its input.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ impl Typing {
     }
 
     /// For the terminal of this screen, or for a pipe.
-    pub(super) fn encode(typed: &[Typed], screen: Option<&Screen>) -> Encoded {
+    pub(super) fn encode(typed: &[Typed], screen: Option<&TerminalScreen>) -> Encoded {
         let mut encoded = Encoded { bytes: Vec::new(), ends: false, misfit: None };
         for one in typed {
             match (one, screen) {

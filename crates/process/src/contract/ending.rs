@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The end of a command for its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum CommandEnding {
     Exited(i32),
     Signalled(i32),
     TimedOut,
@@ -14,7 +14,7 @@ pub enum Ending {
 /// The end of a command as its launcher saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum RecordedEnding {
     Exited(i32),
     Signalled(i32),
     TimedOut,
@@ -24,13 +24,13 @@ pub enum Ended {
     Orphaned,
 }
 
-impl Ended {
-    pub(crate) fn ending(self) -> Ending {
+impl RecordedEnding {
+    pub(crate) fn ending(self) -> CommandEnding {
         match self {
-            Self::Exited(code) => Ending::Exited(code),
-            Self::Signalled(signal) => Ending::Signalled(signal),
-            Self::TimedOut => Ending::TimedOut,
-            Self::Stopped | Self::Orphaned => Ending::Cancelled,
+            Self::Exited(code) => CommandEnding::Exited(code),
+            Self::Signalled(signal) => CommandEnding::Signalled(signal),
+            Self::TimedOut => CommandEnding::TimedOut,
+            Self::Stopped | Self::Orphaned => CommandEnding::Cancelled,
         }
     }
 }

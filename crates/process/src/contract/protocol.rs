@@ -10,7 +10,7 @@ use rustix::fd::{BorrowedFd, RawFd};
 use serde::{Deserialize, Serialize};
 
 use super::confinement_rules::ConfinementRules;
-use super::ending::Ended;
+use super::ending::RecordedEnding;
 use super::terminal_size::TerminalSize;
 use super::unended::Unended;
 
@@ -71,7 +71,7 @@ pub(crate) enum LaunchStage {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum LaunchReport {
     /// With the processes that could not be ended.
-    Ended(Ended, Vec<Unended>),
+    Ended(RecordedEnding, Vec<Unended>),
     /// Nothing was run.
     NotStarted { step: String, why: String },
 }

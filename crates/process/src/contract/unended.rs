@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 /// A process or a group of a command that could not be ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unended {
-    target: Target,
+    target: KillTarget,
     why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Target {
+enum KillTarget {
     Group(i32),
     Process(i32),
 }
 
 impl Unended {
-    fn new(target: Target, answer: rustix::io::Result<()>) -> Option<Self> {
+    fn new(target: KillTarget, answer: rustix::io::Result<()>) -> Option<Self> {
         match answer {
             Ok(()) | Err(Errno::SRCH) => None,
             Err(error) => Some(Self { target, why: errno_text(error) }),
@@ -34,14 +34,14 @@ impl Unended {
     /// A process that was killed and is still there: the kernel holds on to it.
     pub(crate) fn held(pid: i32) -> Self {
         let why = "it was killed and has not ended; the kernel holds on to it".to_owned();
-        Self { target: Target::Process(pid), why }
+        Self { target: KillTarget::Process(pid), why }
     }
 
     /// The sentence for a result or a log.
     pub fn in_words(&self) -> String {
         match self.target {
-            Target::Group(pid) => format!("could not end process group {pid}: {}", self.why),
-            Target::Process(pid) => format!("could not end process {pid}: {}", self.why),
+            KillTarget::Group(pid) => format!("could not end process group {pid}: {}", self.why),
+            KillTarget::Process(pid) => format!("could not end process {pid}: {}", self.why),
         }
     }
 }
@@ -58,13 +58,13 @@ pub(crate) fn join(all: &mut Vec<Unended>, more: Vec<Unended>) {
 pub(crate) fn kill_group(group: Pid) -> Option<Unended> {
     let answer =
         fault::fail_point("kill.group", 1).and_then(|()| kill_process_group(group, Signal::KILL));
-    Unended::new(Target::Group(group.as_raw_nonzero().get()), answer)
+    Unended::new(KillTarget::Group(group.as_raw_nonzero().get()), answer)
 }
 
 pub(crate) fn kill(process: Pid) -> Option<Unended> {
     let answer =
         fault::fail_point("kill.process", 1).and_then(|()| kill_process(process, Signal::KILL));
-    Unended::new(Target::Process(process.as_raw_nonzero().get()), answer)
+    Unended::new(KillTarget::Process(process.as_raw_nonzero().get()), answer)
 }
 
 #[cfg(test)]
@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn a_refused_kill_is_told_and_a_process_that_is_gone_is_not() {
-        assert_eq!(Unended::new(Target::Group(7), Ok(())), None);
-        assert_eq!(Unended::new(Target::Group(7), Err(Errno::SRCH)), None);
-        let refused = Unended::new(Target::Group(7), Err(Errno::PERM)).unwrap();
+        assert_eq!(Unended::new(KillTarget::Group(7), Ok(())), None);
+        assert_eq!(Unended::new(KillTarget::Group(7), Err(Errno::SRCH)), None);
+        let refused = Unended::new(KillTarget::Group(7), Err(Errno::PERM)).unwrap();
         assert_eq!(refused.in_words(), "could not end process group 7: operation not permitted");
         let mut all = vec![refused.clone()];
         join(&mut all, vec![refused.clone(), Unended::held(8)]);

@@ -16,7 +16,7 @@ use super::mounts::{self, DEVICE_LINKS, DEVICES, is_inside};
 use super::name_guard::NameGuard;
 use super::placeholders::Placeholders;
 use super::process_tree::Remaining;
-use super::step::{During, Step, StepFailure};
+use super::step::{During, LaunchStep, StepFailure};
 use super::supervisor;
 use crate::contract::confinement_rules::ConfinementRules;
 use crate::contract::layout::{MountKind, mount_layout};
@@ -26,7 +26,7 @@ use crate::contract::protocol::{FREE, INNER_ORDER, LAUNCH, LaunchOrder, LaunchSt
 /// The path of this program inside.
 const LAUNCHER: &str = "/run/journeyman-launcher";
 
-pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaining> {
+pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> LaunchStep<Remaining> {
     let program = order.bwrap.clone().ok_or_else(|| Error::from(std::io::ErrorKind::NotFound));
     let program = program.during("bwrap")?;
     let launcher = std::fs::read_link("/proc/self/exe").during("bwrap")?;
@@ -131,7 +131,7 @@ fn devices() -> Vec<OsString> {
 }
 
 /// Inside, as the first process: what is mounted by descriptors, and the guard of protected names.
-pub(crate) fn complete(order: &LaunchOrder) -> Step<Option<NameGuard>> {
+pub(crate) fn complete(order: &LaunchOrder) -> LaunchStep<Option<NameGuard>> {
     let layout = mount_layout(&order.rules);
     mounts::complete(&order.rules, &layout)?;
     NameGuard::new(&order.rules, &layout).during("protected names")

@@ -12,7 +12,7 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope, path_beneath_rules,
 };
 
-use super::step::{During, Step, StepFailure};
+use super::step::{During, LaunchStep, StepFailure};
 use crate::contract::confinement_rules::{Access as Rights, Backend, ConfinementRules};
 use crate::contract::landlock_version::{LEAST_LANDLOCK, landlock_version};
 use crate::contract::layout::SCRATCH;
@@ -46,7 +46,7 @@ pub(crate) struct LandlockOpenings {
     pub(crate) terminal: Option<PathBuf>,
 }
 
-pub(crate) fn enter(confinement: &ConfinementRules, openings: &LandlockOpenings) -> Step<()> {
+pub(crate) fn enter(confinement: &ConfinementRules, openings: &LandlockOpenings) -> LaunchStep<()> {
     if landlock_version() < LEAST_LANDLOCK {
         return match confinement.backend {
             Backend::Landlock => Err(StepFailure {

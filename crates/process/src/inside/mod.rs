@@ -26,7 +26,7 @@ use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 use control::{control, copy_of, report_failure};
 use name_guard::NameGuard;
 use process_tree::{ProcessTree, Remaining};
-use step::{During, Step};
+use step::{During, LaunchStep};
 
 use crate::contract::confinement_rules::Backend;
 use crate::contract::descriptors::receive_descriptors;
@@ -99,6 +99,6 @@ fn serve(order: &LaunchOrder) -> Result<Remaining> {
 }
 
 /// For a launcher that cannot mount.
-fn guard(order: &LaunchOrder) -> Step<Option<NameGuard>> {
+fn guard(order: &LaunchOrder) -> LaunchStep<Option<NameGuard>> {
     NameGuard::new(&order.rules, &[]).during("protected names")
 }

@@ -18,7 +18,7 @@ use rustix::mount::{
     fsopen, mount_change, move_mount, open_tree, unmount,
 };
 
-use super::step::{During, Step, StepFailure};
+use super::step::{During, LaunchStep, StepFailure};
 use crate::contract::confinement_rules::ConfinementRules;
 use crate::contract::layout::{Layout, MountKind};
 use crate::contract::within::is_within;
@@ -36,26 +36,26 @@ const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs"];
 const PROC_HIDDEN: &[&str] = &["kcore", "keys", "key-users", "timer_list", "kallsyms"];
 
 /// Something to be mounted.
-struct Piece {
+struct MountPiece {
     path: PathBuf,
-    what: What,
+    what: MountSource,
 }
 
-enum What {
-    Tree(OwnedFd, Shape),
+enum MountSource {
+    Tree(OwnedFd, MountShape),
     /// A read-only directory, and the mode of its own.
     Cache(OwnedFd, Mode),
-    Nothing(Shape),
+    Nothing(MountShape),
     Link(PathBuf),
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+enum MountShape {
     Directory,
     File,
 }
 
-pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> Step<()> {
+pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).during("mounts")?;
     let mut pieces = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> Step<()> {
         attach(&root, piece).during(step)?;
     }
     attach_all_inside(&root, rules, inside)?;
-    change(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::Alone).during("mount /")?;
+    change(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, MountDepth::Alone).during("mount /")?;
     leave().during("mount /")
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn is_inside(path: &Path, rules: &ConfinementRules) -> bool {
 
 /// Completes a tree in which another program mounted everything but the names inside the workspace
 /// and the terminals.
-pub(crate) fn complete(rules: &ConfinementRules, layout: &Layout) -> Step<()> {
+pub(crate) fn complete(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()> {
     let root = open_root().during("mount /")?;
     terminals()
         .and_then(|tree| mount_at(&root, Path::new("dev/pts"), &tree))
@@ -107,7 +107,7 @@ fn attach_all_inside(
     root: &OwnedFd,
     rules: &ConfinementRules,
     inside: Vec<(&Path, MountKind)>,
-) -> Step<()> {
+) -> LaunchStep<()> {
     let all = rules.identities.iter();
     let known: HashMap<&OsStr, (u64, u64)> =
         all.map(|one| (one.path.as_os_str(), (one.device, one.inode))).collect();
@@ -142,14 +142,14 @@ pub(crate) fn attach_inside(
         return Err(moved(path));
     }
     let kind = rustix::fs::FileType::from_raw_mode(found.st_mode);
-    let shape = if kind.is_dir() { Shape::Directory } else { Shape::File };
+    let shape = if kind.is_dir() { MountShape::Directory } else { MountShape::File };
     let tree = match place {
         MountKind::Hidden => nothing(shape)?,
         MountKind::Scratch => tmpfs(&format!("{:o}", found.st_mode & 0o7777))?,
         MountKind::Writable => clone_of(&target, "")?,
         MountKind::Kept | MountKind::Readable | MountKind::Cached | MountKind::Data => {
             let tree = clone_of(&target, "")?;
-            change(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+            change(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, MountDepth::All)?;
             tree
         }
     };
@@ -174,31 +174,31 @@ fn moved(path: &Path) -> Error {
 const NO_FILE: &str = "/dev/null";
 
 /// An unreadable cover for a hidden name.
-fn nothing(shape: Shape) -> Result<OwnedFd> {
+fn nothing(shape: MountShape) -> Result<OwnedFd> {
     let tree = match shape {
-        Shape::File => clone_of(CWD, NO_FILE)?,
-        Shape::Directory => tmpfs("0000")?,
+        MountShape::File => clone_of(CWD, NO_FILE)?,
+        MountShape::Directory => tmpfs("0000")?,
     };
     let closed = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NODEV;
-    change(&tree, closed, Depth::Alone)?;
+    change(&tree, closed, MountDepth::Alone)?;
     Ok(tree)
 }
 
-fn piece(path: PathBuf, place: MountKind) -> Result<Option<Piece>> {
+fn piece(path: PathBuf, place: MountKind) -> Result<Option<MountPiece>> {
     let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     if path.parent() == Some(Path::new("/"))
         && let Ok(target) = std::fs::read_link(&path)
     {
-        return Ok(Some(Piece { path, what: What::Link(target) }));
+        return Ok(Some(MountPiece { path, what: MountSource::Link(target) }));
     }
     let link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     let shape = match std::fs::metadata(&path) {
         // A link is held itself, wherever it leads.
-        _ if link && matches!(place, MountKind::Kept | MountKind::Hidden) => Shape::File,
-        Ok(found) if found.is_dir() => Shape::Directory,
-        Ok(_) => Shape::File,
+        _ if link && matches!(place, MountKind::Kept | MountKind::Hidden) => MountShape::File,
+        Ok(found) if found.is_dir() => MountShape::Directory,
+        Ok(_) => MountShape::File,
         // The system may lack one of the usual directories; a hidden name may be gone by now.
-        Err(_) if place == MountKind::Scratch => Shape::Directory,
+        Err(_) if place == MountKind::Scratch => MountShape::Directory,
         Err(_) => return Ok(None),
     };
     let tree = match place {
@@ -206,17 +206,19 @@ fn piece(path: PathBuf, place: MountKind) -> Result<Option<Piece>> {
             let mode = std::fs::metadata(&path).map_or(0o1777, |found| found.permissions().mode());
             tmpfs(&format!("{:o}", mode & 0o7777))?
         }
-        MountKind::Hidden => return Ok(Some(Piece { path, what: What::Nothing(shape) })),
+        MountKind::Hidden => {
+            return Ok(Some(MountPiece { path, what: MountSource::Nothing(shape) }));
+        }
         MountKind::Writable => {
             let tree = clone_of(CWD, &path)?;
-            change(&tree, plain, Depth::All)?;
+            change(&tree, plain, MountDepth::All)?;
             tree
         }
-        MountKind::Cached if shape == Shape::Directory => {
+        MountKind::Cached if shape == MountShape::Directory => {
             let tree = clone_of(CWD, &path)?;
-            change(&tree, plain | MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+            change(&tree, plain | MountAttrFlags::MOUNT_ATTR_RDONLY, MountDepth::All)?;
             let mode = Mode::from_raw_mode(std::fs::metadata(&path)?.permissions().mode());
-            return Ok(Some(Piece { path, what: What::Cache(tree, mode) }));
+            return Ok(Some(MountPiece { path, what: MountSource::Cache(tree, mode) }));
         }
         MountKind::Readable | MountKind::Cached | MountKind::Kept | MountKind::Data => {
             let tree =
@@ -226,11 +228,11 @@ fn piece(path: PathBuf, place: MountKind) -> Result<Option<Piece>> {
             } else {
                 MountAttrFlags::MOUNT_ATTR_RDONLY
             };
-            change(&tree, plain | sealed, Depth::All)?;
+            change(&tree, plain | sealed, MountDepth::All)?;
             tree
         }
     };
-    Ok(Some(Piece { path, what: What::Tree(tree, shape) }))
+    Ok(Some(MountPiece { path, what: MountSource::Tree(tree, shape) }))
 }
 
 const CLONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE
@@ -260,14 +262,14 @@ fn tmpfs(mode: &str) -> Result<OwnedFd> {
 }
 
 #[derive(Clone, Copy)]
-enum Depth {
+enum MountDepth {
     Alone,
     All,
 }
 
 /// Adds attributes to a mount, or to all mounts of a tree.
 #[allow(unsafe_code)]
-fn change(tree: &OwnedFd, set: MountAttrFlags, depth: Depth) -> Result<()> {
+fn change(tree: &OwnedFd, set: MountAttrFlags, depth: MountDepth) -> Result<()> {
     #[repr(C)]
     struct Attributes {
         set: u64,
@@ -278,8 +280,8 @@ fn change(tree: &OwnedFd, set: MountAttrFlags, depth: Depth) -> Result<()> {
     let attributes =
         Attributes { set: u64::from(set.bits()), clear: 0, propagation: 0, user_namespace: 0 };
     let recursive = match depth {
-        Depth::Alone => 0,
-        Depth::All => libc::AT_RECURSIVE,
+        MountDepth::Alone => 0,
+        MountDepth::All => libc::AT_RECURSIVE,
     };
     // SAFETY: the path is an empty C string, the structure has the layout and size that the kernel
     // expects, and both outlive the call, which writes to neither.
@@ -311,17 +313,17 @@ fn leave() -> Result<()> {
     Ok(rustix::process::chdir("/")?)
 }
 
-fn attach(root: &OwnedFd, piece: Piece) -> Result<()> {
+fn attach(root: &OwnedFd, piece: MountPiece) -> Result<()> {
     let path = piece.path.strip_prefix("/").unwrap_or(&piece.path).to_owned();
     match piece.what {
-        What::Link(target) => Ok(rustix::fs::symlinkat(target, root, &path)?),
-        What::Nothing(shape) => mount_at(root, &path, &nothing(shape)?),
-        What::Tree(tree, shape) => {
+        MountSource::Link(target) => Ok(rustix::fs::symlinkat(target, root, &path)?),
+        MountSource::Nothing(shape) => mount_at(root, &path, &nothing(shape)?),
+        MountSource::Tree(tree, shape) => {
             make_room(root, &path, shape)?;
             mount_at(root, &path, &tree)
         }
-        What::Cache(tree, _) => {
-            make_room(root, &path, Shape::Directory)?;
+        MountSource::Cache(tree, _) => {
+            make_room(root, &path, MountShape::Directory)?;
             mount_at(root, &path, &tree)
         }
     }
@@ -332,18 +334,20 @@ const WORKSHOP: &str = ".workshop";
 
 /// Caches as they are, whose changes land in memory and vanish with the command. With a kernel that
 /// knows no such mounts for us nothing is written there.
-fn in_memory(root: &OwnedFd, pieces: Vec<Piece>) -> Result<Vec<Piece>> {
-    if !pieces.iter().any(|piece| matches!(piece.what, What::Cache(..))) {
+fn in_memory(root: &OwnedFd, pieces: Vec<MountPiece>) -> Result<Vec<MountPiece>> {
+    if !pieces.iter().any(|piece| matches!(piece.what, MountSource::Cache(..))) {
         return Ok(pieces);
     }
     rustix::fs::mkdirat(root, WORKSHOP, Mode::RWXU)?;
     mount_at(root, Path::new(WORKSHOP), &tmpfs("0700")?)?;
-    let settle = |(number, Piece { path, what })| match what {
-        What::Cache(tree, mode) => match layered(root, number, &tree, mode) {
-            Ok(tree) => Piece { path, what: What::Tree(tree, Shape::Directory) },
-            Err(_) => Piece { path, what: What::Cache(tree, mode) },
+    let settle = |(number, MountPiece { path, what })| match what {
+        MountSource::Cache(tree, mode) => match layered(root, number, &tree, mode) {
+            Ok(tree) => MountPiece { path, what: MountSource::Tree(tree, MountShape::Directory) },
+            Err(_) => MountPiece { path, what: MountSource::Cache(tree, mode) },
         },
-        what @ (What::Tree(..) | What::Nothing(_) | What::Link(_)) => Piece { path, what },
+        what @ (MountSource::Tree(..) | MountSource::Nothing(_) | MountSource::Link(_)) => {
+            MountPiece { path, what }
+        }
     };
     let settled = pieces.into_iter().enumerate().map(settle).collect();
     // The new mounts hold what they need of it.
@@ -373,10 +377,10 @@ fn layered(root: &OwnedFd, number: usize, tree: &OwnedFd, mode: Mode) -> Result<
 
 /// Directories on the way to a mount, and something to mount on. Inside what is mounted already
 /// they exist.
-fn make_room(root: &OwnedFd, path: &Path, shape: Shape) -> Result<()> {
+fn make_room(root: &OwnedFd, path: &Path, shape: MountShape) -> Result<()> {
     let mut folders: Vec<&Path> = path.ancestors().filter(|p| !p.as_os_str().is_empty()).collect();
     folders.reverse();
-    let last = if shape == Shape::File { folders.pop() } else { None };
+    let last = if shape == MountShape::File { folders.pop() } else { None };
     for folder in folders {
         match rustix::fs::mkdirat(root, folder, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::ROFS) => {}
@@ -413,23 +417,23 @@ fn mount_on(target: &OwnedFd, tree: &OwnedFd) -> Result<()> {
 fn device(name: &str) -> Result<OwnedFd> {
     let tree = clone_of(CWD, Path::new("/dev").join(name))?;
     let only = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    change(&tree, only, Depth::Alone)?;
+    change(&tree, only, MountDepth::Alone)?;
     Ok(tree)
 }
 
 fn build_dev(root: &OwnedFd, devices: Vec<(&str, OwnedFd)>) -> Result<()> {
     let place = |path: &str, tree: OwnedFd, shape| {
-        attach(root, Piece { path: path.into(), what: What::Tree(tree, shape) })
+        attach(root, MountPiece { path: path.into(), what: MountSource::Tree(tree, shape) })
     };
-    place("/dev", tmpfs("0755")?, Shape::Directory)?;
+    place("/dev", tmpfs("0755")?, MountShape::Directory)?;
     for (name, tree) in devices {
-        place(&format!("/dev/{name}"), tree, Shape::File)?;
+        place(&format!("/dev/{name}"), tree, MountShape::File)?;
     }
     for (name, target) in DEVICE_LINKS {
         rustix::fs::symlinkat(*target, root, format!("dev/{name}"))?;
     }
-    place("/dev/shm", tmpfs("1777")?, Shape::Directory)?;
-    place("/dev/pts", terminals()?, Shape::Directory)
+    place("/dev/shm", tmpfs("1777")?, MountShape::Directory)?;
+    place("/dev/pts", terminals()?, MountShape::Directory)
 }
 
 /// A `devpts` of the command's own.
@@ -450,17 +454,20 @@ fn build_proc(root: &OwnedFd) -> Result<()> {
         | MountAttrFlags::MOUNT_ATTR_NODEV
         | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, only)?;
-    attach(root, Piece { path: "/proc".into(), what: What::Tree(proc, Shape::Directory) })?;
+    attach(
+        root,
+        MountPiece { path: "/proc".into(), what: MountSource::Tree(proc, MountShape::Directory) },
+    )?;
     limit_processes();
     let is_there = |name: &&&str| Path::new("proc").join(name).exists();
     for name in PROC_READ_ONLY.iter().filter(is_there) {
         let path = Path::new("proc").join(name);
         let tree = clone_of(CWD, &path)?;
-        change(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, Depth::All)?;
+        change(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, MountDepth::All)?;
         mount_at(root, &path, &tree)?;
     }
     for name in PROC_HIDDEN.iter().filter(is_there) {
-        mount_at(root, &Path::new("proc").join(name), &nothing(Shape::File)?)?;
+        mount_at(root, &Path::new("proc").join(name), &nothing(MountShape::File)?)?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use super::control::report_failure;
 use super::name_guard::NameGuard;
 use super::placeholders::Placeholders;
 use super::process_tree::{ProcessTree, Remaining};
-use super::step::{During, Step};
+use super::step::{During, LaunchStep};
 use super::{mounts, supervisor};
 use crate::contract::layout::mount_layout;
 use crate::contract::protocol::{CONTROL, LaunchOrder, given};
@@ -31,7 +31,7 @@ const NEW: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> Step<Remaining> {
+pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> LaunchStep<Remaining> {
     let placeholders = Placeholders::make(&order.rules).during("placeholders")?;
     let (go, say_go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
     let network = if order.rules.network.is_own() { libc::CLONE_NEWNET } else { 0 };
@@ -71,7 +71,7 @@ fn inside(order: &LaunchOrder, rights: CapabilitySet) -> i32 {
 }
 
 /// The file tree and the network of the command, and the guard of its protected names.
-fn build(order: &LaunchOrder) -> Step<Option<NameGuard>> {
+fn build(order: &LaunchOrder) -> LaunchStep<Option<NameGuard>> {
     let layout = mount_layout(&order.rules);
     mounts::build(&order.rules, &layout)?;
     if order.rules.network.is_own() {

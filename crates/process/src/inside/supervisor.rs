@@ -28,11 +28,11 @@ use super::landlock::{self, LandlockOpenings};
 use super::name_guard::NameGuard;
 use super::process_tree::{self, ProcessTree, Remaining};
 use super::proxy_listener::ProxyListener;
-use super::step::{During, Step, StepFailure};
+use super::step::{During, LaunchStep, StepFailure};
 use super::{limits, pty, seccomp};
 use crate::contract::confinement_rules::Backend;
 use crate::contract::descriptors::send_descriptor;
-use crate::contract::ending::Ended;
+use crate::contract::ending::RecordedEnding;
 use crate::contract::message::send;
 use crate::contract::protocol::{
     CONTROL, COUNTERS, DIRECTORY, LaunchOrder, LaunchReport, RECORDS, TERMINAL, given,
@@ -44,7 +44,7 @@ pub(crate) fn supervise(
     tree: ProcessTree,
     mut guard: Option<NameGuard>,
     rights: CapabilitySet,
-) -> Step<Remaining> {
+) -> LaunchStep<Remaining> {
     let began = Instant::now();
     let running = order.record.as_deref().map(claim).transpose().during("record")?;
     let children = ended_children().during("signals")?;
@@ -73,7 +73,7 @@ pub(crate) fn supervise(
     drop(running);
     ignore_error(
         send(control(), &LaunchReport::Ended(ended, left.unended())),
-        "A program that is gone does not want to hear it",
+        "a program that is gone does not want to hear it",
     );
     Ok(left)
 }
@@ -91,7 +91,7 @@ fn start(
     rights: CapabilitySet,
     scratch: Option<&ScratchDir>,
     listener: Option<&ProxyListener>,
-) -> Step<Pid> {
+) -> LaunchStep<Pid> {
     let (told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
     let program = order.words.first().cloned().unwrap_or_default();
     let mut command = Command::new(&program);
@@ -145,7 +145,7 @@ fn start(
 }
 
 /// The last things before the command: from here on nothing is allowed that the command is not.
-fn enter(order: &LaunchOrder, rights: CapabilitySet, port: Option<u16>) -> Step<()> {
+fn enter(order: &LaunchOrder, rights: CapabilitySet, port: Option<u16>) -> LaunchStep<()> {
     let rules = &order.rules;
     limits::unblock_signals();
     stand_apart(order)?;
@@ -167,7 +167,7 @@ fn enter(order: &LaunchOrder, rights: CapabilitySet, port: Option<u16>) -> Step<
 }
 
 /// A session or a group of its own, and its terminal where it shall have one.
-fn stand_apart(order: &LaunchOrder) -> Step<()> {
+fn stand_apart(order: &LaunchOrder) -> LaunchStep<()> {
     if order.terminal.is_none() && !order.rules.backend.has_own_tree() {
         // In the launcher's session, which has no terminal: what outlives us both is known by it.
         return rustix::process::setpgid(None, None).during("process group");
@@ -226,7 +226,7 @@ fn until_it_ends(
     children: &OwnedFd,
     mut guard: Option<&mut NameGuard>,
     [watched, deadline]: [Instant; 2],
-) -> Ended {
+) -> RecordedEnding {
     loop {
         while let Some((pid, status)) = process_tree::ended() {
             if pid == command {
@@ -235,7 +235,7 @@ fn until_it_ends(
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ended::TimedOut;
+            return RecordedEnding::TimedOut;
         }
         let unwatched = watched.saturating_duration_since(Instant::now());
         if unwatched.is_zero() {
@@ -276,41 +276,41 @@ fn drain(children: &OwnedFd) {
 }
 
 /// The socket has something: a request, or the end of the program.
-fn asked() -> Ended {
+fn asked() -> RecordedEnding {
     let mut byte = [0_u8; 1];
     loop {
         match rustix::io::read(given(CONTROL), &mut byte[..]) {
-            Ok(0) => return Ended::Orphaned,
-            Ok(_) => return Ended::Stopped,
+            Ok(0) => return RecordedEnding::Orphaned,
+            Ok(_) => return RecordedEnding::Stopped,
             Err(Errno::INTR) => {}
-            Err(_) => return Ended::Orphaned,
+            Err(_) => return RecordedEnding::Orphaned,
         }
     }
 }
 
-fn from_status(status: WaitStatus) -> Ended {
+fn from_status(status: WaitStatus) -> RecordedEnding {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Ended::Exited(code),
-        (None, Some(signal)) => Ended::Signalled(signal),
-        (None, None) => Ended::Exited(-1),
+        (Some(code), _) => RecordedEnding::Exited(code),
+        (None, Some(signal)) => RecordedEnding::Signalled(signal),
+        (None, None) => RecordedEnding::Exited(-1),
     }
 }
 
 /// The lock that says that a launcher still supervises the command; it ends with this process.
-struct Claim {
+struct RunningClaim {
     name: String,
     _lock: OwnedFd,
 }
 
-fn claim(record: &str) -> Result<Claim> {
+fn claim(record: &str) -> Result<RunningClaim> {
     let name = running_lock(record);
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let lock = rustix::fs::openat(given(RECORDS), &name, flags, Mode::RUSR | Mode::WUSR)?;
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-    Ok(Claim { name, _lock: lock })
+    Ok(RunningClaim { name, _lock: lock })
 }
 
-impl Drop for Claim {
+impl Drop for RunningClaim {
     fn drop(&mut self) {
         ignore_error(
             rustix::fs::unlinkat(given(RECORDS), &self.name, AtFlags::empty()),
@@ -320,7 +320,7 @@ impl Drop for Claim {
 }
 
 /// Whole or not at all. Not synced: after a power cut nothing can be said anyway.
-fn record(order: &LaunchOrder, ended: Ended, elapsed_ms: u64) -> Result<()> {
+fn record(order: &LaunchOrder, ended: RecordedEnding, elapsed_ms: u64) -> Result<()> {
     let Some(name) = &order.record else { return Ok(()) };
     let mut counters = [0_u8; 16];
     rustix::io::pread(given(COUNTERS), &mut counters[..], 0)?;

@@ -21,13 +21,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use super::child::ChildProcess;
 use super::launcher::Confinement;
 use super::launcher_link::{self, CommandOutput, LaunchTask, LauncherLink};
-use super::output_reader::{NoListener, OutputListener, OutputReader, OutputStream, OutputView};
+use super::output_reader::{CommandStream, NoListener, OutputListener, OutputReader, OutputView};
 pub use super::program::CommandProgram;
 use super::reaper;
 use super::refusal::Refusal;
 pub use super::stdin_writer::CommandInput;
 use super::stdin_writer::StdinWriter;
-pub use crate::contract::ending::{Ended, Ending};
+pub use crate::contract::ending::{CommandEnding, RecordedEnding};
 pub use crate::contract::record::CommandRecord;
 use crate::contract::unended::{self, Unended, kill_group};
 
@@ -58,7 +58,7 @@ pub struct CommandSpec {
 
 #[derive(Debug)]
 pub struct FinishedCommand {
-    pub ending: Ending,
+    pub ending: CommandEnding,
     pub elapsed: Duration,
     pub stdout: HeadTail,
     pub stderr: HeadTail,
@@ -78,7 +78,7 @@ pub fn run_command(
 ) -> Result<FinishedCommand, ToolError> {
     let input = std::mem::take(&mut spec.input);
     let view = listener.view();
-    let bounds = Bounds { timeout: spec.timeout, keep: spec.keep_bytes, view, input };
+    let bounds = CommandBounds { timeout: spec.timeout, keep: spec.keep_bytes, view, input };
     match &spec.confinement {
         Confinement::Unsupervised => {
             let stdin = bounds.input.stdio();
@@ -119,7 +119,7 @@ pub fn run_command(
 }
 
 /// The input of a command, and the bounds of its time and output.
-struct Bounds {
+struct CommandBounds {
     timeout: Duration,
     keep: usize,
     view: OutputView,
@@ -162,7 +162,7 @@ pub(crate) fn run_quietly(
     const KEEP: usize = 1024;
     let start = || start().map(|(child, link)| StartedCommand { child, link: Some(link), streams });
     let (view, input) = (OutputView::Exact, CommandInput::Closed);
-    let bounds = Bounds { timeout, keep: KEEP, view, input };
+    let bounds = CommandBounds { timeout, keep: KEEP, view, input };
     watch(start, bounds, &Cancel::new(), &mut NoListener)
 }
 
@@ -180,14 +180,14 @@ pub(crate) fn run_with_output(
         Ok(StartedCommand { child, link: Some(link), streams })
     };
     let (view, input) = (OutputView::Exact, CommandInput::Closed);
-    let bounds = Bounds { timeout, keep: 0, view, input };
+    let bounds = CommandBounds { timeout, keep: 0, view, input };
     watch(start, bounds, cancel, listener)
 }
 
 /// From the start of a process to the death of the last one.
 fn watch(
     start: impl FnOnce() -> Result<StartedCommand, ToolError>,
-    bounds: Bounds,
+    bounds: CommandBounds,
     cancel: &Cancel,
     listener: &mut dyn OutputListener,
 ) -> Result<FinishedCommand, ToolError> {
@@ -207,7 +207,7 @@ fn watch(
     }
     // A launcher keeps the time itself; we only notice if it does not.
     let deadline = began + bounds.timeout + if link.is_some() { OVERTIME } else { Duration::ZERO };
-    let mut running = match Running::new(pid, streams, bounds, deadline, wake, link) {
+    let mut running = match RunningCommand::new(pid, streams, bounds, deadline, wake, link) {
         Ok(running) => running,
         Err(error) => {
             let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
@@ -236,11 +236,11 @@ fn watch(
     Ok(FinishedCommand { ending, elapsed, stdout, stderr, is_redrawn, refused_by_proxy, unended })
 }
 
-fn from_status(status: ExitStatus) -> Ending {
+fn from_status(status: ExitStatus) -> CommandEnding {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exited(code),
-        (None, Some(signal)) => Ending::Signalled(signal),
-        (None, None) => Ending::Exited(-1),
+        (Some(code), _) => CommandEnding::Exited(code),
+        (None, Some(signal)) => CommandEnding::Signalled(signal),
+        (None, None) => CommandEnding::Exited(-1),
     }
 }
 
@@ -303,7 +303,7 @@ fn close_the_rest() {
 }
 
 /// A command under way.
-struct Running {
+struct RunningCommand {
     exit: OwnedFd,
     wake: OwnedFd,
     deadline: Instant,
@@ -313,11 +313,11 @@ struct Running {
     link: Option<LauncherLink>,
 }
 
-impl Running {
+impl RunningCommand {
     fn new(
         child: Pid,
         streams: ParentStreams,
-        bounds: Bounds,
+        bounds: CommandBounds,
         deadline: Instant,
         wake: OwnedFd,
         link: Option<LauncherLink>,
@@ -330,9 +330,9 @@ impl Running {
             wake,
             deadline,
             stdin: StdinWriter::new(stdin, bounds.input).map_err(fail)?,
-            stdout: OutputReader::new(OutputStream::Stdout, stdout, bounds.keep, bounds.view)
+            stdout: OutputReader::new(CommandStream::Stdout, stdout, bounds.keep, bounds.view)
                 .map_err(fail)?,
-            stderr: OutputReader::new(OutputStream::Stderr, stderr, bounds.keep, bounds.view)
+            stderr: OutputReader::new(CommandStream::Stderr, stderr, bounds.keep, bounds.view)
                 .map_err(fail)?,
             link,
         })
@@ -343,14 +343,14 @@ impl Running {
         &mut self,
         cancel: &Cancel,
         listener: &mut dyn OutputListener,
-    ) -> Option<Ending> {
+    ) -> Option<CommandEnding> {
         loop {
             if cancel.is_cancelled() {
-                return Some(Ending::Cancelled);
+                return Some(CommandEnding::Cancelled);
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Some(Ending::TimedOut);
+                return Some(CommandEnding::TimedOut);
             }
             if self.wait(left, listener) {
                 return None;
@@ -393,7 +393,7 @@ impl Running {
     }
 
     /// Gives a launcher the time to end the command in an orderly way.
-    fn wind_down(&mut self, stopped: Option<Ending>, listener: &mut dyn OutputListener) {
+    fn wind_down(&mut self, stopped: Option<CommandEnding>, listener: &mut dyn OutputListener) {
         let (Some(link), Some(_)) = (&self.link, stopped) else {
             return self.drain(DRAIN, listener);
         };
@@ -421,16 +421,17 @@ impl Running {
     /// says it.
     fn how_it_ended(
         &self,
-        stopped: Option<Ending>,
+        stopped: Option<CommandEnding>,
         status: Option<ExitStatus>,
-    ) -> Result<(Ending, Vec<Unended>), ToolError> {
+    ) -> Result<(CommandEnding, Vec<Unended>), ToolError> {
         let Some(link) = &self.link else {
-            let ending = stopped.or_else(|| status.map(from_status)).unwrap_or(Ending::TimedOut);
+            let ending =
+                stopped.or_else(|| status.map(from_status)).unwrap_or(CommandEnding::TimedOut);
             return Ok((ending, Vec::new()));
         };
         match (link.report()?, stopped) {
             // Stopped by us, whatever it made of that.
-            (Some((Ending::Cancelled, unended)), Some(stopped)) => Ok((stopped, unended)),
+            (Some((CommandEnding::Cancelled, unended)), Some(stopped)) => Ok((stopped, unended)),
             (Some(told), _) => Ok(told),
             (None, Some(ending)) => Ok((ending, Vec::new())),
             (None, None) => {
@@ -458,7 +459,7 @@ impl Running {
             let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(slice.subsec_nanos()) };
             ignore_error(
                 poll(&mut fds, Some(&timeout)),
-                "interrupted or not, the pumps find out themselves",
+                "interrupted or not, the readers find out themselves",
             );
             self.stdout.read_available(listener);
             self.stderr.read_available(listener);

@@ -20,7 +20,7 @@ use super::prestarted::{PrestartedLauncher, WaitingLauncher};
 use super::refusal::Refusal;
 use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
 use crate::contract::descriptors::send_descriptors;
-use crate::contract::ending::Ending;
+use crate::contract::ending::CommandEnding;
 use crate::contract::message::{receive, send};
 use crate::contract::protocol::{
     COUNTERS, DIRECTORY, LaunchOrder, LaunchReport, LaunchStage, PROXY_LISTENER, RECORDS, TERMINAL,
@@ -213,7 +213,7 @@ impl LauncherLink {
     pub(crate) fn stop(&self) {
         ignore_error(
             (&self.control).write_all(b"s"),
-            "A launcher that is gone has nothing left to stop",
+            "a launcher that is gone has nothing left to stop",
         );
     }
 
@@ -237,7 +237,7 @@ impl LauncherLink {
     }
 
     /// Reads the launcher's report; it has ended, so it has sent it.
-    pub(crate) fn report(&self) -> Result<Option<(Ending, Vec<Unended>)>, ToolError> {
+    pub(crate) fn report(&self) -> Result<Option<(CommandEnding, Vec<Unended>)>, ToolError> {
         if self.control.set_nonblocking(true).is_err() {
             return Ok(None);
         }

@@ -17,7 +17,7 @@ const CHUNK: usize = 64 * 1024;
 const PIPE: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputStream {
+pub enum CommandStream {
     Stdout,
     Stderr,
 }
@@ -43,8 +43,8 @@ pub enum OutputView {
 
 /// Hears output as it comes. `hear` must not block; `hear_last` may wait for room.
 pub trait OutputListener {
-    fn hear(&mut self, stream: OutputStream, chunk: &str) -> ChunkAnswer;
-    fn hear_last(&mut self, stream: OutputStream, chunk: &str);
+    fn hear(&mut self, stream: CommandStream, chunk: &str) -> ChunkAnswer;
+    fn hear_last(&mut self, stream: CommandStream, chunk: &str);
     /// The command's first process, which leads a session of its own.
     fn started(&mut self, _: u32) {}
     /// The form of each stream in the result.
@@ -53,7 +53,7 @@ pub trait OutputListener {
     }
 
     /// Every byte, exactly as it came.
-    fn keep(&mut self, _: OutputStream, _: &[u8]) {}
+    fn keep(&mut self, _: CommandStream, _: &[u8]) {}
 }
 
 /// For callers that only want the result.
@@ -61,15 +61,15 @@ pub trait OutputListener {
 pub struct NoListener;
 
 impl OutputListener for NoListener {
-    fn hear(&mut self, _: OutputStream, _: &str) -> ChunkAnswer {
+    fn hear(&mut self, _: CommandStream, _: &str) -> ChunkAnswer {
         ChunkAnswer::Gone
     }
 
-    fn hear_last(&mut self, _: OutputStream, _: &str) {}
+    fn hear_last(&mut self, _: CommandStream, _: &str) {}
 }
 
 pub(crate) struct OutputReader {
-    stream: OutputStream,
+    stream: CommandStream,
     pipe: Option<OwnedFd>,
     kept: HeadTail,
     /// Set where lines are drawn over.
@@ -85,7 +85,7 @@ pub(crate) struct OutputReader {
 
 impl OutputReader {
     pub(crate) fn new(
-        stream: OutputStream,
+        stream: CommandStream,
         pipe: Option<OwnedFd>,
         keep: usize,
         view: OutputView,
@@ -95,7 +95,7 @@ impl OutputReader {
             #[cfg(target_os = "linux")]
             ignore_error(
                 rustix::pipe::fcntl_setpipe_size(pipe, PIPE),
-                "A user who has too many large pipes gets the usual size",
+                "a user who has too many large pipes gets the usual size",
             );
         }
         Ok(Self {

@@ -16,14 +16,14 @@ use super::child::ChildProcess;
 use crate::contract::unended::{self, Unended};
 
 /// The commands that run now.
-static COMMANDS: Mutex<Commands> = Mutex::new(Commands {
+static COMMANDS: Mutex<RunningCommands> = Mutex::new(RunningCommands {
     waited_for: BTreeSet::new(),
     strangers: BTreeSet::new(),
     sheltered: BTreeSet::new(),
     is_sweep_due: false,
 });
 
-struct Commands {
+struct RunningCommands {
     /// Direct children that a thread waits for.
     waited_for: BTreeSet<i32>,
     /// Children that were there before the first of them, and are none of our business.
@@ -51,7 +51,7 @@ pub(crate) fn adopt_orphans() {
 /// Starts a command. No sweep can come between its start and its registration.
 pub(crate) fn start(
     spawn: impl FnOnce() -> Result<ChildProcess, ToolError>,
-) -> Result<(ChildProcess, Registered), ToolError> {
+) -> Result<(ChildProcess, RegisteredChild), ToolError> {
     let mut commands = commands();
     // What is there now is not its doing, unless others already run.
     if commands.waited_for.is_empty() {
@@ -64,7 +64,7 @@ pub(crate) fn start(
     commands.strangers.remove(&number);
     commands.sheltered.remove(&number);
     commands.waited_for.insert(number);
-    Ok((child, Registered(pid)))
+    Ok((child, RegisteredChild(pid)))
 }
 
 /// Starts a child that no sweep touches; `bury` takes it in when it has ended.
@@ -87,9 +87,9 @@ pub(crate) fn bury() {
 }
 
 /// Protects a child from being swept away until it is dropped.
-pub(crate) struct Registered(Pid);
+pub(crate) struct RegisteredChild(Pid);
 
-impl Registered {
+impl RegisteredChild {
     /// Its launcher has seen to it that no process is left, so none is looked for.
     pub(crate) fn release(self) {
         // Where others left something to sweep, they are told by the one who sweeps.
@@ -104,13 +104,13 @@ impl Registered {
     }
 }
 
-impl Drop for Registered {
+impl Drop for RegisteredChild {
     fn drop(&mut self) {
         commands().waited_for.remove(&self.0.as_raw_nonzero().get());
     }
 }
 
-impl Commands {
+impl RunningCommands {
     /// While another command runs, its orphans cannot be told from those of this one; the last one to
     /// end sweeps for all.
     fn end(&mut self, pid: Pid) -> Vec<Unended> {
@@ -123,7 +123,7 @@ impl Commands {
     }
 }
 
-fn commands() -> std::sync::MutexGuard<'static, Commands> {
+fn commands() -> std::sync::MutexGuard<'static, RunningCommands> {
     COMMANDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

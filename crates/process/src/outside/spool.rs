@@ -16,7 +16,7 @@ use jm_system::state::{StateDir, read_text};
 use jm_types::ignore_error;
 use rustix::fs::OFlags;
 
-use super::output_reader::OutputStream;
+use super::output_reader::CommandStream;
 
 /// A stream is at most so many pieces: the first ones, and the last ones.
 const FIRST: u64 = 4;
@@ -35,8 +35,8 @@ pub struct Spool {
     folder: PathBuf,
     name: String,
     piece: u64,
-    stdout: Row,
-    stderr: Row,
+    stdout: PieceRow,
+    stderr: PieceRow,
     state: SpoolState,
 }
 
@@ -50,7 +50,7 @@ enum SpoolState {
 }
 
 #[derive(Debug, Default)]
-struct Row {
+struct PieceRow {
     file: Option<File>,
     /// Pieces begun so far.
     begun: u64,
@@ -61,7 +61,7 @@ struct Row {
 /// The kept output of one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spooled {
-    pub stream: OutputStream,
+    pub stream: CommandStream,
     /// Bytes that were printed.
     pub total: u64,
     /// The parts that are left of it, in order; one part when nothing was dropped.
@@ -93,8 +93,8 @@ impl SpoolDir {
             folder: self.path.clone(),
             name: name.to_owned(),
             piece: (most / (FIRST + LAST)).max(SMALLEST_PIECE),
-            stdout: Row::default(),
-            stderr: Row::default(),
+            stdout: PieceRow::default(),
+            stderr: PieceRow::default(),
             state: if most == 0 { SpoolState::Gone } else { SpoolState::Open },
         }
     }
@@ -109,7 +109,7 @@ impl SpoolDir {
 
     /// Finds the output under a name, perhaps from a program that was killed.
     pub fn find(&self, name: &str) -> Result<Vec<Spooled>> {
-        let found = [OutputStream::Stdout, OutputStream::Stderr]
+        let found = [CommandStream::Stdout, CommandStream::Stderr]
             .map(|stream| spooled(&self.path, name, stream));
         let found: Vec<Option<Spooled>> = found.into_iter().collect::<Result<_>>()?;
         Ok(found.into_iter().flatten().collect())
@@ -162,26 +162,26 @@ fn create(path: &Path) -> Result<File> {
         .open(path)
 }
 
-fn suffix(stream: OutputStream) -> &'static str {
+fn suffix(stream: CommandStream) -> &'static str {
     match stream {
-        OutputStream::Stdout => "out",
-        OutputStream::Stderr => "err",
+        CommandStream::Stdout => "out",
+        CommandStream::Stderr => "err",
     }
 }
 
-fn path(folder: &Path, name: &str, stream: OutputStream, number: u64) -> PathBuf {
+fn path(folder: &Path, name: &str, stream: CommandStream, number: u64) -> PathBuf {
     folder.join(format!("{name}.{}.{number:06}", suffix(stream)))
 }
 
 /// Every piece: name, stream, number; in order.
-fn pieces(folder: &Path) -> Result<Vec<(String, OutputStream, u64)>> {
+fn pieces(folder: &Path) -> Result<Vec<(String, CommandStream, u64)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let name = entry?.file_name();
         let parsed = name.to_str().and_then(|name| {
             let (name, number) = name.rsplit_once('.')?;
             let (name, stream) = name.rsplit_once('.')?;
-            let stream = [OutputStream::Stdout, OutputStream::Stderr]
+            let stream = [CommandStream::Stdout, CommandStream::Stderr]
                 .into_iter()
                 .find(|s| suffix(*s) == stream)?;
             Some((name.to_owned(), stream, number.parse().ok()?))
@@ -194,7 +194,7 @@ fn pieces(folder: &Path) -> Result<Vec<(String, OutputStream, u64)>> {
 
 /// The pieces that are there. Its writer may take some away while we look; if the last one is gone,
 /// what we saw is too old.
-fn sizes(folder: &Path, name: &str, stream: OutputStream) -> Result<BTreeMap<u64, u64>> {
+fn sizes(folder: &Path, name: &str, stream: CommandStream) -> Result<BTreeMap<u64, u64>> {
     const TRIES: usize = 100;
     let mut sizes = BTreeMap::new();
     for _ in 0..TRIES {
@@ -214,7 +214,7 @@ fn sizes(folder: &Path, name: &str, stream: OutputStream) -> Result<BTreeMap<u64
     Ok(sizes)
 }
 
-fn spooled(folder: &Path, name: &str, stream: OutputStream) -> Result<Option<Spooled>> {
+fn spooled(folder: &Path, name: &str, stream: CommandStream) -> Result<Option<Spooled>> {
     let sizes = sizes(folder, name, stream)?;
     let (Some((_, piece)), Some((last, rest))) = (sizes.first_key_value(), sizes.last_key_value())
     else {
@@ -291,17 +291,17 @@ impl Spool {
     }
 
     /// A disk that is full has more important things to take: then nothing is kept.
-    pub fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
+    pub fn write(&mut self, stream: CommandStream, bytes: &[u8]) {
         if self.state == SpoolState::Open && self.append(stream, bytes).is_err() {
             self.forget();
         }
     }
 
-    fn append(&mut self, stream: OutputStream, mut bytes: &[u8]) -> Result<()> {
+    fn append(&mut self, stream: CommandStream, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let row = match stream {
-                OutputStream::Stdout => &mut self.stdout,
-                OutputStream::Stderr => &mut self.stderr,
+                CommandStream::Stdout => &mut self.stdout,
+                CommandStream::Stderr => &mut self.stderr,
             };
             if row.file.is_none() || row.filled >= self.piece {
                 row.next_piece(&self.folder, &self.name, stream)?;
@@ -320,7 +320,7 @@ impl Spool {
     pub fn forget(&mut self) {
         self.state = SpoolState::Gone;
         for (row, stream) in
-            [(&self.stdout, OutputStream::Stdout), (&self.stderr, OutputStream::Stderr)]
+            [(&self.stdout, CommandStream::Stdout), (&self.stderr, CommandStream::Stderr)]
         {
             // Those in the middle are gone already.
             let middle = FIRST..row.begun.saturating_sub(LAST + 1);
@@ -341,8 +341,8 @@ impl Spool {
     }
 }
 
-impl Row {
-    fn next_piece(&mut self, folder: &Path, name: &str, stream: OutputStream) -> Result<()> {
+impl PieceRow {
+    fn next_piece(&mut self, folder: &Path, name: &str, stream: CommandStream) -> Result<()> {
         let number = self.begun;
         let dropped = number.checked_sub(LAST).filter(|number| *number >= FIRST);
         if let Some(dropped) = dropped {
@@ -381,7 +381,7 @@ mod tests {
             let (_scratch, spools) = folder();
             let printed: Vec<u8> = (0..length).map(|number: u32| (number / 7) as u8).collect();
             let mut spool = spools.begin("s-1", quota);
-            printed.chunks(1_000).for_each(|chunk| spool.write(OutputStream::Stdout, chunk));
+            printed.chunks(1_000).for_each(|chunk| spool.write(CommandStream::Stdout, chunk));
             // Found without its writer, as after a crash.
             let found = spools.find("s-1").unwrap();
             assert_eq!(spool.seal().unwrap(), found, "{length}");
@@ -411,8 +411,8 @@ mod tests {
         let (_scratch, spools) = folder();
         for name in ["s-1", "s-10"] {
             let mut spool = spools.begin(name, 1);
-            spool.write(OutputStream::Stdout, name.as_bytes());
-            spool.write(OutputStream::Stderr, b"error");
+            spool.write(CommandStream::Stdout, name.as_bytes());
+            spool.write(CommandStream::Stderr, b"error");
         }
         assert_eq!(spools.names().unwrap(), ["s-1", "s-10"]);
         let found = spools.find("s-1").unwrap();
@@ -427,14 +427,14 @@ mod tests {
     fn what_is_forgotten_or_sealed_takes_nothing_more() {
         let (_scratch, spools) = folder();
         let mut spool = spools.begin("s-1", 1);
-        spool.write(OutputStream::Stdout, b"x");
+        spool.write(CommandStream::Stdout, b"x");
         spool.forget();
-        spool.write(OutputStream::Stdout, b"y");
+        spool.write(CommandStream::Stdout, b"y");
         assert!(!spool.is_kept() && spools.names().unwrap().is_empty());
         let mut spool = spools.begin("s-2", 1);
-        spool.write(OutputStream::Stdout, b"x");
+        spool.write(CommandStream::Stdout, b"x");
         let sealed = spool.seal().unwrap();
-        spool.write(OutputStream::Stdout, b"y");
+        spool.write(CommandStream::Stdout, b"y");
         assert_eq!(spools.find("s-2").unwrap(), sealed);
     }
 }

@@ -105,13 +105,13 @@ mod tests {
     use jm_types::Cancel;
 
     use super::*;
-    use crate::outside::command::{CommandProgram, CommandSpec, Ending, run_command};
+    use crate::outside::command::{CommandEnding, CommandProgram, CommandSpec, run_command};
     use crate::outside::launcher::Confinement;
     use crate::outside::output_reader::NoListener;
     use jm_files::{Sandbox, SandboxSettings};
 
     /// Runs a shell command with this input; what it printed and how it ended.
-    fn fed(command: &str, input: CommandInput, keep_bytes: usize) -> (Vec<u8>, Ending) {
+    fn fed(command: &str, input: CommandInput, keep_bytes: usize) -> (Vec<u8>, CommandEnding) {
         let scratch = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
         let spec = CommandSpec {
@@ -132,16 +132,22 @@ mod tests {
         for size in [0, 1, 65_535, 65_537, 10 * 1024 * 1024] {
             let bytes: Vec<u8> = (0..size).map(|at: usize| (at % 251) as u8).collect();
             let echo = fed("tee /dev/stderr", CommandInput::Bytes(bytes.clone()), size + 2);
-            assert!(echo == (bytes, Ending::Exited(0)), "{size} bytes");
+            assert!(echo == (bytes, CommandEnding::Exited(0)), "{size} bytes");
         }
     }
 
     #[test]
     fn a_command_that_does_not_read_is_not_waited_for() {
         let plenty = || CommandInput::Bytes(vec![b'x'; 10 * 1024 * 1024]);
-        assert_eq!(fed("exec <&-; echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
-        assert_eq!(fed("echo done", plenty(), 64), (b"done\n".into(), Ending::Exited(0)));
-        assert_eq!(fed("head -c 3; echo", plenty(), 64), (b"xxx\n".into(), Ending::Exited(0)));
+        assert_eq!(
+            fed("exec <&-; echo done", plenty(), 64),
+            (b"done\n".into(), CommandEnding::Exited(0))
+        );
+        assert_eq!(fed("echo done", plenty(), 64), (b"done\n".into(), CommandEnding::Exited(0)));
+        assert_eq!(
+            fed("head -c 3; echo", plenty(), 64),
+            (b"xxx\n".into(), CommandEnding::Exited(0))
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jm_files::Sandbox;
 use jm_types::ignore_error;
 
 use super::grant::Grant;
-use super::plan::{CommandSettings, Plan, plan};
+use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
 use crate::contract::confinement_rules::{Access, Backend, ConfinementRules};
 use crate::contract::record::CommandRecord;
@@ -81,7 +81,7 @@ impl Confiner {
     }
 
     /// The rules that a command would get now, and what they leave open.
-    pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
+    pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> ConfinementPlan {
         plan(sandbox, &self.settings, self.backend(), environment)
     }
 

@@ -17,7 +17,7 @@ mod toolchains;
 
 pub use confiner::Confiner;
 pub use grant::Grant;
-pub use plan::{CommandSettings, Plan, plan};
+pub use plan::{CommandSettings, ConfinementPlan, plan};
 pub use probe::{Mechanism, probe_backends};
 pub use refusals::find_refusals;
 pub use scan::{ProtectedNames, protected_names};

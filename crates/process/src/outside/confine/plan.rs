@@ -37,7 +37,7 @@ impl Default for CommandSettings {
 
 /// Confinement rules, and the gaps that they leave.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct ConfinementPlan {
     pub rules: ConfinementRules,
     /// Gaps: what this back end cannot enforce here, each in a sentence.
     pub gaps: Vec<String>,
@@ -49,7 +49,7 @@ pub fn plan(
     settings: &CommandSettings,
     backend: Backend,
     environment: &[(OsString, OsString)],
-) -> Plan {
+) -> ConfinementPlan {
     let mut scan = scan(sandbox);
     let roots: Vec<PathBuf> = sandbox.roots().map(|root| root.path().to_owned()).collect();
     let home = environment.iter().find(|(name, _)| name == "HOME");
@@ -86,7 +86,7 @@ pub fn plan(
              files are not kept from the command"
         ));
     }
-    Plan { rules, gaps }
+    ConfinementPlan { rules, gaps }
 }
 
 /// The directories around protected names, as they are now.

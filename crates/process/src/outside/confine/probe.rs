@@ -10,7 +10,7 @@ use super::plan::CommandSettings;
 use super::toolchains;
 use crate::contract::confinement_rules::{Access, Backend, ConfinementRules, Network};
 use crate::contract::landlock_version::{LEAST_LANDLOCK, landlock_version};
-use crate::outside::command::{CommandInput, Ending, command_streams, run_quietly};
+use crate::outside::command::{CommandEnding, CommandInput, command_streams, run_quietly};
 use crate::outside::launcher::Launcher;
 use crate::outside::launcher_link::{LaunchTask, start};
 
@@ -96,7 +96,7 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
     let finished =
         run_quietly(|| start(&launcher, task), ours, PATIENCE).map_err(|e| e.to_string())?;
     match finished.ending {
-        Ending::Exited(0) => Ok(()),
+        CommandEnding::Exited(0) => Ok(()),
         _ => Err(finished.stderr.render(200).trim().to_owned()),
     }
 }

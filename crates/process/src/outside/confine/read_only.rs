@@ -11,7 +11,7 @@ use jm_files::Sandbox;
 use jm_types::ToolError;
 
 use super::confiner::Confiner;
-use super::plan::Plan;
+use super::plan::ConfinementPlan;
 use super::toolchains;
 use crate::contract::confinement_rules::{Access, Network};
 use crate::contract::within::is_within;
@@ -97,8 +97,12 @@ const GIT_SETTINGS: &[(&str, &str)] = &[
 ];
 
 /// Turns the rules of an ordinary command into those of one that only reads.
-fn reading(plan: Plan, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
-    let Plan { mut rules, mut gaps } = plan;
+fn reading(
+    plan: ConfinementPlan,
+    sandbox: &Sandbox,
+    environment: &[(OsString, OsString)],
+) -> ConfinementPlan {
+    let ConfinementPlan { mut rules, mut gaps } = plan;
     rules.access = Access::ReadsOnly;
     rules.network = Network::Off;
     // Repositories elsewhere that worktrees here belong to: without them git finds nothing.
@@ -114,7 +118,7 @@ fn reading(plan: Plan, sandbox: &Sandbox, environment: &[(OsString, OsString)]) 
     if !rules.backend.has_own_tree() {
         gaps.push("without namespaces a command cannot be kept to reading".to_owned());
     }
-    Plan { rules, gaps }
+    ConfinementPlan { rules, gaps }
 }
 
 /// The environment of a command that only reads, made of the person's and of the call's variables
@@ -151,7 +155,11 @@ fn program_path(sandbox: &Sandbox) -> OsString {
 
 impl Confiner {
     /// The rules of a command that only reads, and what this back end cannot enforce of them.
-    pub fn reading_plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> Plan {
+    pub fn reading_plan(
+        &self,
+        sandbox: &Sandbox,
+        environment: &[(OsString, OsString)],
+    ) -> ConfinementPlan {
         reading(self.plan(sandbox, environment), sandbox, environment)
     }
 
@@ -162,7 +170,7 @@ impl Confiner {
         environment: &[(OsString, OsString)],
         record: Option<&str>,
     ) -> Result<Confinement, ToolError> {
-        let Plan { rules, gaps } = self.reading_plan(sandbox, environment);
+        let ConfinementPlan { rules, gaps } = self.reading_plan(sandbox, environment);
         if let Some(gap) = gaps.first() {
             let what = format!("it was not started: nothing here keeps it to reading: {gap}");
             return Err(ToolError::failed("command", what));

@@ -24,7 +24,7 @@ pub(super) const MOST_ENTRIES: usize = 200_000;
 const MOST_LINKS: usize = 8;
 
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(crate) struct WorkspaceScan {
     pub(super) kept: Vec<KeptName>,
     pub(super) hidden: Vec<PathBuf>,
     /// Kept and hidden names as they were found.
@@ -39,8 +39,8 @@ pub(crate) struct Scan {
 }
 
 /// Looks through every root.
-pub(crate) fn scan(sandbox: &Sandbox) -> Scan {
-    let mut scan = Scan::default();
+pub(crate) fn scan(sandbox: &Sandbox) -> WorkspaceScan {
+    let mut scan = WorkspaceScan::default();
     sandbox.roots().for_each(|root| scan.root(sandbox, root.path()));
     let is_outside = |path: &PathBuf| !sandbox.roots().any(|root| path.starts_with(root.path()));
     scan.linked.retain(is_outside);
@@ -72,7 +72,7 @@ pub fn protected_names(sandbox: &Sandbox) -> ProtectedNames {
     kept.chain(aside).chain(scan.reported.into_iter().map(changed)).collect()
 }
 
-impl Scan {
+impl WorkspaceScan {
     fn root(&mut self, sandbox: &Sandbox, root: &Path) {
         let own = root.join(".journeyman");
         if found(&own).is_none() {
@@ -102,7 +102,7 @@ impl Scan {
             }
             for (name, is_directory) in entries {
                 let path = folder.join(&name);
-                if self.judge(sandbox, root, &path, is_directory) == Descend::Yes {
+                if self.judge(sandbox, root, &path, is_directory) == ScanDescend::Yes {
                     waiting.push(path);
                 }
             }
@@ -115,15 +115,15 @@ impl Scan {
         root: &Path,
         path: &Path,
         is_directory: bool,
-    ) -> Descend {
+    ) -> ScanDescend {
         let (folder, name) = (path.parent().unwrap_or(root), path.file_name().unwrap_or_default());
         if sandbox.denies_in(folder, name) {
             self.hide(path);
-            return Descend::No;
+            return ScanDescend::No;
         }
         if name == ".git" && is_directory {
             self.git_directory(root, path);
-            return Descend::No;
+            return ScanDescend::No;
         }
         if name == ".git" {
             self.linked.extend(work_tree_of(path));
@@ -135,9 +135,9 @@ impl Scan {
         };
         if let Some(metadata) = is_protected.then(|| found(path)).flatten() {
             self.keep(root, path, metadata);
-            return Descend::No;
+            return ScanDescend::No;
         }
-        if is_directory { Descend::Yes } else { Descend::No }
+        if is_directory { ScanDescend::Yes } else { ScanDescend::No }
     }
 
     fn hide(&mut self, path: &Path) {
@@ -227,7 +227,7 @@ fn target_of(link: &Path) -> Option<PathBuf> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Descend {
+enum ScanDescend {
     Yes,
     No,
 }

@@ -195,7 +195,7 @@ pub(crate) fn secrets(
 ) -> Vec<PathBuf> {
     let named = Named::new(environment);
     let parts = named.parts();
-    let mut look = Look { sandbox, readable, hidden: system_secrets::readable() };
+    let mut look = SecretSearch { sandbox, readable, hidden: system_secrets::readable() };
     let is_systems = |path: &Path| SYSTEM.iter().any(|system| is_within(path, Path::new(system)));
     for path in readable.iter().filter(|path| !is_systems(path) && !is_cache(path)) {
         let is_described = parts.iter().any(|part| is_within(path, part));
@@ -210,13 +210,13 @@ pub(crate) fn secrets(
 }
 
 /// A search for names that stay out of sight.
-struct Look<'a> {
+struct SecretSearch<'a> {
     sandbox: &'a Sandbox,
     readable: &'a [PathBuf],
     hidden: Vec<PathBuf>,
 }
 
-impl Look<'_> {
+impl SecretSearch<'_> {
     fn is_secret(&self, folder: &Path, name: &OsStr) -> bool {
         static CREDENTIAL_NAMES: OnceLock<Option<DenyList>> = OnceLock::new();
         let known =
@@ -239,13 +239,13 @@ impl Look<'_> {
     }
 
     /// Hides a name if it is a secret. A link shows nothing by itself.
-    fn judge(&mut self, folder: &Path, entry: &DirEntry) -> Descend {
-        let Ok(kind) = entry.file_type() else { return Descend::No };
+    fn judge(&mut self, folder: &Path, entry: &DirEntry) -> SearchDescend {
+        let Ok(kind) = entry.file_type() else { return SearchDescend::No };
         if !kind.is_symlink() && self.is_secret(folder, &entry.file_name()) {
             self.hidden.push(entry.path());
-            return Descend::No;
+            return SearchDescend::No;
         }
-        if kind.is_dir() { Descend::Yes } else { Descend::No }
+        if kind.is_dir() { SearchDescend::Yes } else { SearchDescend::No }
     }
 
     /// Looks at everything below. Where that is too much to look at for each command, the files beside
@@ -257,7 +257,7 @@ impl Look<'_> {
         while let Some(folder) = waiting.pop() {
             for entry in readable_entries(&folder) {
                 seen += 1;
-                if self.judge(&folder, &entry) == Descend::Yes {
+                if self.judge(&folder, &entry) == SearchDescend::Yes {
                     waiting.push(entry.path());
                 }
             }
@@ -270,7 +270,7 @@ impl Look<'_> {
 
     fn only_files_of(&mut self, path: &Path) {
         for entry in readable_entries(path) {
-            if self.judge(path, &entry) == Descend::Yes {
+            if self.judge(path, &entry) == SearchDescend::Yes {
                 let folder = entry.path();
                 let is_shown = |shown: &PathBuf| is_within(shown, &folder);
                 if !self.readable.iter().any(is_shown) {
@@ -282,7 +282,7 @@ impl Look<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Descend {
+enum SearchDescend {
     Yes,
     No,
 }

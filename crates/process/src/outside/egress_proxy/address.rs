@@ -9,7 +9,7 @@ use crate::contract::hosts::{Host, HostList, HostRule};
 
 /// The reach of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum AddressReach {
     Public,
     /// A network that is somebody's own.
     Private,
@@ -33,28 +33,30 @@ pub(super) fn may_connect(list: &HostList, rule: &HostRule, address: IpAddr, por
         return true;
     }
     match (reach(address), rule.names()) {
-        (Reach::Public, _) => true,
+        (AddressReach::Public, _) => true,
         // Somebody wrote down this very name, so it may be in their own network.
-        (Reach::Private, named) => named.is_some(),
-        (Reach::Loopback, Some(Host::Name(name))) => {
+        (AddressReach::Private, named) => named.is_some(),
+        (AddressReach::Loopback, Some(Host::Name(name))) => {
             name == "localhost" || name.ends_with(".localhost")
         }
-        (Reach::Loopback | Reach::Special, _) => false,
+        (AddressReach::Loopback | AddressReach::Special, _) => false,
     }
 }
 
-fn reach(address: IpAddr) -> Reach {
+fn reach(address: IpAddr) -> AddressReach {
     match address {
-        one if METADATA.contains(&one) => Reach::Special,
+        one if METADATA.contains(&one) => AddressReach::Special,
         IpAddr::V4(address) => reach_v4(address),
         IpAddr::V6(address) => reach_v6(address),
     }
 }
 
-fn reach_v4(address: Ipv4Addr) -> Reach {
+fn reach_v4(address: Ipv4Addr) -> AddressReach {
     match address.octets() {
-        [127, ..] => Reach::Loopback,
-        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => Reach::Private,
+        [127, ..] => AddressReach::Loopback,
+        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => {
+            AddressReach::Private
+        }
         [0, ..]
         | [169, 254, ..]
         | [192, 0, 0, _]
@@ -63,26 +65,26 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
         | [198, 18..=19, ..]
         | [198, 51, 100, _]
         | [203, 0, 113, _]
-        | [224..=255, ..] => Reach::Special,
-        _ => Reach::Public,
+        | [224..=255, ..] => AddressReach::Special,
+        _ => AddressReach::Public,
     }
 }
 
-fn reach_v6(address: Ipv6Addr) -> Reach {
+fn reach_v6(address: Ipv6Addr) -> AddressReach {
     let inner = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
         let [c, d] = low.to_be_bytes();
         reach_v4(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Loopback,
+        [0, 0, 0, 0, 0, 0, 0, 1] => AddressReach::Loopback,
         // An address of the old kind in the clothes of the new one is judged by itself.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => inner(high, low),
         [0x2002, high, low, ..] => inner(high, low),
-        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Reach::Private,
-        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] => Reach::Special,
-        [0x2000..=0x3fff, ..] => Reach::Public,
-        _ => Reach::Special,
+        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => AddressReach::Private,
+        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] => AddressReach::Special,
+        [0x2000..=0x3fff, ..] => AddressReach::Public,
+        _ => AddressReach::Special,
     }
 }
 
@@ -104,40 +106,40 @@ mod tests {
     #[test]
     fn a_name_leads_to_public_addresses_unless_more_is_written_down() {
         for (address, kind) in [
-            ("93.184.216.34", Reach::Public),
-            ("2606:4700::1", Reach::Public),
-            ("10.1.2.3", Reach::Private),
-            ("172.31.0.1", Reach::Private),
-            ("172.32.0.1", Reach::Public),
-            ("192.168.1.1", Reach::Private),
-            ("100.64.0.1", Reach::Private),
-            ("fd12::1", Reach::Private),
-            ("64:ff9b::a01:203", Reach::Private),
-            ("127.0.0.1", Reach::Loopback),
-            ("127.255.0.9", Reach::Loopback),
-            ("::1", Reach::Loopback),
-            ("::ffff:127.0.0.1", Reach::Loopback),
-            ("2002:7f00:1::", Reach::Loopback),
-            ("64:ff9b::7f00:1", Reach::Loopback),
-            ("0.0.0.0", Reach::Special),
-            ("::", Reach::Special),
-            ("::127.0.0.1", Reach::Special),
-            ("169.254.169.254", Reach::Special),
-            ("fe80::1", Reach::Special),
-            ("fd00:ec2::254", Reach::Special),
-            ("100.100.100.200", Reach::Special),
-            ("168.63.129.16", Reach::Special),
-            ("224.0.0.1", Reach::Special),
-            ("255.255.255.255", Reach::Special),
-            ("ff02::1", Reach::Special),
-            ("2001:0:1::1", Reach::Special),
+            ("93.184.216.34", AddressReach::Public),
+            ("2606:4700::1", AddressReach::Public),
+            ("10.1.2.3", AddressReach::Private),
+            ("172.31.0.1", AddressReach::Private),
+            ("172.32.0.1", AddressReach::Public),
+            ("192.168.1.1", AddressReach::Private),
+            ("100.64.0.1", AddressReach::Private),
+            ("fd12::1", AddressReach::Private),
+            ("64:ff9b::a01:203", AddressReach::Private),
+            ("127.0.0.1", AddressReach::Loopback),
+            ("127.255.0.9", AddressReach::Loopback),
+            ("::1", AddressReach::Loopback),
+            ("::ffff:127.0.0.1", AddressReach::Loopback),
+            ("2002:7f00:1::", AddressReach::Loopback),
+            ("64:ff9b::7f00:1", AddressReach::Loopback),
+            ("0.0.0.0", AddressReach::Special),
+            ("::", AddressReach::Special),
+            ("::127.0.0.1", AddressReach::Special),
+            ("169.254.169.254", AddressReach::Special),
+            ("fe80::1", AddressReach::Special),
+            ("fd00:ec2::254", AddressReach::Special),
+            ("100.100.100.200", AddressReach::Special),
+            ("168.63.129.16", AddressReach::Special),
+            ("224.0.0.1", AddressReach::Special),
+            ("255.255.255.255", AddressReach::Special),
+            ("ff02::1", AddressReach::Special),
+            ("2001:0:1::1", AddressReach::Special),
         ] {
             let parsed: IpAddr = address.parse().unwrap();
             assert_eq!(reach(parsed.to_canonical()), kind, "{address}");
-            check(&["*.example.org"], "a.example.org", address, kind == Reach::Public);
-            let named = matches!(kind, Reach::Public | Reach::Private);
+            check(&["*.example.org"], "a.example.org", address, kind == AddressReach::Public);
+            let named = matches!(kind, AddressReach::Public | AddressReach::Private);
             check(&["a.example.org"], "a.example.org", address, named);
-            check(&["localhost"], "localhost", address, named || kind == Reach::Loopback);
+            check(&["localhost"], "localhost", address, named || kind == AddressReach::Loopback);
         }
     }
 

@@ -155,7 +155,7 @@ impl ProxyShared {
     }
 
     fn wake(&self) {
-        ignore_error(rustix::io::write(&self.wake, b"w"), "A full pipe has woken it already");
+        ignore_error(rustix::io::write(&self.wake, b"w"), "a full pipe has woken it already");
     }
 
     /// Remembers both ends, so that they can be closed from outside; `false` if it is over.
@@ -211,7 +211,7 @@ fn begin(shared: &Arc<ProxyShared>, client: TcpStream) {
         state.next
     };
     shared.remember(number, &client);
-    let one = Connection { shared: Arc::clone(shared), number };
+    let one = ProxyConnection { shared: Arc::clone(shared), number };
     let thread = std::thread::Builder::new().name("proxy client".into());
     let started = thread.spawn(move || one.serve(&client));
     ignore_error(started, "without a thread the connection is closed, and forgotten with `one`");
@@ -229,12 +229,12 @@ fn receive_listener(from: &OwnedFd, woken: &OwnedFd) -> Option<TcpListener> {
 }
 
 /// One connection; dropped, it is forgotten.
-struct Connection {
+struct ProxyConnection {
     shared: Arc<ProxyShared>,
     number: u64,
 }
 
-impl Drop for Connection {
+impl Drop for ProxyConnection {
     fn drop(&mut self) {
         self.shared.state().connections.remove(&self.number);
         self.shared.ended.notify_all();

@@ -19,20 +19,20 @@ const MOST_LINGERING: usize = 64 * 1024;
 
 /// Both ends of a connection that was admitted.
 #[derive(Clone, Copy)]
-pub(super) struct Ends<'a> {
+pub(super) struct ConnectionEnds<'a> {
     pub(super) client: &'a TcpStream,
     pub(super) server: &'a TcpStream,
 }
 
 /// The reason why the beginning of a tunnel is not let through.
-pub(super) enum Odd {
+pub(super) enum TunnelFault {
     /// TLS for another host than was asked for.
     Name(String),
     /// TLS whose server name cannot be read.
     Unclear,
 }
 
-impl Odd {
+impl TunnelFault {
     /// The TLS alert for the client: fatal, and the reason.
     fn alert(&self) -> [u8; 7] {
         const DECODE_ERROR: u8 = 50;
@@ -45,10 +45,10 @@ impl Odd {
     }
 }
 
-impl Ends<'_> {
+impl ConnectionEnds<'_> {
     /// Both directions, until both ends have said everything. `early` came with the request. What
     /// is not let through is told before anything ends.
-    pub(super) fn tunnel(self, host: &Host, early: Vec<u8>, tell: impl FnOnce(Odd) + Send) {
+    pub(super) fn tunnel(self, host: &Host, early: Vec<u8>, tell: impl FnOnce(TunnelFault) + Send) {
         both_ways(self, || match self.hello(host, early) {
             Ok(early) => self.send_on(&early),
             Err(odd) => {
@@ -70,14 +70,14 @@ impl Ends<'_> {
     }
 
     /// Reads the first bytes of a tunnel to this host, if it may be one.
-    fn hello(self, host: &Host, mut seen: Vec<u8>) -> std::result::Result<Vec<u8>, Odd> {
+    fn hello(self, host: &Host, mut seen: Vec<u8>) -> std::result::Result<Vec<u8>, TunnelFault> {
         let mut buffer = [0; 4096];
         loop {
             match client_hello::read(&seen) {
                 Hello::Unfinished => {}
-                Hello::Unclear => return Err(Odd::Unclear),
+                Hello::Unclear => return Err(TunnelFault::Unclear),
                 Hello::Names(Some(name)) if name.parse::<Host>().as_ref() != Ok(host) => {
-                    return Err(Odd::Name(name));
+                    return Err(TunnelFault::Name(name));
                 }
                 Hello::Names(_) | Hello::Other => return Ok(seen),
             }
@@ -124,7 +124,7 @@ impl Ends<'_> {
 }
 
 /// The answers on this thread, what is asked on another.
-fn both_ways(ends: Ends<'_>, ask: impl FnOnce()) {
+fn both_ways(ends: ConnectionEnds<'_>, ask: impl FnOnce()) {
     std::thread::scope(|scope| {
         let answer = move || match copy(ends.server, ends.client) {
             Ok(()) => close(ends.client),

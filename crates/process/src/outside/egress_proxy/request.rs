@@ -15,16 +15,16 @@ const MOST_FIELDS: usize = 128;
 
 /// The target of a request, and its purpose.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct ProxyRequest {
     pub(super) host: Host,
     pub(super) port: u16,
     /// The credentials that prove it to be the command's.
     pub(super) credentials: Option<String>,
-    pub(super) wish: Wish,
+    pub(super) wish: RequestPurpose,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum RequestPurpose {
     /// `CONNECT`: bytes both ways.
     Tunnel,
     /// A message for the server, its head as the server shall see it.
@@ -33,35 +33,42 @@ pub(super) enum Wish {
 
 /// A request that is not served: the answer's code and the reason.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct RefusedRequest {
     pub(super) code: u16,
     pub(super) why: String,
 }
 
-fn bad(why: &str) -> Refused {
-    Refused { code: 400, why: why.to_owned() }
+fn bad(why: &str) -> RefusedRequest {
+    RefusedRequest { code: 400, why: why.to_owned() }
 }
 
 /// A head up to its empty line, and what came along behind it.
-pub(super) struct Read {
+pub(super) struct RequestHead {
     pub(super) head: Vec<u8>,
     pub(super) early: Vec<u8>,
 }
 
 /// Reads up to the empty line. `None` if the client has nothing to say.
-pub(super) fn read_head(mut client: &TcpStream, until: Instant) -> Result<Option<Read>, Refused> {
+pub(super) fn read_head(
+    mut client: &TcpStream,
+    until: Instant,
+) -> Result<Option<RequestHead>, RefusedRequest> {
     let mut read = Vec::new();
     let mut buffer = [0; 4096];
     loop {
         if let Some(end) = find(&read, b"\r\n\r\n") {
             let early = read.split_off(end + 4);
-            return Ok(Some(Read { head: read, early }));
+            return Ok(Some(RequestHead { head: read, early }));
         }
         if read.len() > MOST_BYTES {
-            return Err(Refused { code: 431, why: "the head of the request is too long".into() });
+            return Err(RefusedRequest {
+                code: 431,
+                why: "the head of the request is too long".into(),
+            });
         }
         let left = until.saturating_duration_since(Instant::now());
-        let too_late = Refused { code: 408, why: "the request did not come in time".to_owned() };
+        let too_late =
+            RefusedRequest { code: 408, why: "the request did not come in time".to_owned() };
         if left.is_zero() || client.set_read_timeout(Some(left)).is_err() {
             return Err(too_late);
         }
@@ -83,7 +90,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 /// Understands a head that ends with its empty line.
-pub(super) fn parse(head: &[u8]) -> Result<Request, Refused> {
+pub(super) fn parse(head: &[u8]) -> Result<ProxyRequest, RefusedRequest> {
     let text = std::str::from_utf8(head).map_err(|_| bad("the head is no text"))?;
     let text = text.strip_suffix("\r\n\r\n").ok_or_else(|| bad("the head has no end"))?;
     let odd = |c: char| c != '\t' && c.is_control();
@@ -91,7 +98,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Request, Refused> {
     let first = lines.next().unwrap_or_default();
     let fields: Vec<(&str, &str)> = lines.map(field).collect::<Result<_, _>>()?;
     if fields.len() > MOST_FIELDS {
-        return Err(Refused { code: 431, why: "the head has too many fields".to_owned() });
+        return Err(RefusedRequest { code: 431, why: "the head has too many fields".to_owned() });
     }
     if first.contains(odd) || fields.iter().any(|(_, value)| value.contains(odd)) {
         return Err(bad("the head has control characters"));
@@ -109,17 +116,17 @@ pub(super) fn parse(head: &[u8]) -> Result<Request, Refused> {
     if method == "CONNECT" {
         let (host, port) = authority(target)?;
         let port = port.ok_or_else(|| bad("CONNECT names no port"))?;
-        return Ok(Request { host, port, credentials, wish: Wish::Tunnel });
+        return Ok(ProxyRequest { host, port, credentials, wish: RequestPurpose::Tunnel });
     }
     let (place, path) = absolute(target)?;
     let (host, port) = authority(place)?;
     let body = framing(&fields, version)?;
     let head = rewritten(&[method, &path, version], place, &fields);
     let port = port.unwrap_or(80);
-    Ok(Request { host, port, credentials, wish: Wish::Forward { head, body } })
+    Ok(ProxyRequest { host, port, credentials, wish: RequestPurpose::Forward { head, body } })
 }
 
-fn field(line: &str) -> Result<(&str, &str), Refused> {
+fn field(line: &str) -> Result<(&str, &str), RefusedRequest> {
     let (name, value) = line.split_once(':').ok_or_else(|| bad("a field has no name"))?;
     // Blanks before the colon, or a line that goes on: read in two ways by different programs.
     if is_token(name) {
@@ -135,7 +142,7 @@ fn is_token(text: &str) -> bool {
 }
 
 /// The value of a field that may stand there once.
-fn one<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, Refused> {
+fn one<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, RefusedRequest> {
     let mut found = fields.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
     match (found.next(), found.next()) {
         (Some(_), Some(_)) => Err(bad(&format!("{name} stands there twice"))),
@@ -143,14 +150,14 @@ fn one<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, Re
     }
 }
 
-fn authority(text: &str) -> Result<(Host, Option<u16>), Refused> {
+fn authority(text: &str) -> Result<(Host, Option<u16>), RefusedRequest> {
     let (host, port) = split_port(text).ok_or_else(|| bad("the target names no host"))?;
     let port = port.map(|port| parse_port(port).ok_or_else(|| bad("the port is no port")));
     Ok((host.parse().map_err(bad)?, port.transpose()?))
 }
 
 /// `http://host:port/path` as place and path.
-fn absolute(target: &str) -> Result<(&str, String), Refused> {
+fn absolute(target: &str) -> Result<(&str, String), RefusedRequest> {
     let (scheme, rest) = target.split_once("://").ok_or_else(|| {
         bad("this is a gate to other hosts: give the whole address, or use CONNECT")
     })?;
@@ -167,7 +174,7 @@ fn absolute(target: &str) -> Result<(&str, String), Refused> {
     }
 }
 
-fn framing(fields: &[(&str, &str)], version: &str) -> Result<Framing, Refused> {
+fn framing(fields: &[(&str, &str)], version: &str) -> Result<Framing, RefusedRequest> {
     let length = one(fields, "content-length")?;
     let coding = one(fields, "transfer-encoding")?;
     match (length, coding) {

@@ -5,17 +5,17 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Connection;
+use super::ProxyConnection;
 use super::address::may_connect;
-use super::relay::{Ends, Odd, say_last};
-use super::request::{Read, Refused, Request, Wish, parse, read_head};
+use super::relay::{ConnectionEnds, TunnelFault, say_last};
+use super::request::{ProxyRequest, RefusedRequest, RequestHead, RequestPurpose, parse, read_head};
 use crate::contract::hosts::{Host, HostRule};
 use crate::outside::refusal::Refusal;
 
-impl Connection {
+impl ProxyConnection {
     pub(super) fn serve(&self, client: &Arc<TcpStream>) {
         let until = Instant::now() + self.shared.patience;
-        let Read { head, early } = match read_head(client, until) {
+        let RequestHead { head, early } = match read_head(client, until) {
             Ok(Some(read)) => read,
             Ok(None) => return,
             Err(refused) => return answer(client, &refused),
@@ -27,10 +27,16 @@ impl Connection {
     }
 
     /// A connection to where the request wants to go, if it may.
-    fn connect(&self, request: &Request) -> std::result::Result<Arc<TcpStream>, Refused> {
+    fn connect(
+        &self,
+        request: &ProxyRequest,
+    ) -> std::result::Result<Arc<TcpStream>, RefusedRequest> {
         let shared = &self.shared;
         if shared.pass.is_some() && request.credentials != shared.pass {
-            return Err(Refused { code: 407, why: "this gate is a command's own".to_owned() });
+            return Err(RefusedRequest {
+                code: 407,
+                why: "this gate is a command's own".to_owned(),
+            });
         }
         let (host, port) = (&request.host, request.port);
         let Some(rule) = shared.list.admits(host, port) else {
@@ -40,7 +46,7 @@ impl Connection {
             Host::Address(address) => Ok(vec![SocketAddr::new(*address, port)]),
             Host::Name(name) => (shared.resolve)(name, port),
         };
-        let found = found.map_err(|error| Refused {
+        let found = found.map_err(|error| RefusedRequest {
             code: 502,
             why: format!("{host} cannot be resolved: {error}"),
         })?;
@@ -51,7 +57,7 @@ impl Connection {
             let why = format!("{host} is {address}, which is not a public address");
             return Err(self.refuse(&address, port, &why));
         }
-        let server = connect_to_any(&open, shared.patience).map_err(|error| Refused {
+        let server = connect_to_any(&open, shared.patience).map_err(|error| RefusedRequest {
             code: 502,
             why: format!("{host}:{port} cannot be reached: {error}"),
         })?;
@@ -59,34 +65,34 @@ impl Connection {
         if shared.remember(self.number, &server) {
             Ok(server)
         } else {
-            Err(Refused { code: 503, why: "the command has ended".to_owned() })
+            Err(RefusedRequest { code: 503, why: "the command has ended".to_owned() })
         }
     }
 
-    fn refuse(&self, host: &Host, port: u16, why: &str) -> Refused {
+    fn refuse(&self, host: &Host, port: u16, why: &str) -> RefusedRequest {
         let wanted = HostRule::for_target(host, port);
         let why = format!("{host}:{port} is refused: {why}; `--network={wanted}` would allow it");
         self.shared.note_refused(Refusal::Host(wanted));
-        Refused { code: 403, why }
+        RefusedRequest { code: 403, why }
     }
 
-    fn relay(&self, client: &TcpStream, server: &TcpStream, request: Request, early: Vec<u8>) {
+    fn relay(&self, client: &TcpStream, server: &TcpStream, request: ProxyRequest, early: Vec<u8>) {
         // A tunnel may be silent as long as the command lives.
         if client.set_read_timeout(None).is_err() {
             return;
         }
-        let ends = Ends { client, server };
+        let ends = ConnectionEnds { client, server };
         match request.wish {
-            Wish::Forward { head, body } => ends.exchange(&head, body, early),
-            Wish::Tunnel => {
+            RequestPurpose::Forward { head, body } => ends.exchange(&head, body, early),
+            RequestPurpose::Tunnel => {
                 if say(client, "HTTP/1.1 200 Connection established\r\n\r\n").is_err() {
                     return;
                 }
                 ends.tunnel(&request.host, early, |odd| {
                     self.shared.note_refused(match odd {
-                        Odd::Unclear => Refusal::Greeting(request.host.clone()),
+                        TunnelFault::Unclear => Refusal::Greeting(request.host.clone()),
                         // A name that is no name has no rule that would allow it.
-                        Odd::Name(name) => match name.parse() {
+                        TunnelFault::Name(name) => match name.parse() {
                             Ok(host) => Refusal::Host(HostRule::for_target(&host, request.port)),
                             Err(_) => Refusal::Greeting(request.host.clone()),
                         },
@@ -113,7 +119,7 @@ fn say(mut to: &TcpStream, text: &str) -> Result<()> {
 }
 
 /// Says why not.
-fn answer(client: &TcpStream, refused: &Refused) {
+fn answer(client: &TcpStream, refused: &RefusedRequest) {
     let phrase = match refused.code {
         400 => "Bad Request",
         403 => "Forbidden",

@@ -7,10 +7,10 @@ use super::*;
 fn forwarded(head: &str) -> (Host, u16, String, Framing) {
     let request = parse(head.as_bytes()).unwrap();
     match request.wish {
-        Wish::Forward { head, body } => {
+        RequestPurpose::Forward { head, body } => {
             (request.host, request.port, String::from_utf8(head).unwrap(), body)
         }
-        Wish::Tunnel => panic!("{head}"),
+        RequestPurpose::Tunnel => panic!("{head}"),
     }
 }
 
@@ -18,11 +18,11 @@ fn forwarded(head: &str) -> (Host, u16, String, Framing) {
 fn a_tunnel_names_host_and_port() {
     let head =
         b"CONNECT Example.org.:443 HTTP/1.1\r\nHost: other\r\nProxy-Authorization: Basic x\r\n\r\n";
-    let expected = Request {
+    let expected = ProxyRequest {
         host: Host::Name("example.org".into()),
         port: 443,
         credentials: Some("Basic x".into()),
-        wish: Wish::Tunnel,
+        wish: RequestPurpose::Tunnel,
     };
     assert_eq!(parse(head).unwrap(), expected);
     let six = parse(b"CONNECT [::1]:8443 HTTP/1.1\r\n\r\n").unwrap();
