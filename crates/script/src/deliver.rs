@@ -8,10 +8,10 @@ use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use hyper::body::Frame;
+use jm_providers::Wire;
 
 use crate::script::{LineEnd, ScriptTurn, StreamFault};
 use crate::speak::{self, StreamPiece};
-use jm_providers::Wire;
 
 const LONG_STALL: u64 = 3_600_000;
 

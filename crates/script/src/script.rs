@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use jm_providers::{ModelInfo, Wire};
 use jm_types::{StopReason, StreamError, StreamErrorKind, Usage};
 use serde::Deserialize;
 use serde_json::Value;
-
-use jm_providers::{ModelInfo, Wire};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

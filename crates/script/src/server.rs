@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use jm_providers::{LocalServer, Wire};
 use jm_types::{StreamError, StreamErrorKind};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -22,7 +23,6 @@ use crate::check;
 use crate::deliver::{ConnectionCut, deliver};
 use crate::script::{Script, ScriptTurn};
 use crate::speak;
-use jm_providers::{LocalServer, Wire};
 
 /// Answers requests on this machine, turn after turn, until it is dropped.
 #[derive(Debug)]

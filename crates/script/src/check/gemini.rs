@@ -1,10 +1,10 @@
 //! As Gemini would judge it.
 
+use jm_providers::{GEMINI_SCHEMA_WORDS, ModelInfo, ThinkingStyle};
 use serde_json::Value;
 
 use super::claims::{Checked, SeenRequest, answered, claim, list, listed, names, text};
 use crate::signature::sign;
-use jm_providers::{GEMINI_SCHEMA_WORDS, ModelInfo, ThinkingStyle};
 
 /// The stand-in for a signature where another model made the call.
 const UNSIGNED: &str = "skip_thought_signature_validator";

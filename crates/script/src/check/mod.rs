@@ -6,14 +6,13 @@ mod gemini;
 mod openai_chat;
 mod openai_responses;
 
+use jm_providers::Wire;
 use serde_json::Value;
-
-use claims::{Checked, claim};
 
 use crate::script::Script;
 
 pub(crate) use claims::SeenRequest;
-use jm_providers::Wire;
+use claims::{Checked, claim};
 
 pub(crate) fn check(wire: Wire, body: &Value, script: &Script) -> Checked<SeenRequest> {
     match wire {

@@ -6,11 +6,11 @@ mod openai_chat;
 mod openai_responses;
 mod piece;
 
+use jm_providers::Wire;
 use serde_json::{Value, json};
 
 use crate::script::ScriptTurn;
 
-use jm_providers::Wire;
 pub(crate) use piece::StreamPiece;
 
 pub(crate) fn pieces(wire: Wire, turn: &ScriptTurn, number: usize) -> Vec<StreamPiece> {
