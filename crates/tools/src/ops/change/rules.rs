@@ -34,7 +34,7 @@ impl ChangeRules {
     }
 }
 
-/// The freshness that edited files need: read before, and unchanged since (FR-TOOL-PATCH-02).
+/// The freshness that edited files need: read before, and unchanged since (FR-TOOL-PATCH-02a..d).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FreshnessRule {
     Required,
