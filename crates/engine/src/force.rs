@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
+use jm_types::ErrorCode;
 
 use crate::recover::Choice;
 use crate::undo::{Asked, UNDO, Which};
@@ -128,9 +129,9 @@ fn is_taken_back(call: &CallView) -> bool {
         Record::Recovered { choice, .. } => choice == Choice::Undo.word(),
         _ => false,
     };
-    match call.result().and_then(|(result, _)| result.error.as_deref()) {
-        Some("interrupted") => true,
-        Some("discarded") => call.records.iter().any(taken_back),
+    match call.result().and_then(|(result, _)| result.error) {
+        Some(ErrorCode::Interrupted) => true,
+        Some(ErrorCode::Discarded) => call.records.iter().any(taken_back),
         Some(_) | None => false,
     }
 }

@@ -6,7 +6,6 @@
 mod ahead;
 pub mod batch;
 pub mod capacity;
-pub mod config;
 pub mod conversation;
 mod effects;
 pub mod engine;

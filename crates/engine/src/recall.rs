@@ -75,7 +75,7 @@ fn waiting_entry(store: &Store, view: &CallView) -> Result<Entry, StoreError> {
                 name: result.name.clone(),
                 display: sanitize(&content),
                 content,
-                error: result.error.clone(),
+                error: result.error,
             })
         }
     };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
-use jm_types::ToolError;
+use jm_types::{ErrorCode, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::jobs::{Keeping, State};
 use jm_workspace::launch::{CommandRecord, Ended};
@@ -225,7 +225,7 @@ fn unrecorded(error: ToolError) -> ToolError {
 }
 
 fn is_interrupted((result, _): (&StoredResult, u64)) -> bool {
-    result.error.as_deref() == Some("interrupted")
+    result.error == Some(ErrorCode::Interrupted)
 }
 
 impl Examined {
@@ -340,31 +340,33 @@ fn result_of(
         return None;
     }
     let (content, error) = match (had.is_some(), choice, state) {
-        (true, Choice::Discard, _) => (DISCARDED, Some("discarded")),
+        (true, Choice::Discard, _) => (DISCARDED, Some(ErrorCode::Discarded)),
         // Discarding is about results of tools; the change stays, and has not been confirmed to
         // anybody. An undo is no tool's: it is done or it is not.
         (false, Choice::Discard, CallState::AllEffects) if !is_undo(&call.view) => {
-            (DISCARDED, Some("discarded"))
+            (DISCARDED, Some(ErrorCode::Discarded))
         }
         (_, Choice::Undo, CallState::NoEffect | CallState::Finished) => {
-            ("undone after a crash, at the user's wish", Some("discarded"))
+            ("undone after a crash, at the user's wish", Some(ErrorCode::Discarded))
         }
-        (_, _, CallState::NeverStarted) => {
-            ("not run: the program ended before this call was started", Some("interrupted"))
-        }
+        (_, _, CallState::NeverStarted) => (
+            "not run: the program ended before this call was started",
+            Some(ErrorCode::Interrupted),
+        ),
         (_, _, CallState::AllEffects | CallState::Finished) => {
             ("done; the program ended before it could say so", None)
         }
-        (_, _, CallState::NoEffect | CallState::SomeEffects) => {
-            ("interrupted by the end of the program; nothing was changed", Some("interrupted"))
-        }
+        (_, _, CallState::NoEffect | CallState::SomeEffects) => (
+            "interrupted by the end of the program; nothing was changed",
+            Some(ErrorCode::Interrupted),
+        ),
         (_, _, CallState::Foreign) => (
             "interrupted by the end of the program; its files were changed by somebody else since and were left alone",
-            Some("interrupted"),
+            Some(ErrorCode::Interrupted),
         ),
         (_, _, CallState::Unknown) => (
             "unknown: it was started, and the program ended before its outcome was recorded. It was not run again; check what it may have done",
-            Some("unknown_outcome"),
+            Some(ErrorCode::UnknownOutcome),
         ),
     };
     let is_known = call.command.is_some() || call.job.is_some();
@@ -376,7 +378,7 @@ fn result_of(
         ),
         false => content.to_owned(),
     };
-    if choice == Choice::Discard && error == Some("discarded") && has_changes(&call.view) {
+    if choice == Choice::Discard && error == Some(ErrorCode::Discarded) && has_changes(&call.view) {
         let key = &call.view.call.call;
         content.push_str(&format!(
             "; its changes are in place, `jm undo --call {key}` takes them back"
@@ -388,7 +390,7 @@ fn result_of(
     let result = StoredResult {
         call_id: call.view.call.id.clone(),
         name: call.view.call.name.clone(),
-        error: error.map(str::to_owned),
+        error,
         content: Some(content),
         content_blob: None,
         output,

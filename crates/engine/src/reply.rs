@@ -4,9 +4,9 @@
 //! a terminal gets the same made harmless.
 
 use jm_tools::Output;
-use jm_tools::toolsets::Toolset;
+use jm_tools::toolsets::{Dialects, Toolset};
 use jm_types::text::sanitize;
-use jm_types::{ToolCall, ToolError, ToolResult};
+use jm_types::{ErrorCode, ToolCall, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
 
 /// How results look: the toolset's envelope, and the most bytes one may take.
@@ -37,7 +37,7 @@ pub(crate) fn reply(
         }
         Err(error) => {
             let whole = in_words(Form { limit: usize::MAX, ..form }, call, &error);
-            (whole, in_words(form, call, &error), Some(error.name()))
+            (whole, in_words(form, call, &error), Some(error.code()))
         }
     };
     let uncut = (cut != whole).then_some(whole);
@@ -51,7 +51,7 @@ pub(crate) fn as_it_is(call: &ToolCall, answer: String) -> ToolResult {
 
 /// The result of a call that failed or never ran; the limit holds for it too (FR-OUT-04).
 pub(crate) fn refused(form: Form, call: &ToolCall, error: &ToolError) -> ToolResult {
-    result(call, in_words(form, call, error), Some(error.name()))
+    result(call, in_words(form, call, error), Some(error.code()))
 }
 
 /// What a failure has to say in its own envelope, or in the toolset's.
@@ -62,12 +62,12 @@ fn in_words(form: Form, call: &ToolCall, error: &ToolError) -> String {
     }
 }
 
-fn result(call: &ToolCall, content: String, error: Option<&str>) -> ToolResult {
+fn result(call: &ToolCall, content: String, error: Option<ErrorCode>) -> ToolResult {
     ToolResult {
         call_id: call.id.clone(),
         name: call.name.clone(),
         display: sanitize(&content),
         content,
-        error: error.map(str::to_owned),
+        error,
     }
 }

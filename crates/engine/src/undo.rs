@@ -136,7 +136,7 @@ impl Engine {
                 let count = report.restored.len() + report.removed.len();
                 (format!("restored {count} file(s)"), None)
             }
-            Err(error) => (error.to_string(), Some(error.name().to_owned())),
+            Err(error) => (error.to_string(), Some(error.code())),
         };
         let result = ToolResult {
             call_id: String::new(),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use jm_engine::config::Config;
+use jm_config::Config;
 use jm_tools::Workspace;
 use jm_tools::foreign::external::{
     Candidate, Consent, Directory, Discovered, ExternalTools, Ground, Place, discover,

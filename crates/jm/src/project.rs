@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_engine::config::Trust;
+use jm_config::Trust;
 use jm_workspace::state::read_text;
 use jm_workspace::{Digest, Sandbox, SandboxSettings, programs};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use jm_engine::config::{self, Config, Layer, Loaded, Source, Word};
+use jm_config::{Config, Layer, Loaded, Source, Word};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Policy, Recorder, Session};
 use jm_tools::schema::Schema;
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
@@ -47,7 +47,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
             None => {}
         }
     }
-    let mut level = config::Trust::Untrusted;
+    let mut level = jm_config::Trust::Untrusted;
     let project = Project::find(common)?;
     if let Some(own) = &project {
         level = own.level();
@@ -55,7 +55,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
         layers.extend(own.text.clone().map(|text| Layer { source, text }));
     }
     layers.push(Layer { source: Source::Flag, text: flags(common)? });
-    let mut loaded = config::load(&layers, &variables(), level).map_err(|errors| {
+    let mut loaded = jm_config::load(&layers, &variables(), level).map_err(|errors| {
         let lines = errors.iter().map(|error| match &error.hint {
             Some(hint) => format!("{error}\n  hint: {hint}"),
             None => error.to_string(),
@@ -332,8 +332,8 @@ fn limits(loaded: &Loaded) -> Limits {
 /// The tools that the configuration defines; one whose parameters are no schema stops the program,
 /// since no vendor would take it and no arguments would fit it.
 pub(crate) fn manual(config: &Config) -> Result<Vec<ToolDefinition>> {
-    let definition = |definition: &config::Definition| {
-        let config::Definition { name, description, parameters } = definition.clone();
+    let definition = |definition: &jm_config::Definition| {
+        let jm_config::Definition { name, description, parameters } = definition.clone();
         let parameters = serde_json::Value::Object(parameters);
         Schema::new(parameters.clone()).map_err(|why| {
             let name = one_line(&name);

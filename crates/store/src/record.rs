@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jm_types::{Digest, ReadRecord, RiskLevel, ToolResult, Verdict};
+use jm_types::{Digest, ErrorCode, ReadRecord, RiskLevel, ToolResult, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -177,7 +177,7 @@ pub struct Concurrent {
 pub struct StoredResult {
     pub call_id: String,
     pub name: String,
-    pub error: Option<String>,
+    pub error: Option<ErrorCode>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,7 +199,7 @@ impl StoredResult {
         Self {
             call_id: result.call_id.clone(),
             name: result.name.clone(),
-            error: result.error.clone(),
+            error: result.error,
             content: (!long).then(|| result.content.clone()),
             content_blob: long.then(|| Digest::of(result.content.as_bytes())),
             output: None,

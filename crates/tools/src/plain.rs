@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
     use crate::registry::compile;
-    use crate::toolsets::{Timeouts, Toolset};
+    use crate::toolsets::{Dialects, Timeouts, Toolset};
 
     /// Values around the edges of the rules, and of every type.
     fn values() -> impl Strategy<Value = Value> {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
 use jm_store::{Journal, Owner};
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_tools::{
     Effect, Intent, Output, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut, ToolRegistry,
     ToolSpec, Workspace,

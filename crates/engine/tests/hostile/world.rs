@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use jm_engine::engine::Core;
 use jm_engine::{ApprovalDecision, Engine, Pause, Policy, Session};
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_tools::{Scope, Seen, ToolExecutor, ToolRegistry, Workspace};
 use jm_types::text::is_terminal_safe;
 use jm_types::{

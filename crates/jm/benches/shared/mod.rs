@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use jm_engine::engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode};
 use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};

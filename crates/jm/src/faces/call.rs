@@ -94,7 +94,7 @@ async fn preview(driver: &Driver, call: ToolCall, as_json: bool) -> Result<u8> {
 /// What would be said of the call; nothing when it would simply run.
 fn foresee(seen: &Inspection) -> Option<Outcome> {
     match (&seen.error, seen.verdict) {
-        (Some(error), _) => Some(Outcome::of_kind(error.name())),
+        (Some(error), _) => Some(Outcome::of_code(error.code())),
         (None, Verdict::Ask) => Some(Outcome::NeedsApproval),
         (None, Verdict::Allow | Verdict::Deny) => None,
     }

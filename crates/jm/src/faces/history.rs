@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use jm_store::{CallView, Effect, FileState, Record, SessionView, Store};
+use jm_types::ErrorCode;
 use jm_types::text::{one_line, reveal, sanitize};
 use serde_json::{Value, json};
 
@@ -141,8 +142,8 @@ const UNSEEN: &str = "the program ended before it could look at what the command
 /// A command that a crash cut short.
 fn is_unknown(call: &CallView) -> bool {
     let is_tracked = |(_, record): &(u64, Record)| matches!(record, Record::Tracked { .. });
-    let error = call.result().and_then(|(result, _)| result.error.as_deref());
-    error == Some("unknown_outcome") && !call.records.iter().any(is_tracked)
+    let error = call.result().and_then(|(result, _)| result.error);
+    error == Some(ErrorCode::UnknownOutcome) && !call.records.iter().any(is_tracked)
 }
 
 fn has_failed(call: &CallView) -> bool {
@@ -153,9 +154,9 @@ fn has_failed(call: &CallView) -> bool {
 pub(crate) fn headline(call: &CallView) -> String {
     let outcome = match call.result() {
         None => "no result".to_owned(),
-        Some((result, duration)) => match &result.error {
+        Some((result, duration)) => match result.error {
             None => format!("ran in {duration} ms"),
-            Some(kind) => kind.clone(),
+            Some(code) => code.to_string(),
         },
     };
     format!("{} [{outcome}]", one_line(call.summary()))

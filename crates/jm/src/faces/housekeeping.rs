@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap_complete::Shell;
-use jm_engine::config::{self, render, render_json};
+use jm_config::{render, render_json};
 use jm_types::text::one_line;
 
 use super::{exit, print};
@@ -12,7 +12,7 @@ use crate::{external, trust, wire};
 
 pub(crate) fn config(common: &Common, args: &Config) -> Result<u8> {
     if args.reference {
-        print::text(&config::reference())?;
+        print::text(&jm_config::reference())?;
         return Ok(exit::RAN);
     }
     let loaded = wire::load(common)?;
@@ -32,7 +32,7 @@ pub(crate) fn trust(common: &Common, args: &Trust) -> Result<u8> {
     )?;
     let project = own.root.display();
     if args.show {
-        let trusted = own.level() == config::Trust::Trusted;
+        let trusted = own.level() == jm_config::Trust::Trusted;
         print::line(&format!("{project}: {}", if trusted { "trusted" } else { "not trusted" }))?;
         return Ok(if trusted { exit::RAN } else { exit::FAILED });
     }

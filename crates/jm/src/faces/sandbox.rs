@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use jm_engine::config::Config;
+use jm_config::Config;
 use jm_types::Cancel;
 use jm_types::text::one_line;
 use jm_types::text::sanitize::Sanitizer;
@@ -81,7 +81,7 @@ fn check_words(words: &[OsString]) -> Result<()> {
 }
 
 fn choose_backend(config: &mut Config, args: &Args) -> Result<()> {
-    use jm_engine::config::{CommandBackend, Word};
+    use jm_config::{CommandBackend, Word};
     let Some(name) = &args.backend else { return Ok(()) };
     let known = CommandBackend::ALL.iter().find(|known| known.name() == name);
     let all: Vec<&str> = CommandBackend::ALL.iter().map(|known| known.name()).collect();

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use jm_tools::ToolRegistry;
-use jm_tools::toolsets::{Timeouts, Toolset};
+use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_types::ToolDefinition;
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::{exit, print};
 use crate::wire;
 
 pub(crate) fn run() -> Result<u8> {
-    let timeouts: Timeouts = wire::timeouts(&jm_engine::config::Config::default());
+    let timeouts: Timeouts = wire::timeouts(&jm_config::Config::default());
     for toolset in Toolset::ALL {
         let registry = ToolRegistry::speaking(*toolset, toolset.tools(&timeouts)?)?;
         print::line(&format!("## `{}`\n", toolset.name()))?;

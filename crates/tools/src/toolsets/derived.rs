@@ -74,10 +74,10 @@ mod tests {
     use serde_json::json;
 
     use crate::toolsets::row::SchemaOf;
-    use crate::toolsets::{Row, Toolset};
+    use crate::toolsets::{Row, Toolset, dialect_of};
 
     fn rows() -> impl Iterator<Item = (Toolset, &'static Row)> {
-        let of = |toolset: Toolset| toolset.dialect().rows.iter().map(move |row| (toolset, row));
+        let of = |toolset: Toolset| dialect_of(toolset).rows.iter().map(move |row| (toolset, row));
         Toolset::ALL.iter().copied().flat_map(of)
     }
 

@@ -22,8 +22,8 @@ mod tasks;
 use std::time::Duration;
 
 use jm_types::ToolError;
+pub use jm_types::Toolset;
 use jm_workspace::PathPolicy;
-use serde::{Deserialize, Serialize};
 
 use crate::tool::{Output, ToolExecutor};
 pub use envelope::CallRef;
@@ -31,19 +31,6 @@ pub(crate) use envelope::Envelope;
 pub use operation::{Operation, Outcome};
 pub use row::{Lowered, Stakes, Timeouts};
 pub(crate) use row::{Row, SchemaOf, mismatch, parse, with_notes};
-
-/// The dialect of tools that a session speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Toolset {
-    Forge,
-    Forj,
-    Gemini,
-    Ikigai,
-    Flemma,
-    #[default]
-    Standard,
-}
 
 /// A toolset as data.
 pub(crate) struct Dialect {
@@ -57,64 +44,64 @@ pub(crate) struct Dialect {
     pub(crate) timeout: Option<Duration>,
 }
 
-impl Toolset {
-    pub const ALL: &'static [Self] =
-        &[Self::Forge, Self::Forj, Self::Gemini, Self::Ikigai, Self::Flemma, Self::Standard];
+/// What a toolset says and accepts, by its name.
+pub trait Dialects: Sized {
+    fn tools(self, timeouts: &Timeouts) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError>;
 
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Forge => "forge",
-            Self::Forj => "forj",
-            Self::Gemini => "gemini",
-            Self::Ikigai => "ikigai",
-            Self::Flemma => "flemma",
-            Self::Standard => "standard",
-        }
+    /// The spellings of paths that the set accepts.
+    fn paths(self) -> PathPolicy;
+
+    /// The model's text of a success, within `limit`.
+    fn success(self, call: CallRef<'_>, output: Output, limit: usize) -> String;
+
+    /// The model's text of a failure, within `limit`.
+    fn failure(self, call: CallRef<'_>, error: &ToolError, limit: usize) -> String;
+
+    /// The part of `limit` that the envelope leaves for the tool's own words.
+    fn room(self, call: CallRef<'_>, limit: usize) -> usize;
+}
+
+const fn dialect_of(toolset: Toolset) -> &'static Dialect {
+    match toolset {
+        Toolset::Forge => &forge::DIALECT,
+        Toolset::Forj => &forj::DIALECT,
+        Toolset::Gemini => &gemini::DIALECT,
+        Toolset::Ikigai => &ikigai::DIALECT,
+        Toolset::Flemma => &flemma::DIALECT,
+        Toolset::Standard => &standard::DIALECT,
     }
+}
 
-    const fn dialect(self) -> &'static Dialect {
-        match self {
-            Self::Forge => &forge::DIALECT,
-            Self::Forj => &forj::DIALECT,
-            Self::Gemini => &gemini::DIALECT,
-            Self::Ikigai => &ikigai::DIALECT,
-            Self::Flemma => &flemma::DIALECT,
-            Self::Standard => &standard::DIALECT,
-        }
-    }
-
-    pub fn tools(self, timeouts: &Timeouts) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError> {
-        let dialect = self.dialect();
+impl Dialects for Toolset {
+    fn tools(self, timeouts: &Timeouts) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError> {
+        let dialect = dialect_of(self);
         let within = |time: Duration| dialect.timeout.map_or(time, |most| time.min(most));
         let timeouts = Timeouts {
             file_operations: within(timeouts.file_operations),
             shell_commands: within(timeouts.shell_commands),
         };
         let lent = |(lender, names): &(Toolset, &'static [&'static str])| {
-            let (rows, names) = (lender.dialect().rows, *names);
+            let (rows, names) = (dialect_of(*lender).rows, *names);
             rows.iter().filter(move |row| names.contains(&row.name))
         };
         let borrowed = dialect.borrowed.iter().flat_map(lent);
         dialect.rows.iter().chain(borrowed).map(|row| row.tool(self, &timeouts)).collect()
     }
 
-    pub fn paths(self) -> PathPolicy {
-        self.dialect().paths
+    fn paths(self) -> PathPolicy {
+        dialect_of(self).paths
     }
 
-    /// What the model gets of a success, within `limit`.
-    pub fn success(self, call: CallRef<'_>, output: Output, limit: usize) -> String {
-        (self.dialect().envelope.success)(call, output, limit)
+    fn success(self, call: CallRef<'_>, output: Output, limit: usize) -> String {
+        (dialect_of(self).envelope.success)(call, output, limit)
     }
 
-    /// What the model gets of a failure, within `limit`.
-    pub fn failure(self, call: CallRef<'_>, error: &ToolError, limit: usize) -> String {
-        (self.dialect().envelope.failure)(call, error, limit)
+    fn failure(self, call: CallRef<'_>, error: &ToolError, limit: usize) -> String {
+        (dialect_of(self).envelope.failure)(call, error, limit)
     }
 
-    /// What the envelope leaves of `limit` for the tool's own words.
-    pub fn room(self, call: CallRef<'_>, limit: usize) -> usize {
-        limit.saturating_sub((self.dialect().envelope.frame)(call))
+    fn room(self, call: CallRef<'_>, limit: usize) -> usize {
+        limit.saturating_sub((dialect_of(self).envelope.frame)(call))
     }
 }
 

@@ -9,7 +9,7 @@ use jm_types::{ErrorKind, Limits, RiskLevel, ToolError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{CallRef, Operation, Outcome, Toolset};
+use super::{CallRef, Dialects, Operation, Outcome, Toolset};
 use crate::context::{Scope, ToolCtx};
 use crate::foresight::Foreseen;
 use crate::ops::change::ChangedFile;

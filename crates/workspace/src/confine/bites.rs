@@ -8,10 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Access as Permission, access};
 use rustix::io::Errno;
 
-use super::hosts::{Host, HostRule};
 use super::toolchains::Withheld;
 use super::unset::missed_settings;
 use super::walls::{Access, Network, Walls};
+use super::{Host, HostRule};
 use crate::names::{Protection, protection};
 
 /// A refusal, and what would lift it.

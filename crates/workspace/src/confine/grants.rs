@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::bites::{Bite, is_private};
 use super::confiner::Confiner;
-use super::hosts::{HostList, HostRule};
 use super::plan::CommandSettings;
 use super::walls::{Access, Network, Walls};
+use super::{HostList, HostRule};
 use crate::names::{Protection, protection};
 use crate::sandbox::Sandbox;
 

@@ -7,7 +7,6 @@ mod bites;
 mod confiner;
 mod grants;
 mod home;
-mod hosts;
 mod layout;
 mod plan;
 mod probe;
@@ -17,12 +16,13 @@ mod toolchains;
 mod unset;
 mod walls;
 
+pub(crate) use jm_types::hosts::{parse_port, split_port};
+pub use jm_types::{Host, HostList, HostRule, NoHost};
+
 pub use bites::{Bite, SIGSYS, bites};
 pub(crate) use confiner::read_record;
 pub use confiner::{Confinement, Confiner, Launcher};
 pub use grants::Grant;
-pub use hosts::{Host, HostList, HostRule, NoHost};
-pub(crate) use hosts::{parse_port, split_port};
 pub(crate) use layout::{Layout, Place, SCRATCH, layout};
 pub use plan::{CommandSettings, Plan, plan};
 pub(crate) use probe::LEAST_LANDLOCK;

@@ -171,7 +171,7 @@ fn errors_that_are_json_pass_untouched() {
         let error = ToolError::failed("other", *message).hint("a hint");
         let mut world = world(vec![Probe::new("probe", Act::Fails(error))]);
         let result = world.batch(vec![call("1", "probe")]).remove(0);
-        assert_eq!(result.error.as_deref(), Some("execution_failed"));
+        assert_eq!(result.error.map(|code| code.name()), Some("execution_failed"));
         match verbatim {
             true => assert_eq!(result.content, *message),
             false => {

@@ -28,7 +28,7 @@ fn disabled_mode_refuses_every_call() {
     let results =
         world.batch(vec![probe_call("1"), ToolCall::new("2", "no such tool", &json!({}))]);
     for result in results {
-        assert_eq!(result.error.as_deref(), Some("disabled"));
+        assert_eq!(result.error.map(|code| code.name()), Some("disabled"));
         assert!(result.content.contains("Tool execution disabled by policy"));
     }
     assert_eq!(ran.load(Ordering::Relaxed), 0);
@@ -139,7 +139,7 @@ fn the_truth_table_of_precedence() {
             (Verdict::Ask, Status::Pending(_)) => assert_eq!(pause, Pause::NeedsApproval),
             (Verdict::Allow, Status::Done(result)) => assert_eq!(result.content, "probe ran"),
             (Verdict::Deny, Status::Done(result)) => {
-                assert_eq!(result.error.as_deref(), error, "{row:?}");
+                assert_eq!(result.error.map(|code| code.name()), error, "{row:?}");
             }
             (_, status) => panic!("{row:?}: {status:?}"),
         }

@@ -8,7 +8,7 @@ mod input;
 mod jsonl;
 
 use anyhow::{Context, Result};
-use jm_types::ToolCall;
+use jm_types::{ErrorCode, ToolCall};
 
 use super::answer::{Answer, Outcome};
 use super::drive::{Driver, End, block_on};
@@ -43,7 +43,7 @@ impl Work {
     async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
         let end = self.driver.answer(calls).await?;
         let waits = |answer: &Answer<'_>| {
-            answer.verdict == Outcome::NeedsApproval || answer.kind == Some("parse_only")
+            answer.verdict == Outcome::NeedsApproval || answer.kind == Some(ErrorCode::ParseOnly)
         };
         if self.answers().iter().any(waits) {
             self.worst = self.worst.max(exit::DENIED);

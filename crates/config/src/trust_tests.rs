@@ -1,7 +1,7 @@
 //! What a project may do with each key, and what allowing and denying a tool does.
 
-use super::tests::{loaded, project, user};
 use super::*;
+use crate::tests::{loaded, project, user};
 
 /// For each key something tighter than the default and something looser, where there is such.
 const RULES: &[(&str, Option<&str>, Option<&str>)] = &[

@@ -5,11 +5,11 @@
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
-use super::keys::{KEYS, Key, Kind};
-use super::nearest::{did_you_mean, nearest};
-use super::network;
-use super::origin::{ConfigError, Origin, Report, Source, shown};
-use super::text::{Place, Setting};
+use crate::keys::{KEYS, Key, Kind};
+use crate::nearest::{did_you_mean, nearest};
+use crate::network;
+use crate::origin::{ConfigError, Origin, Report, Source, shown};
+use crate::text::{Place, Setting};
 
 /// Variables of the program that are no settings.
 const OTHERS: &[&str] = &[

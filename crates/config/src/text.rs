@@ -6,10 +6,10 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{KEYS, Key, tables};
-use super::layer::Layer;
-use super::nearest::{did_you_mean, nearest};
-use super::origin::{ConfigError, Origin, Position, Report, Source, shown};
+use crate::keys::{KEYS, Key, tables};
+use crate::layer::Layer;
+use crate::nearest::{did_you_mean, nearest};
+use crate::origin::{ConfigError, Origin, Position, Report, Source, shown};
 
 /// A larger file is a mistake or an attack.
 const LARGEST: usize = 1024 * 1024;

@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{KEYS, Key};
-use super::layer::Loaded;
-use super::origin::Origin;
-use super::settings::Config;
+use crate::keys::{KEYS, Key};
+use crate::layer::Loaded;
+use crate::origin::Origin;
+use crate::settings::Config;
 
 /// Every key with its value, and who set it as a comment, in TOML.
 pub fn render(loaded: &Loaded) -> String {
@@ -100,9 +100,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{SAMPLE, loaded, project, user};
-    use super::super::{Layer, Source, Trust};
     use super::*;
+    use crate::tests::{SAMPLE, loaded, project, user};
+    use crate::{Layer, Source, Trust};
 
     const ODD: &str = r#"
         [tools]

@@ -94,7 +94,7 @@ impl fmt::Display for Host {
 }
 
 /// Host and port as they stand in a request or a list; an IPv6 address stands in brackets.
-pub(crate) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
+pub fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
     if let Some(rest) = text.strip_prefix('[') {
         let (address, rest) = rest.split_once(']')?;
         address.parse::<Ipv6Addr>().ok()?;
@@ -112,7 +112,7 @@ pub(crate) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// Digits alone: `+80` is no port.
-pub(crate) fn parse_port(text: &str) -> Option<u16> {
+pub fn parse_port(text: &str) -> Option<u16> {
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| is_plain && *port > 0)
 }
@@ -185,7 +185,7 @@ impl HostRule {
     }
 
     /// The one host that it names, if it names one.
-    pub(crate) fn names(&self) -> Option<&Host> {
+    pub fn names(&self) -> Option<&Host> {
         match &self.hosts {
             Hosts::One(host) => Some(host),
             Hosts::Beneath(_) => None,
@@ -251,7 +251,7 @@ impl HostList {
 
     /// The rule that lets a command ask for this; one that names the host goes before one that
     /// names those around it.
-    pub(crate) fn admits(&self, host: &Host, port: u16) -> Option<&HostRule> {
+    pub fn admits(&self, host: &Host, port: u16) -> Option<&HostRule> {
         let mut admitting: Vec<_> = self.0.iter().filter(|rule| rule.admits(host, port)).collect();
         admitting.sort_by_key(|rule| rule.names().is_none());
         admitting.first().copied()

@@ -2,12 +2,12 @@
 //!
 //! Law: an empty list is no network, and of two settings the looser is the one that opens more.
 
-use jm_workspace::confine::{HostList, HostRule, Network};
+use jm_types::{HostList, HostRule, Network};
 use toml::de::DeValue;
 
-use super::check;
-use super::origin::{Report, Source};
-use super::text::{Setting, kind_of};
+use crate::check;
+use crate::origin::{Report, Source};
+use crate::text::{Setting, kind_of};
 
 const WORDS: [&str; 2] = ["on", "off"];
 
@@ -71,9 +71,9 @@ pub(super) fn is_looser(old: &Network, new: &Network) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{loaded, project, user};
-    use super::super::{Layer, Trust, load};
     use super::*;
+    use crate::tests::{loaded, project, user};
+    use crate::{Layer, Trust, load};
 
     fn network(layers: &[Layer], variable: Option<&str>) -> String {
         let key = "JM_TOOLS_SANDBOX_COMMANDS_NETWORK".to_owned();

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
-use super::nearest::{did_you_mean, nearest};
-use super::origin::{Report, shown};
-use super::settings::Definition;
-use super::text::{Setting, kind_of};
+use crate::nearest::{did_you_mean, nearest};
+use crate::origin::{Report, shown};
+use crate::settings::Definition;
+use crate::text::{Setting, kind_of};
 
 pub(super) fn toggle(setting: &Setting<'_>, report: &mut Report) -> Option<bool> {
     match setting.value.get_ref() {

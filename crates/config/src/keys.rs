@@ -3,10 +3,10 @@
 //! Law: this table is the only list of keys. Which keys exist, what they accept, what a project may
 //! do with them, their variables in the environment and their documentation are all read from it.
 
-use jm_workspace::confine::Network;
+use jm_types::Network;
 
-use super::modes::Word;
-use super::settings::{Config, Definition};
+use crate::modes::Word;
+use crate::settings::{Config, Definition};
 
 /// One setting.
 #[derive(Debug)]

@@ -5,9 +5,9 @@
 
 use thiserror::Error;
 
-use super::keys::{ALLOWLIST, DENYLIST};
-use super::layer::Loaded;
-use super::origin::{Origin, Source, shown};
+use crate::keys::{ALLOWLIST, DENYLIST};
+use crate::layer::Loaded;
+use crate::origin::{Origin, Source, shown};
 
 /// A tool was allowed for this run that somebody had denied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

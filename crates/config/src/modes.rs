@@ -3,8 +3,7 @@
 //! Law: `ALL` lists the words from the loosest to the tightest, so that "tighter" is a comparison
 //! of places and is written nowhere else.
 
-pub use jm_tools::toolsets::Toolset;
-pub use jm_types::{ApprovalMode, Profile, ToolsMode};
+pub use jm_types::{ApprovalMode, Profile, ToolsMode, Toolset};
 use serde::{Deserialize, Serialize};
 
 /// A setting that is one word of a fixed few.

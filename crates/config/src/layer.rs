@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::consent::stays_denied;
-use super::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, Kind, MOST_QUOTA, PROFILE, Project};
-use super::origin::{ConfigError, Origin, Report, Source};
-use super::settings::Config;
-use super::text::Setting;
-use super::{check, environment, network, text};
+use crate::consent::stays_denied;
+use crate::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, Kind, MOST_QUOTA, PROFILE, Project};
+use crate::origin::{ConfigError, Origin, Report, Source};
+use crate::settings::Config;
+use crate::text::Setting;
+use crate::{check, environment, network, text};
 
 /// The text of one configuration file, or what the command line says in the same form.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The configuration as the rest of the program reads it.
 //!
-//! Law: the built-in values stand here and nowhere else. The serialised form has the shape of the
+//! Law: built-in values come from [`jm_types::defaults`]. The serialised form has the shape of the
 //! file, so a key's path also finds its value.
 
-use jm_workspace::confine::Network;
+use jm_types::{Network, defaults};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset};
+use crate::modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
@@ -59,7 +59,7 @@ impl Tools {
             allow_parallel: false,
             max_tool_calls_per_batch: profile.max_tool_calls_per_batch(),
             max_tool_iterations_per_user_turn: profile.max_tool_iterations_per_user_turn(),
-            max_tool_args_bytes: 256 * 1024,
+            max_tool_args_bytes: defaults::ARGS_BYTES,
             definitions: Vec::new(),
             sandbox: SandboxSettings::default(),
             timeouts: TimeoutSettings::default(),
@@ -102,7 +102,7 @@ pub struct SandboxSettings {
 impl Default for SandboxSettings {
     fn default() -> Self {
         Self {
-            allowed_roots: owned(&["."]),
+            allowed_roots: owned(defaults::ALLOWED_ROOTS),
             denied_patterns: Vec::new(),
             allow_absolute: false,
             include_default_denies: true,
@@ -128,9 +128,9 @@ impl Default for CommandSettings {
             backend: CommandBackend::default(),
             network: Network::default(),
             writable: Vec::new(),
-            max_processes: 1024,
-            max_memory_bytes: 16 << 30,
-            max_file_bytes: 16 << 30,
+            max_processes: defaults::COMMAND_PROCESSES,
+            max_memory_bytes: defaults::COMMAND_MEMORY_BYTES,
+            max_file_bytes: defaults::COMMAND_FILE_BYTES,
         }
     }
 }
@@ -144,7 +144,11 @@ pub struct TimeoutSettings {
 
 impl Default for TimeoutSettings {
     fn default() -> Self {
-        Self { default_seconds: 30, file_operations_seconds: 30, shell_commands_seconds: 300 }
+        Self {
+            default_seconds: defaults::CALL_SECONDS,
+            file_operations_seconds: defaults::FILE_OPERATION_SECONDS,
+            shell_commands_seconds: defaults::SHELL_COMMAND_SECONDS,
+        }
     }
 }
 
@@ -156,7 +160,7 @@ pub struct OutputSettings {
 
 impl Default for OutputSettings {
     fn default() -> Self {
-        Self { max_bytes: 100 * 1024, keep_bytes: 32 * 1024 * 1024 }
+        Self { max_bytes: defaults::OUTPUT_BYTES, keep_bytes: defaults::KEPT_OUTPUT_BYTES }
     }
 }
 
@@ -168,7 +172,10 @@ pub struct JournalSettings {
 
 impl Default for JournalSettings {
     fn default() -> Self {
-        Self { outputs_bytes: 256 * 1024 * 1024, quota_bytes: 4 * 1024 * 1024 * 1024 }
+        Self {
+            outputs_bytes: defaults::JOURNAL_OUTPUTS_BYTES,
+            quota_bytes: defaults::JOURNAL_QUOTA_BYTES,
+        }
     }
 }
 
@@ -180,7 +187,7 @@ pub struct ExternalSettings {
 
 impl Default for ExternalSettings {
     fn default() -> Self {
-        Self { schema_seconds: 1, read_only: Vec::new() }
+        Self { schema_seconds: defaults::EXTERNAL_SCHEMA_SECONDS, read_only: Vec::new() }
     }
 }
 
@@ -191,17 +198,7 @@ pub struct EnvironmentSettings {
 
 impl Default for EnvironmentSettings {
     fn default() -> Self {
-        Self {
-            denylist: owned(&[
-                "*_KEY",
-                "*_TOKEN",
-                "*_SECRET",
-                "*_PASSWORD",
-                "AWS_*",
-                "ANTHROPIC_*",
-                "OPENAI_*",
-            ]),
-        }
+        Self { denylist: owned(defaults::ENVIRONMENT_DENYLIST) }
     }
 }
 
@@ -220,8 +217,7 @@ impl Default for ApprovalSettings {
             enabled: true,
             mode: ApprovalMode::default(),
             allowlist: Vec::new(),
-            // A shell, by whatever name, stays denied until the person opts in (NFR-SEC-06).
-            denylist: owned(&["run_command", "bash", "start_process"]),
+            denylist: owned(defaults::APPROVAL_DENYLIST),
             prompt_side_effects: true,
         }
     }
@@ -235,7 +231,10 @@ pub struct ReadFileSettings {
 
 impl Default for ReadFileSettings {
     fn default() -> Self {
-        Self { max_file_read_bytes: 200 * 1024, max_scan_bytes: 2 * 1024 * 1024 }
+        Self {
+            max_file_read_bytes: defaults::READ_BYTES,
+            max_scan_bytes: defaults::READ_SCAN_BYTES,
+        }
     }
 }
 
@@ -246,7 +245,7 @@ pub struct ApplyPatchSettings {
 
 impl Default for ApplyPatchSettings {
     fn default() -> Self {
-        Self { max_patch_bytes: 512 * 1024 }
+        Self { max_patch_bytes: defaults::PATCH_BYTES }
     }
 }
 
@@ -259,7 +258,7 @@ pub struct ListDirectorySettings {
 
 impl Default for ListDirectorySettings {
     fn default() -> Self {
-        Self { max_entries: 200, max_depth: 4 }
+        Self { max_entries: defaults::LIST_ENTRIES, max_depth: defaults::LIST_DEPTH }
     }
 }
 
