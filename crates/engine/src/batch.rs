@@ -3,9 +3,13 @@
 //! Law: entries stay in call order, and each ends with exactly one result (NFR-REL-01).
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jm_store::StoredOutput;
-use jm_types::{ReadRecord, RiskLevel, ToolCall, ToolError, ToolResult};
+use jm_tools::Prepared;
+use jm_types::{
+    BatchNumber, CallKey, Digest, ReadRecord, RiskLevel, ToolCall, ToolError, ToolResult,
+};
 use jm_workspace::confine::Grant;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +18,7 @@ use crate::reply::{self, Form};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batch {
     /// Which one of the session, from 1.
-    pub number: u64,
+    pub number: BatchNumber,
     /// The journal holds its calls.
     pub is_recorded: bool,
     pub entries: Vec<Entry>,
@@ -23,7 +27,7 @@ pub struct Batch {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
     /// Our own name for the call; providers repeat theirs.
-    pub key: String,
+    pub key: CallKey,
     pub call: ToolCall,
     pub status: Status,
     /// Which rule gave the verdict, for whoever asks why.
@@ -43,25 +47,55 @@ pub struct Entry {
     /// What its refusal has shown of files, which counts as read.
     #[serde(default)]
     pub seen: Vec<(PathBuf, ReadRecord)>,
-    /// It ran, and the walls refused it something that a person may give it.
+    /// The files that the preview was computed from.
     #[serde(default)]
-    pub bitten: Option<Bitten>,
-    /// The journal holds the call itself.
+    pub shown_files: Vec<(PathBuf, Option<Digest>)>,
+    /// It ran, and confinement refused it something that a person may give it.
     #[serde(default)]
-    pub is_received: bool,
-    /// The journal says that it starts.
-    pub is_announced: bool,
-    /// The journal holds its result.
-    pub is_recorded: bool,
+    pub refusal: Option<Refusal>,
+    /// The last thing that the journal holds of it.
+    #[serde(default)]
+    pub journaled: Journaled,
+    /// The parsed call, from its plan until it runs.
+    #[serde(skip)]
+    pub(crate) prepared: Parsed,
+}
+
+/// The last thing that the journal holds of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Journaled {
+    #[default]
+    Nothing,
+    /// The call itself.
+    Call,
+    /// That it starts.
+    Start,
+    Result,
+}
+
+/// A parsed call that stays within its process: another one parses anew. A copy shares it, and whoever takes
+/// it first has it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parsed(Arc<Mutex<Option<Box<dyn Prepared>>>>);
+
+impl Parsed {
+    pub(crate) fn put(&self, prepared: Option<Box<dyn Prepared>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = prepared;
+    }
+
+    pub(crate) fn take(&self) -> Option<Box<dyn Prepared>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// A command that confinement has refused something.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Bitten {
-    /// What came of it; stands unless a person gives it more.
+pub struct Refusal {
+    /// The result that stands unless a person gives it more.
     pub result: ToolResult,
     pub output: Option<StoredOutput>,
-    /// What it would need, besides what it was given before.
+    /// The grants it would need, besides those it was given before.
     pub grants: Vec<Grant>,
     /// The person's word: run it again, with that.
     pub is_granted: bool,
@@ -154,14 +188,16 @@ impl Batch {
     }
 
     /// Calls whose results the journal does not hold yet.
-    pub(crate) fn unrecorded(&self) -> Vec<String> {
-        let missing = |entry: &&Entry| entry.result().is_some() && !entry.is_recorded;
+    pub(crate) fn unrecorded(&self) -> Vec<CallKey> {
+        let missing =
+            |entry: &&Entry| entry.result().is_some() && entry.journaled < Journaled::Result;
         self.entries.iter().filter(missing).map(|entry| entry.key.clone()).collect()
     }
 
     pub(crate) fn note_recorded(&mut self) {
         for entry in &mut self.entries {
-            entry.is_recorded = entry.result().is_some();
+            let known = if entry.result().is_some() { Journaled::Result } else { Journaled::Call };
+            entry.journaled = entry.journaled.max(known);
         }
     }
 
@@ -178,7 +214,7 @@ impl Batch {
 }
 
 impl Entry {
-    pub(crate) fn new(key: String, call: ToolCall) -> Self {
+    pub(crate) fn new(key: CallKey, call: ToolCall) -> Self {
         Self {
             key,
             call,
@@ -191,16 +227,16 @@ impl Entry {
             inspects: false,
             shown: None,
             seen: Vec::new(),
-            bitten: None,
-            is_received: false,
-            is_announced: false,
-            is_recorded: false,
+            shown_files: Vec::new(),
+            refusal: None,
+            journaled: Journaled::default(),
+            prepared: Parsed::default(),
         }
     }
 
     /// It does not run; if it ran before, what came of that stands.
     pub(crate) fn refuse(&mut self, form: Form, error: &ToolError) {
-        let happened = self.bitten.take().map(|bitten| bitten.result);
+        let happened = self.refusal.take().map(|refusal| refusal.result);
         let result = happened.unwrap_or_else(|| reply::refused(form, &self.call, error));
         self.status = Status::Done(result);
     }

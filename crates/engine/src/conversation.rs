@@ -3,7 +3,7 @@
 //! Law: the sides take turns, and every call has exactly one result, in call order, in the message
 //! after it.
 
-use jm_types::{Message, Messages, Part, Role, ToolResult, Usage};
+use jm_types::{BatchNumber, Message, Messages, Part, Role, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Fewer bytes a token than any text has, so that an estimate errs on the safe side.
@@ -25,7 +25,7 @@ pub struct Conversation {
     /// What was added since, in bytes.
     added_bytes: usize,
     /// The batch whose results the model has not been given yet.
-    undelivered: Option<u64>,
+    undelivered: Option<BatchNumber>,
 }
 
 impl Conversation {
@@ -64,13 +64,13 @@ impl Conversation {
         self.add(message);
     }
 
-    pub(crate) fn answered(&mut self, batch: u64, results: &[ToolResult]) {
+    pub(crate) fn answered(&mut self, batch: BatchNumber, results: &[ToolResult]) {
         self.add(Message::results(results));
         self.undelivered = Some(batch);
     }
 
     /// Once, when the model begins to answer.
-    pub(crate) fn take_undelivered(&mut self) -> Option<u64> {
+    pub(crate) fn take_undelivered(&mut self) -> Option<BatchNumber> {
         self.undelivered.take()
     }
 
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(conversation.messages().len(), 2);
         conversation.prompt(vec![Part::text("list")]);
         conversation.spoke(Message::assistant("I look"));
-        conversation.answered(1, &[result("a"), result("b")]);
+        conversation.answered(1.into(), &[result("a"), result("b")]);
         conversation.spoke(Message::assistant("done"));
         assert_eq!(conversation.messages().len(), 6);
     }
@@ -220,7 +220,7 @@ mod tests {
         for n in 0..3 {
             conversation.prompt(vec![Part::text(format!("prompt {n}"))]);
             conversation.spoke(Message::assistant("I look"));
-            conversation.answered(n, &[result(&"x".repeat(1000))]);
+            conversation.answered(n.into(), &[result(&"x".repeat(1000))]);
         }
         let before = conversation.tokens();
         assert!(conversation.has_past());
@@ -237,7 +237,7 @@ mod tests {
         conversation.prompt(vec![Part::text("go")]);
         for n in 0..5 {
             conversation.spoke(Message::assistant(format!("I look {n}")));
-            conversation.answered(n, &[result(&n.to_string())]);
+            conversation.answered(n.into(), &[result(&n.to_string())]);
         }
         assert!(conversation.has_past());
         conversation.summarize("much");
@@ -255,7 +255,7 @@ mod tests {
         conversation.prompt(vec![Part::text("go")]);
         for n in 0..2 {
             conversation.spoke(Message::assistant("I look"));
-            conversation.answered(n, &[result(&"x".repeat(1000))]);
+            conversation.answered(n.into(), &[result(&"x".repeat(1000))]);
         }
         assert!(conversation.shorten_results(2) > 800);
         let content = |index: usize| match &conversation.messages()[index].parts[0] {

@@ -7,25 +7,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_store::{Effect, Entry as Append, FileState, Order, Record};
-use jm_types::{Digest, ToolError};
+use jm_types::{CallKey, Digest, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::index::{Difference, IndexedFile};
 use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 
-use crate::engine::Core;
+use crate::core::Core;
 use crate::record::reason;
 
 /// The commit log of one call: its manifest and before-images, durable before the first rename.
 pub(crate) struct EffectLog {
     pub(crate) recorder: Arc<Core>,
-    pub(crate) call: String,
+    pub(crate) call: CallKey,
     /// Further records that belong to the same moment, and further effects.
     pub(crate) also: Vec<Record>,
     pub(crate) files: Vec<Effect>,
 }
 
 impl EffectLog {
-    pub(crate) fn new(recorder: &Arc<Core>, call: &str) -> Self {
+    pub(crate) fn new(recorder: &Arc<Core>, call: &CallKey) -> Self {
         let (recorder, call) = (Arc::clone(recorder), call.to_owned());
         Self { recorder, call, also: Vec::new(), files: Vec::new() }
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
-use jm_types::ErrorCode;
+use jm_types::{CallKey, ErrorCode, SessionId};
 
 use crate::recover::Choice;
 use crate::undo::{Asked, UNDO, Which};
@@ -36,23 +36,23 @@ enum Role {
 struct Step {
     role: Role,
     /// The calls that it took out of force: all that it was for, or none.
-    of: Vec<String>,
+    of: Vec<CallKey>,
     /// The calls that it was for, where it could take back only a part of their changes.
-    in_part: Vec<String>,
+    in_part: Vec<CallKey>,
     /// Those of its calls that are steps themselves. They came before it, so following them ends, whatever a
     /// damaged journal says.
-    earlier: Vec<String>,
+    earlier: Vec<CallKey>,
 }
 
 /// The undos of one session and what they did to each other.
 struct Force {
     /// Calls that an undo has named, and whether they are in force now.
-    state: HashMap<String, bool>,
-    steps: HashMap<String, Step>,
+    state: HashMap<CallKey, bool>,
+    steps: HashMap<CallKey, Step>,
 }
 
 impl Force {
-    fn of(store: &Store, session: &str) -> Result<Self, StoreError> {
+    fn of(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
         let mut force = Self { state: HashMap::new(), steps: HashMap::new() };
         for (key, of) in store.undone(session)? {
             let has_failed = store.result(&key)?.is_some_and(|result| result.error.is_some());
@@ -66,7 +66,7 @@ impl Force {
         Ok(force)
     }
 
-    fn add(&mut self, key: String, of: Vec<String>, in_part: Vec<String>) {
+    fn add(&mut self, key: CallKey, of: Vec<CallKey>, in_part: Vec<CallKey>) {
         for target in &of {
             self.set(target, false);
             // What was redone in part before is now whole: taking back the call itself covers it.
@@ -85,7 +85,7 @@ impl Force {
         self.steps.insert(key, Step { role, of, in_part, earlier });
     }
 
-    fn set(&mut self, key: &str, value: bool) {
+    fn set(&mut self, key: &CallKey, value: bool) {
         self.state.insert(key.to_owned(), value);
         let Some(step) = self.steps.get(key) else { return };
         self.state.extend(step.of.iter().map(|target| (target.clone(), !value)));
@@ -94,18 +94,18 @@ impl Force {
         }
     }
 
-    fn holds(&self, key: &str) -> bool {
+    fn holds(&self, key: &CallKey) -> bool {
         self.state.get(key).copied().unwrap_or(true)
     }
 
     /// Taking back a change is an undo, taking back an undo is a redo.
-    fn role(&self, key: &str) -> Role {
+    fn role(&self, key: &CallKey) -> Role {
         self.steps.get(key).map_or(Role::Change, |step| step.role)
     }
 
     /// What taking the call back would be; nothing for a whole redo, because that put the calls themselves
     /// back in force.
-    fn kind(&self, key: &str) -> Option<Kind> {
+    fn kind(&self, key: &CallKey) -> Option<Kind> {
         let is_in_part = self.steps.get(key).is_some_and(|step| !step.in_part.is_empty());
         match self.role(key) {
             Role::Change => Some(Kind::Change),
@@ -116,7 +116,11 @@ impl Force {
 }
 
 /// The calls that an undo or a redo was for, as its own call names them.
-fn asked_for(store: &Store, session: &str, key: &str) -> Result<Vec<String>, StoreError> {
+fn asked_for(
+    store: &Store,
+    session: &SessionId,
+    key: &CallKey,
+) -> Result<Vec<CallKey>, StoreError> {
     let call = store.call(session, key)?;
     let asked = call.and_then(|call| serde_json::from_str::<Asked>(&call.call.arguments).ok());
     Ok(asked.map(|asked| asked.of).unwrap_or_default())
@@ -148,7 +152,7 @@ struct Newest<'a, F> {
     page: F,
     waiting: std::vec::IntoIter<Changed>,
     next: Option<Option<Place>>,
-    forces: HashMap<String, Force>,
+    forces: HashMap<SessionId, Force>,
     kind: Kind,
 }
 
@@ -207,16 +211,14 @@ pub fn newest_session(
     store: &Store,
     root: &Path,
     kind: Kind,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<SessionId>, StoreError> {
     let mut newest = Newest::new(store, kind, |place| store.changed_under(root, place));
     let call = newest.next().transpose()?;
-    // A key is its session's name, a dash and a number.
-    let session = |call: CallView| Some(call.call.call.rsplit_once('-')?.0.to_owned());
-    Ok(call.and_then(session))
+    Ok(call.and_then(|call| call.call.call.session()))
 }
 
 /// Whether a session has a change, or an undo, in force.
-pub fn has_any(store: &Store, session: &str, kind: Kind) -> Result<bool, StoreError> {
+pub fn has_any(store: &Store, session: &SessionId, kind: Kind) -> Result<bool, StoreError> {
     let mut newest = Newest::new(store, kind, |place| store.changed_in(session, place));
     Ok(newest.next().transpose()?.is_some())
 }
@@ -224,7 +226,7 @@ pub fn has_any(store: &Store, session: &str, kind: Kind) -> Result<bool, StoreEr
 /// The calls that are asked for, newest first.
 pub(crate) fn find(
     store: &Store,
-    session: &str,
+    session: &SessionId,
     which: &Which,
 ) -> Result<Vec<CallView>, StoreError> {
     let newest = |kind| Newest::new(store, kind, |place| store.changed_in(session, place));
@@ -256,15 +258,16 @@ mod tests {
     /// Steps in order: who, what it took out of force, what it took back in part.
     fn force(steps: &[(&str, &[&str], &[&str])]) -> Force {
         let mut force = Force { state: HashMap::new(), steps: HashMap::new() };
-        let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
+        let owned = |keys: &[&str]| keys.iter().map(|key| CallKey::from(*key)).collect();
         for (key, of, in_part) in steps {
-            force.add((*key).to_owned(), owned(of), owned(in_part));
+            force.add(CallKey::from(*key).into(), owned(of), owned(in_part));
         }
         force
     }
 
     fn told(force: &Force, keys: &[&str]) -> Vec<(bool, Option<Kind>)> {
-        keys.iter().map(|key| (force.holds(key), force.kind(key))).collect()
+        let keys = keys.iter().map(|key| CallKey::from(*key));
+        keys.map(|key| (force.holds(&key), force.kind(&key))).collect()
     }
 
     #[test]
@@ -284,6 +287,6 @@ mod tests {
     #[test]
     fn steps_that_name_each_other_end() {
         let round = force(&[("1", &["2", "1"], &[]), ("2", &["1"], &[]), ("3", &["1", "2"], &[])]);
-        assert_eq!(round.kind("3"), None);
+        assert_eq!(round.kind(&"3".into()), None);
     }
 }

@@ -13,7 +13,7 @@ use jm_workspace::{
     After, FileChange, NoLog, Node, SafePath, Trade, commit_with_trades, directory,
 };
 
-use crate::engine::Core;
+use crate::core::Core;
 use crate::recover::{CallState, Choice, Examined, FileFact, Side};
 use crate::restore::{self, Restore, Traded, current, safe};
 use crate::undo::Guard;

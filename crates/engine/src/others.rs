@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use jm_store::{Concurrent, Effect, FileState, Running, StoreError, TrackedElsewhere};
 use jm_tools::Effect as ToolEffect;
+use jm_types::CallKey;
 use jm_workspace::identity::Identity;
 
-use crate::engine::Core;
+use crate::core::Core;
 use crate::undo::UNDO;
 
 /// A change is on record a moment before it happens.
@@ -38,16 +39,16 @@ pub(crate) fn without_theirs(found: Vec<Effect>, theirs: Vec<Effect>) -> Vec<Eff
 pub(crate) struct Beside {
     /// When ours began, before the first look at the workspace.
     pub(crate) began: u64,
-    at_first: Result<BTreeSet<String>, StoreError>,
+    at_first: Result<BTreeSet<CallKey>, StoreError>,
 }
 
 /// What commands of other sessions may have changed between our two looks.
 #[derive(Debug, Default)]
 struct Suspects {
     /// Those that may have changed anything.
-    any: BTreeSet<String>,
+    any: BTreeSet<CallKey>,
     /// Those that ended, by the paths that had changed meanwhile: nothing else is theirs.
-    paths: BTreeMap<PathBuf, BTreeSet<String>>,
+    paths: BTreeMap<PathBuf, BTreeSet<CallKey>>,
 }
 
 impl Beside {
@@ -93,7 +94,7 @@ impl Beside {
 impl Suspects {
     fn divide(self, found: Vec<Effect>) -> (Vec<Effect>, Vec<Concurrent>) {
         let mut own = Vec::new();
-        let mut shared: BTreeMap<BTreeSet<String>, Vec<Effect>> = BTreeMap::new();
+        let mut shared: BTreeMap<BTreeSet<CallKey>, Vec<Effect>> = BTreeMap::new();
         for effect in found {
             let mut calls = self.any.clone();
             calls.extend(self.paths.get(&effect.path).into_iter().flatten().cloned());
@@ -116,7 +117,10 @@ fn is_alive(call: &Running) -> bool {
 
 /// The commands among the calls that run elsewhere. A change of files is on record before it happens, so it
 /// needs no guessing; a tool that is not known here may be anything.
-fn running(core: &Core, counts: impl Fn(&Running) -> bool) -> Result<BTreeSet<String>, StoreError> {
+fn running(
+    core: &Core,
+    counts: impl Fn(&Running) -> bool,
+) -> Result<BTreeSet<CallKey>, StoreError> {
     let Some(journal) = core.recorder.journal() else { return Ok(BTreeSet::new()) };
     let root = core.workspace.sandbox.working_root().path();
     let is_command = |call: &Running| {
@@ -180,14 +184,14 @@ mod tests {
         let found = |path: &str| Effect { path: PathBuf::from(path), ..effect(("", "a")) };
         let suspects = |any: &[&str], paths: &[(&str, &str)]| {
             let mut suspects = Suspects::default();
-            suspects.any.extend(any.iter().map(|call| (*call).to_owned()));
+            suspects.any.extend(any.iter().map(|call| CallKey::from(*call)));
             for (path, call) in paths {
-                suspects.paths.entry(path.into()).or_default().insert((*call).to_owned());
+                suspects.paths.entry(path.into()).or_default().insert((*call).to_owned().into());
             }
             suspects
         };
         let shared = |calls: &[&str], path: &str| Concurrent {
-            calls: calls.iter().map(|call| (*call).to_owned()).collect(),
+            calls: calls.iter().map(|call| CallKey::from(*call)).collect(),
             files: vec![found(path)],
         };
         let both = || vec![found("/w/f"), found("/w/g")];

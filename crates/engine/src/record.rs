@@ -11,12 +11,22 @@ use jm_store::{
     CallRecord, Entry as Append, Journal, Message, Owner, Record, StoreError, StoredOutput,
     StoredResult,
 };
-use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
+use jm_types::{BatchNumber, CallKey, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
+use jm_workspace::spool::SpoolDir;
 use serde_json::Value;
 
-use crate::batch::{Batch, Entry, Status};
-use crate::output::Outputs;
+use crate::batch::{Batch, Entry, Journaled, Status};
+
+/// The folder of outputs, and how much of them is kept.
+#[derive(Debug)]
+pub struct Outputs {
+    pub spools: SpoolDir,
+    /// Bytes of one stream of one call.
+    pub each: u64,
+    /// Bytes of all of them, as they are stored.
+    pub all: u64,
+}
 
 /// The journal of a running session, or none at all (`--no-journal`).
 pub struct Recorder {
@@ -121,7 +131,7 @@ impl Recorder {
         first: Option<&Entry>,
     ) -> Result<(), ToolError> {
         crash_point("batch.before");
-        let new = batch.entries.iter().filter(|entry| !entry.is_received);
+        let new = batch.entries.iter().filter(|entry| entry.journaled < Journaled::Call);
         let calls: Vec<_> = new.map(call_record).collect();
         let mut records = Vec::new();
         if !calls.is_empty() || batch.entries.is_empty() {
@@ -141,12 +151,14 @@ impl Recorder {
         records.extend(first.map(|entry| self.start_of(entry)));
         // The calls themselves are there since they came, and none has a result yet.
         let can_wait = first.is_some_and(|entry| entry.only_reads)
-            && batch.entries.iter().all(|entry| entry.is_received && entry.result().is_none());
-        match can_wait {
-            true => self.note(records, can_wait)?,
-            false => {
-                self.append(&Append { records, reads: seen(&batch.entries), ..Append::default() })?
-            }
+            && batch
+                .entries
+                .iter()
+                .all(|entry| entry.journaled >= Journaled::Call && entry.result().is_none());
+        if can_wait {
+            self.note(records, can_wait)?;
+        } else {
+            self.append(&Append { records, reads: seen(&batch.entries), ..Append::default() })?;
         }
         crash_point("batch.after");
         Ok(())
@@ -156,7 +168,7 @@ impl Recorder {
     /// had said before it (FR-RES-04a).
     pub(crate) fn received(
         &self,
-        batch: u64,
+        batch: BatchNumber,
         entry: &Entry,
         said: Vec<Value>,
     ) -> Result<(), ToolError> {
@@ -181,12 +193,12 @@ impl Recorder {
     }
 
     /// The results have gone to the model; this too goes with the next write.
-    pub(crate) fn say_delivered(&self, batch: u64) {
+    pub(crate) fn say_delivered(&self, batch: BatchNumber) {
         self.later().records.push(Record::Delivered { batch });
     }
 
     /// What a call had prepared never was; this too goes with the next write.
-    pub(crate) fn say_withdrawn(&self, call: String) {
+    pub(crate) fn say_withdrawn(&self, call: CallKey) {
         self.later().records.push(Record::Withdrawn { call });
     }
 
@@ -240,7 +252,7 @@ impl Recorder {
     }
 
     /// Results for calls that never ran: denied, refused or cancelled after the batch was recorded.
-    pub(crate) fn answered(&self, batch: &Batch, keys: &[String]) -> Result<(), ToolError> {
+    pub(crate) fn answered(&self, batch: &Batch, keys: &[CallKey]) -> Result<(), ToolError> {
         let named = batch.entries.iter().filter(|entry| keys.contains(&entry.key));
         let reads = seen(named.clone());
         let mut records: Vec<Record> =
@@ -255,7 +267,7 @@ impl Recorder {
     }
 
     /// The results have been given to whoever asked.
-    pub fn delivered(&self, batch: u64) -> Result<(), ToolError> {
+    pub fn delivered(&self, batch: BatchNumber) -> Result<(), ToolError> {
         crash_point("batch.before_delivered");
         self.append_records(vec![Record::Delivered { batch }])?;
         crash_point("batch.after_delivered");
@@ -267,7 +279,7 @@ impl Recorder {
     }
 
     /// Gives the session back, and says with it that the results of a batch were delivered.
-    pub fn close(self, delivered: Option<u64>) -> Result<(), StoreError> {
+    pub fn close(self, delivered: Option<BatchNumber>) -> Result<(), StoreError> {
         let Some(journal) = &self.journal else { return Ok(()) };
         crash_point("batch.before_delivered");
         let records = delivered.map(|batch| Record::Delivered { batch }).into_iter().collect();
@@ -363,7 +375,7 @@ mod tests {
 
     /// What another program would see if this one ended now: whether the call started, and its result.
     fn on_disk(recorder: &Recorder) -> (bool, bool) {
-        let calls = recorder.journal().unwrap().store().calls("s").unwrap();
+        let calls = recorder.journal().unwrap().store().calls(&"s".into()).unwrap();
         (calls[0].started().is_some(), calls[0].result().is_some())
     }
 
@@ -375,15 +387,15 @@ mod tests {
             let path = scratch.path().join("journal.db");
             let owner = Owner { pid: 1, started: 1, boot: String::new() };
             let journal =
-                Journal::open(&path, "s", scratch.path(), &owner, &|_| false, now_epoch_ms)
+                Journal::open(&path, &"s".into(), scratch.path(), &owner, &|_| false, now_epoch_ms)
                     .unwrap();
             let recorder = Recorder::new(journal, owner, "nobody", None);
             let call = ToolCall::new("c", "tool", &json!({}));
-            let mut entry = Entry { only_reads, ..Entry::new("s-1".to_owned(), call) };
-            recorder.received(1, &entry, Vec::new()).unwrap();
-            entry.is_received = true;
+            let mut entry = Entry { only_reads, ..Entry::new("s-1".to_owned().into(), call) };
+            recorder.received(1.into(), &entry, Vec::new()).unwrap();
+            entry.journaled = Journaled::Call;
             entry.status = Status::Approved { fingerprint: None };
-            let mut batch = Batch { number: 1, is_recorded: false, entries: vec![entry] };
+            let mut batch = Batch { number: 1.into(), is_recorded: false, entries: vec![entry] };
             recorder.batch_opened(&batch, batch.entries.first()).unwrap();
             assert_eq!(on_disk(&recorder), (!only_reads, false));
             let done = crate::reply::as_it_is(&batch.entries[0].call, "done".to_owned());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jm_store::{CallView, Effect, FileState, Record, StoredOutput, StoredResult};
 use jm_tools::Effect as ToolEffect;
-use jm_types::{ErrorCode, ToolError};
+use jm_types::{CallKey, ErrorCode, SessionId, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::jobs::{Keeping, State};
 use jm_workspace::launch::{CommandRecord, Ended};
@@ -16,7 +16,8 @@ use jm_workspace::spool::Spooled;
 use jm_workspace::survivors::Survivor;
 use jm_workspace::{Found, OpenFile, directory};
 
-use crate::engine::{Core, Engine};
+use crate::core::Core;
+use crate::engine::Engine;
 use crate::force::is_undo;
 use crate::heal::{heal, remove_made, rescue, take_back};
 use crate::record::done_unrecorded;
@@ -80,7 +81,7 @@ impl Examined {
     }
 }
 
-fn job_words(job: &State, call: &str) -> String {
+fn job_words(job: &State, call: &CallKey) -> String {
     match job {
         State::Running { .. } => format!("it started a process that still runs: jm ps, {call}"),
         State::Ended(end) => format!("it started a process: {}", end.how.words()),
@@ -143,7 +144,7 @@ impl Choice {
 
 impl Engine {
     /// The facts about a session's unfinished calls; changes nothing.
-    pub fn examine(&self, session: &str) -> Result<Vec<Examined>, ToolError> {
+    pub fn examine(&self, session: &SessionId) -> Result<Vec<Examined>, ToolError> {
         let core = self.core_arc();
         let Some(journal) = core.recorder.journal() else { return Ok(Vec::new()) };
         let calls = journal.store().unfinished(session);
@@ -280,7 +281,7 @@ fn examine(core: &Core, view: CallView) -> Examined {
 }
 
 /// What became of the process that a call started. One that is just being ended is waited for.
-fn job_of(core: &Core, call: &str) -> Option<State> {
+fn job_of(core: &Core, call: &CallKey) -> Option<State> {
     const ORPHAN_PATIENCE: Duration = Duration::from_secs(5);
     let job = core.workspace.jobs.find(call).ok()??;
     if job.description.keeping == Keeping::WithTheSession {

@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use jm_tools::toolsets::Toolset;
 use jm_types::text::{sanitize, truncate};
-use jm_types::{DenialReason, ErrorKind, Limits, ToolCall, ToolError, ToolResult};
+use jm_types::{
+    BatchNumber, CallKey, DenialReason, ErrorKind, Limits, SessionId, ToolCall, ToolError,
+    ToolResult,
+};
 use jm_workspace::Freshness;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::asker::Asker;
 use crate::batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
 use crate::ids::Ids;
 use crate::reply::{self, Form};
@@ -31,7 +35,7 @@ pub enum Pause {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
-    pub id: String,
+    pub id: SessionId,
     freshness: Arc<Freshness>,
     batch: Batch,
     /// Needed only while the calls of a batch come in.
@@ -43,7 +47,7 @@ pub struct Session {
     #[serde(default)]
     granted_iterations: usize,
     calls: u64,
-    batches: u64,
+    batches: BatchNumber,
     /// How results look, as the engine last said.
     form: Form,
     /// Somebody is there who can give a command more than it has.
@@ -62,7 +66,7 @@ pub enum SessionError {
 }
 
 impl Session {
-    pub fn new(id: impl Into<String>) -> Self {
+    pub fn new(id: impl Into<SessionId>) -> Self {
         Self {
             id: id.into(),
             freshness: Arc::default(),
@@ -71,7 +75,7 @@ impl Session {
             iterations: 0,
             granted_iterations: 0,
             calls: 0,
-            batches: 0,
+            batches: BatchNumber::default(),
             form: Form { toolset: Toolset::default(), limit: Limits::default().capacity_bytes },
             offers_grants: false,
         }
@@ -96,12 +100,23 @@ impl Session {
     }
 
     /// A session that goes on: what it has read, and how many calls and batches it has had.
-    pub fn restore(id: impl Into<String>, freshness: Freshness, calls: u64, batches: u64) -> Self {
+    pub fn restore(
+        id: impl Into<SessionId>,
+        freshness: Freshness,
+        calls: u64,
+        batches: u64,
+    ) -> Self {
+        let batches = BatchNumber::new(batches);
         Self { freshness: Arc::new(freshness), calls, batches, ..Self::new(id) }
     }
 
     pub fn freshness(&self) -> &Arc<Freshness> {
         &self.freshness
+    }
+
+    /// The session's part of a call's context.
+    pub(crate) fn asker(&self) -> Asker {
+        Asker { session: self.id.clone(), freshness: Arc::clone(&self.freshness) }
     }
 
     pub(crate) fn freshness_mut(&mut self) -> &mut Freshness {
@@ -164,7 +179,7 @@ impl Session {
             return Err(SessionError::BatchOpen);
         }
         self.iterations += 1;
-        self.batches += 1;
+        self.batches = self.batches.next();
         self.batch = Batch { number: self.batches, is_recorded: false, entries: Vec::new() };
         self.ids = Ids::default();
         Ok(())
@@ -179,15 +194,15 @@ impl Session {
     }
 
     /// A batch of our own, such as an undo: its number, and the key of its one call.
-    pub(crate) fn begin_own(&mut self) -> (u64, String) {
-        self.batches += 1;
+    pub(crate) fn begin_own(&mut self) -> (BatchNumber, CallKey) {
+        self.batches = self.batches.next();
         self.calls += 1;
-        (self.batches, format!("{}-{}", self.id, self.calls))
+        (self.batches, CallKey::of(&self.id, self.calls))
     }
 
     fn entry(&mut self, mut call: ToolCall) -> Entry {
         self.calls += 1;
-        let key = format!("{}-{}", self.id, self.calls);
+        let key = CallKey::of(&self.id, self.calls);
         call.id = self.ids.take(call.id, self.calls);
         Entry::new(key, call)
     }
@@ -209,10 +224,10 @@ impl Session {
                 ApprovalDecision::ApproveSelected(ids) => ids.contains(&request.tool_call_id),
                 ApprovalDecision::DenyAll => false,
             };
-            match (&mut entry.bitten, approved) {
+            match (&mut entry.refusal, approved) {
                 // Asked about once more: whatever the answer, it goes on to its end.
-                (Some(bitten), _) => {
-                    bitten.is_granted = approved;
+                (Some(refusal), _) => {
+                    refusal.is_granted = approved;
                     entry.status = Status::Approved { fingerprint: None };
                 }
                 (None, true) => {

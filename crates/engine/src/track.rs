@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError};
 
 use jm_store::{FileRow, Record, Tracking};
 use jm_tools::{Effect, Output};
-use jm_types::{ToolCall, ToolError, ToolEvent};
+use jm_types::{CallKey, ToolCall, ToolError, ToolEvent};
 use jm_workspace::Sandbox;
 use jm_workspace::confine::{ProtectedNames, protected_names};
 use jm_workspace::fault::crash_point;
@@ -20,8 +20,8 @@ use jm_workspace::index::{Budget, Difference, Index, IndexedFile};
 use jm_workspace::names::protected_part;
 use jm_workspace::worker::off_thread;
 
+use crate::core::Core;
 use crate::effects::effects_of;
-use crate::engine::Core;
 use crate::keep::{Keeper, row};
 use crate::others::{A_MOMENT, Beside, without_theirs};
 use crate::record::{Recorder, reason};
@@ -30,7 +30,7 @@ use crate::record::{Recorder, reason};
 pub(crate) async fn around(
     core: &Arc<Core>,
     call: &ToolCall,
-    key: &str,
+    key: &CallKey,
     work: impl Future<Output = Result<Output, ToolError>>,
 ) -> Result<Output, ToolError> {
     let runs = core.registry.lookup(&call.name).is_ok_and(|t| t.spec().effect == Effect::Runs);
@@ -61,7 +61,7 @@ pub(crate) async fn around(
 /// Records what changed, but for what other sessions have on record.
 fn tracked(
     core: &Core,
-    key: &str,
+    key: &CallKey,
     beside: Beside,
     difference: &Difference,
 ) -> Result<(), ToolError> {
@@ -224,7 +224,7 @@ mod tests {
             let owner = Owner { pid: 1, started: 1, boot: String::new() };
             let path = scratch.path().join("journal.db");
             let journal =
-                Journal::open(&path, "s", &root, &owner, &|_| false, now_epoch_ms).unwrap();
+                Journal::open(&path, &"s".into(), &root, &owner, &|_| false, now_epoch_ms).unwrap();
             let recorder = Recorder::new(journal, owner, "nobody", None);
             Self { _scratch: scratch, sandbox, recorder, known: Index::default() }
         }

@@ -8,15 +8,16 @@ use std::collections::HashSet;
 
 use jm_store::{Message as Remembered, Role as Speaker};
 use jm_types::{
-    Assembly, Cut, CutCall, Message, Part, Role, StopReason, StreamEvent, ToolCall, ToolError,
-    ToolResult,
+    Assembly, BatchNumber, Cut, CutCall, Message, Part, Role, StopReason, StreamEvent, ToolCall,
+    ToolError, ToolResult,
 };
 use serde_json::{Value, json};
 
-use crate::batch::Status;
+use crate::batch::{Journaled, Status};
 use crate::conversation::Conversation;
 use crate::engine::Engine;
 use crate::reply;
+use crate::run::cancel_rest;
 use crate::session::Session;
 
 /// One response that is coming in.
@@ -104,7 +105,7 @@ impl Engine {
         let begins = !listening.has_begun && !matches!(event, StreamEvent::Retrying { .. });
         listening.has_begun |= begins;
         if begins && let Some(batch) = conversation.take_undelivered() {
-            self.core().recorder.say_delivered(batch);
+            self.core().recorder.say_delivered(batch.into());
         }
         let sealed = match &event {
             // A vendor that seals a call twice has still asked once.
@@ -140,7 +141,7 @@ impl Engine {
         let number = session.batch().number;
         let entry = session.receive(call);
         self.core().recorder.received(number, entry, said)?;
-        entry.is_received = true;
+        entry.journaled = Journaled::Call;
         Ok(())
     }
 
@@ -181,7 +182,7 @@ impl Engine {
             }
             (true, Ending::Over) => Ok(Heard::Asks),
             (true, Ending::Cancelled) => {
-                self.cancelled(session);
+                cancel_rest(self.core(), session);
                 self.answered(session, conversation)?;
                 Ok(Heard::Spoke(None))
             }
@@ -234,7 +235,7 @@ impl Engine {
         let output = is_cut.then(|| core.recorder.keep_text(&entry.key, &whole)).flatten();
         core.recorder.finished(batch, entry, Vec::new(), output)?;
         core.take_capacity(kept);
-        session.batch_mut().entries[place].is_recorded = true;
+        session.batch_mut().entries[place].journaled = Journaled::Result;
         Ok(())
     }
 
@@ -298,7 +299,12 @@ impl Engine {
         Ok(before.saturating_sub(conversation.tokens()))
     }
 
-    fn remember(&self, role: Speaker, content: Value, batch: Option<u64>) -> Result<(), ToolError> {
+    fn remember(
+        &self,
+        role: Speaker,
+        content: Value,
+        batch: Option<BatchNumber>,
+    ) -> Result<(), ToolError> {
         self.core().recorder.say(Remembered { role, content, batch })
     }
 }

@@ -11,15 +11,16 @@ use jm_store::{
     CallRecord, CallView, Concurrent, Damage, Effect, FileState, Record, Store, StoredResult,
 };
 use jm_types::text::sanitize;
-use jm_types::{Cancel, ToolError, ToolResult};
+use jm_types::{CallKey, Cancel, SessionId, ToolError, ToolResult};
 use jm_workspace::fault::crash_point;
 use jm_workspace::{
     After, FileChange, OpenDirectory, SafePath, Sandbox, Trade, commit_with_trades, directory,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::core::Core;
 use crate::effects::EffectLog;
-use crate::engine::{Core, Engine};
+use crate::engine::Engine;
 use crate::force;
 use crate::record::done_unrecorded;
 use crate::restore::{self, Blocked, Restore, safe};
@@ -33,9 +34,9 @@ pub const UNDO: &str = "undo";
 pub enum Which {
     /// The last so many.
     Last(usize),
-    Call(String),
+    Call(CallKey),
     /// Everything from this call on.
-    To(String),
+    To(CallKey),
     /// The last undo.
     Undo,
 }
@@ -58,13 +59,13 @@ pub enum Damaged {
 /// The arguments of an undo.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Asked {
-    pub(crate) of: Vec<String>,
+    pub(crate) of: Vec<CallKey>,
 }
 
 /// A call that was to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
-    pub call: String,
+    pub call: CallKey,
     pub summary: String,
 }
 
@@ -118,7 +119,7 @@ impl Engine {
         core: &Arc<Core>,
         session: &mut Session,
         report: &mut UndoReport,
-        of: Vec<String>,
+        of: Vec<CallKey>,
         plan: &Plan,
     ) -> Result<(), ToolError> {
         let (batch, call) = session.begin_own();
@@ -154,7 +155,7 @@ impl Engine {
 }
 
 /// A record that is not what was written may name the wrong file, or the wrong content for it.
-fn refuse_damage(store: &Store, session: &str) -> Result<(), ToolError> {
+fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), ToolError> {
     let damage = damage(store, session)?;
     let Some(first) = damage.first() else { return Ok(()) };
     let more = match damage.len() - 1 {
@@ -168,7 +169,7 @@ fn refuse_damage(store: &Store, session: &str) -> Result<(), ToolError> {
 
 /// What undo and recovery go by in a session and is not what was written. Contents are checked when they are
 /// used.
-pub fn damage(store: &Store, session: &str) -> Result<Vec<Damage>, ToolError> {
+pub fn damage(store: &Store, session: &SessionId) -> Result<Vec<Damage>, ToolError> {
     let found = store.verify_session(session);
     let (_, damage) = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
     let matters = |damage: &Damage| match damage {
@@ -181,7 +182,7 @@ pub fn damage(store: &Store, session: &str) -> Result<Vec<Damage>, ToolError> {
 
 /// Paths that are left alone because a command of another session may have changed them.
 fn not_told_apart(call: &CallView) -> Vec<(PathBuf, String)> {
-    let why = |calls: &[String]| match calls {
+    let why = |calls: &[CallKey]| match calls {
         [] => "which session changed it is not known".to_owned(),
         calls => format!("{} ran meanwhile and may have changed it", calls.join(", ")),
     };
@@ -195,8 +196,8 @@ fn not_told_apart(call: &CallView) -> Vec<(PathBuf, String)> {
 /// Files first, all or none; then the directories that went or came with them.
 fn take_back(
     core: &Arc<Core>,
-    call: &str,
-    of: Vec<String>,
+    call: &CallKey,
+    of: Vec<CallKey>,
     plan: &Plan,
     report: &mut UndoReport,
 ) -> Result<(), ToolError> {
@@ -222,7 +223,7 @@ fn take_back(
 }
 
 /// The calls to take back, newest first.
-fn choose(store: &Store, session: &str, which: &Which) -> Result<Vec<CallView>, ToolError> {
+fn choose(store: &Store, session: &SessionId, which: &Which) -> Result<Vec<CallView>, ToolError> {
     let found = force::find(store, session, which);
     let chosen = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
     if chosen.is_empty() {
@@ -240,7 +241,7 @@ fn taken(call: &CallView) -> Taken {
     Taken { call: call.call.call.clone(), summary }
 }
 
-fn keys(report: &UndoReport) -> Vec<String> {
+fn keys(report: &UndoReport) -> Vec<CallKey> {
     report.calls.iter().map(|taken| taken.call.clone()).collect()
 }
 

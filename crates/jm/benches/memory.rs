@@ -141,23 +141,27 @@ fn records(number: u64, content: &str) -> Vec<Record> {
         error: None,
     };
     let opened = CallRecord {
-        call: call.clone(),
+        call: call.clone().into(),
         id: "1".to_owned(),
         name: "run_command".to_owned(),
         arguments: "{}".to_owned(),
     };
     vec![
-        Record::BatchOpened { batch: number, calls: vec![opened] },
+        Record::BatchOpened { batch: number.into(), calls: vec![opened] },
         Record::Planned {
-            call: call.clone(),
+            call: call.clone().into(),
             verdict: Verdict::Allow,
             rule: "rule".to_owned(),
             summary: "summary".to_owned(),
             risk: None,
         },
-        Record::Started { call: call.clone(), process: owner() },
-        Record::Finished { call, result: StoredResult::new(&result, Vec::new()), duration_ms: 1 },
-        Record::BatchSealed { batch: number },
+        Record::Started { call: call.clone().into(), process: owner() },
+        Record::Finished {
+            call: call.into(),
+            result: StoredResult::new(&result, Vec::new()),
+            duration_ms: 1,
+        },
+        Record::BatchSealed { batch: number.into() },
     ]
 }
 

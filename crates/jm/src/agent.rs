@@ -13,7 +13,7 @@ use jm_providers::{CallMeta, Client, Parameters, Request, Tools, Voice, Wishes};
 use jm_store::Store;
 use jm_tools::toolsets::Toolset;
 use jm_types::text::one_line;
-use jm_types::{Cancel, Part, StopReason, StreamError, StreamErrorKind, Usage};
+use jm_types::{Cancel, Part, SessionId, StopReason, StreamError, StreamErrorKind, Usage};
 
 mod room;
 
@@ -330,7 +330,7 @@ impl Agent {
             system: self.system.clone(),
             messages: self.conversation.messages().clone(),
             tools: self.tools.clone(),
-            conversation: Some(self.driver.session.id.clone()),
+            conversation: Some(self.driver.session.id.to_string()),
             ..Request::default()
         })
     }
@@ -342,7 +342,7 @@ impl Agent {
 }
 
 /// A conversation speaks of the files where it began, and its tools work where it goes on.
-fn moved(store: &Store, session: &str, root: &Path) -> Result<Option<String>> {
+fn moved(store: &Store, session: &SessionId, root: &Path) -> Result<Option<String>> {
     let view = store.session(session).map_err(sessions::told)?;
     let began = view.map(|view| view.root).filter(|began| began != root);
     Ok(began.map(|began| {

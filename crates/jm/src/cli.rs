@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use jm_types::SessionId;
 
 mod journal;
 mod model;
@@ -67,7 +68,7 @@ pub(crate) struct Common {
     /// Go on with this session: what it has read counts, and its calls are one history
     /// [env: JM_SESSION]
     #[arg(long, global = true, value_name = "ID")]
-    pub(crate) session: Option<String>,
+    pub(crate) session: Option<SessionId>,
     /// Record nothing; such calls cannot be undone
     #[arg(long, global = true)]
     pub(crate) no_journal: bool,

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 fn with_variables(mut cli: Cli) -> Cli {
     let Cli { common, .. } = &mut cli;
     // What is not UTF-8 names no session, which is said where sessions are opened.
-    let session = || locations::named("JM_SESSION").map(|id| id.to_string_lossy().into_owned());
+    let session = || locations::named("JM_SESSION").map(|id| id.to_string_lossy().as_ref().into());
     common.session = common.session.take().or_else(session);
     common.config = common.config.take().or_else(|| locations::named("JM_CONFIG").map(Into::into));
     cli

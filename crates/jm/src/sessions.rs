@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use jm_engine::{Outputs, Recorder, Session, recall};
 use jm_store::{Journal, Owner, Record, Store, StoreError, Turn, WriteQueue};
+use jm_types::SessionId;
 use jm_types::text::one_line;
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::identity::Identity;
@@ -107,14 +108,14 @@ pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, Recor
     let id = match &common.session {
         Some(id) if is_well_formed(id) => id.clone(),
         Some(id) => bail!("session id `{id}`: use 1 to 64 letters, digits, `-` or `_`"),
-        None => fresh_id()?,
+        None => fresh_id()?.into(),
     };
     open_named(common, &id, opening)
 }
 
 pub(crate) fn open_named(
     common: &Common,
-    id: &str,
+    id: &SessionId,
     opening: &Opening,
 ) -> Result<(Session, Recorder)> {
     if opening.root.to_str().is_none() {
@@ -142,7 +143,7 @@ pub(crate) fn open_named(
     let journal = journal.map_err(told)?.open_with(opening.record());
     let (calls, batches) = journal.store().counts(id).map_err(told)?;
     let freshness = journal.freshness().map_err(told)?;
-    let mut session = Session::restore(id, freshness, calls, batches);
+    let mut session = Session::restore(id.clone(), freshness, calls, batches);
     recall::resume_waiting(journal.store(), &mut session).map_err(told)?;
     // Without room for it the journal's own writes will say so.
     let reserve = state.reserve(RESERVE, RESERVE_BYTES).ok();

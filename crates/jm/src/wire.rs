@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_config::{Config, Layer, Loaded, Source, Word};
-use jm_engine::engine::Core;
+use jm_engine::Core;
 use jm_engine::{Engine, Policy, Recorder, Session};
 use jm_tools::schema::Schema;
 use jm_tools::toolsets::{Dialects, Timeouts, Toolset};

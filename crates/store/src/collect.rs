@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use jm_types::SessionId;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::blobs::{self, UNUSED};
@@ -296,7 +297,7 @@ impl Store {
     fn holder(
         &self,
         is_alive: &dyn Fn(&Owner) -> bool,
-    ) -> Result<Option<(String, Owner)>, StoreError> {
+    ) -> Result<Option<(SessionId, Owner)>, StoreError> {
         let held =
             self.sessions()?.into_iter().filter_map(|view| Some((view.session, view.owner?)));
         Ok(held.into_iter().find(|(_, owner)| is_alive(owner)))
@@ -344,8 +345,8 @@ impl Later {
             let mut select = step.prepare_cached(
                 "SELECT body FROM records WHERE session = ?1 AND seq > ?2 ORDER BY seq",
             )?;
-            let bodies =
-                select.query_map(params![session, after], |row| row.get::<_, String>(0))?;
+            let bodies = select
+                .query_map(params![session.as_str(), after], |row| row.get::<_, String>(0))?;
             for body in bodies {
                 let record: Record = serde_json::from_str(&body?)?;
                 self.needed.extend(record.contents().iter().map(ToString::to_string));

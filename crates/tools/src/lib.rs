@@ -13,7 +13,7 @@ pub mod source;
 pub mod tool;
 pub mod toolsets;
 
-pub use context::{Scope, Seen, ToolCtx, Whole, Workspace};
+pub use context::{CallContext, Refused, Scope, Seen, Whole, Workspace};
 pub use foresight::{Expected, Foreseen};
 pub use registry::{Registered, SchemaError, ToolRegistry};
 pub use source::{Listed, Origin, ToolSource};

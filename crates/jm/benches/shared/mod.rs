@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jm_engine::engine::Core;
+use jm_engine::Core;
 use jm_engine::{Engine, Pause, Policy, Recorder, Session};
 use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use jm_store::{Message, Record, Store};
+use jm_types::SessionId;
 use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ enum What {
     Opening { root: String, toolset: String, mode: String, version: String },
 }
 
-pub(crate) fn said(store: &Store, session: &str) -> Result<Vec<Said>> {
+pub(crate) fn said(store: &Store, session: &SessionId) -> Result<Vec<Said>> {
     let messages = store.messages(session).map_err(sessions::told)?;
     let mut said: Vec<Said> = messages
         .into_iter()

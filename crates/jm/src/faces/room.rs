@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use jm_store::{Space, Store, StoreError};
+use jm_types::CallKey;
 use jm_workspace::file::now_epoch_ms;
 use serde_json::json;
 
@@ -76,12 +77,12 @@ fn remove_spools(store: &Store) -> Result<usize> {
     let views = store.sessions().map_err(sessions::told)?;
     let mut removed = 0;
     for name in spools.names()? {
-        let session = name.rsplit_once('-').map_or("", |(session, _)| session);
+        let session = CallKey::from(name.as_str()).session().unwrap_or_default();
         let owner =
             views.iter().find(|view| view.session == session).and_then(|v| v.owner.as_ref());
         let at_work = owner.is_some_and(|owner| sessions::identity(owner).is_alive());
-        let calls = store.unfinished(session).map_err(sessions::told)?;
-        let waits = calls.iter().any(|call| call.call.call == name && call.result().is_none());
+        let calls = store.unfinished(&session).map_err(sessions::told)?;
+        let waits = calls.iter().any(|call| *call.call.call == *name && call.result().is_none());
         if !at_work && !waits {
             spools.remove(&name)?;
             removed += 1;

@@ -83,7 +83,7 @@ fn resumed(common: &Common, run: &Run) -> Result<Common> {
         if !sessions::exists(id)? {
             bail!("there is no session {id}\n  hint: `jm sessions` lists them");
         }
-        common.session = Some(id.clone());
+        common.session = Some(id.clone().into());
     }
     Ok(common)
 }

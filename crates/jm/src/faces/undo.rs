@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use jm_engine::force::{self, Kind};
 use jm_engine::{Damaged, Guard, Taken, UndoReport, Which};
+use jm_types::SessionId;
 use jm_types::text::one_line;
 use serde_json::{Value, json};
 
@@ -12,12 +13,10 @@ use crate::{sessions, wire};
 
 pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
     if let Some(key) = undo.call.as_ref().or(undo.to.as_ref()) {
-        let (session, _) = key.rsplit_once('-').context("a call is named as in `jm log`")?;
-        let which = match undo.call.is_some() {
-            true => Which::Call(key.clone()),
-            false => Which::To(key.clone()),
-        };
-        return tell(&take_back(common, session, &which, undo.how)?, undo.how);
+        let session = key.session().context("a call is named as in `jm log`")?;
+        let which =
+            if undo.call.is_some() { Which::Call(key.clone()) } else { Which::To(key.clone()) };
+        return tell(&take_back(common, &session, &which, undo.how)?, undo.how);
     }
     if undo.count == 0 {
         bail!("undo 0 calls? Give a number from 1");
@@ -47,7 +46,7 @@ pub(crate) fn redo(common: &Common, how: Redo) -> Result<u8> {
 }
 
 /// The session that is named, or that of this workspace whose last such change is the newest of all.
-fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
+fn newest(common: &Common, kind: Kind) -> Result<Option<SessionId>> {
     let store = sessions::store()?;
     if common.session.is_some() {
         let session = history::choose(&store, common, None)?.session;
@@ -57,7 +56,7 @@ fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
     force::newest_session(&store, &history::root(common)?, kind).map_err(sessions::told)
 }
 
-fn take_back(common: &Common, session: &str, which: &Which, how: Redo) -> Result<UndoReport> {
+fn take_back(common: &Common, session: &SessionId, which: &Which, how: Redo) -> Result<UndoReport> {
     let guard = if how.force { Guard::Force } else { Guard::Hash };
     let damaged = if how.despite_damage { Damaged::Accept } else { Damaged::Refuse };
     history::choose(&sessions::store()?, common, Some(session))?;

@@ -9,13 +9,13 @@ use jm_types::text::sanitize::Sanitizer;
 use jm_types::{Cancel, ErrorKind, ToolError, ToolEvent};
 use jm_workspace::SafePath;
 use jm_workspace::Unended;
-use jm_workspace::confine::{Access, Bite, Walls, reading};
+use jm_workspace::confine::{Access, Bite, Walls, grants_for, reading};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, Offer, Stream, View};
 use jm_workspace::spool::Spool;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::context::{Scope, ToolCtx, Whole, Workspace};
+use crate::context::{CallContext, Scope, Whole, Workspace};
 use crate::ops::not_found;
 use crate::ops::printed::{
     Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_plain, share,
@@ -111,7 +111,7 @@ impl Run {
             variables: self.checked_variables(scope)?,
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: self.shown.keep_bytes(room),
-            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
+            record: Some(scope.call_key.to_string()).filter(|key| !key.is_empty()),
             access: match self.access {
                 Access::ReadsOnly => scope.workspace.confiner.reader_access(),
                 Access::Full => Access::Full,
@@ -129,8 +129,7 @@ impl Run {
                 refused(&finished, walls.as_ref())
             }
         };
-        let workspace = &scope.workspace;
-        workspace.confiner.note_refused(&scope.call_key, &found, sandbox, walls.as_ref());
+        scope.refused.note(grants_for(&found, sandbox, walls.as_ref()));
         let unended: Vec<String> = finished.unended.iter().map(Unended::in_words).collect();
         unended.iter().for_each(|text| events.notice(text));
         let refusals: Vec<String> = found.iter().map(Bite::in_words).chain(unended).collect();
@@ -307,7 +306,7 @@ pub struct Events {
 }
 
 impl Events {
-    pub fn of(ctx: &ToolCtx) -> Self {
+    pub fn of(ctx: &CallContext) -> Self {
         Self {
             sender: ctx.output_tx.clone(),
             tool_call_id: ctx.tool_call_id.clone(),

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{CallRef, Dialects, Operation, Outcome, Toolset};
-use crate::context::{Scope, ToolCtx};
+use crate::context::{CallContext, Scope};
 use crate::foresight::Foreseen;
 use crate::ops::change::ChangedFile;
 use crate::ops::exact::entry;
@@ -206,16 +206,20 @@ impl Prepared for PreparedCall {
         }
     }
 
+    fn previews_its_files(&self) -> bool {
+        matches!(self.operation, Operation::Change(_))
+    }
+
     fn foresee(&self, scope: &Scope) -> Foreseen {
         self.operation.foresee(scope)
     }
 
-    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         Box::pin(async move {
             let began = Instant::now();
             let end = self.timeout.map(|asked| began + asked);
             ctx.deadline = end.map_or(ctx.deadline, |end| end.min(ctx.deadline));
-            let cancel = ctx.abort.clone();
+            let cancel = ctx.cancel.clone();
             let tool = ctx.tool_name.clone();
             let (is_command, work) = (self.stakes.effect.is_command(), self.work(ctx));
             let Some(end) = end.filter(|_| !is_command) else { return work.await };
@@ -248,10 +252,10 @@ impl PreparedCall {
         !shown.cut && shown.text == self.summary
     }
 
-    async fn work(self: Box<Self>, ctx: &ToolCtx) -> Result<Output, ToolError> {
+    async fn work(self: Box<Self>, ctx: &CallContext) -> Result<Output, ToolError> {
         let call = CallRef { id: &ctx.tool_call_id, name: &ctx.tool_name };
-        let room = self.toolset.room(call, ctx.output_limit());
-        let scope = ctx.scope();
+        let room = self.toolset.room(call, ctx.output_limit);
+        let scope = ctx.clone();
         let events = Events::of(ctx);
         let operation = self.operation;
         let effects = Arc::clone(&ctx.effects);

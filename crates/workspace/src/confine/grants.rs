@@ -5,7 +5,6 @@
 //! only what a command printed, neither is anything that a command might want to talk a person into.
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 
@@ -114,33 +113,18 @@ impl Confiner {
         };
         self.with_settings(self.settings().with(grants), access)
     }
+}
 
-    /// Remembers what a call's command was refused and could be given.
-    pub fn note_refused(
-        &self,
-        call: &str,
-        bites: &[Bite],
-        sandbox: &Sandbox,
-        walls: Option<&Walls>,
-    ) {
-        let homes = walls.map_or(&[][..], |walls| &walls.homes);
-        let mut grants: Vec<Grant> = Vec::new();
-        for grant in bites.iter().filter_map(Bite::grant) {
-            if !grants.contains(&grant) && grant.may_be_offered(sandbox, homes) {
-                grants.push(grant);
-            }
-        }
-        if !grants.is_empty() {
-            let mut refused = self.refused().lock().unwrap_or_else(PoisonError::into_inner);
-            refused.insert(call.to_owned(), grants);
+/// The grants that would have let a command have what it was refused, as far as they may be offered.
+pub fn grants_for(bites: &[Bite], sandbox: &Sandbox, walls: Option<&Walls>) -> Vec<Grant> {
+    let homes = walls.map_or(&[][..], |walls| &walls.homes);
+    let mut grants: Vec<Grant> = Vec::new();
+    for grant in bites.iter().filter_map(Bite::grant) {
+        if !grants.contains(&grant) && grant.may_be_offered(sandbox, homes) {
+            grants.push(grant);
         }
     }
-
-    /// What that was, once.
-    pub fn take_refused(&self, call: &str) -> Vec<Grant> {
-        let mut refused = self.refused().lock().unwrap_or_else(PoisonError::into_inner);
-        refused.remove(call).unwrap_or_default()
-    }
+    grants
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub use jm_types::{Host, HostList, HostRule, NoHost};
 pub use bites::{Bite, SIGSYS, bites};
 pub(crate) use confiner::read_record;
 pub use confiner::{Confinement, Confiner, Launcher};
-pub use grants::Grant;
+pub use grants::{Grant, grants_for};
 pub(crate) use layout::{Layout, Place, SCRATCH, layout};
 pub use plan::{CommandSettings, Plan, plan};
 pub(crate) use probe::LEAST_LANDLOCK;
