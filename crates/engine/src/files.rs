@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use jm_store::FileState;
 use jm_types::Digest;
 use jm_workspace::{Found, OpenFile, SafePath, Sandbox};
 
@@ -35,12 +36,57 @@ pub(crate) fn digest_at(sandbox: &Sandbox, path: &Path) -> Result<Option<Digest>
 }
 
 /// Hashes a file without its content in memory; `None` where there is no file.
-pub(crate) fn current_digest(path: &SafePath) -> Result<Option<Digest>, String> {
+fn current_digest(path: &SafePath) -> Result<Option<Digest>, String> {
     if path.is_missing() {
         return Ok(None);
     }
     let digest = open(path)?.digest();
     digest.map(Some).map_err(|error| error.to_string())
+}
+
+/// The thing that stands at a path, compared with recorded states and read at most once.
+#[derive(Debug)]
+pub(crate) struct Standing<'a> {
+    path: &'a SafePath,
+    digest: Option<Digest>,
+}
+
+impl<'a> Standing<'a> {
+    pub(crate) fn at(path: &'a SafePath) -> Self {
+        Self { path, digest: None }
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.path.found() == Found::Directory
+    }
+
+    /// Compares with a recorded state, but for the permissions. A file of another size is not read.
+    pub(crate) fn is(&mut self, state: FileState) -> Result<bool, String> {
+        match state {
+            FileState::Missing => Ok(self.path.is_missing()),
+            FileState::Directory { .. } => Ok(self.is_directory()),
+            FileState::File { .. } if self.path.is_missing() || self.is_directory() => Ok(false),
+            FileState::File { sha256, size, .. } => self.has(sha256, size),
+        }
+    }
+
+    fn has(&mut self, sha256: Digest, size: Option<u64>) -> Result<bool, String> {
+        if let Some(known) = self.digest {
+            return Ok(known == sha256);
+        }
+        let mut file = open(self.path)?;
+        if size.is_some_and(|size| size != file.size) {
+            return Ok(false);
+        }
+        let digest = file.digest().map_err(|error| error.to_string())?;
+        self.digest = Some(digest);
+        Ok(digest == sha256)
+    }
+
+    /// The permission bits of a file.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        OpenFile::open(self.path).ok()?.mode()
+    }
 }
 
 /// Reads a whole file, for what is about to be replaced; `None` where there is no file.
@@ -59,11 +105,6 @@ fn open(path: &SafePath) -> Result<OpenFile, String> {
             OpenFile::open(path).map_err(|error| error.to_string())
         }
     }
-}
-
-/// The permission bits of a file.
-pub(crate) fn mode_of(path: &SafePath) -> Option<u32> {
-    OpenFile::open(path).ok()?.mode()
 }
 
 /// Tells if a file stands above the path, so that there is nothing at it.

@@ -86,6 +86,7 @@ impl Recorder {
 
     pub(crate) fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
         let Some(journal) = &self.journal else { return Ok(()) };
+        let _span = tracing::info_span!("record", records = entry.records.len()).entered();
         let mut later = self.later();
         self.retried(|| later.with(entry, |entry| journal.append(entry)))?;
         *later = Later::default();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use jm_store::StoredOutput;
 use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResult, ToolsMode};
 use jm_workspace::confine::Grant;
+use tracing::{Instrument, info_span};
 
 use crate::ahead::Ahead;
 use crate::batch::{Journaled, Refusal, Status};
@@ -71,8 +72,11 @@ async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
             Err(error) => Planned::refused(core, error),
             Ok(()) if core.mode == ToolsMode::ParseOnly => plan::plan_wait(core, &call),
             Ok(()) => {
+                let span = info_span!("plan", key = %entry.key, tool = ?call.name);
                 let asker = session.asker();
-                plan::plan_call(core, asker, call.clone(), &mut ahead, Look::WhenAsked).await
+                let planned =
+                    plan::plan_call(core, asker, call.clone(), &mut ahead, Look::WhenAsked);
+                planned.instrument(span).await
             }
         };
         settle(core, session, index, planned);
@@ -190,7 +194,8 @@ async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, cancel
     let grants = ready.grants.clone();
     let cancel = Cancel::new();
     canceller.activate(&cancel);
-    let executed = execute::execute(core, ready, cancel).await;
+    let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
+    let executed = execute::execute(core, ready, cancel).instrument(span).await;
     take_over(core, session, index, grants, executed);
 }
 
@@ -209,7 +214,8 @@ async fn ready(
         Some(fingerprint) => {
             let files = entry.shown_files.clone();
             let approved = Approved { call: call.clone(), prepared, fingerprint, files };
-            match revalidate(core, session.asker(), approved).await {
+            let span = info_span!("approve", key = %entry.key);
+            match revalidate(core, session.asker(), approved).instrument(span).await {
                 Revalidated::Holds { prepared, fingerprint } => (Ok(prepared), fingerprint),
                 Revalidated::AsksAgain(planned) | Revalidated::Answered(planned) => {
                     settle(core, session, index, planned);

@@ -20,10 +20,10 @@ use jm_workspace::index::{Budget, Difference, Index, IndexedFile};
 use jm_workspace::names::protected_part;
 use jm_workspace::worker::off_thread;
 
+use crate::concurrent::{A_MOMENT, Beside, without_theirs};
 use crate::core::Core;
 use crate::effects::effects_of;
 use crate::keep::{Keeper, row};
-use crate::others::{A_MOMENT, Beside, without_theirs};
 use crate::record::{Recorder, reason};
 
 /// Runs the call, and records what changed around it if it is a command.

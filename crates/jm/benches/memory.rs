@@ -30,7 +30,7 @@ fn owner() -> Owner {
 }
 
 fn journal(path: &Path, session: &str, root: &Path) -> Journal {
-    Journal::open(path, session, root, &owner(), &|_| false, now_epoch_ms).unwrap()
+    Journal::open(path, &session.into(), root, &owner(), &|_| false, now_epoch_ms).unwrap()
 }
 
 fn one_call(root: &Path) {

@@ -301,6 +301,7 @@ impl Agent {
         screen: &mut dyn Screen,
     ) -> Result<Ended> {
         let cancel = Cancel::new();
+        let span = tracing::info_span!("model_request", model = ?self.voice.model());
         let mut stream = self.voice.stream(self.request(), cancel.clone());
         let Driver { engine, session, interrupts, .. } = &mut self.driver;
         let ended = loop {
@@ -322,6 +323,7 @@ impl Agent {
             }
         };
         cancel.cancel();
+        drop(span);
         Ok(ended)
     }
 

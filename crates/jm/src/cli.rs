@@ -29,7 +29,10 @@ Tools of your own: executables in ~/.config/journeyman/tools, and in .journeyman
 project that you trust. `jm tools` lists them and says what is wrong with the others.
 
 Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
-project, then JM_* variables, then flags. `jm config` shows what is in force and why.";
+project, then JM_* variables, then flags. `jm config` shows what is in force and why.
+
+JM_LOG=info writes the steps of each call and each model request to standard error, with
+their times; it filters like RUST_LOG.";
 
 /// A coding agent whose every tool call is validated, approved, confined and undoable.
 #[derive(Debug, Parser)]

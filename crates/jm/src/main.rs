@@ -7,6 +7,7 @@ mod external;
 mod faces;
 mod instructions;
 mod locations;
+mod log;
 mod project;
 mod sessions;
 mod trust;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
         faces::print::note(&format!("jm: internal error at {place}"));
     }));
+    log::install();
     let outcome = match faces::programs::run_by_name() {
         Some(outcome) => outcome,
         None => run(with_variables(Cli::parse())),

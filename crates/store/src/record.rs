@@ -145,12 +145,54 @@ impl Effect {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The state of one path. Two states of a file are equal if hash and mode are: the size follows from the
+/// hash, and journals of earlier versions do not have it.
+#[derive(Debug, Clone, Copy, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
     Missing,
-    File { sha256: Digest, mode: u32 },
-    Directory { mode: u32 },
+    File {
+        sha256: Digest,
+        mode: u32,
+        /// Bytes; a file of another size need not be read to know that it is not this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
+    },
+    Directory {
+        mode: u32,
+    },
+}
+
+impl FileState {
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+
+    pub fn is_directory(self) -> bool {
+        matches!(self, Self::Directory { .. })
+    }
+
+    /// The permission bits of what is there.
+    pub fn mode(self) -> Option<u32> {
+        match self {
+            Self::File { mode, .. } | Self::Directory { mode } => Some(mode),
+            Self::Missing => None,
+        }
+    }
+}
+
+impl PartialEq for FileState {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Missing, Self::Missing) => true,
+            (
+                Self::File { sha256, mode, .. },
+                Self::File { sha256: theirs, mode: their_mode, .. },
+            ) => sha256 == theirs && mode == their_mode,
+            (Self::Directory { mode }, Self::Directory { mode: theirs }) => mode == theirs,
+            (Self::Missing | Self::File { .. } | Self::Directory { .. }, _) => false,
+        }
+    }
 }
 
 /// What is known of the files a command changed.

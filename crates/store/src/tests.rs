@@ -161,7 +161,7 @@ fn a_session_says_what_it_is_worked_with_once_and_when_that_changes() {
 /// A finished call that changed a file with this content.
 fn changed(journal: &Journal, number: u64, content: &[u8]) {
     let key = format!("s-{number}");
-    let before = FileState::File { sha256: Digest::of(content), mode: 0o644 };
+    let before = FileState::File { sha256: Digest::of(content), mode: 0o644, size: None };
     let after = FileState::Missing;
     let effect = Effect { path: "/w/a".into(), before, after, temporary: None };
     let records = vec![

@@ -1,7 +1,7 @@
 //! What is known of calls that a crash left unfinished: which of their changes are on disk, what
 //! they had printed, and what of them still runs.
 
-use jm_engine::recover::FileFact;
+use jm_engine::FileFact;
 use jm_engine::{Engine, Examined, Side};
 use jm_store::{FileState, Store};
 use jm_tools::ops::change::diff::unified;

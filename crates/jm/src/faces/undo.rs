@@ -1,7 +1,7 @@
 //! `jm undo` and `jm redo`.
 
 use anyhow::{Context, Result, bail};
-use jm_engine::force::{self, Kind};
+use jm_engine::undo::in_force::{self, Kind};
 use jm_engine::{Damaged, Guard, Taken, UndoReport, Which};
 use jm_types::SessionId;
 use jm_types::text::one_line;
@@ -50,10 +50,10 @@ fn newest(common: &Common, kind: Kind) -> Result<Option<SessionId>> {
     let store = sessions::store()?;
     if common.session.is_some() {
         let session = history::choose(&store, common, None)?.session;
-        let has_any = force::has_any(&store, &session, kind).map_err(sessions::told)?;
+        let has_any = in_force::has_any(&store, &session, kind).map_err(sessions::told)?;
         return Ok(has_any.then_some(session));
     }
-    force::newest_session(&store, &history::root(common)?, kind).map_err(sessions::told)
+    in_force::newest_session(&store, &history::root(common)?, kind).map_err(sessions::told)
 }
 
 fn take_back(common: &Common, session: &SessionId, which: &Which, how: Redo) -> Result<UndoReport> {

@@ -50,6 +50,13 @@ impl After {
     pub fn content(bytes: Vec<u8>) -> Self {
         After::Content { bytes, mode: None }
     }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            After::Content { bytes, .. } => Some(bytes),
+            After::Absent => None,
+        }
+    }
 }
 
 /// What is about to happen, complete before the first name changes.
@@ -78,6 +85,8 @@ pub struct ManifestEntry {
     pub before: Option<Arc<Vec<u8>>>,
     /// The new content's digest and permission bits; nothing when the file goes.
     pub after: Option<(Digest, u32)>,
+    /// The new content's length.
+    pub after_bytes: Option<u64>,
     /// The name in the same directory that holds the new content until the exchange, and the old
     /// content after it.
     pub temporary: PathBuf,
@@ -232,6 +241,7 @@ impl Work {
             path: change.path.absolute(),
             before: change.before.clone(),
             after: staged.after.map(|digest| (digest, staged.mode_after)),
+            after_bytes: change.after.bytes().map(|bytes| bytes.len() as u64),
             temporary: self.places[staged.place].path.join(&staged.temporary),
             mode: staged.mode,
         };

@@ -12,7 +12,7 @@ use jm_types::CallKey;
 use jm_workspace::identity::Identity;
 
 use crate::core::Core;
-use crate::undo::UNDO;
+use crate::undo_call::UNDO;
 
 /// A change is on record a moment before it happens.
 pub(crate) const A_MOMENT: u64 = 2_000;
@@ -142,7 +142,11 @@ mod tests {
         match text {
             "" => FileState::Missing,
             "/" => FileState::Directory { mode: 0o755 },
-            text => FileState::File { sha256: Digest::of(text.as_bytes()), mode: 0o644 },
+            text => FileState::File {
+                sha256: Digest::of(text.as_bytes()),
+                mode: 0o644,
+                size: Some(text.len() as u64),
+            },
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which changes are in force, and so can be taken back.
+//! The changes in force: those that can be taken back.
 //!
 //! Law: an undo takes the calls it names out of force, undoing it puts them back; one that failed does
 //! neither. What recovery took back, or never was, is not in force.
@@ -9,18 +9,15 @@ use std::path::Path;
 use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
 use jm_types::{CallKey, ErrorCode, SessionId};
 
-use crate::recover::Choice;
-use crate::undo::{Asked, UNDO, Which};
+use super::Which;
+use crate::recovery::Choice;
+use crate::undo_call::UndoArguments;
 
 /// What undo is asked for: a change, or an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Change,
     Undo,
-}
-
-pub(crate) fn is_undo(call: &CallView) -> bool {
-    call.call.name == UNDO
 }
 
 /// What a step that took something back was for.
@@ -45,13 +42,13 @@ struct Step {
 }
 
 /// The undos of one session and what they did to each other.
-struct Force {
+struct InForce {
     /// Calls that an undo has named, and whether they are in force now.
     state: HashMap<CallKey, bool>,
     steps: HashMap<CallKey, Step>,
 }
 
-impl Force {
+impl InForce {
     fn of(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
         let mut force = Self { state: HashMap::new(), steps: HashMap::new() };
         for (key, of) in store.undone(session)? {
@@ -122,7 +119,8 @@ fn asked_for(
     key: &CallKey,
 ) -> Result<Vec<CallKey>, StoreError> {
     let call = store.call(session, key)?;
-    let asked = call.and_then(|call| serde_json::from_str::<Asked>(&call.call.arguments).ok());
+    let asked =
+        call.and_then(|call| serde_json::from_str::<UndoArguments>(&call.call.arguments).ok());
     Ok(asked.map(|asked| asked.of).unwrap_or_default())
 }
 
@@ -152,7 +150,7 @@ struct Newest<'a, F> {
     page: F,
     waiting: std::vec::IntoIter<Changed>,
     next: Option<Option<Place>>,
-    forces: HashMap<SessionId, Force>,
+    forces: HashMap<SessionId, InForce>,
     kind: Kind,
 }
 
@@ -185,7 +183,7 @@ impl<'a, F: Fn(Option<&Place>) -> Result<Page, StoreError>> Newest<'a, F> {
         Changed { session, call, .. }: &Changed,
     ) -> Result<Option<CallView>, StoreError> {
         if !self.forces.contains_key(session) {
-            self.forces.insert(session.clone(), Force::of(self.store, session)?);
+            self.forces.insert(session.clone(), InForce::of(self.store, session)?);
         }
         let is_wanted = self
             .forces
@@ -256,8 +254,8 @@ mod tests {
     use super::*;
 
     /// Steps in order: who, what it took out of force, what it took back in part.
-    fn force(steps: &[(&str, &[&str], &[&str])]) -> Force {
-        let mut force = Force { state: HashMap::new(), steps: HashMap::new() };
+    fn force(steps: &[(&str, &[&str], &[&str])]) -> InForce {
+        let mut force = InForce { state: HashMap::new(), steps: HashMap::new() };
         let owned = |keys: &[&str]| keys.iter().map(|key| CallKey::from(*key)).collect();
         for (key, of, in_part) in steps {
             force.add(CallKey::from(*key).into(), owned(of), owned(in_part));
@@ -265,7 +263,7 @@ mod tests {
         force
     }
 
-    fn told(force: &Force, keys: &[&str]) -> Vec<(bool, Option<Kind>)> {
+    fn told(force: &InForce, keys: &[&str]) -> Vec<(bool, Option<Kind>)> {
         let keys = keys.iter().map(|key| CallKey::from(*key));
         keys.map(|key| (force.holds(&key), force.kind(&key))).collect()
     }

@@ -1,7 +1,9 @@
-//! Taking back what calls changed.
+//! Undo: taking back what calls changed, by converging on the states before them.
 //!
 //! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
 //! journaled, atomic, and itself undoable. It never touches `.git`.
+
+pub mod in_force;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,23 +13,19 @@ use jm_store::{
     CallRecord, CallView, Concurrent, Damage, Effect, FileState, Record, Store, StoredResult,
 };
 use jm_types::text::sanitize;
-use jm_types::{CallKey, Cancel, SessionId, ToolError, ToolResult};
+use jm_types::{CallKey, SessionId, ToolError, ToolResult};
 use jm_workspace::fault::crash_point;
-use jm_workspace::{
-    After, FileChange, OpenDirectory, SafePath, Sandbox, Trade, commit_with_trades, directory,
-};
-use serde::{Deserialize, Serialize};
+use jm_workspace::{After, OpenDirectory, SafePath, Sandbox, directory};
 
 use crate::core::Core;
 use crate::effects::EffectLog;
 use crate::engine::Engine;
-use crate::force;
+use crate::files::resolve;
 use crate::record::done_unrecorded;
-use crate::restore::{self, Blocked, Restore, safe};
+use crate::recovery::converge::{Blocked, Guard, Steps, Target, change_of, converge};
+use crate::recovery::take_trades;
 use crate::session::Session;
-
-/// The name under which undo and redo stand in the journal.
-pub const UNDO: &str = "undo";
+use crate::undo_call::{UNDO, UndoArguments, is_undo};
 
 /// Which calls to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,25 +39,12 @@ pub enum Which {
     Undo,
 }
 
-/// Whether files that changed since are overwritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
-    Hash,
-    Force,
-}
-
 /// What undo does where the journal is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damaged {
     Refuse,
     /// The person has seen the damage and wants it all the same.
     Accept,
-}
-
-/// The arguments of an undo.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Asked {
-    pub(crate) of: Vec<CallKey>,
 }
 
 /// A call that was to be taken back.
@@ -103,11 +88,11 @@ impl Engine {
             ..UndoReport::default()
         };
         report.skipped.extend(chosen.iter().flat_map(not_told_apart));
-        let plan = Plan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
+        let plan = UndoPlan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
         // What was left alone can be tried again, so the calls stay in force.
         report.is_complete = plan.is_complete;
         let of = if plan.is_complete { keys(&report) } else { Vec::new() };
-        if !plan.is_complete && plan.changes.is_empty() && plan.trades.is_empty() {
+        if !plan.is_complete && plan.steps.is_empty() {
             return Ok(report);
         }
         self.apply(&core, session, &mut report, of, &plan)?;
@@ -120,14 +105,14 @@ impl Engine {
         session: &mut Session,
         report: &mut UndoReport,
         of: Vec<CallKey>,
-        plan: &Plan,
+        plan: &UndoPlan,
     ) -> Result<(), ToolError> {
         let (batch, call) = session.begin_own();
         let opened = CallRecord {
             call: call.clone(),
             id: String::new(),
             name: UNDO.to_owned(),
-            arguments: serde_json::json!(Asked { of: keys(report) }).to_string(),
+            arguments: serde_json::json!(UndoArguments { of: keys(report) }).to_string(),
         };
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
@@ -198,20 +183,20 @@ fn take_back(
     core: &Arc<Core>,
     call: &CallKey,
     of: Vec<CallKey>,
-    plan: &Plan,
+    plan: &UndoPlan,
     report: &mut UndoReport,
 ) -> Result<(), ToolError> {
     let sandbox = &core.workspace.sandbox;
     let mut log = EffectLog::new(core, call);
     log.also = vec![Record::Undid { call: call.to_owned(), of }];
     log.files = directory_effects(sandbox, &plan.rest);
-    let (changes, trades) = (&plan.changes, &plan.trades);
-    if changes.is_empty() && trades.is_empty() {
+    if plan.steps.is_empty() {
         log.note()?;
     } else {
-        let done = commit_with_trades(sandbox, changes, trades, &Cancel::new(), &mut log)?;
+        let done = converge(sandbox, &plan.steps, &mut log)?;
         for (index, done) in done.into_iter().enumerate() {
-            let goes = changes.get(index).is_some_and(|change| change.after == After::Absent);
+            let goes =
+                plan.steps.changes.get(index).is_some_and(|change| change.after == After::Absent);
             let list = if goes { &mut report.removed } else { &mut report.restored };
             list.push(done.path);
         }
@@ -224,7 +209,7 @@ fn take_back(
 
 /// The calls to take back, newest first.
 fn choose(store: &Store, session: &SessionId, which: &Which) -> Result<Vec<CallView>, ToolError> {
-    let found = force::find(store, session, which);
+    let found = in_force::find(store, session, which);
     let chosen = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
     if chosen.is_empty() {
         return Err(ToolError::failed(UNDO, "there is nothing to take back")
@@ -235,7 +220,7 @@ fn choose(store: &Store, session: &SessionId, which: &Which) -> Result<Vec<CallV
 
 fn taken(call: &CallView) -> Taken {
     let summary = match serde_json::from_str(&call.call.arguments) {
-        Ok(Asked { of }) if force::is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
+        Ok(UndoArguments { of }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
         Ok(_) | Err(_) => call.summary().to_owned(),
     };
     Taken { call: call.call.call.clone(), summary }
@@ -250,37 +235,36 @@ fn no_journal() -> ToolError {
 }
 
 /// What is to be done for an undo, as far as it can be.
-struct Plan {
+struct UndoPlan {
     /// All paths but those of trades.
-    rest: Vec<Restore>,
-    changes: Vec<FileChange>,
-    trades: Vec<Trade>,
+    rest: Vec<Target>,
+    steps: Steps,
     /// Nothing is left that could be tried again.
     is_complete: bool,
 }
 
-impl Plan {
+impl UndoPlan {
     fn new(
         ground: (&Sandbox, &Store),
         chosen: &[CallView],
         guard: Guard,
         report: &mut UndoReport,
     ) -> Self {
-        let (rest, traded) = restore::take_trades(merge(chosen));
-        let mut plan = Self { rest, changes: Vec::new(), trades: Vec::new(), is_complete: true };
+        let (rest, traded) = take_trades(merge(chosen));
+        let mut plan = Self { rest, steps: Steps::default(), is_complete: true };
         let mut skip = |path: &Path, Blocked { why, for_good }: Blocked| {
             report.skipped.push((path.to_owned(), why));
             for_good
         };
-        for restore in &plan.rest {
-            match restore::plain(ground, restore, guard) {
-                Ok(change) => plan.changes.extend(change),
-                Err(blocked) => plan.is_complete &= skip(&restore.path, blocked),
+        for target in &plan.rest {
+            match change_of(ground, target, guard) {
+                Ok(change) => plan.steps.changes.extend(change),
+                Err(blocked) => plan.is_complete &= skip(&target.path, blocked),
             }
         }
         for traded in &traded {
             match traded.prepare(ground, guard) {
-                Ok(trade) => plan.trades.extend(trade),
+                Ok(trade) => plan.steps.trades.extend(trade),
                 Err(blocked) => plan.is_complete &= skip(&traded.at.path, blocked),
             }
         }
@@ -289,58 +273,57 @@ impl Plan {
 }
 
 /// For each path: what the newest call left, and what the oldest found.
-fn merge(chosen: &[CallView]) -> Vec<Restore> {
-    let mut paths: BTreeMap<PathBuf, Restore> = BTreeMap::new();
+fn merge(chosen: &[CallView]) -> Vec<Target> {
+    let mut paths: BTreeMap<PathBuf, Target> = BTreeMap::new();
     for Effect { path, before, after, .. } in
         chosen.iter().rev().flat_map(|call| call.effects().files)
     {
-        let restore = Restore { path: path.clone(), expected: after, wanted: before };
-        paths.entry(path).or_insert(restore).expected = after;
+        let target = Target { path: path.clone(), expected: after, wanted: before };
+        paths.entry(path).or_insert(target).expected = after;
     }
     paths.into_values().collect()
 }
 
 /// What will become of directories, so that taking the undo back knows of them.
-fn directory_effects(sandbox: &Sandbox, restores: &[Restore]) -> Vec<Effect> {
-    let changes = |restore: &&Restore| {
-        let missing = safe(sandbox, &restore.path).is_ok_and(|path| path.is_missing());
-        restore.is_about_a_directory()
-            && restore.expected != restore.wanted
-            && missing == (restore.expected == FileState::Missing)
+fn directory_effects(sandbox: &Sandbox, targets: &[Target]) -> Vec<Effect> {
+    let changes = |target: &&Target| {
+        let missing = resolve(sandbox, &target.path).is_ok_and(|path| path.is_missing());
+        target.is_about_a_directory()
+            && target.expected != target.wanted
+            && missing == (target.expected == FileState::Missing)
     };
-    let effect = |restore: &Restore| Effect {
-        path: restore.path.clone(),
-        before: restore.expected,
-        after: restore.wanted,
+    let effect = |target: &Target| Effect {
+        path: target.path.clone(),
+        before: target.expected,
+        after: target.wanted,
         temporary: None,
     };
-    restores.iter().filter(changes).map(effect).collect()
+    targets.iter().filter(changes).map(effect).collect()
 }
 
 /// Directories that were made go if they are empty; those that went come back.
-fn directories(sandbox: &Sandbox, restores: &[Restore], report: &mut UndoReport) {
-    for restore in restores {
-        let FileState::Directory { mode } = restore.wanted else { continue };
-        let made = safe(sandbox, &restore.path).and_then(|path| {
+fn directories(sandbox: &Sandbox, targets: &[Target], report: &mut UndoReport) {
+    for target in targets {
+        let FileState::Directory { mode } = target.wanted else { continue };
+        let made = resolve(sandbox, &target.path).and_then(|path| {
             directory::make(&path, mode).map_err(|error| error.to_string())?;
-            let path = safe(sandbox, &restore.path)?;
+            let path = resolve(sandbox, &target.path)?;
             directory::set_mode(&path, mode).map_err(|error| error.to_string())
         });
         if let Err(why) = made {
-            report.skipped.push((restore.path.clone(), why));
+            report.skipped.push((target.path.clone(), why));
         }
     }
-    for restore in restores.iter().rev() {
-        if let (FileState::Directory { .. }, FileState::Missing) =
-            (restore.expected, restore.wanted)
-            && let Ok(path) = safe(sandbox, &restore.path)
+    for target in targets.iter().rev() {
+        if let (FileState::Directory { .. }, FileState::Missing) = (target.expected, target.wanted)
+            && let Ok(path) = resolve(sandbox, &target.path)
             && !path.is_missing()
             && let Err(error) = directory::remove_if_empty(&path)
         {
-            let is_named = |(left, _): &(PathBuf, String)| left.starts_with(&restore.path);
+            let is_named = |(left, _): &(PathBuf, String)| left.starts_with(&target.path);
             // What keeps it is named already.
             if !report.skipped.iter().any(is_named) {
-                report.skipped.push((restore.path.clone(), why_it_stays(&path, &error)));
+                report.skipped.push((target.path.clone(), why_it_stays(&path, &error)));
             }
         }
     }
@@ -348,8 +331,9 @@ fn directories(sandbox: &Sandbox, restores: &[Restore], report: &mut UndoReport)
 
 fn why_it_stays(path: &SafePath, error: &ToolError) -> String {
     let names = OpenDirectory::open(path).ok().and_then(|directory| directory.names().ok());
-    match names.is_some_and(|names| !names.is_empty()) {
-        true => "it holds other files".to_owned(),
-        false => error.to_string(),
+    if names.is_some_and(|names| !names.is_empty()) {
+        "it holds other files".to_owned()
+    } else {
+        error.to_string()
     }
 }
