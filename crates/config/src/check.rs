@@ -10,11 +10,11 @@ use toml::Spanned;
 use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
 use crate::nearest::{did_you_mean, nearest};
-use crate::origin::{Report, shown};
+use crate::origin::{LoadReport, shown};
 use crate::settings::Definition;
 use crate::text::{Setting, kind_of};
 
-pub(super) fn toggle(setting: &Setting<'_>, report: &mut Report) -> Option<bool> {
+pub(super) fn toggle(setting: &Setting<'_>, report: &mut LoadReport) -> Option<bool> {
     match setting.value.get_ref() {
         DeValue::Boolean(value) => Some(*value),
         _ => unexpected(setting, &setting.value, "`true` or `false`", report),
@@ -25,7 +25,7 @@ pub(super) fn number(
     setting: &Setting<'_>,
     lowest: u64,
     highest: u64,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<u64> {
     let DeValue::Integer(written) = setting.value.get_ref() else {
         return unexpected(setting, &setting.value, "a whole number", report);
@@ -44,7 +44,7 @@ pub(super) fn number(
 }
 
 /// Any string on one line.
-pub(super) fn name(setting: &Setting<'_>, report: &mut Report) -> Option<String> {
+pub(super) fn name(setting: &Setting<'_>, report: &mut LoadReport) -> Option<String> {
     match setting.value.get_ref() {
         DeValue::String(text) if text.contains(char::is_control) => {
             unexpected(setting, &setting.value, "a string on one line", report)
@@ -58,7 +58,7 @@ pub(super) fn name(setting: &Setting<'_>, report: &mut Report) -> Option<String>
 pub(super) fn word(
     setting: &Setting<'_>,
     words: &[&'static str],
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<&'static str> {
     let DeValue::String(written) = setting.value.get_ref() else {
         return unexpected(setting, &setting.value, "a string", report);
@@ -81,7 +81,7 @@ pub(super) fn word(
 pub(super) fn list(
     setting: &Setting<'_>,
     fewest: usize,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<Vec<String>> {
     let DeValue::Array(entries) = setting.value.get_ref() else {
         return unexpected(setting, &setting.value, "a list of strings", report);
@@ -99,7 +99,10 @@ pub(super) fn list(
 }
 
 /// Tools with a name, a description and a schema, each name once.
-pub(super) fn definitions(setting: &Setting<'_>, report: &mut Report) -> Option<Vec<Definition>> {
+pub(super) fn definitions(
+    setting: &Setting<'_>,
+    report: &mut LoadReport,
+) -> Option<Vec<Definition>> {
     let DeValue::Array(entries) = setting.value.get_ref() else {
         return unexpected(setting, &setting.value, "a list of tables", report);
     };
@@ -124,7 +127,7 @@ const DEFINITION: [&str; 3] = ["name", "description", "parameters"];
 fn definition(
     setting: &Setting<'_>,
     entry: &Spanned<DeValue<'_>>,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<Definition> {
     let DeValue::Table(fields) = entry.get_ref() else {
         return unexpected(setting, entry, "a table", report);
@@ -154,7 +157,7 @@ fn definition(
 fn text(
     setting: &Setting<'_>,
     value: &Spanned<DeValue<'_>>,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<String> {
     match value.get_ref() {
         DeValue::String(text) if text.trim().is_empty() => {
@@ -169,7 +172,7 @@ fn text(
 fn schema(
     setting: &Setting<'_>,
     value: &Spanned<DeValue<'_>>,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<Map<String, Value>> {
     match value.get_ref() {
         DeValue::Table(table) => object(setting, table, report),
@@ -178,7 +181,11 @@ fn schema(
 }
 
 // The parser refuses deep nesting, so recursion here is shallow.
-fn json(setting: &Setting<'_>, value: &Spanned<DeValue<'_>>, report: &mut Report) -> Option<Value> {
+fn json(
+    setting: &Setting<'_>,
+    value: &Spanned<DeValue<'_>>,
+    report: &mut LoadReport,
+) -> Option<Value> {
     let json = match value.get_ref() {
         DeValue::String(text) => Some(Value::from(text.as_ref())),
         DeValue::Boolean(flag) => Some(Value::from(*flag)),
@@ -206,7 +213,7 @@ fn decimal(number: &DeFloat<'_>) -> Option<Value> {
     serde_json::Number::from_f64(number).map(Value::Number)
 }
 
-fn array(setting: &Setting<'_>, entries: &DeArray<'_>, report: &mut Report) -> Option<Value> {
+fn array(setting: &Setting<'_>, entries: &DeArray<'_>, report: &mut LoadReport) -> Option<Value> {
     let entries: Vec<_> = entries.iter().map(|entry| json(setting, entry, report)).collect();
     entries.into_iter().collect::<Option<Vec<_>>>().map(Value::Array)
 }
@@ -214,7 +221,7 @@ fn array(setting: &Setting<'_>, entries: &DeArray<'_>, report: &mut Report) -> O
 fn object(
     setting: &Setting<'_>,
     table: &DeTable<'_>,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<Map<String, Value>> {
     // The parser sorts by name; a schema reads best, and is cached best, as it was written.
     let mut fields: Vec<_> = table.iter().collect();
@@ -230,7 +237,7 @@ fn unexpected<T>(
     setting: &Setting<'_>,
     value: &Spanned<DeValue<'_>>,
     expected: &str,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<T> {
     report.error(|| {
         let what = format!("expected {expected}, found {}", kind_of(value.get_ref()));

@@ -1,4 +1,4 @@
-//! What the person allows and denies for one run.
+//! Consent: the tools that the person allows and denies for one run.
 //!
 //! Law: a denial wins, and lists of denials only add up. Allowing a tool takes away the built-in denial
 //! and no other; where somebody wrote the denial down, the person is told where.
@@ -7,14 +7,14 @@ use thiserror::Error;
 
 use crate::keys::{ALLOWLIST, DENYLIST};
 use crate::layer::Loaded;
-use crate::origin::{Origin, Source, shown};
+use crate::origin::{SettingOrigin, Source, shown};
 
 /// A tool was allowed for this run that somebody had denied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{}` is allowed here and denied by {denied_by}", shown(tool))]
 pub struct AllowedAndDenied {
     pub tool: String,
-    pub denied_by: Origin,
+    pub denied_by: SettingOrigin,
 }
 
 impl AllowedAndDenied {
@@ -30,7 +30,7 @@ impl AllowedAndDenied {
 }
 
 /// The warning for a tool that the configuration both allows and denies.
-pub(super) fn stays_denied(tool: &str, denied_by: &Origin) -> String {
+pub(super) fn stays_denied(tool: &str, denied_by: &SettingOrigin) -> String {
     let tool = shown(tool);
     format!("`{tool}` is in `{ALLOWLIST}` and stays denied by `{DENYLIST}` ({denied_by})")
 }
@@ -45,7 +45,7 @@ impl Loaded {
         }
         let approval = &mut self.config.tools.approval;
         for tool in &approval.allowlist {
-            let by_default = |denied: &Origin| denied.source == Source::Default;
+            let by_default = |denied: &SettingOrigin| denied.source == Source::Default;
             if self.denials.get(tool).is_some_and(by_default) {
                 approval.denylist.retain(|denied| denied != tool);
                 self.denials.remove(tool);
@@ -79,7 +79,7 @@ impl Loaded {
 
     /// `--deny TOOL`.
     pub fn deny(&mut self, tool: &str) {
-        let flag = Origin::whole(Source::Flag);
+        let flag = SettingOrigin::whole(Source::Flag);
         // Denying what is denied by default makes the denial the person's own.
         match self.denials.get(tool) {
             Some(origin) if origin.source != Source::Default => return,
@@ -92,7 +92,7 @@ impl Loaded {
 
     fn note_flag(&mut self, path: &'static str) {
         let origins = self.provenance.entry(path).or_default();
-        let flag = Origin::whole(Source::Flag);
+        let flag = SettingOrigin::whole(Source::Flag);
         if !origins.contains(&flag) {
             origins.push(flag);
         }

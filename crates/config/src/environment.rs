@@ -5,11 +5,11 @@
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
-use crate::keys::{KEYS, Key, Kind};
+use crate::keys::{ConfigKey, KEYS, ValueKind};
 use crate::nearest::{did_you_mean, nearest};
 use crate::network;
-use crate::origin::{ConfigError, Origin, Report, Source, shown};
-use crate::text::{Place, Setting};
+use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source, shown};
+use crate::text::{Setting, SettingPlace};
 
 /// Variables of the program that are no settings.
 const OTHERS: &[&str] = &[
@@ -27,7 +27,7 @@ const OTHERS: &[&str] = &[
 /// The settings among the variables, which are as `to_string_lossy` gives them.
 pub(super) fn settings<'a>(
     variables: &'a [(String, String)],
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Vec<Setting<'a>> {
     let mut settings = Vec::new();
     for (name, text) in variables.iter().filter(|(name, _)| name.starts_with("JM_")) {
@@ -41,43 +41,43 @@ pub(super) fn settings<'a>(
 }
 
 fn setting<'a>(
-    key: &'static Key,
+    key: &'static ConfigKey,
     name: &str,
     text: &'a str,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) -> Option<Setting<'a>> {
     // What stands for bytes that were no text.
     if text.contains(char::REPLACEMENT_CHARACTER) {
         report.error(|| ConfigError {
-            origin: Origin::whole(Source::Environment),
+            origin: SettingOrigin::whole(Source::Environment),
             message: format!("`{name}`: the value is not UTF-8"),
             hint: None,
         });
         return None;
     }
     let value = match key.kind {
-        Kind::Toggle { .. } => match text.trim() {
+        ValueKind::Toggle { .. } => match text.trim() {
             "true" => DeValue::Boolean(true),
             "false" => DeValue::Boolean(false),
             other => DeValue::String(other.into()),
         },
-        Kind::Number { .. } | Kind::Quota { .. } => match DeValue::parse(text.trim()) {
+        ValueKind::Number { .. } | ValueKind::Quota { .. } => match DeValue::parse(text.trim()) {
             Ok(value) if value.get_ref().is_integer() => value.into_inner(),
             Ok(_) | Err(_) => DeValue::String(text.into()),
         },
-        Kind::Word { .. } | Kind::Name { .. } => DeValue::String(text.trim().into()),
-        Kind::Network { .. } if network::is_word(text) => DeValue::String(text.trim().into()),
-        Kind::List { .. } | Kind::Network { .. } => DeValue::Array(list(text)),
-        Kind::Definitions { .. } => {
+        ValueKind::Word { .. } | ValueKind::Name { .. } => DeValue::String(text.trim().into()),
+        ValueKind::Network { .. } if network::is_word(text) => DeValue::String(text.trim().into()),
+        ValueKind::List { .. } | ValueKind::Network { .. } => DeValue::Array(list(text)),
+        ValueKind::Definitions { .. } => {
             report.error(|| ConfigError {
-                origin: Origin::whole(Source::Environment),
+                origin: SettingOrigin::whole(Source::Environment),
                 message: format!("`{name}`: a list of tables has no form in the environment"),
                 hint: Some(format!("set `{}` in the configuration file", key.path)),
             });
             return None;
         }
     };
-    let place = Place { source: &Source::Environment, text, offset: 0 };
+    let place = SettingPlace { source: &Source::Environment, text, offset: 0 };
     Some(Setting { key, name: name.to_owned(), value: Spanned::new(0..0, value), place })
 }
 
@@ -92,10 +92,10 @@ fn list(text: &str) -> DeArray<'_> {
     entries
 }
 
-fn complain(name: &str, report: &mut Report) {
-    let known: Vec<String> = KEYS.iter().map(Key::variable).collect();
+fn complain(name: &str, report: &mut LoadReport) {
+    let known: Vec<String> = KEYS.iter().map(ConfigKey::variable).collect();
     let hint = nearest(name, known.iter().map(String::as_str)).map(did_you_mean);
-    let origin = Origin::whole(Source::Environment);
+    let origin = SettingOrigin::whole(Source::Environment);
     let message = format!("unknown variable `{}`", shown(name));
     if name.starts_with("JM_TOOLS_") {
         report.error(|| ConfigError { origin, message, hint });

@@ -5,23 +5,23 @@
 
 use jm_types::Network;
 
-use crate::modes::Word;
+use crate::modes::ConfigWord;
 use crate::settings::{Config, Definition};
 
 /// One setting.
 #[derive(Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// As in `tools.sandbox.allow_absolute`.
     pub path: &'static str,
     pub help: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
 }
 
 type Field<T> = fn(&mut Config) -> &mut T;
 
-/// What a key accepts, where its value lives, and which values are looser than others.
+/// The type of a key: the values it accepts, the field that holds them, and which are looser.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Toggle {
         field: Field<bool>,
         loose: bool,
@@ -41,8 +41,8 @@ pub(super) enum Kind {
         field: Field<String>,
     },
     Word {
-        field: fn(&mut Config) -> &mut dyn Choice,
-        project: Project,
+        field: fn(&mut Config) -> &mut dyn WordField,
+        project: ProjectRight,
     },
     List {
         field: Field<Vec<String>>,
@@ -58,14 +58,14 @@ pub(super) enum Kind {
     },
 }
 
-/// What an untrusted project may do with a word.
+/// The right of an untrusted project over a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Project {
+pub(super) enum ProjectRight {
     MayTighten,
     MayNotSet,
 }
 
-/// What a layer's list does to the list below it.
+/// The way a layer's list joins the list below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joining {
     /// Entries are added to those of the layers below.
@@ -82,15 +82,15 @@ impl Joining {
     }
 }
 
-/// A [`Word`] whose type the table need not know.
-pub(super) trait Choice {
+/// A [`ConfigWord`] whose type the table need not know.
+pub(super) trait WordField {
     /// Every word, the loosest first.
     fn words(&self) -> Vec<&'static str>;
     fn word(&self) -> &'static str;
     fn choose(&mut self, word: &str);
 }
 
-impl<T: Word> Choice for T {
+impl<T: ConfigWord> WordField for T {
     fn words(&self) -> Vec<&'static str> {
         T::ALL.iter().map(|word| word.name()).collect()
     }
@@ -122,32 +122,41 @@ pub(super) const ALLOWLIST: &str = "tools.approval.allowlist";
 pub(super) const DENYLIST: &str = "tools.approval.denylist";
 
 /// Every key, a table's own keys before its sub-tables.
-pub static KEYS: &[Key] = &[
-    Key {
+pub static KEYS: &[ConfigKey] = &[
+    ConfigKey {
         path: "model",
-        kind: Kind::Name { field: |config| &mut config.model },
+        kind: ValueKind::Name { field: |config| &mut config.model },
         help: "who answers where `--model` does not say: `PROVIDER/NAME`",
     },
-    Key {
+    ConfigKey {
         path: "toolset",
-        kind: Kind::Word { field: |config| &mut config.toolset, project: Project::MayNotSet },
+        kind: ValueKind::Word {
+            field: |config| &mut config.toolset,
+            project: ProjectRight::MayNotSet,
+        },
         help: "the dialect of tools that a session speaks",
     },
-    Key {
+    ConfigKey {
         path: PROFILE,
-        kind: Kind::Word { field: |config| &mut config.profile, project: Project::MayTighten },
+        kind: ValueKind::Word {
+            field: |config| &mut config.profile,
+            project: ProjectRight::MayTighten,
+        },
         help: "the loop limits under one name: `careful` is 8 calls and 4 iterations, \
                `standard` 32 and 100; a limit that is set by its own key wins",
     },
-    Key {
+    ConfigKey {
         path: "tools.mode",
-        kind: Kind::Word { field: |config| &mut config.tools.mode, project: Project::MayTighten },
+        kind: ValueKind::Word {
+            field: |config| &mut config.tools.mode,
+            project: ProjectRight::MayTighten,
+        },
         help: "`enabled` runs calls, `parse_only` shows them and lets the person answer, \
                `disabled` offers no tools",
     },
-    Key {
+    ConfigKey {
         path: "tools.allow_parallel",
-        kind: Kind::Toggle { field: |config| &mut config.tools.allow_parallel, loose: true },
+        kind: ValueKind::Toggle { field: |config| &mut config.tools.allow_parallel, loose: true },
         help: "has no effect yet: calls of a batch run one after another, and `true` only warns",
     },
     number(
@@ -168,65 +177,65 @@ pub static KEYS: &[Key] = &[
         MOST_BYTES,
         "bytes of one call's arguments as JSON",
     ),
-    Key {
+    ConfigKey {
         path: "tools.definitions",
-        kind: Kind::Definitions { field: |config| &mut config.tools.definitions },
+        kind: ValueKind::Definitions { field: |config| &mut config.tools.definitions },
         help: "tools that the person answers in `parse_only` mode: `name`, `description` and \
                `parameters`, a JSON schema",
     },
-    Key {
+    ConfigKey {
         path: "tools.sandbox.allowed_roots",
-        kind: Kind::List {
+        kind: ValueKind::List {
             field: |config| &mut config.tools.sandbox.allowed_roots,
             joining: Joining::Replaces,
             fewest: 1,
         },
         help: "directories that tools may touch; the first is where commands run",
     },
-    Key {
+    ConfigKey {
         path: "tools.sandbox.denied_patterns",
-        kind: Kind::List {
+        kind: ValueKind::List {
             field: |config| &mut config.tools.sandbox.denied_patterns,
             joining: Joining::Adds,
             fewest: 0,
         },
         help: "globs of paths that no tool may touch",
     },
-    Key {
+    ConfigKey {
         path: "tools.sandbox.allow_absolute",
-        kind: Kind::Toggle {
+        kind: ValueKind::Toggle {
             field: |config| &mut config.tools.sandbox.allow_absolute,
             loose: true,
         },
         help: "accept absolute paths that lie beneath a root",
     },
-    Key {
+    ConfigKey {
         path: "tools.sandbox.include_default_denies",
-        kind: Kind::Toggle {
+        kind: ValueKind::Toggle {
             field: |config| &mut config.tools.sandbox.include_default_denies,
             loose: false,
         },
         help: "deny keys, credentials and the like besides `denied_patterns`",
     },
-    Key {
+    ConfigKey {
         path: "tools.sandbox.commands.backend",
-        kind: Kind::Word {
+        kind: ValueKind::Word {
             field: |config| &mut config.tools.sandbox.commands.backend,
-            project: Project::MayTighten,
+            project: ProjectRight::MayTighten,
         },
         help: "what confines commands: `auto` is the strongest that works here; what it cannot \
                enforce is said, and a person is asked",
     },
-    Key {
+    ConfigKey {
         path: "tools.sandbox.commands.network",
-        kind: Kind::Network { field: |config| &mut config.tools.sandbox.commands.network },
+        kind: ValueKind::Network { field: |config| &mut config.tools.sandbox.commands.network },
         help: "what commands reach of the network: everything, nothing, or these hosts, each as \
                `name`, `*.name` for all below it, or an address, with `:port` or `:*` where it is \
                not 80 or 443; hosts given by flag add to a list",
     },
-    Key {
+    ConfigKey {
         path: "tools.sandbox.commands.writable",
-        kind: Kind::List {
+        kind: ValueKind::List {
             field: |config| &mut config.tools.sandbox.commands.writable,
             joining: Joining::Replaces,
             fewest: 0,
@@ -287,58 +296,58 @@ pub static KEYS: &[Key] = &[
         MOST_SECONDS,
         "seconds for an external tool to answer `--schema`",
     ),
-    Key {
+    ConfigKey {
         path: "tools.external.read_only",
-        kind: Kind::List {
+        kind: ValueKind::List {
             field: |config| &mut config.tools.external.read_only,
             joining: Joining::Replaces,
             fewest: 0,
         },
         help: "external tools that change nothing, so that calls of them are not asked about",
     },
-    Key {
+    ConfigKey {
         path: "tools.environment.denylist",
-        kind: Kind::List {
+        kind: ValueKind::List {
             field: |config| &mut config.tools.environment.denylist,
             joining: Joining::Adds,
             fewest: 0,
         },
         help: "patterns of variables that a command does not inherit",
     },
-    Key {
+    ConfigKey {
         path: "tools.approval.enabled",
-        kind: Kind::Toggle { field: |config| &mut config.tools.approval.enabled, loose: true },
+        kind: ValueKind::Toggle { field: |config| &mut config.tools.approval.enabled, loose: true },
         help: "`false` refuses every call",
     },
-    Key {
+    ConfigKey {
         path: "tools.approval.mode",
-        kind: Kind::Word {
+        kind: ValueKind::Word {
             field: |config| &mut config.tools.approval.mode,
-            project: Project::MayTighten,
+            project: ProjectRight::MayTighten,
         },
         help: "`auto` runs what is not denied, `prompt` asks, `deny` runs only the allowlist",
     },
-    Key {
+    ConfigKey {
         path: ALLOWLIST,
-        kind: Kind::List {
+        kind: ValueKind::List {
             field: |config| &mut config.tools.approval.allowlist,
             joining: Joining::Replaces,
             fewest: 0,
         },
         help: "tools that run without asking, unless the tool itself asks",
     },
-    Key {
+    ConfigKey {
         path: DENYLIST,
-        kind: Kind::List {
+        kind: ValueKind::List {
             field: |config| &mut config.tools.approval.denylist,
             joining: Joining::Adds,
             fewest: 0,
         },
         help: "tools that never run, whatever else is set",
     },
-    Key {
+    ConfigKey {
         path: "tools.approval.prompt_side_effects",
-        kind: Kind::Toggle {
+        kind: ValueKind::Toggle {
             field: |config| &mut config.tools.approval.prompt_side_effects,
             loose: false,
         },
@@ -374,9 +383,12 @@ pub static KEYS: &[Key] = &[
         DEEPEST,
         "levels of one listing: what a call gets without asking, and the most it may ask for",
     ),
-    Key {
+    ConfigKey {
         path: "tools.forj.stage_changes",
-        kind: Kind::Toggle { field: |config| &mut config.tools.forj.stage_changes, loose: true },
+        kind: ValueKind::Toggle {
+            field: |config| &mut config.tools.forj.stage_changes,
+            loose: true,
+        },
         help: "in the toolset `forj`, `git add` every file that a call changed",
     },
     quota(
@@ -392,15 +404,20 @@ pub static KEYS: &[Key] = &[
     ),
 ];
 
-const fn number(path: &'static str, field: Field<u64>, highest: u64, help: &'static str) -> Key {
-    Key { path, kind: Kind::Number { field, lowest: 1, highest }, help }
+const fn number(
+    path: &'static str,
+    field: Field<u64>,
+    highest: u64,
+    help: &'static str,
+) -> ConfigKey {
+    ConfigKey { path, kind: ValueKind::Number { field, lowest: 1, highest }, help }
 }
 
-const fn quota(path: &'static str, field: Field<u64>, help: &'static str) -> Key {
-    Key { path, kind: Kind::Quota { field }, help }
+const fn quota(path: &'static str, field: Field<u64>, help: &'static str) -> ConfigKey {
+    ConfigKey { path, kind: ValueKind::Quota { field }, help }
 }
 
-impl Key {
+impl ConfigKey {
     /// The key at a path.
     pub fn find(path: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.path == path)
@@ -416,36 +433,40 @@ impl Key {
         self.path.rsplit_once('.').unwrap_or(("", self.path))
     }
 
-    /// What it accepts, for documentation.
+    /// The values it accepts, for documentation.
     pub fn accepts(&self) -> String {
         match self.kind {
-            Kind::Toggle { .. } => "`true` or `false`".to_owned(),
-            Kind::Number { lowest, highest, .. } => format!("whole number, {lowest} to {highest}"),
-            Kind::Quota { .. } => format!("whole number, 0 to {MOST_QUOTA}"),
-            Kind::Word { field, .. } => {
+            ValueKind::Toggle { .. } => "`true` or `false`".to_owned(),
+            ValueKind::Number { lowest, highest, .. } => {
+                format!("whole number, {lowest} to {highest}")
+            }
+            ValueKind::Quota { .. } => format!("whole number, 0 to {MOST_QUOTA}"),
+            ValueKind::Word { field, .. } => {
                 let words = field(&mut Config::default()).words();
                 format!("`{}`", words.join("`, `"))
             }
-            Kind::Name { .. } => "string".to_owned(),
-            Kind::List { .. } => "list of strings".to_owned(),
-            Kind::Network { .. } => "`on`, `off` or a list of hosts".to_owned(),
-            Kind::Definitions { .. } => "list of tables".to_owned(),
+            ValueKind::Name { .. } => "string".to_owned(),
+            ValueKind::List { .. } => "list of strings".to_owned(),
+            ValueKind::Network { .. } => "`on`, `off` or a list of hosts".to_owned(),
+            ValueKind::Definitions { .. } => "list of tables".to_owned(),
         }
     }
 
-    /// What a project may do with it before the person trusts it, for documentation.
+    /// The right of a project over it before the person trusts it, for documentation.
     pub fn project_may(&self) -> String {
         match self.kind {
-            Kind::Toggle { loose, .. } => format!("set `{}`", !loose),
-            Kind::Number { .. } => "lower it".to_owned(),
-            Kind::Word { project: Project::MayTighten, .. } => "choose a later word".to_owned(),
-            Kind::Network { .. } => "leave hosts out".to_owned(),
-            Kind::List { joining: Joining::Adds, .. } => "add entries".to_owned(),
-            Kind::Word { project: Project::MayNotSet, .. }
-            | Kind::Name { .. }
-            | Kind::Quota { .. }
-            | Kind::List { joining: Joining::Replaces, .. }
-            | Kind::Definitions { .. } => "not set it".to_owned(),
+            ValueKind::Toggle { loose, .. } => format!("set `{}`", !loose),
+            ValueKind::Number { .. } => "lower it".to_owned(),
+            ValueKind::Word { project: ProjectRight::MayTighten, .. } => {
+                "choose a later word".to_owned()
+            }
+            ValueKind::Network { .. } => "leave hosts out".to_owned(),
+            ValueKind::List { joining: Joining::Adds, .. } => "add entries".to_owned(),
+            ValueKind::Word { project: ProjectRight::MayNotSet, .. }
+            | ValueKind::Name { .. }
+            | ValueKind::Quota { .. }
+            | ValueKind::List { joining: Joining::Replaces, .. }
+            | ValueKind::Definitions { .. } => "not set it".to_owned(),
         }
     }
 }

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::consent::stays_denied;
-use crate::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, Kind, MOST_QUOTA, PROFILE, Project};
-use crate::origin::{ConfigError, Origin, Report, Source};
+use crate::keys::{
+    CALLS, DENYLIST, ITERATIONS, KEYS, MOST_QUOTA, PROFILE, ProjectRight, ValueKind,
+};
+use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
 use crate::settings::Config;
 use crate::text::Setting;
 use crate::{check, environment, network, text};
@@ -19,7 +21,7 @@ pub struct Layer {
     pub text: String,
 }
 
-/// Whether the person has trusted this project's files as they are.
+/// The person's trust in this project's files as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     Trusted,
@@ -31,10 +33,10 @@ pub enum Trust {
 pub struct Loaded {
     pub config: Config,
     /// For each key who set it; more than one where lists add up.
-    pub provenance: BTreeMap<&'static str, Vec<Origin>>,
+    pub provenance: BTreeMap<&'static str, Vec<SettingOrigin>>,
     /// For each tool of the denylist who denied it: the lowest layer that wrote it down, and the
     /// built-in values only if none did.
-    pub denials: BTreeMap<String, Origin>,
+    pub denials: BTreeMap<String, SettingOrigin>,
     pub warnings: Vec<String>,
 }
 
@@ -46,7 +48,7 @@ impl Default for Loaded {
 
 impl Loaded {
     fn of(config: Config) -> Self {
-        let default = Origin::whole(Source::Default);
+        let default = SettingOrigin::whole(Source::Default);
         let denied = config.tools.approval.denylist.iter().cloned();
         Self {
             provenance: KEYS.iter().map(|key| (key.path, vec![default.clone()])).collect(),
@@ -64,7 +66,7 @@ pub fn load(
     env: &[(String, String)],
     trust: Trust,
 ) -> Result<Loaded, Vec<ConfigError>> {
-    let mut report = Report::default();
+    let mut report = LoadReport::default();
     let (flags, files): (Vec<_>, Vec<_>) =
         layers.iter().partition(|layer| layer.source == Source::Flag);
     let mut settings = Vec::new();
@@ -89,20 +91,20 @@ pub fn load(
 
 struct Overlay {
     loaded: Loaded,
-    report: Report,
+    report: LoadReport,
     trust: Trust,
     /// Values that were passed over, told in the order of the file.
-    refused: Vec<(Origin, String)>,
+    refused: Vec<(SettingOrigin, String)>,
 }
 
-/// What a layer may do to the value below it.
+/// The right of a layer over the value below it.
 #[derive(Clone, Copy, PartialEq)]
-enum Guard {
+enum LayerGuard {
     Open,
     TightenOnly,
 }
 
-/// What became of a value.
+/// The outcome of setting a value.
 enum Laid {
     Replaced,
     Added,
@@ -137,36 +139,36 @@ impl Overlay {
         let report = &mut self.report;
         let config = &mut self.loaded.config;
         match setting.key.kind {
-            Kind::Toggle { field, loose } => {
+            ValueKind::Toggle { field, loose } => {
                 let new = check::toggle(setting, report)?;
                 Some(put(guard, field(config), new, |_, new| *new == loose))
             }
-            Kind::Number { field, lowest, highest } => {
+            ValueKind::Number { field, lowest, highest } => {
                 let new = check::number(setting, lowest, highest, report)?;
                 Some(put(guard, field(config), new, |old, new| new > old))
             }
-            Kind::Quota { field } => {
+            ValueKind::Quota { field } => {
                 let new = check::number(setting, 0, MOST_QUOTA, report)?;
                 Some(put(guard, field(config), new, |_, _| true))
             }
-            Kind::Name { field } => {
+            ValueKind::Name { field } => {
                 let new = check::name(setting, report)?;
                 Some(put(guard, field(config), new, |_, _| true))
             }
-            Kind::Word { field, project } => {
+            ValueKind::Word { field, project } => {
                 let slot = field(config);
                 let words = slot.words();
                 let new = check::word(setting, &words, report)?;
                 let rank = |word: &&str| words.iter().position(|known| known == word);
                 let mut word = slot.word();
                 let laid = put(guard, &mut word, new, |old, new| match project {
-                    Project::MayTighten => rank(new) < rank(old),
-                    Project::MayNotSet => true,
+                    ProjectRight::MayTighten => rank(new) < rank(old),
+                    ProjectRight::MayNotSet => true,
                 });
                 slot.choose(word);
                 Some(laid)
             }
-            Kind::List { field, joining, fewest } => {
+            ValueKind::List { field, joining, fewest } => {
                 let new = check::list(setting, fewest, report)?;
                 let laid = if joining.adds() {
                     add(field(config), &new)
@@ -176,25 +178,25 @@ impl Overlay {
                 self.note_denials(setting, &laid, new);
                 Some(laid)
             }
-            Kind::Network { field } => {
+            ValueKind::Network { field } => {
                 let new = network::check(setting, report)?;
                 let slot = field(config);
                 let new = network::joined(slot, new, setting.place.source);
                 Some(put(guard, slot, new, network::is_looser))
             }
-            Kind::Definitions { field } => {
+            ValueKind::Definitions { field } => {
                 let new = check::definitions(setting, report)?;
                 Some(put(guard, field(config), new, |_, _| true))
             }
         }
     }
 
-    fn guard(&self, setting: &Setting<'_>) -> Guard {
+    fn guard(&self, setting: &Setting<'_>) -> LayerGuard {
         match self.trust {
             Trust::Untrusted if matches!(setting.place.source, Source::Project(_)) => {
-                Guard::TightenOnly
+                LayerGuard::TightenOnly
             }
-            Trust::Untrusted | Trust::Trusted => Guard::Open,
+            Trust::Untrusted | Trust::Trusted => LayerGuard::Open,
         }
     }
 
@@ -241,9 +243,14 @@ impl Overlay {
     }
 }
 
-fn put<T: PartialEq>(guard: Guard, slot: &mut T, new: T, looser: impl Fn(&T, &T) -> bool) -> Laid {
+fn put<T: PartialEq>(
+    guard: LayerGuard,
+    slot: &mut T,
+    new: T,
+    looser: impl Fn(&T, &T) -> bool,
+) -> Laid {
     // What is the same as before loosens nothing.
-    if guard == Guard::TightenOnly && *slot != new && looser(slot, &new) {
+    if guard == LayerGuard::TightenOnly && *slot != new && looser(slot, &new) {
         return Laid::Refused;
     }
     *slot = new;

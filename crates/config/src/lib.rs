@@ -1,4 +1,4 @@
-//! What the person, the project, the environment and the command line asked for, as one value.
+//! Configuration: the layers of person, project, environment and command line as one value.
 //!
 //! Laws: no I/O, texts come in and a [`Config`] goes out; a text with any fault gives no
 //! configuration at all, and every fault is told with its place; a project that the person has not
@@ -18,15 +18,15 @@ mod settings;
 mod text;
 
 pub use consent::AllowedAndDenied;
-pub use keys::{KEYS, Key};
+pub use keys::{ConfigKey, KEYS};
 pub use layer::{Layer, Loaded, Trust, load};
-pub use modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset, Word};
-pub use origin::{ConfigError, Origin, Position, Source};
+pub use modes::{ApprovalMode, CommandBackend, ConfigWord, Profile, ToolsMode, Toolset};
+pub use origin::{ConfigError, Position, SettingOrigin, Source};
 pub use render::{reference, render, render_json};
 pub use settings::{
-    ApplyPatchSettings, ApprovalSettings, CommandSettings, Config, Definition, EnvironmentSettings,
-    ExternalSettings, ListDirectorySettings, OutputSettings, ReadFileSettings, SandboxSettings,
-    TimeoutSettings, Tools,
+    ApplyPatchSection, ApprovalSection, CommandSection, Config, Definition, EnvironmentSection,
+    ExternalSection, ListDirectorySection, OutputSection, ReadFileSection, SandboxSection,
+    TimeoutSection, ToolsSection,
 };
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub use jm_types::{ApprovalMode, Profile, ToolsMode, Toolset};
 use serde::{Deserialize, Serialize};
 
 /// A setting that is one word of a fixed few.
-pub trait Word: Copy + PartialEq + 'static {
+pub trait ConfigWord: Copy + PartialEq + 'static {
     /// Every word, the loosest first.
     const ALL: &'static [Self];
 
@@ -15,7 +15,7 @@ pub trait Word: Copy + PartialEq + 'static {
     fn name(self) -> &'static str;
 }
 
-impl Word for ToolsMode {
+impl ConfigWord for ToolsMode {
     const ALL: &'static [Self] = &[Self::Enabled, Self::ParseOnly, Self::Disabled];
 
     fn name(self) -> &'static str {
@@ -27,7 +27,7 @@ impl Word for ToolsMode {
     }
 }
 
-impl Word for ApprovalMode {
+impl ConfigWord for ApprovalMode {
     const ALL: &'static [Self] = &[Self::Auto, Self::Prompt, Self::Deny];
 
     fn name(self) -> &'static str {
@@ -39,7 +39,7 @@ impl Word for ApprovalMode {
     }
 }
 
-impl Word for Profile {
+impl ConfigWord for Profile {
     const ALL: &'static [Self] = &[Self::Standard, Self::Careful];
 
     fn name(self) -> &'static str {
@@ -50,7 +50,7 @@ impl Word for Profile {
     }
 }
 
-impl Word for Toolset {
+impl ConfigWord for Toolset {
     const ALL: &'static [Self] = Toolset::ALL;
 
     fn name(self) -> &'static str {
@@ -58,7 +58,7 @@ impl Word for Toolset {
     }
 }
 
-/// What confines commands.
+/// The back end that confines commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandBackend {
@@ -70,7 +70,7 @@ pub enum CommandBackend {
     Auto,
 }
 
-impl Word for CommandBackend {
+impl ConfigWord for CommandBackend {
     const ALL: &'static [Self] =
         &[Self::None, Self::Landlock, Self::Bwrap, Self::Namespaces, Self::Auto];
 
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    fn check<T: Word + Serialize>() {
+    fn check<T: ConfigWord + Serialize>() {
         for word in T::ALL {
             assert_eq!(serde_json::to_value(word).unwrap(), word.name());
         }

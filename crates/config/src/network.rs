@@ -6,12 +6,12 @@ use jm_types::{HostList, HostRule, Network};
 use toml::de::DeValue;
 
 use crate::check;
-use crate::origin::{Report, Source};
+use crate::origin::{LoadReport, Source};
 use crate::text::{Setting, kind_of};
 
 const WORDS: [&str; 2] = ["on", "off"];
 
-pub(super) fn check(setting: &Setting<'_>, report: &mut Report) -> Option<Network> {
+pub(super) fn check(setting: &Setting<'_>, report: &mut LoadReport) -> Option<Network> {
     match setting.value.get_ref() {
         DeValue::String(_) => match check::word(setting, &WORDS, report)? {
             "on" => Some(Network::On),
@@ -29,7 +29,7 @@ pub(super) fn check(setting: &Setting<'_>, report: &mut Report) -> Option<Networ
     }
 }
 
-fn hosts(setting: &Setting<'_>, report: &mut Report) -> Option<Network> {
+fn hosts(setting: &Setting<'_>, report: &mut LoadReport) -> Option<Network> {
     let written = check::list(setting, 0, report)?;
     let mut rules = Vec::new();
     let count = written.len();
@@ -51,7 +51,7 @@ pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty() && text != "localhost" && !text.contains(['.', ':', ','])
 }
 
-/// What is given for one run adds to what is written down.
+/// Joins two settings: hosts given for one run add to those that are written down.
 pub(super) fn joined(old: &Network, new: Network, source: &Source) -> Network {
     match (old, new, source) {
         (Network::Listed(old), Network::Listed(new), Source::Flag) => {

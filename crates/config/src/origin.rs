@@ -1,4 +1,4 @@
-//! Where a value, or a fault, came from.
+//! Provenance: the source and the place of a value, or of a fault.
 //!
 //! Law: what a file says is shown escaped. A project's file may hold anything, also the control
 //! sequences of a terminal.
@@ -52,19 +52,19 @@ impl Position {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Origin {
+pub struct SettingOrigin {
     pub source: Source,
     /// Only files have positions.
     pub position: Option<Position>,
 }
 
-impl Origin {
+impl SettingOrigin {
     pub(super) fn whole(source: Source) -> Self {
         Self { source, position: None }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.source)?;
         match self.position {
@@ -78,19 +78,19 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{origin}: {message}")]
 pub struct ConfigError {
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     pub message: String,
     pub hint: Option<String>,
 }
 
-/// What one load has to say to the person.
+/// The faults and warnings of one load.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct LoadReport {
     errors: Vec<ConfigError>,
     pub(super) warnings: Vec<String>,
 }
 
-impl Report {
+impl LoadReport {
     // Nobody reads more, and finding a position costs a pass over the text.
     const MOST_ERRORS: usize = 100;
 

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keys::{KEYS, Key};
+use crate::keys::{ConfigKey, KEYS};
 use crate::layer::Loaded;
-use crate::origin::Origin;
+use crate::origin::SettingOrigin;
 use crate::settings::Config;
 
 /// Every key with its value, and who set it as a comment, in TOML.
@@ -57,9 +57,9 @@ pub fn reference() -> String {
     text
 }
 
-fn origins(loaded: &Loaded, key: &Key) -> String {
+fn origins(loaded: &Loaded, key: &ConfigKey) -> String {
     let origins = loaded.provenance.get(key.path).map(Vec::as_slice).unwrap_or_default();
-    origins.iter().map(Origin::to_string).collect::<Vec<_>>().join(", ")
+    origins.iter().map(SettingOrigin::to_string).collect::<Vec<_>>().join(", ")
 }
 
 // Serialising fails only for maps whose keys are no strings, and there are none.
@@ -67,7 +67,7 @@ fn values(config: &Config) -> Value {
     serde_json::to_value(config).unwrap_or_default()
 }
 
-fn toml(config: &Value, key: &Key) -> String {
+fn toml(config: &Value, key: &ConfigKey) -> String {
     let pointer = format!("/{}", key.path.replace('.', "/"));
     written(config.pointer(&pointer).unwrap_or_default())
 }

@@ -14,14 +14,14 @@ pub struct Config {
     pub model: String,
     pub toolset: Toolset,
     pub profile: Profile,
-    pub tools: Tools,
-    pub journal: JournalSettings,
+    pub tools: ToolsSection,
+    pub journal: JournalSection,
 }
 
 impl Config {
     /// The built-in values under a profile.
     pub fn of(profile: Profile) -> Self {
-        let (tools, journal) = (Tools::of(profile), JournalSettings::default());
+        let (tools, journal) = (ToolsSection::of(profile), JournalSection::default());
         Self { model: String::new(), toolset: Toolset::default(), profile, tools, journal }
     }
 }
@@ -33,26 +33,26 @@ impl Default for Config {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tools {
+pub struct ToolsSection {
     pub mode: ToolsMode,
     pub allow_parallel: bool,
     pub max_tool_calls_per_batch: u64,
     pub max_tool_iterations_per_user_turn: u64,
     pub max_tool_args_bytes: u64,
     pub definitions: Vec<Definition>,
-    pub sandbox: SandboxSettings,
-    pub timeouts: TimeoutSettings,
-    pub output: OutputSettings,
-    pub external: ExternalSettings,
-    pub environment: EnvironmentSettings,
-    pub approval: ApprovalSettings,
-    pub read_file: ReadFileSettings,
-    pub apply_patch: ApplyPatchSettings,
-    pub list_directory: ListDirectorySettings,
-    pub forj: ForjSettings,
+    pub sandbox: SandboxSection,
+    pub timeouts: TimeoutSection,
+    pub output: OutputSection,
+    pub external: ExternalSection,
+    pub environment: EnvironmentSection,
+    pub approval: ApprovalSection,
+    pub read_file: ReadFileSection,
+    pub apply_patch: ApplyPatchSection,
+    pub list_directory: ListDirectorySection,
+    pub forj: ForjSection,
 }
 
-impl Tools {
+impl ToolsSection {
     fn of(profile: Profile) -> Self {
         Self {
             mode: ToolsMode::default(),
@@ -61,23 +61,23 @@ impl Tools {
             max_tool_iterations_per_user_turn: profile.max_tool_iterations_per_user_turn(),
             max_tool_args_bytes: defaults::ARGS_BYTES,
             definitions: Vec::new(),
-            sandbox: SandboxSettings::default(),
-            timeouts: TimeoutSettings::default(),
-            output: OutputSettings::default(),
-            external: ExternalSettings::default(),
-            environment: EnvironmentSettings::default(),
-            approval: ApprovalSettings::default(),
-            read_file: ReadFileSettings::default(),
-            apply_patch: ApplyPatchSettings::default(),
-            list_directory: ListDirectorySettings::default(),
-            forj: ForjSettings::default(),
+            sandbox: SandboxSection::default(),
+            timeouts: TimeoutSection::default(),
+            output: OutputSection::default(),
+            external: ExternalSection::default(),
+            environment: EnvironmentSection::default(),
+            approval: ApprovalSection::default(),
+            read_file: ReadFileSection::default(),
+            apply_patch: ApplyPatchSection::default(),
+            list_directory: ListDirectorySection::default(),
+            forj: ForjSection::default(),
         }
     }
 }
 
-/// What only the toolset `forj` has.
+/// The settings of the toolset `forj` alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ForjSettings {
+pub struct ForjSection {
     pub stage_changes: bool,
 }
 
@@ -91,29 +91,29 @@ pub struct Definition {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SandboxSettings {
+pub struct SandboxSection {
     pub allowed_roots: Vec<String>,
     pub denied_patterns: Vec<String>,
     pub allow_absolute: bool,
     pub include_default_denies: bool,
-    pub commands: CommandSettings,
+    pub commands: CommandSection,
 }
 
-impl Default for SandboxSettings {
+impl Default for SandboxSection {
     fn default() -> Self {
         Self {
             allowed_roots: owned(defaults::ALLOWED_ROOTS),
             denied_patterns: Vec::new(),
             allow_absolute: false,
             include_default_denies: true,
-            commands: CommandSettings::default(),
+            commands: CommandSection::default(),
         }
     }
 }
 
-/// What holds commands in.
+/// The confinement of commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CommandSettings {
+pub struct CommandSection {
     pub backend: CommandBackend,
     pub network: Network,
     pub writable: Vec<String>,
@@ -122,7 +122,7 @@ pub struct CommandSettings {
     pub max_file_bytes: u64,
 }
 
-impl Default for CommandSettings {
+impl Default for CommandSection {
     fn default() -> Self {
         Self {
             backend: CommandBackend::default(),
@@ -136,13 +136,13 @@ impl Default for CommandSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TimeoutSettings {
+pub struct TimeoutSection {
     pub default_seconds: u64,
     pub file_operations_seconds: u64,
     pub shell_commands_seconds: u64,
 }
 
-impl Default for TimeoutSettings {
+impl Default for TimeoutSection {
     fn default() -> Self {
         Self {
             default_seconds: defaults::CALL_SECONDS,
@@ -153,24 +153,24 @@ impl Default for TimeoutSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct OutputSettings {
+pub struct OutputSection {
     pub max_bytes: u64,
     pub keep_bytes: u64,
 }
 
-impl Default for OutputSettings {
+impl Default for OutputSection {
     fn default() -> Self {
         Self { max_bytes: defaults::OUTPUT_BYTES, keep_bytes: defaults::KEPT_OUTPUT_BYTES }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct JournalSettings {
+pub struct JournalSection {
     pub outputs_bytes: u64,
     pub quota_bytes: u64,
 }
 
-impl Default for JournalSettings {
+impl Default for JournalSection {
     fn default() -> Self {
         Self {
             outputs_bytes: defaults::JOURNAL_OUTPUTS_BYTES,
@@ -180,30 +180,30 @@ impl Default for JournalSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ExternalSettings {
+pub struct ExternalSection {
     pub schema_seconds: u64,
     pub read_only: Vec<String>,
 }
 
-impl Default for ExternalSettings {
+impl Default for ExternalSection {
     fn default() -> Self {
         Self { schema_seconds: defaults::EXTERNAL_SCHEMA_SECONDS, read_only: Vec::new() }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct EnvironmentSettings {
+pub struct EnvironmentSection {
     pub denylist: Vec<String>,
 }
 
-impl Default for EnvironmentSettings {
+impl Default for EnvironmentSection {
     fn default() -> Self {
         Self { denylist: owned(defaults::ENVIRONMENT_DENYLIST) }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ApprovalSettings {
+pub struct ApprovalSection {
     pub enabled: bool,
     pub mode: ApprovalMode,
     pub allowlist: Vec<String>,
@@ -211,7 +211,7 @@ pub struct ApprovalSettings {
     pub prompt_side_effects: bool,
 }
 
-impl Default for ApprovalSettings {
+impl Default for ApprovalSection {
     fn default() -> Self {
         Self {
             enabled: true,
@@ -224,12 +224,12 @@ impl Default for ApprovalSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ReadFileSettings {
+pub struct ReadFileSection {
     pub max_file_read_bytes: u64,
     pub max_scan_bytes: u64,
 }
 
-impl Default for ReadFileSettings {
+impl Default for ReadFileSection {
     fn default() -> Self {
         Self {
             max_file_read_bytes: defaults::READ_BYTES,
@@ -239,11 +239,11 @@ impl Default for ReadFileSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ApplyPatchSettings {
+pub struct ApplyPatchSection {
     pub max_patch_bytes: u64,
 }
 
-impl Default for ApplyPatchSettings {
+impl Default for ApplyPatchSection {
     fn default() -> Self {
         Self { max_patch_bytes: defaults::PATCH_BYTES }
     }
@@ -251,12 +251,12 @@ impl Default for ApplyPatchSettings {
 
 /// Each value is default and hard cap at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ListDirectorySettings {
+pub struct ListDirectorySection {
     pub max_entries: u64,
     pub max_depth: u64,
 }
 
-impl Default for ListDirectorySettings {
+impl Default for ListDirectorySection {
     fn default() -> Self {
         Self { max_entries: defaults::LIST_ENTRIES, max_depth: defaults::LIST_DEPTH }
     }

@@ -417,7 +417,8 @@ fn layers() {
     ];
     for (layers, env, path, value, origin) in cases {
         let loaded = loaded(layers, env, Trust::Trusted);
-        let origins: Vec<_> = loaded.provenance[path].iter().map(Origin::to_string).collect();
+        let origins: Vec<_> =
+            loaded.provenance[path].iter().map(SettingOrigin::to_string).collect();
         let found = (value_of(&loaded, path), origins.join(", "));
         assert_eq!(found, ((*value).to_owned(), (*origin).to_owned()), "{layers:?} {env:?}");
     }

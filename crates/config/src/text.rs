@@ -6,10 +6,10 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::keys::{KEYS, Key, tables};
+use crate::keys::{ConfigKey, KEYS, tables};
 use crate::layer::Layer;
 use crate::nearest::{did_you_mean, nearest};
-use crate::origin::{ConfigError, Origin, Position, Report, Source, shown};
+use crate::origin::{ConfigError, LoadReport, Position, SettingOrigin, Source, shown};
 
 /// A larger file is a mistake or an attack.
 const LARGEST: usize = 1024 * 1024;
@@ -17,32 +17,32 @@ const LARGEST: usize = 1024 * 1024;
 /// One key with the value that a layer gives it, not yet checked.
 #[derive(Debug)]
 pub(super) struct Setting<'a> {
-    pub(super) key: &'static Key,
+    pub(super) key: &'static ConfigKey,
     /// The key, or the variable, as the person wrote it.
     pub(super) name: String,
     pub(super) value: Spanned<DeValue<'a>>,
-    pub(super) place: Place<'a>,
+    pub(super) place: SettingPlace<'a>,
 }
 
 /// A byte of a layer's text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct SettingPlace<'a> {
     pub(super) source: &'a Source,
     pub(super) text: &'a str,
     pub(super) offset: usize,
 }
 
-impl Place<'_> {
+impl SettingPlace<'_> {
     pub(super) fn at(self, offset: usize) -> Self {
         Self { offset, ..self }
     }
 
-    pub(super) fn origin(self) -> Origin {
+    pub(super) fn origin(self) -> SettingOrigin {
         let position = match self.source {
             Source::User(_) | Source::Project(_) => Some(Position::of(self.text, self.offset)),
             Source::Default | Source::Environment | Source::Flag => None,
         };
-        Origin { source: self.source.clone(), position }
+        SettingOrigin { source: self.source.clone(), position }
     }
 
     fn error(self, message: String, hint: Option<String>) -> ConfigError {
@@ -58,11 +58,11 @@ impl Setting<'_> {
 }
 
 /// The settings of a layer, in no order.
-pub(super) fn settings<'a>(layer: &'a Layer, report: &mut Report) -> Vec<Setting<'a>> {
-    let place = Place { source: &layer.source, text: &layer.text, offset: 0 };
+pub(super) fn settings<'a>(layer: &'a Layer, report: &mut LoadReport) -> Vec<Setting<'a>> {
+    let place = SettingPlace { source: &layer.source, text: &layer.text, offset: 0 };
     if layer.text.len() > LARGEST {
         report.error(|| ConfigError {
-            origin: Origin::whole(layer.source.clone()),
+            origin: SettingOrigin::whole(layer.source.clone()),
             message: format!("{} bytes, more than the {LARGEST} allowed", layer.text.len()),
             hint: None,
         });
@@ -81,10 +81,10 @@ pub(super) fn settings<'a>(layer: &'a Layer, report: &mut Report) -> Vec<Setting
     settings
 }
 
-fn syntax_error(place: Place<'_>, fault: &toml::de::Error) -> ConfigError {
+fn syntax_error(place: SettingPlace<'_>, fault: &toml::de::Error) -> ConfigError {
     let Some(span) = fault.span() else {
         return ConfigError {
-            origin: Origin::whole(place.source.clone()),
+            origin: SettingOrigin::whole(place.source.clone()),
             message: fault.message().to_owned(),
             hint: None,
         };
@@ -98,11 +98,11 @@ fn syntax_error(place: Place<'_>, fault: &toml::de::Error) -> ConfigError {
 }
 
 fn gather<'a>(
-    place: Place<'a>,
+    place: SettingPlace<'a>,
     table: &str,
     entries: DeTable<'a>,
     settings: &mut Vec<Setting<'a>>,
-    report: &mut Report,
+    report: &mut LoadReport,
 ) {
     for (name, value) in entries {
         let place = place.at(name.span().start);
@@ -110,7 +110,7 @@ fn gather<'a>(
         let path = if table.is_empty() { name.to_string() } else { format!("{table}.{name}") };
         // A quoted name with a dot in it is one name, not a path.
         let known = !name.contains('.');
-        if let Some(key) = Key::find(&path).filter(|_| known) {
+        if let Some(key) = ConfigKey::find(&path).filter(|_| known) {
             settings.push(Setting { key, name: path, value, place });
         } else if known && tables().contains(&path.as_str()) {
             let offset = value.span().start;

@@ -1,4 +1,4 @@
-//! What a project may do with each key, and what allowing and denying a tool does.
+//! The rights of a project over each key, and the effect of allowing and denying a tool.
 
 use super::*;
 use crate::tests::{loaded, project, user};
@@ -80,7 +80,7 @@ fn an_untrusted_project_tightens_every_key_and_loosens_none() {
     }
 }
 
-/// Whether an untrusted project's text changes anything above the person's.
+/// Tells if an untrusted project's text changes anything above the person's.
 #[test]
 fn tightening_is_measured_against_the_layers_below() {
     for (below, text, changes, warns) in [
@@ -147,8 +147,13 @@ fn a_tool_that_is_allowed_and_denied_is_told_until_a_flag_decides() {
 /// Denies, then allows, and compares both lists, or the refusal.
 #[test]
 fn allowing_and_denying() {
-    type Tools = &'static [&'static str];
-    type Case<'a> = (&'a [Layer], Tools, Tools, Result<(Tools, Tools), &'static str>);
+    type ToolsSection = &'static [&'static str];
+    type Case<'a> = (
+        &'a [Layer],
+        ToolsSection,
+        ToolsSection,
+        Result<(ToolsSection, ToolsSection), &'static str>,
+    );
     let cases: &[Case<'_>] = &[
         (&[], &[], &["run_command"], Ok((&["run_command"], &["bash", "start_process"]))),
         (

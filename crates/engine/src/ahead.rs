@@ -14,16 +14,16 @@ use crate::core::Core;
 use crate::prepare::prepare;
 
 #[derive(Debug, Default)]
-pub(crate) struct Ahead {
+pub(crate) struct CallsAhead {
     /// Those whose effect is not computed yet; most batches never need it.
     calls: Vec<ToolCall>,
     expected: Expected,
-    /// What the model will have read by then.
+    /// The reads of the model by then.
     freshness: Option<Arc<Freshness>>,
     is_some: bool,
 }
 
-impl Ahead {
+impl CallsAhead {
     /// Calls of which nothing can be foreseen.
     pub(crate) fn unknown() -> Self {
         Self { is_some: true, ..Self::default() }

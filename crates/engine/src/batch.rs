@@ -13,7 +13,7 @@ use jm_types::{
 use jm_workspace::confine::Grant;
 use serde::{Deserialize, Serialize};
 
-use crate::reply::{self, Form};
+use crate::reply::{self, ResultForm};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batch {
@@ -21,15 +21,15 @@ pub struct Batch {
     pub number: BatchNumber,
     /// The journal holds its calls.
     pub is_recorded: bool,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CallEntry>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Entry {
+pub struct CallEntry {
     /// Our own name for the call; providers repeat theirs.
     pub key: CallKey,
     pub call: ToolCall,
-    pub status: Status,
+    pub status: CallStatus,
     /// Which rule gave the verdict, for whoever asks why.
     pub rule: String,
     pub summary: String,
@@ -44,7 +44,7 @@ pub struct Entry {
     /// The preview that goes with the question.
     #[serde(default)]
     pub shown: Option<String>,
-    /// What its refusal has shown of files, which counts as read.
+    /// Files that its refusal has shown, which count as read.
     #[serde(default)]
     pub seen: Vec<(PathBuf, ReadRecord)>,
     /// The files that the preview was computed from.
@@ -69,7 +69,7 @@ pub enum Journaled {
     Nothing,
     /// The call itself.
     Call,
-    /// That it starts.
+    /// Its start.
     Start,
     Result,
 }
@@ -103,7 +103,7 @@ pub struct Refusal {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum CallStatus {
     New,
     /// May run. An approval by a person is bound to what that person was shown.
     Approved {
@@ -116,7 +116,7 @@ pub enum Status {
     Done(ToolResult),
 }
 
-/// What a person is asked (FR-APR-03).
+/// The question to a person (FR-APR-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfirmationRequest {
     pub tool_call_id: String,
@@ -138,7 +138,7 @@ pub struct ConfirmationRequest {
     pub fingerprint: String,
 }
 
-/// What the person answers.
+/// The person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalDecision {
     ApproveAll,
@@ -154,18 +154,18 @@ impl Batch {
 
     pub fn pending(&self) -> impl Iterator<Item = &ConfirmationRequest> {
         self.entries.iter().filter_map(|entry| match &entry.status {
-            Status::Pending(request) => Some(request),
-            Status::New
-            | Status::Approved { .. }
-            | Status::Waiting
-            | Status::Running
-            | Status::Done(_) => None,
+            CallStatus::Pending(request) => Some(request),
+            CallStatus::New
+            | CallStatus::Approved { .. }
+            | CallStatus::Waiting
+            | CallStatus::Running
+            | CallStatus::Done(_) => None,
         })
     }
 
     /// The calls whose results come from outside and are not there yet.
-    pub fn waiting(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| matches!(entry.status, Status::Waiting))
+    pub fn waiting(&self) -> impl Iterator<Item = &CallEntry> {
+        self.entries.iter().filter(|entry| matches!(entry.status, CallStatus::Waiting))
     }
 
     pub fn awaits_results(&self) -> bool {
@@ -174,7 +174,7 @@ impl Batch {
 
     /// Calls come in the order in which they were whole; they run in the order of the message.
     pub(crate) fn put_in_order(&mut self, places: &[usize]) {
-        let mut numbered: Vec<(usize, Entry)> =
+        let mut numbered: Vec<(usize, CallEntry)> =
             places.iter().copied().zip(self.entries.drain(..places.len())).collect();
         numbered.sort_by_key(|(place, _)| *place);
         self.entries.splice(..0, numbered.into_iter().map(|(_, entry)| entry));
@@ -182,7 +182,8 @@ impl Batch {
 
     /// The call that runs next, if nobody is asked about anything.
     pub(crate) fn first_to_run(&self) -> Option<usize> {
-        let runs = |entry: &Entry| matches!(entry.status, Status::Approved { fingerprint: None });
+        let runs =
+            |entry: &CallEntry| matches!(entry.status, CallStatus::Approved { fingerprint: None });
         let first = self.entries.iter().position(runs)?;
         (!self.awaits_a_person()).then_some(first)
     }
@@ -190,7 +191,7 @@ impl Batch {
     /// Calls whose results the journal does not hold yet.
     pub(crate) fn unrecorded(&self) -> Vec<CallKey> {
         let missing =
-            |entry: &&Entry| entry.result().is_some() && entry.journaled < Journaled::Result;
+            |entry: &&CallEntry| entry.result().is_some() && entry.journaled < Journaled::Result;
         self.entries.iter().filter(missing).map(|entry| entry.key.clone()).collect()
     }
 
@@ -201,8 +202,8 @@ impl Batch {
         }
     }
 
-    /// What cannot be recorded does not run.
-    pub(crate) fn refuse_rest(&mut self, error: &ToolError, form: Form) {
+    /// Refuses the calls that have no result: what cannot be recorded does not run.
+    pub(crate) fn refuse_rest(&mut self, error: &ToolError, form: ResultForm) {
         for entry in self.entries.iter_mut().filter(|entry| entry.result().is_none()) {
             entry.refuse(form, error);
         }
@@ -213,12 +214,12 @@ impl Batch {
     }
 }
 
-impl Entry {
+impl CallEntry {
     pub(crate) fn new(key: CallKey, call: ToolCall) -> Self {
         Self {
             key,
             call,
-            status: Status::New,
+            status: CallStatus::New,
             rule: String::new(),
             summary: String::new(),
             risk: None,
@@ -235,20 +236,20 @@ impl Entry {
     }
 
     /// It does not run; if it ran before, what came of that stands.
-    pub(crate) fn refuse(&mut self, form: Form, error: &ToolError) {
+    pub(crate) fn refuse(&mut self, form: ResultForm, error: &ToolError) {
         let happened = self.refusal.take().map(|refusal| refusal.result);
         let result = happened.unwrap_or_else(|| reply::refused(form, &self.call, error));
-        self.status = Status::Done(result);
+        self.status = CallStatus::Done(result);
     }
 
     pub fn result(&self) -> Option<&ToolResult> {
         match &self.status {
-            Status::Done(result) => Some(result),
-            Status::New
-            | Status::Approved { .. }
-            | Status::Pending(_)
-            | Status::Waiting
-            | Status::Running => None,
+            CallStatus::Done(result) => Some(result),
+            CallStatus::New
+            | CallStatus::Approved { .. }
+            | CallStatus::Pending(_)
+            | CallStatus::Waiting
+            | CallStatus::Running => None,
         }
     }
 }

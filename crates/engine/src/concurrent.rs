@@ -17,7 +17,7 @@ use crate::undo_call::UNDO;
 /// A change is on record a moment before it happens.
 pub(crate) const A_MOMENT: u64 = 2_000;
 
-/// What is left for the command when theirs, in the order of time, is taken away. Where both changed a
+/// Takes their changes, in the order of time, away from those of the command. Where both changed a
 /// file and the command was the last, it stays the command's.
 pub(crate) fn without_theirs(found: Vec<Effect>, theirs: Vec<Effect>) -> Vec<Effect> {
     let mut paths: BTreeMap<PathBuf, (FileState, FileState)> = BTreeMap::new();
@@ -42,7 +42,7 @@ pub(crate) struct Beside {
     at_first: Result<BTreeSet<CallKey>, StoreError>,
 }
 
-/// What commands of other sessions may have changed between our two looks.
+/// Commands of other sessions that may have changed something between our two looks.
 #[derive(Debug, Default)]
 struct Suspects {
     /// Those that may have changed anything.
@@ -98,9 +98,10 @@ impl Suspects {
         for effect in found {
             let mut calls = self.any.clone();
             calls.extend(self.paths.get(&effect.path).into_iter().flatten().cloned());
-            match calls.is_empty() {
-                true => own.push(effect),
-                false => shared.entry(calls).or_default().push(effect),
+            if calls.is_empty() {
+                own.push(effect)
+            } else {
+                shared.entry(calls).or_default().push(effect)
             }
         }
         let concurrent = shared

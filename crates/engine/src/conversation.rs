@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Fewer bytes a token than any text has, so that an estimate errs on the safe side.
 const BYTES_PER_TOKEN: usize = 3;
-/// What stands in the place of a result that was shortened may take so much.
+/// The most bytes of the note that stands for a shortened result.
 const SHORT_RESULT: usize = 256;
 
 /// The model's last calls and their results stay beside a summary.
@@ -22,7 +22,7 @@ pub struct Conversation {
     usage: Usage,
     /// How large the model's context was after its last response.
     context_tokens: u64,
-    /// What was added since, in bytes.
+    /// Bytes that were added since.
     added_bytes: usize,
     /// The batch whose results the model has not been given yet.
     undelivered: Option<BatchNumber>,
@@ -49,7 +49,7 @@ impl Conversation {
         counted.saturating_add(tokens_of(self.added_bytes))
     }
 
-    /// Whether `tokens` is, but for what was added since, a vendor's own count, which includes what
+    /// Tells if `tokens` is, but for what was added since, a vendor's own count, which includes what
     /// every request begins with.
     pub fn is_counted(&self) -> bool {
         self.context_tokens > 0
@@ -74,7 +74,7 @@ impl Conversation {
         self.undelivered.take()
     }
 
-    /// What a response took.
+    /// Counts the tokens that a response took.
     pub fn used(&mut self, usage: Usage) {
         self.usage += usage;
         if usage.context() > 0 {
@@ -113,13 +113,13 @@ impl Conversation {
         saved
     }
 
-    /// Whether there is anything before the person's last words and the model's last round.
+    /// Tells if there is anything before the person's last words and the model's last round.
     pub fn has_past(&self) -> bool {
         let begins = self.last_prompt();
         begins > 0 || self.messages.len() - begins > 1 + LAST_ROUND
     }
 
-    /// What was said becomes its summary. The person's last words stay, and the model's last calls
+    /// Puts a summary in the place of what was said. The person's last words stay, and the model's last calls
     /// with their results.
     pub(crate) fn summarize(&mut self, summary: &str) {
         let begins = self.last_prompt();

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::capacity::{self, ContextEstimate};
 use crate::policy::Policy;
-use crate::record::Recorder;
+use crate::record::CallRecorder;
 
 /// The parts of an engine.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Core {
     /// The estimate of the model's context as it is now.
     pub estimate: Mutex<Option<ContextEstimate>>,
     pub events: mpsc::Sender<ToolEvent>,
-    pub recorder: Recorder,
+    pub recorder: CallRecorder,
     /// The workspace's files as they were when they were last looked at.
     pub index: Mutex<Index>,
 }

@@ -1,4 +1,4 @@
-//! What a call does to files, as the journal has it.
+//! Effects: the changes of a call to files, as the journal has them.
 //!
 //! Law: a change is on record, with the contents before it, ahead of the first rename.
 
@@ -33,7 +33,7 @@ impl EffectLog {
         Self { recorder, call, also: Vec::new(), files: Vec::new(), span: None }
     }
 
-    /// Where no file changes: what else there is to say.
+    /// Records the rest where no file changes.
     pub(crate) fn note(self) -> Result<(), ToolError> {
         let (mut records, call, files) = (self.also, self.call, self.files);
         if !files.is_empty() {
@@ -129,7 +129,7 @@ fn effect(entry: &ManifestEntry) -> Effect {
     Effect { path: entry.path.clone(), before, after, temporary: Some(entry.temporary.clone()) }
 }
 
-/// What was found by looking, as effects.
+/// The difference between two looks, as effects.
 pub(crate) fn effects_of(difference: &Difference) -> Vec<Effect> {
     let state = |file: &Option<IndexedFile>| match file {
         Some(file) => FileState::File {

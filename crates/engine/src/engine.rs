@@ -12,7 +12,7 @@ use crate::canceller::Canceller;
 use crate::capacity::ContextEstimate;
 use crate::core::Core;
 use crate::plan::{self, Disposition, Planned};
-use crate::reply::Form;
+use crate::reply::ResultForm;
 use crate::run;
 use crate::session::{Pause, Session};
 
@@ -23,7 +23,7 @@ pub struct Engine {
     canceller: Canceller,
 }
 
-/// What would become of a call, without running it.
+/// The plan of a call that is not run.
 #[derive(Debug, Clone)]
 pub struct Inspection {
     pub verdict: Verdict,
@@ -69,7 +69,7 @@ impl Engine {
         }
     }
 
-    /// What the model is told it can call (FR-MODE-01..03, FR-REG-03a, CFG-TOOLS-02a). Waits for tools
+    /// The tools that the model is told of (FR-MODE-01..03, FR-REG-03a, CFG-TOOLS-02a). Waits for tools
     /// that others bring, so a face that draws asks on another thread.
     pub fn advertised(&self) -> Vec<ToolDefinition> {
         advertised(self.core.mode, &self.core.registry, &self.core.manual)
@@ -86,9 +86,9 @@ impl Engine {
         pause
     }
 
-    /// What results look like, and what they may take.
+    /// Sets the form and the limit of results.
     pub(crate) fn shape(&self, session: &mut Session) {
-        session.set_form(Form {
+        session.set_form(ResultForm {
             toolset: self.core.registry.toolset(),
             limit: self.core.result_limit(),
         });

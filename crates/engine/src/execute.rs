@@ -22,7 +22,7 @@ use crate::context;
 use crate::core::Core;
 use crate::output;
 use crate::panicked::panicked;
-use crate::reply::{self, Form, Reply};
+use crate::reply::{self, Reply, ResultForm};
 use crate::track;
 
 /// A command ends itself at its deadline and says what it printed; only after this the framework
@@ -47,7 +47,7 @@ pub(crate) struct Ready {
     /// The person's grants, where it runs again with more.
     pub(crate) grants: Vec<Grant>,
     pub(crate) asker: Asker,
-    pub(crate) form: Form,
+    pub(crate) form: ResultForm,
 }
 
 /// The outcome of a call that ran.
@@ -84,7 +84,7 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
         track::around(core, &call, &key, run(core, &call, prepared, &mut ctx)).await
     };
     core.announce(ToolEvent::Completed { tool_call_id: call.id.clone() }).await;
-    let form = Form { limit: ctx.output_limit, ..form };
+    let form = ResultForm { limit: ctx.output_limit, ..form };
     let speaks = core.registry.lookup(&call.name).is_ok_and(|tool| tool.speaks_for_itself());
     let Reply { result, uncut } = match outcome {
         Ok(Output::Whole(answer)) if speaks => {

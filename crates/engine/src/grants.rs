@@ -6,7 +6,7 @@
 use jm_types::RiskLevel;
 use jm_workspace::confine::Grant;
 
-use crate::batch::{ConfirmationRequest, Entry};
+use crate::batch::{CallEntry, ConfirmationRequest};
 
 /// Most of what is known of a refusal is what the command itself printed.
 const RULE: &str = "the command's output says that the sandbox refused it this; yes gives it that, \
@@ -21,7 +21,7 @@ pub(crate) fn wanted(had: Vec<Grant>, refused: Vec<Grant>) -> Option<Vec<Grant>>
 }
 
 /// The question if a command may have what it was refused.
-pub(crate) fn request(entry: &Entry, grants: &[Grant]) -> ConfirmationRequest {
+pub(crate) fn request(entry: &CallEntry, grants: &[Grant]) -> ConfirmationRequest {
     let rule = if grants.contains(&Grant::Ordinary) { READ_ONLY } else { RULE };
     ConfirmationRequest {
         tool_call_id: entry.call.id.clone(),

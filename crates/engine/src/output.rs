@@ -17,23 +17,23 @@ use jm_workspace::survivors::{self, Survivor};
 use jm_workspace::worker::off_thread;
 
 use crate::core::Core;
-use crate::record::Recorder;
+use crate::record::CallRecorder;
 
 const BUFFER: usize = 256 * 1024;
 
-impl Recorder {
+impl CallRecorder {
     pub(crate) fn spool(&self, call: &CallKey) -> Option<Whole> {
         let outputs = self.outputs.as_ref().filter(|_| self.journal().is_some())?;
         Some(Arc::new(Mutex::new(outputs.spools.begin(call, outputs.each))))
     }
 
-    /// What a call has printed, when its program was killed.
+    /// The output that a call had printed when its program was killed.
     pub(crate) fn printed(&self, call: &CallKey) -> Vec<Spooled> {
         let found = self.outputs.as_ref().map(|outputs| outputs.spools.find(call));
         found.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// What of a call's command still runs.
+    /// The processes of a call's command that still run.
     pub(crate) fn survivors(&self, call: &CallKey) -> Vec<Survivor> {
         let leader = self.outputs.as_ref().and_then(|outputs| outputs.spools.leader(call));
         leader.map(|leader| survivors::lasting(&leader)).unwrap_or_default()

@@ -14,7 +14,7 @@ use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMod
 use jm_workspace::worker::off_thread;
 use jm_workspace::{Digest, ReadRecord};
 
-use crate::ahead::Ahead;
+use crate::ahead::CallsAhead;
 use crate::asker::Asker;
 use crate::batch::ConfirmationRequest;
 use crate::context;
@@ -61,7 +61,7 @@ pub(crate) struct Planned {
 
 /// When the effect is computed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum PreviewRule {
     Always,
     /// Only where a person will be shown it.
     WhenAsked,
@@ -119,7 +119,7 @@ pub(crate) async fn plan_alone(core: &Arc<Core>, asker: Asker, call: ToolCall) -
         ToolsMode::Disabled => Planned::refused(core, DenialReason::Disabled.into()),
         ToolsMode::ParseOnly => Planned::refused(core, ToolError::new(ErrorKind::NotRunHere)),
         ToolsMode::Enabled => {
-            plan_call(core, asker, call, &mut Ahead::default(), Look::Always).await
+            plan_call(core, asker, call, &mut CallsAhead::default(), PreviewRule::Always).await
         }
     }
 }
@@ -129,10 +129,10 @@ pub(crate) async fn plan_call(
     core: &Arc<Core>,
     asker: Asker,
     call: ToolCall,
-    ahead: &mut Ahead,
-    look: Look,
+    ahead: &mut CallsAhead,
+    look: PreviewRule,
 ) -> Planned {
-    let lost = if ahead.is_empty() { Ahead::default() } else { Ahead::unknown() };
+    let lost = if ahead.is_empty() { CallsAhead::default() } else { CallsAhead::unknown() };
     let mut before = std::mem::replace(ahead, lost);
     let name = call.name.clone();
     let looked = within_time(core, &name, move |core| {
@@ -209,11 +209,11 @@ pub(crate) fn show(
     call: &ToolCall,
     weighed: Weighed,
     now: &CallContext,
-    ahead: &mut Ahead,
-    look: Look,
+    ahead: &mut CallsAhead,
+    look: PreviewRule,
 ) -> Planned {
     let Weighed { prepared, mut facts, intent, warnings, verdict } = weighed;
-    if verdict == Verdict::Allow && look == Look::WhenAsked {
+    if verdict == Verdict::Allow && look == PreviewRule::WhenAsked {
         return Planned { prepared: Some(prepared), facts, disposition: Disposition::Runs };
     }
     let scope = if ahead.is_empty() { now.clone() } else { ahead.scope(core, now) };

@@ -10,12 +10,12 @@ use jm_store::{CallView, Message as Remembered, Role as Speaker, Store, StoreErr
 use jm_types::text::sanitize;
 use jm_types::{BatchNumber, Message, Part, Role, SessionId, ToolCall, ToolResult};
 
-use crate::batch::{Batch, Entry, Journaled, Status};
+use crate::batch::{Batch, CallEntry, CallStatus, Journaled};
 use crate::conversation::Conversation;
 use crate::session::Session;
 use crate::turn::from_data;
 
-/// What a session's model has been told and has said.
+/// Reads the conversation of a session back.
 pub fn recall(store: &Store, session: &SessionId) -> Result<Conversation, StoreError> {
     let said = store.messages_since_summary(session)?;
     let Some(first) = said.first() else { return Ok(Conversation::default()) };
@@ -59,18 +59,18 @@ pub fn resume_waiting(store: &Store, session: &mut Session) -> Result<(), StoreE
     Ok(())
 }
 
-fn waiting_entry(store: &Store, view: &CallView) -> Result<Entry, StoreError> {
+fn waiting_entry(store: &Store, view: &CallView) -> Result<CallEntry, StoreError> {
     let call = &view.call;
     let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
-    let mut entry = Entry::new(call.call.clone(), ToolCall { id, name, arguments });
+    let mut entry = CallEntry::new(call.call.clone(), ToolCall { id, name, arguments });
     entry.summary = view.summary().to_owned();
     entry.journaled = Journaled::Call;
     entry.status = match view.result() {
-        None => Status::Waiting,
+        None => CallStatus::Waiting,
         Some((result, _)) => {
             entry.journaled = Journaled::Result;
             let content = store.content(result)?;
-            Status::Done(ToolResult {
+            CallStatus::Done(ToolResult {
                 call_id: result.call_id.clone(),
                 name: result.name.clone(),
                 display: sanitize(&content),

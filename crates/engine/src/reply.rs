@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 /// How results look: the toolset's envelope, and the most bytes one may take.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Form {
+pub(crate) struct ResultForm {
     pub(crate) toolset: Toolset,
     pub(crate) limit: usize,
 }
 
-/// What a call came to.
+/// The answer to a call.
 pub(crate) struct Reply {
     pub(crate) result: ToolResult,
     /// All of it, where the result had to be cut.
@@ -24,7 +24,7 @@ pub(crate) struct Reply {
 }
 
 pub(crate) fn reply(
-    form: Form,
+    form: ResultForm,
     call: &ToolCall,
     outcome: Result<Output, ToolError>,
     allow_truncation: bool,
@@ -36,7 +36,7 @@ pub(crate) fn reply(
             (whole, form.toolset.success(call.into(), output, limit), None)
         }
         Err(error) => {
-            let whole = in_words(Form { limit: usize::MAX, ..form }, call, &error);
+            let whole = in_words(ResultForm { limit: usize::MAX, ..form }, call, &error);
             (whole, in_words(form, call, &error), Some(error.code()))
         }
     };
@@ -44,18 +44,18 @@ pub(crate) fn reply(
     Reply { result: result(call, cut, error), uncut }
 }
 
-/// What a tool said in its own envelope.
+/// The result of a tool that has an envelope of its own.
 pub(crate) fn as_it_is(call: &ToolCall, answer: String) -> ToolResult {
     result(call, answer, None)
 }
 
 /// The result of a call that failed or never ran; the limit holds for it too (FR-OUT-04).
-pub(crate) fn refused(form: Form, call: &ToolCall, error: &ToolError) -> ToolResult {
+pub(crate) fn refused(form: ResultForm, call: &ToolCall, error: &ToolError) -> ToolResult {
     result(call, in_words(form, call, error), Some(error.code()))
 }
 
-/// What a failure has to say in its own envelope, or in the toolset's.
-fn in_words(form: Form, call: &ToolCall, error: &ToolError) -> String {
+/// The text of a failure, in its own envelope or in the toolset's.
+fn in_words(form: ResultForm, call: &ToolCall, error: &ToolError) -> String {
     match &error.verbatim {
         Some(words) => words.0.clone(),
         None => form.toolset.failure(call.into(), error, form.limit),

@@ -10,12 +10,12 @@ use jm_tools::Prepared;
 use jm_types::{ToolCall, Verdict};
 use jm_workspace::Digest;
 
-use crate::ahead::Ahead;
+use crate::ahead::CallsAhead;
 use crate::asker::Asker;
 use crate::context;
 use crate::core::Core;
 use crate::files::digest_at;
-use crate::plan::{self, Disposition, Look, Planned};
+use crate::plan::{self, Disposition, Planned, PreviewRule};
 
 /// An approved call as it was when it was shown.
 #[derive(Debug)]
@@ -63,8 +63,8 @@ fn judge_again(core: &Core, asker: Asker, approved: Approved) -> Revalidated {
         return Revalidated::Holds { prepared, fingerprint: Some(fingerprint) };
     }
     let scope = context::for_look(core, asker, &call.name);
-    let ahead = &mut Ahead::default();
-    let planned = plan::show(core, &call, weighed, &scope, ahead, Look::WhenAsked);
+    let ahead = &mut CallsAhead::default();
+    let planned = plan::show(core, &call, weighed, &scope, ahead, PreviewRule::WhenAsked);
     let Planned { prepared, facts, disposition } = planned;
     match (prepared, disposition) {
         (Some(prepared), Disposition::Runs) => Revalidated::Holds { prepared, fingerprint: None },

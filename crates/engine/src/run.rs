@@ -12,15 +12,15 @@ use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResul
 use jm_workspace::confine::Grant;
 use tracing::{Instrument, info_span};
 
-use crate::ahead::Ahead;
-use crate::batch::{Journaled, Refusal, Status};
+use crate::ahead::CallsAhead;
+use crate::batch::{CallStatus, Journaled, Refusal};
 use crate::canceller::Canceller;
 use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
 use crate::grants;
-use crate::plan::{self, Disposition, Look, Planned};
+use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
-use crate::reply::{self, Form};
+use crate::reply::{self, ResultForm};
 use crate::revalidate::{Approved, Revalidated, revalidate};
 use crate::session::{Pause, Session};
 
@@ -38,7 +38,7 @@ pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Can
         return Pause::NeedsApproval;
     }
     for index in 0..session.batch().entries.len() {
-        if !matches!(session.batch().entries[index].status, Status::Approved { .. }) {
+        if !matches!(session.batch().entries[index].status, CallStatus::Approved { .. }) {
             continue;
         }
         run_entry(core, session, index, canceller).await;
@@ -57,12 +57,12 @@ pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Can
 /// Gives every new entry its disposition (FR-APR-02).
 async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
     let mut ids = HashSet::new();
-    let mut ahead = Ahead::default();
+    let mut ahead = CallsAhead::default();
     for index in 0..session.batch().entries.len() {
         let entry = &session.batch().entries[index];
         let is_duplicate = !ids.insert(entry.call.id.clone());
         let call = entry.call.clone();
-        if !matches!(entry.status, Status::New) {
+        if !matches!(entry.status, CallStatus::New) {
             if entry.result().is_none() {
                 ahead.push(call);
             }
@@ -75,7 +75,7 @@ async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
                 let span = info_span!("plan", key = %entry.key, tool = ?call.name);
                 let asker = session.asker();
                 let planned =
-                    plan::plan_call(core, asker, call.clone(), &mut ahead, Look::WhenAsked);
+                    plan::plan_call(core, asker, call.clone(), &mut ahead, PreviewRule::WhenAsked);
                 planned.instrument(span).await
             }
         };
@@ -117,17 +117,17 @@ fn admit(
 
 /// Puts a plan into its entry; what a refusal has shown of files counts as read.
 fn settle(core: &Core, session: &mut Session, index: usize, planned: Planned) {
-    let form = Form { limit: core.result_limit(), ..session.form() };
+    let form = ResultForm { limit: core.result_limit(), ..session.form() };
     let entry = &mut session.batch_mut().entries[index];
     let Planned { prepared, facts, disposition } = planned;
     entry.status = match disposition {
-        Disposition::Runs => Status::Approved { fingerprint: None },
-        Disposition::Asks(request) => Status::Pending(request),
-        Disposition::Waits => Status::Waiting,
+        Disposition::Runs => CallStatus::Approved { fingerprint: None },
+        Disposition::Asks(request) => CallStatus::Pending(request),
+        Disposition::Waits => CallStatus::Waiting,
         Disposition::Refused(error) => {
             let result = reply::refused(form, &entry.call, &error);
             core.take_capacity(result.content.len());
-            Status::Done(result)
+            CallStatus::Done(result)
         }
     };
     entry.prepared.put(prepared);
@@ -179,10 +179,10 @@ pub(crate) fn cancel_rest(core: &Core, session: &mut Session) -> Pause {
 /// Takes one approved entry to its result, or back to the person.
 async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, canceller: &Canceller) {
     let entry = &mut session.batch_mut().entries[index];
-    let Status::Approved { fingerprint } = entry.status.clone() else { return };
+    let CallStatus::Approved { fingerprint } = entry.status.clone() else { return };
     let grants = match entry.refusal.take() {
         Some(Refusal { result, output, is_granted: false, .. }) => {
-            return finish(core, session, index, Finished { result, output, seen: Vec::new() });
+            return finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
         }
         Some(refusal) => refusal.grants,
         None => Vec::new(),
@@ -247,7 +247,7 @@ fn begin(core: &Core, session: &mut Session, index: usize, ready: &Ready) -> boo
         [] => core.recorder.started(entry, ready.fingerprint.clone()),
         grants => core.recorder.started(entry, Some(grants::in_words(grants))),
     };
-    entry.status = Status::Running;
+    entry.status = CallStatus::Running;
     let form = session.form();
     if let Err(error) = &recorded {
         session.batch_mut().refuse_rest(error, form);
@@ -276,25 +276,25 @@ fn take_over(
         Some(grants) => {
             let refusal = Refusal { result, output, grants, is_granted: false };
             let entry = &mut session.batch_mut().entries[index];
-            entry.status = Status::Pending(grants::request(entry, &refusal.grants));
+            entry.status = CallStatus::Pending(grants::request(entry, &refusal.grants));
             entry.refusal = Some(refusal);
             core.recorder.forget_spool(&entry.key);
         }
-        None => finish(core, session, index, Finished { result, output, seen }),
+        None => finish(core, session, index, FinishedCall { result, output, seen }),
     }
 }
 
 /// A call that has its result.
-struct Finished {
+struct FinishedCall {
     result: ToolResult,
     output: Option<StoredOutput>,
     seen: Vec<(PathBuf, ReadRecord)>,
 }
 
 /// Gives a call its result, which is recorded before anything else runs.
-fn finish(core: &Core, session: &mut Session, index: usize, finished: Finished) {
-    let Finished { result, output, seen } = finished;
-    session.batch_mut().entries[index].status = Status::Done(result);
+fn finish(core: &Core, session: &mut Session, index: usize, finished: FinishedCall) {
+    let FinishedCall { result, output, seen } = finished;
+    session.batch_mut().entries[index].status = CallStatus::Done(result);
     let batch = session.batch();
     let key = batch.entries[index].key.clone();
     match core.recorder.finished(batch, &batch.entries[index], seen, output) {

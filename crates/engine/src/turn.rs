@@ -13,7 +13,7 @@ use jm_types::{
 };
 use serde_json::{Value, json};
 
-use crate::batch::{Journaled, Status};
+use crate::batch::{CallStatus, Journaled};
 use crate::conversation::Conversation;
 use crate::engine::Engine;
 use crate::reply;
@@ -47,16 +47,16 @@ pub enum Hearing {
 
 /// How a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ResponseEnd {
     /// The model said so, or the stream was cut: what is whole counts.
     Over,
     /// The person stopped it: nothing of it runs.
     Cancelled,
 }
 
-/// What the model's turn comes to.
+/// The outcome of a model's turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum HeardTurn {
     /// It asks for tools; the session holds the calls.
     Asks,
     /// It has said what it had to say.
@@ -66,7 +66,7 @@ pub enum Heard {
 }
 
 impl Listening {
-    /// What was said before the call at this place and is not on record yet.
+    /// Takes the words before the call at this place that are not on record yet.
     fn take_said(&mut self, index: usize) -> Result<Vec<Value>, ToolError> {
         self.recorded.insert(index);
         let mut said = Vec::new();
@@ -151,8 +151,8 @@ impl Engine {
         session: &mut Session,
         conversation: &mut Conversation,
         listening: Listening,
-        ending: Ending,
-    ) -> Result<Heard, ToolError> {
+        ending: ResponseEnd,
+    ) -> Result<HeardTurn, ToolError> {
         let Listening { assembly, places, .. } = listening;
         let turn = assembly.finish();
         self.shape(session);
@@ -168,7 +168,7 @@ impl Engine {
             message.parts.push(Part::Call { call, native: None });
         }
         if !has_substance(&message) {
-            return Ok(Heard::Nothing);
+            return Ok(HeardTurn::Nothing);
         }
         let asks = message.calls().next().is_some();
         name_the_nameless(&mut message, session);
@@ -178,13 +178,13 @@ impl Engine {
         match (asks, ending) {
             (false, _) => {
                 self.core().recorder.flush()?;
-                Ok(Heard::Spoke(turn.stop))
+                Ok(HeardTurn::Spoke(turn.stop))
             }
-            (true, Ending::Over) => Ok(Heard::Asks),
-            (true, Ending::Cancelled) => {
+            (true, ResponseEnd::Over) => Ok(HeardTurn::Asks),
+            (true, ResponseEnd::Cancelled) => {
                 cancel_rest(self.core(), session);
                 self.answered(session, conversation)?;
-                Ok(Heard::Spoke(None))
+                Ok(HeardTurn::Spoke(None))
             }
         }
     }
@@ -209,7 +209,7 @@ impl Engine {
         .hint("make the call again with less in it, for instance in several steps");
         let form = session.form();
         if let Some(entry) = session.batch_mut().entries.last_mut() {
-            entry.status = Status::Done(reply::refused(form, &entry.call, &error));
+            entry.status = CallStatus::Done(reply::refused(form, &entry.call, &error));
         }
         Ok(())
     }

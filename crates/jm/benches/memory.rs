@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use jm_engine::Recorder;
+use jm_engine::CallRecorder;
 use jm_store::{CallRecord, Entry, Journal, Owner, Record, StoredResult};
 use jm_types::{ToolResult, Verdict};
 use jm_workspace::file::now_epoch_ms;
@@ -46,14 +46,14 @@ fn one_call(root: &Path) {
     });
     let commit = report("one bare commit, WAL, synchronous FULL", &commit);
     std::fs::write(root.join("file"), "a line of text\n".repeat(273)).unwrap();
-    let read = |name: &str, recorder: Recorder| {
+    let read = |name: &str, recorder: CallRecorder| {
         let mut desk = Desk::new(root, recorder);
         let args = json!({"path": "file"});
         report(name, &sample(1_000, || drop(desk.call("read_file", &args))))
     };
-    let plain = read("a 4 KB read, no journal", Recorder::none());
+    let plain = read("a 4 KB read, no journal", CallRecorder::none());
     let path = root.join("one.db");
-    let recorder = Recorder::new(journal(&path, "bench", root), owner(), "nobody", None);
+    let recorder = CallRecorder::new(journal(&path, "bench", root), owner(), "nobody", None);
     let kept = read("a 4 KB read, journaled", recorder);
     let more = kept.saturating_sub(plain);
     let commits = more.as_secs_f64() / commit.as_secs_f64();

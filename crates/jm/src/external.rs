@@ -13,12 +13,12 @@ use jm_tools::foreign::external::{
 use crate::locations;
 use crate::project::Project;
 
-/// What is there; nothing is run.
+/// The tools that are there; nothing is run.
 pub(crate) fn discovered(project: Option<&Project>) -> Discovered {
     discover(&directories(project))
 }
 
-/// Where tools lie, in rising priority.
+/// The directories of tools, in rising priority.
 fn directories(project: Option<&Project>) -> Vec<Directory> {
     let owned = |place, path| Directory { place, path, consent: Consent::Owner };
     let system = locations::system_tools().map(|path| owned(Place::System, path));

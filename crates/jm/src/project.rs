@@ -1,4 +1,4 @@
-//! What a project brings along: its configuration and its tools, and whether the person trusts them.
+//! A project's own configuration and tools, and the person's trust in them.
 //!
 //! Law: one trust for both, bound to the bytes of every file. Nothing of an untrusted project runs.
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use jm_engine::{Outputs, Recorder, Session, recall};
+use jm_engine::{CallRecorder, Outputs, Session, recall};
 use jm_store::{Journal, Owner, Record, Store, StoreError, Turn, WriteQueue};
 use jm_types::SessionId;
 use jm_types::text::one_line;
@@ -61,7 +61,7 @@ fn journal_file(state: &StateDir) -> Result<PathBuf> {
     })
 }
 
-/// Where outputs are while their commands run.
+/// The folder of outputs while their commands run.
 pub(crate) fn spools() -> Result<SpoolDir> {
     let state = locations::state()?;
     SpoolDir::open(&state).with_context(|| format!("state directory {}", state.path().display()))
@@ -75,7 +75,7 @@ pub(crate) fn told(error: StoreError) -> anyhow::Error {
     }
 }
 
-/// What a session is worked with.
+/// The parts that a session is worked with.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) root: PathBuf,
@@ -98,12 +98,12 @@ impl Opening {
 }
 
 /// The session that the flags name, or a new one, and who records it.
-pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, Recorder)> {
+pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, CallRecorder)> {
     if common.no_journal {
         if common.session.is_some() {
             bail!("--session keeps things in the journal, which --no-journal turns off");
         }
-        return Ok((Session::new(fresh_id()?), Recorder::none()));
+        return Ok((Session::new(fresh_id()?), CallRecorder::none()));
     }
     let id = match &common.session {
         Some(id) if is_well_formed(id) => id.clone(),
@@ -117,7 +117,7 @@ pub(crate) fn open_named(
     common: &Common,
     id: &SessionId,
     opening: &Opening,
-) -> Result<(Session, Recorder)> {
+) -> Result<(Session, CallRecorder)> {
     if opening.root.to_str().is_none() {
         let root = one_line(&opening.root.to_string_lossy());
         bail!(
@@ -149,7 +149,7 @@ pub(crate) fn open_named(
     let reserve = state.reserve(RESERVE, RESERVE_BYTES).ok();
     let free = reserve.map(|reserve| Box::new(move || reserve.free()) as Box<dyn FnOnce() + Send>);
     let approver = if common.yes { "--yes" } else { "person" };
-    let recorder = Recorder::new(journal, own, approver, free).keeping(Outputs {
+    let recorder = CallRecorder::new(journal, own, approver, free).keeping(Outputs {
         spools: spools()?,
         each: opening.output_bytes,
         all: opening.outputs_bytes,

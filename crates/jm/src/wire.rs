@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use jm_config::{Config, Layer, Loaded, Source, Word};
+use jm_config::{Config, ConfigWord, Layer, Loaded, Source};
 use jm_engine::Core;
-use jm_engine::{Engine, Policy, Recorder, Session};
+use jm_engine::{CallRecorder, Engine, Policy, Session};
 use jm_tools::schema::Schema;
 use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_tools::{ToolRegistry, Workspace};
@@ -25,7 +25,7 @@ use crate::{confine, external, locations, sessions};
 /// Events that wait for a face; past this, tools wait.
 const EVENT_BUFFER: usize = 256;
 
-/// What is in force, and what the project brings along.
+/// The settings in force, and the project they come from.
 pub(crate) struct Settings {
     pub(crate) loaded: Loaded,
     pub(crate) project: Option<Project>,
@@ -128,7 +128,7 @@ pub(crate) fn wire(common: &Common) -> Result<Wired> {
 /// `open` gives the session, once it is known what it will be worked with.
 pub(crate) fn wire_with(
     common: &Common,
-    open: impl FnOnce(&Opening) -> Result<(Session, Recorder)>,
+    open: impl FnOnce(&Opening) -> Result<(Session, CallRecorder)>,
 ) -> Result<Wired> {
     let Settings { loaded, project } = settings(common)?;
     let config = &loaded.config;

@@ -132,10 +132,7 @@ impl Store {
     /// A whole content, checked against its name.
     pub fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {
         let bytes = self.blob_range(sha256, 0, u64::MAX)?;
-        match Digest::of(&bytes) == sha256 {
-            true => Ok(bytes),
-            false => Err(StoreError::Missing(sha256)),
-        }
+        if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err(StoreError::Missing(sha256)) }
     }
 
     /// Bytes `start..end` of a content, as far as it goes.

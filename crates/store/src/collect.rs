@@ -224,9 +224,10 @@ impl Store {
 
     /// Gives the disk what is free, and the log's space too; readers that still need it keep it.
     fn give_back(&self, is_alive: &dyn Fn(&Owner) -> bool) -> Result<Space, StoreError> {
-        let given = match self.is_incremental()? {
-            true => self.vacuum_in_steps().map(|()| Space::GivenBack),
-            false => self.rewrite_if_small(is_alive),
+        let given = if self.is_incremental()? {
+            self.vacuum_in_steps().map(|()| Space::GivenBack)
+        } else {
+            self.rewrite_if_small(is_alive)
         };
         let mut connection = self.connection();
         let _turn = self.turn();

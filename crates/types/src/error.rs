@@ -116,10 +116,7 @@ fn listed(found: &[Imbalance]) -> String {
 
 /// ` for a/b`, or nothing where no file is named yet.
 fn named(file: &Path) -> String {
-    match file.as_os_str().is_empty() {
-        true => String::new(),
-        false => format!(" for {}", file.display()),
-    }
+    if file.as_os_str().is_empty() { String::new() } else { format!(" for {}", file.display()) }
 }
 
 impl ToolError {

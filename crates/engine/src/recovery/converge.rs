@@ -14,7 +14,7 @@ use crate::files::{Standing, belongs_to_git, current, is_beneath_a_file, resolve
 
 /// The state that a path must have now, and the one that it shall have.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct PathGoal {
     pub(crate) path: PathBuf,
     pub(crate) expected: FileState,
     pub(crate) wanted: FileState,
@@ -47,7 +47,7 @@ impl Blocked {
 
 pub(super) const CHANGED: &str = "it changed since; use --force to overwrite it";
 
-impl Target {
+impl PathGoal {
     pub(crate) fn is_about_a_directory(&self) -> bool {
         self.wanted.is_directory() || self.expected.is_directory()
     }
@@ -78,7 +78,7 @@ pub(crate) fn converge(
 /// The change of one file; `None` if it is what it shall be already, or is no file's.
 pub(crate) fn change_of(
     (sandbox, store): (&Sandbox, &Store),
-    target: &Target,
+    target: &PathGoal,
     guard: Guard,
 ) -> Result<Option<FileChange>, Blocked> {
     if target.is_about_a_directory() {

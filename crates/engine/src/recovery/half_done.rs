@@ -11,7 +11,7 @@ use jm_types::{Digest, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::{After, FileChange, NoLog, Node, SafePath, Trade, directory};
 
-use super::converge::{Guard, Steps, Target, converge};
+use super::converge::{Guard, PathGoal, Steps, converge};
 use super::decide::{Choice, goal};
 use super::facts::{CallState, Examined, FileFact, Side};
 use super::trade::{Traded, take_trades};
@@ -136,14 +136,16 @@ fn steps_to(core: &Core, call: &Examined, goal: Side) -> Result<Steps, ToolError
 }
 
 /// The call's effects as the way to one side, in the order of their paths.
-fn targets_of(call: &Examined, goal: Side) -> Vec<Target> {
+fn targets_of(call: &Examined, goal: Side) -> Vec<PathGoal> {
     let target = |effect: Effect| match goal {
-        Side::After => Target { path: effect.path, expected: effect.before, wanted: effect.after },
+        Side::After => {
+            PathGoal { path: effect.path, expected: effect.before, wanted: effect.after }
+        }
         Side::Before | Side::Other => {
-            Target { path: effect.path, expected: effect.after, wanted: effect.before }
+            PathGoal { path: effect.path, expected: effect.after, wanted: effect.before }
         }
     };
-    let mut targets: Vec<Target> = call.view.effects().files.into_iter().map(target).collect();
+    let mut targets: Vec<PathGoal> = call.view.effects().files.into_iter().map(target).collect();
     targets.sort_by(|one, other| one.path.cmp(&other.path));
     targets
 }

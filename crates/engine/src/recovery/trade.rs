@@ -11,10 +11,10 @@ use jm_store::{FileState, Store};
 use jm_types::Digest;
 use jm_workspace::{Node, Sandbox, Trade};
 
-use super::converge::{Blocked, CHANGED, Guard, Target, content};
+use super::converge::{Blocked, CHANGED, Guard, PathGoal, content};
 use crate::files::resolve;
 
-fn is_trade(target: &Target) -> bool {
+fn is_trade(target: &PathGoal) -> bool {
     target.expected.is_directory() && target.wanted.is_file()
         || target.expected.is_file() && target.wanted.is_directory()
 }
@@ -22,12 +22,12 @@ fn is_trade(target: &Target) -> bool {
 /// A path where a file and a directory traded places, and everything beneath it.
 #[derive(Debug)]
 pub(crate) struct Traded {
-    pub(crate) at: Target,
-    beneath: Vec<Target>,
+    pub(crate) at: PathGoal,
+    beneath: Vec<PathGoal>,
 }
 
 /// Takes out what must go together. Paths come in order, so that what is above comes first.
-pub(crate) fn take_trades(targets: Vec<Target>) -> (Vec<Target>, Vec<Traded>) {
+pub(crate) fn take_trades(targets: Vec<PathGoal>) -> (Vec<PathGoal>, Vec<Traded>) {
     let mut rest = Vec::new();
     let mut trades: Vec<Traded> = Vec::new();
     for target in targets {
@@ -83,8 +83,8 @@ impl Traded {
         self.is(node, |target| target.wanted)
     }
 
-    /// What stands there is, with all that is in it, what the records say of that side.
-    fn is(&self, node: &Node, side: impl Fn(&Target) -> FileState) -> bool {
+    /// Compares a node, with all that is in it, with one side of the records.
+    fn is(&self, node: &Node, side: impl Fn(&PathGoal) -> FileState) -> bool {
         let told: BTreeMap<&Path, FileState> = std::iter::once(&self.at)
             .chain(&self.beneath)
             .map(|target| (target.path.as_path(), side(target)))
@@ -101,7 +101,7 @@ impl Traded {
         found.len() == told.len() && found.iter().all(is_told)
     }
 
-    /// What shall stand there.
+    /// The node that shall stand there.
     fn node(&self, store: &Store) -> Result<Node, Blocked> {
         let mut node = leaf(store, self.at.wanted)?;
         for target in &self.beneath {

@@ -9,20 +9,31 @@ use std::path::Path;
 use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
 use jm_types::{CallKey, ErrorCode, SessionId};
 
-use super::Which;
 use crate::recovery::Choice;
 use crate::undo_call::UndoArguments;
 
-/// What undo is asked for: a change, or an undo.
+/// The calls to take back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// The last so many.
+    Last(usize),
+    Call(CallKey),
+    /// Everything from this call on.
+    To(CallKey),
+    /// The last undo.
+    Undo,
+}
+
+/// The kind that undo is asked for: a change, or an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChangeKind {
     Change,
     Undo,
 }
 
-/// What a step that took something back was for.
+/// The purpose of a step that took something back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum StepRole {
     Change,
     Undo,
     Redo,
@@ -30,8 +41,8 @@ enum Role {
 
 /// One undo or redo.
 #[derive(Debug)]
-struct Step {
-    role: Role,
+struct UndoStep {
+    role: StepRole,
     /// The calls that it took out of force: all that it was for, or none.
     of: Vec<CallKey>,
     /// The calls that it was for, where it could take back only a part of their changes.
@@ -45,7 +56,7 @@ struct Step {
 struct InForce {
     /// Calls that an undo has named, and whether they are in force now.
     state: HashMap<CallKey, bool>,
-    steps: HashMap<CallKey, Step>,
+    steps: HashMap<CallKey, UndoStep>,
 }
 
 impl InForce {
@@ -67,19 +78,20 @@ impl InForce {
         for target in &of {
             self.set(target, false);
             // What was redone in part before is now whole: taking back the call itself covers it.
-            let is_redone = |step: &Step| step.role == Role::Redo && step.in_part.contains(target);
+            let is_redone =
+                |step: &UndoStep| step.role == StepRole::Redo && step.in_part.contains(target);
             let redone = self.steps.iter().filter(|(_, step)| is_redone(step));
             self.state.extend(redone.map(|(key, _)| (key.clone(), false)));
         }
         let target = of.first().or(in_part.first());
         // What is redone in part is taken back like a change, so that is an undo too.
         let role = match target.map(|target| self.role(target)) {
-            Some(Role::Undo) => Role::Redo,
-            Some(Role::Change | Role::Redo) | None => Role::Undo,
+            Some(StepRole::Undo) => StepRole::Redo,
+            Some(StepRole::Change | StepRole::Redo) | None => StepRole::Undo,
         };
         let earlier = of.iter().filter(|target| self.steps.contains_key(*target)).cloned();
         let earlier = earlier.collect();
-        self.steps.insert(key, Step { role, of, in_part, earlier });
+        self.steps.insert(key, UndoStep { role, of, in_part, earlier });
     }
 
     fn set(&mut self, key: &CallKey, value: bool) {
@@ -96,18 +108,18 @@ impl InForce {
     }
 
     /// Taking back a change is an undo, taking back an undo is a redo.
-    fn role(&self, key: &CallKey) -> Role {
-        self.steps.get(key).map_or(Role::Change, |step| step.role)
+    fn role(&self, key: &CallKey) -> StepRole {
+        self.steps.get(key).map_or(StepRole::Change, |step| step.role)
     }
 
-    /// What taking the call back would be; nothing for a whole redo, because that put the calls themselves
+    /// The kind of taking the call back; `None` for a whole redo, because that put the calls themselves
     /// back in force.
-    fn kind(&self, key: &CallKey) -> Option<Kind> {
+    fn kind(&self, key: &CallKey) -> Option<ChangeKind> {
         let is_in_part = self.steps.get(key).is_some_and(|step| !step.in_part.is_empty());
         match self.role(key) {
-            Role::Change => Some(Kind::Change),
-            Role::Undo => Some(Kind::Undo),
-            Role::Redo => is_in_part.then_some(Kind::Change),
+            StepRole::Change => Some(ChangeKind::Change),
+            StepRole::Undo => Some(ChangeKind::Undo),
+            StepRole::Redo => is_in_part.then_some(ChangeKind::Change),
         }
     }
 }
@@ -151,13 +163,13 @@ struct Newest<'a, F> {
     waiting: std::vec::IntoIter<Changed>,
     next: Option<Option<Place>>,
     forces: HashMap<SessionId, InForce>,
-    kind: Kind,
+    kind: ChangeKind,
 }
 
-type Page = (Vec<Changed>, Option<Place>);
+type ChangedPage = (Vec<Changed>, Option<Place>);
 
-impl<'a, F: Fn(Option<&Place>) -> Result<Page, StoreError>> Newest<'a, F> {
-    fn new(store: &'a Store, kind: Kind, page: F) -> Self {
+impl<'a, F: Fn(Option<&Place>) -> Result<ChangedPage, StoreError>> Newest<'a, F> {
+    fn new(store: &'a Store, kind: ChangeKind, page: F) -> Self {
         let (waiting, next) = (Vec::new().into_iter(), Some(None));
         Self { store, page, waiting, next, forces: HashMap::new(), kind }
     }
@@ -196,7 +208,7 @@ impl<'a, F: Fn(Option<&Place>) -> Result<Page, StoreError>> Newest<'a, F> {
     }
 }
 
-impl<F: Fn(Option<&Place>) -> Result<Page, StoreError>> Iterator for Newest<'_, F> {
+impl<F: Fn(Option<&Place>) -> Result<ChangedPage, StoreError>> Iterator for Newest<'_, F> {
     type Item = Result<CallView, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -208,15 +220,15 @@ impl<F: Fn(Option<&Place>) -> Result<Page, StoreError>> Iterator for Newest<'_, 
 pub fn newest_session(
     store: &Store,
     root: &Path,
-    kind: Kind,
+    kind: ChangeKind,
 ) -> Result<Option<SessionId>, StoreError> {
     let mut newest = Newest::new(store, kind, |place| store.changed_under(root, place));
     let call = newest.next().transpose()?;
     Ok(call.and_then(|call| call.call.call.session()))
 }
 
-/// Whether a session has a change, or an undo, in force.
-pub fn has_any(store: &Store, session: &SessionId, kind: Kind) -> Result<bool, StoreError> {
+/// Tells if a session has a change, or an undo, in force.
+pub fn has_any(store: &Store, session: &SessionId, kind: ChangeKind) -> Result<bool, StoreError> {
     let mut newest = Newest::new(store, kind, |place| store.changed_in(session, place));
     Ok(newest.next().transpose()?.is_some())
 }
@@ -229,16 +241,16 @@ pub(crate) fn find(
 ) -> Result<Vec<CallView>, StoreError> {
     let newest = |kind| Newest::new(store, kind, |place| store.changed_in(session, place));
     match which {
-        Which::Last(count) => newest(Kind::Change).take(*count).collect(),
-        Which::Undo => newest(Kind::Undo).take(1).collect(),
+        Which::Last(count) => newest(ChangeKind::Change).take(*count).collect(),
+        Which::Undo => newest(ChangeKind::Undo).take(1).collect(),
         Which::Call(key) => {
             let changed = Changed { session: session.to_owned(), call: key.clone(), at: 0 };
-            let found = newest(Kind::Change).judge(&changed)?;
+            let found = newest(ChangeKind::Change).judge(&changed)?;
             Ok(found.into_iter().collect())
         }
         Which::To(key) => {
             let mut calls = Vec::new();
-            for call in newest(Kind::Change) {
+            for call in newest(ChangeKind::Change) {
                 calls.push(call?);
                 if calls.last().is_some_and(|call| call.call.call == *key) {
                     return Ok(calls);
@@ -263,14 +275,14 @@ mod tests {
         force
     }
 
-    fn told(force: &InForce, keys: &[&str]) -> Vec<(bool, Option<Kind>)> {
+    fn told(force: &InForce, keys: &[&str]) -> Vec<(bool, Option<ChangeKind>)> {
         let keys = keys.iter().map(|key| CallKey::from(*key));
         keys.map(|key| (force.holds(&key), force.kind(&key))).collect()
     }
 
     #[test]
     fn what_is_redone_in_part_is_a_change_until_it_is_whole() {
-        let (change, undo) = (Some(Kind::Change), Some(Kind::Undo));
+        let (change, undo) = (Some(ChangeKind::Change), Some(ChangeKind::Undo));
         let keys = ["1", "2", "3", "4"];
         let part = force(&[("2", &["1"], &[]), ("3", &[], &["2"])]);
         assert_eq!(told(&part, &keys[..3]), [(false, change), (true, undo), (true, change)]);

@@ -22,24 +22,13 @@ use crate::effects::EffectLog;
 use crate::engine::Engine;
 use crate::files::resolve;
 use crate::record::done_unrecorded;
-use crate::recovery::converge::{Blocked, Guard, Steps, Target, change_of, converge};
+use crate::recovery::converge::{Blocked, Guard, PathGoal, Steps, change_of, converge};
 use crate::recovery::take_trades;
 use crate::session::Session;
 use crate::undo_call::{UNDO, UndoArguments, is_undo};
+pub use in_force::Which;
 
-/// Which calls to take back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
-    /// The last so many.
-    Last(usize),
-    Call(CallKey),
-    /// Everything from this call on.
-    To(CallKey),
-    /// The last undo.
-    Undo,
-}
-
-/// What undo does where the journal is not what was written.
+/// The rule for a journal that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damaged {
     Refuse,
@@ -49,7 +38,7 @@ pub enum Damaged {
 
 /// A call that was to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct TakenBack {
     pub call: CallKey,
     pub summary: String,
 }
@@ -57,14 +46,14 @@ pub struct Taken {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoReport {
     /// Newest first.
-    pub calls: Vec<Taken>,
+    pub calls: Vec<TakenBack>,
     /// Nothing of them is left to be tried again.
     pub is_complete: bool,
     pub restored: Vec<PathBuf>,
     pub removed: Vec<PathBuf>,
     /// Left alone, and why.
     pub skipped: Vec<(PathBuf, String)>,
-    /// What was never tracked.
+    /// Reasons why changes were never tracked.
     pub gaps: Vec<String>,
 }
 
@@ -152,7 +141,7 @@ fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), ToolError> {
     ))
 }
 
-/// What undo and recovery go by in a session and is not what was written. Contents are checked when they are
+/// The damage in the records that undo and recovery go by. Contents are checked when they are
 /// used.
 pub fn damage(store: &Store, session: &SessionId) -> Result<Vec<Damage>, ToolError> {
     let found = store.verify_session(session);
@@ -218,12 +207,12 @@ fn choose(store: &Store, session: &SessionId, which: &Which) -> Result<Vec<CallV
     Ok(chosen)
 }
 
-fn taken(call: &CallView) -> Taken {
+fn taken(call: &CallView) -> TakenBack {
     let summary = match serde_json::from_str(&call.call.arguments) {
         Ok(UndoArguments { of }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
         Ok(_) | Err(_) => call.summary().to_owned(),
     };
-    Taken { call: call.call.call.clone(), summary }
+    TakenBack { call: call.call.call.clone(), summary }
 }
 
 fn keys(report: &UndoReport) -> Vec<CallKey> {
@@ -234,10 +223,10 @@ fn no_journal() -> ToolError {
     ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
 }
 
-/// What is to be done for an undo, as far as it can be.
+/// The steps of an undo, as far as they can be done.
 struct UndoPlan {
     /// All paths but those of trades.
-    rest: Vec<Target>,
+    rest: Vec<PathGoal>,
     steps: Steps,
     /// Nothing is left that could be tried again.
     is_complete: bool,
@@ -273,26 +262,26 @@ impl UndoPlan {
 }
 
 /// For each path: what the newest call left, and what the oldest found.
-fn merge(chosen: &[CallView]) -> Vec<Target> {
-    let mut paths: BTreeMap<PathBuf, Target> = BTreeMap::new();
+fn merge(chosen: &[CallView]) -> Vec<PathGoal> {
+    let mut paths: BTreeMap<PathBuf, PathGoal> = BTreeMap::new();
     for Effect { path, before, after, .. } in
         chosen.iter().rev().flat_map(|call| call.effects().files)
     {
-        let target = Target { path: path.clone(), expected: after, wanted: before };
+        let target = PathGoal { path: path.clone(), expected: after, wanted: before };
         paths.entry(path).or_insert(target).expected = after;
     }
     paths.into_values().collect()
 }
 
-/// What will become of directories, so that taking the undo back knows of them.
-fn directory_effects(sandbox: &Sandbox, targets: &[Target]) -> Vec<Effect> {
-    let changes = |target: &&Target| {
+/// The effects on directories, so that taking the undo back knows of them.
+fn directory_effects(sandbox: &Sandbox, targets: &[PathGoal]) -> Vec<Effect> {
+    let changes = |target: &&PathGoal| {
         let missing = resolve(sandbox, &target.path).is_ok_and(|path| path.is_missing());
         target.is_about_a_directory()
             && target.expected != target.wanted
             && missing == (target.expected == FileState::Missing)
     };
-    let effect = |target: &Target| Effect {
+    let effect = |target: &PathGoal| Effect {
         path: target.path.clone(),
         before: target.expected,
         after: target.wanted,
@@ -302,7 +291,7 @@ fn directory_effects(sandbox: &Sandbox, targets: &[Target]) -> Vec<Effect> {
 }
 
 /// Directories that were made go if they are empty; those that went come back.
-fn directories(sandbox: &Sandbox, targets: &[Target], report: &mut UndoReport) {
+fn directories(sandbox: &Sandbox, targets: &[PathGoal], report: &mut UndoReport) {
     for target in targets {
         let FileState::Directory { mode } = target.wanted else { continue };
         let made = resolve(sandbox, &target.path).and_then(|path| {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
+mod direction;
 mod schemas;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jm_engine::Core;
-use jm_engine::{Engine, Pause, Policy, Recorder, Session};
+use jm_engine::{CallRecorder, Engine, Pause, Policy, Session};
 use jm_store::{Journal, Owner};
 use jm_tools::toolsets::{Dialects, Timeouts, Toolset};
 use jm_tools::{
@@ -35,13 +36,13 @@ fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
 }
 
 fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
-    engine_with(tools, |_| Recorder::none())
+    engine_with(tools, |_| CallRecorder::none())
 }
 
 /// The same, with whoever records in that directory.
 fn engine_with(
     tools: Vec<Box<dyn ToolExecutor>>,
-    recorder: impl FnOnce(&Path) -> Recorder,
+    recorder: impl FnOnce(&Path) -> CallRecorder,
 ) -> (Engine, tempfile::TempDir) {
     let scratch = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
@@ -247,7 +248,7 @@ fn the_calls_of_a_batch_share_sandbox_sanitiser_and_journal() {
     let owner = Owner { pid: 1, started: 1, boot: String::new() };
     let path = state.path().join("journal.db");
     let journal = Journal::open(&path, &"s".into(), state.path(), &owner, &|_| true, || 1).unwrap();
-    let recorder = Recorder::new(journal, owner, "person", None);
+    let recorder = CallRecorder::new(journal, owner, "person", None);
     let (engine, _scratch) = engine_with(vec![Box::new(tool)], |_| recorder);
     let mut session = Session::new("s");
     let calls = ["a", "b"].map(|id| ToolCall::new(id, "shared", &json!({})));
@@ -306,7 +307,7 @@ fn the_time_of_a_command_begins_with_the_command() {
         let owner = Owner { pid: 1, started: 1, boot: String::new() };
         let path = folder.join(".jm-journal.db");
         let journal = Journal::open(&path, &"s".into(), folder, &owner, &|_| false, || 1).unwrap();
-        Recorder::new(journal, owner, "nobody", None)
+        CallRecorder::new(journal, owner, "nobody", None)
     });
     for number in 0..1_500 {
         std::fs::write(scratch.path().join(format!("f{number}")), number.to_string()).unwrap();

@@ -156,7 +156,7 @@ impl World {
             manual: setting.manual,
             estimate: Default::default(),
             events: sender,
-            recorder: jm_engine::Recorder::none(),
+            recorder: jm_engine::CallRecorder::none(),
             index: Default::default(),
         });
         Self {

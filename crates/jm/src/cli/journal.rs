@@ -39,7 +39,7 @@ pub(crate) struct Gc {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Output {
+pub(crate) struct OutputArgs {
     /// The call, by its name in `jm log`
     pub(crate) call: CallKey,
     /// Only bytes A up to but not including B, counted from 0; either may be left out

@@ -1,6 +1,6 @@
 //! One call's answer as programs read it: the `--json` contract (docs/formats/calls.md).
 
-use jm_engine::Entry;
+use jm_engine::CallEntry;
 use jm_types::{ErrorCode, RiskLevel, ToolResult};
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ pub(crate) struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     /// `None` while the call has no result.
-    pub(crate) fn of(entry: &'a Entry) -> Option<Self> {
+    pub(crate) fn of(entry: &'a CallEntry) -> Option<Self> {
         let result = entry.result()?;
         Some(Self {
             id: &result.call_id,

@@ -1,4 +1,4 @@
-//! What was said in a session besides its calls: messages, and what it was worked with.
+//! The conversation of a session besides its calls: messages, and what it was worked with.
 
 use anyhow::Result;
 use jm_store::{Message, Record, Store};
@@ -41,10 +41,7 @@ pub(crate) fn said(store: &Store, session: &SessionId) -> Result<Vec<Said>> {
 }
 
 pub(crate) fn show(log: &Log, said: &Said) -> Result<()> {
-    match log.json {
-        true => print::json(&said.as_json()),
-        false => print::text(&said.in_words()),
-    }
+    if log.json { print::json(&said.as_json()) } else { print::text(&said.in_words()) }
 }
 
 impl Said {

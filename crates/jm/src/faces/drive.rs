@@ -29,7 +29,7 @@ pub(crate) struct Driver {
     pub(crate) interrupts: Interrupts,
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Answered,

@@ -1,4 +1,4 @@
-//! What is known of calls that a crash left unfinished: which of their changes are on disk, what
+//! The facts about calls that a crash left unfinished: which of their changes are on disk, what
 //! they had printed, and what of them still runs.
 
 use jm_engine::FileFact;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::conversation::{self, Said};
 use super::{exit, print};
-use crate::cli::{Common, Listing, Log};
+use crate::cli::{Common, ListingArgs, Log};
 use crate::sessions;
 
 /// The canonical directory that the flags name.
@@ -34,7 +34,7 @@ pub(crate) fn choose(store: &Store, common: &Common, id: Option<&str>) -> Result
     }
 }
 
-pub(crate) fn sessions(listing: &Listing) -> Result<u8> {
+pub(crate) fn sessions(listing: &ListingArgs) -> Result<u8> {
     for view in sessions::store()?.sessions().map_err(sessions::told)? {
         let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
         if listing.json {
@@ -74,10 +74,7 @@ fn show(store: &Store, root: &Path, log: &Log, call: &CallView) -> Result<()> {
         return print::json(&as_json(call));
     }
     print::text(&in_words(call))?;
-    match log.diff {
-        true => print::text(&reveal(&diffs(store, root, call))),
-        false => Ok(()),
-    }
+    if log.diff { print::text(&reveal(&diffs(store, root, call))) } else { Ok(()) }
 }
 
 pub(crate) fn as_json(call: &CallView) -> Value {
@@ -150,7 +147,7 @@ fn has_failed(call: &CallView) -> bool {
     call.result().is_some_and(|(result, _)| result.error.is_some())
 }
 
-/// What a call meant to do, and what came of it.
+/// The intent of a call, and its outcome.
 pub(crate) fn headline(call: &CallView) -> String {
     let outcome = match call.result() {
         None => "no result".to_owned(),

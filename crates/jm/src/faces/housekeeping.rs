@@ -6,11 +6,11 @@ use jm_config::{render, render_json};
 use jm_types::text::one_line;
 
 use super::{exit, print};
-use crate::cli::{Common, Config, Trust};
+use crate::cli::{Common, ConfigArgs, TrustArgs};
 use crate::project::Project;
 use crate::{external, trust, wire};
 
-pub(crate) fn config(common: &Common, args: &Config) -> Result<u8> {
+pub(crate) fn config(common: &Common, args: &ConfigArgs) -> Result<u8> {
     if args.reference {
         print::text(&jm_config::reference())?;
         return Ok(exit::RAN);
@@ -25,7 +25,7 @@ pub(crate) fn config(common: &Common, args: &Config) -> Result<u8> {
     Ok(exit::RAN)
 }
 
-pub(crate) fn trust(common: &Common, args: &Trust) -> Result<u8> {
+pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
     let own = Project::find(common)?.context(
         "this project has no .journeyman/config.toml and no .journeyman/tools; there is nothing to \
          trust",

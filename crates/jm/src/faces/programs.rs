@@ -17,7 +17,7 @@ use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, install};
 use super::{exit, print};
 use crate::cli::InstallPrograms;
 
-/// Where the programs lie below a prefix.
+/// The folder of the programs below a prefix.
 const FOLDER: &str = "libexec/journeyman";
 /// A program sets itself no limit of time; whoever runs it does.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -8,7 +8,7 @@ use jm_types::text::sanitize;
 use jm_workspace::terminal::Terminal;
 
 use super::{exit, facts, history, print};
-use crate::cli::{Common, Listing, OnRecovery};
+use crate::cli::{Common, ListingArgs, OnRecovery};
 use crate::{sessions, wire};
 
 /// A session with unfinished calls goes on only when the person, or a flag, has decided.
@@ -30,7 +30,7 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &SessionId)
     }
 }
 
-pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
+pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let store = sessions::store()?;
     if common.session.is_some() {
         history::choose(&store, common, None)?;
@@ -54,10 +54,7 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
             }
             continue;
         }
-        match settle(common, listing, &store, &view.session)? {
-            true => settled += 1,
-            false => open += 1,
-        }
+        if settle(common, listing, &store, &view.session)? { settled += 1 } else { open += 1 }
     }
     if !listing.json {
         print::line(&format!("{settled} session(s) settled, {open} left open"))?;
@@ -68,7 +65,12 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     Ok(if open == 0 { exit::RAN } else { exit::DENIED })
 }
 
-fn settle(common: &Common, listing: &Listing, store: &Store, session: &SessionId) -> Result<bool> {
+fn settle(
+    common: &Common,
+    listing: &ListingArgs,
+    store: &Store,
+    session: &SessionId,
+) -> Result<bool> {
     let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     let found = wired.engine.examine(session)?;
     if listing.json {

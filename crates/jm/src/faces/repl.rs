@@ -115,7 +115,7 @@ fn greet(agent: &Agent) {
     }
 }
 
-/// What a line asks for.
+/// The request of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Order<'a> {
     Nothing,

@@ -1,8 +1,8 @@
 //! `jm undo` and `jm redo`.
 
 use anyhow::{Context, Result, bail};
-use jm_engine::undo::in_force::{self, Kind};
-use jm_engine::{Damaged, Guard, Taken, UndoReport, Which};
+use jm_engine::undo::in_force::{self, ChangeKind};
+use jm_engine::{Damaged, Guard, TakenBack, UndoReport, Which};
 use jm_types::SessionId;
 use jm_types::text::one_line;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
     }
     let mut code = exit::RAN;
     for number in 0..undo.count {
-        let session = match newest(common, Kind::Change)? {
+        let session = match newest(common, ChangeKind::Change)? {
             Some(session) => session,
             None if number == 0 => {
                 bail!("there is nothing to take back; `jm log` shows what was changed")
@@ -41,12 +41,12 @@ pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
 }
 
 pub(crate) fn redo(common: &Common, how: Redo) -> Result<u8> {
-    let session = newest(common, Kind::Undo)?.context("there is no undo to take back")?;
+    let session = newest(common, ChangeKind::Undo)?.context("there is no undo to take back")?;
     tell(&take_back(common, &session, &Which::Undo, how)?, how)
 }
 
 /// The session that is named, or that of this workspace whose last such change is the newest of all.
-fn newest(common: &Common, kind: Kind) -> Result<Option<SessionId>> {
+fn newest(common: &Common, kind: ChangeKind) -> Result<Option<SessionId>> {
     let store = sessions::store()?;
     if common.session.is_some() {
         let session = history::choose(&store, common, None)?.session;
@@ -72,9 +72,10 @@ fn take_back(common: &Common, session: &SessionId, which: &Which, how: Redo) -> 
 }
 
 fn tell(report: &UndoReport, how: Redo) -> Result<u8> {
-    match how.json {
-        true => print::json(&as_json(report))?,
-        false => in_words(report)?,
+    if how.json {
+        print::json(&as_json(report))?
+    } else {
+        in_words(report)?
     }
     Ok(if report.skipped.is_empty() { exit::RAN } else { exit::FAILED })
 }
@@ -83,7 +84,7 @@ fn as_json(report: &UndoReport) -> Value {
     let calls = report
         .calls
         .iter()
-        .map(|Taken { call, summary }| json!({"call": call, "summary": summary}));
+        .map(|TakenBack { call, summary }| json!({"call": call, "summary": summary}));
     let left = report.skipped.iter().map(|(path, why)| json!({"path": path, "why": why}));
     json!({
         "calls": calls.collect::<Vec<_>>(), "complete": report.is_complete,
@@ -99,7 +100,7 @@ pub(super) fn in_words(report: &UndoReport) -> Result<()> {
         (false, true) => "took back in part",
         (false, false) => "not taken back",
     };
-    for Taken { call, summary } in &report.calls {
+    for TakenBack { call, summary } in &report.calls {
         print::line(&format!("{done}: {call} {}", one_line(summary)))?;
     }
     for (what, paths) in [("restored", &report.restored), ("removed", &report.removed)] {

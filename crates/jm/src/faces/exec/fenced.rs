@@ -54,7 +54,7 @@ fn is_bare_call(line: &str) -> bool {
     line.trim_start().starts_with('{') && value().is_some_and(is_call)
 }
 
-/// What a line calls its block, if it seems to mean a call and is not how one begins.
+/// The name that a line gives its block, if it seems to mean a call and is not how one begins.
 fn misspelt(line: &str) -> Option<&str> {
     let (_, word) = Fence::opened_by(line).filter(|(fence, _)| fence.is_of_backquotes())?;
     let letters = word.chars().filter(|letter| letter.is_alphabetic()).flat_map(char::to_lowercase);

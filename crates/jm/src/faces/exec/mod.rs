@@ -22,9 +22,10 @@ pub(crate) fn run(common: &Common, exec: &Exec) -> Result<u8> {
         let mut work = Work { driver, worst: exit::RAN };
         let lines =
             Lines::from_stdin().context("no thread can be started to read standard input")?;
-        match exec.jsonl {
-            true => jsonl::run(&mut work, lines).await?,
-            false => fenced::run(&mut work, lines).await?,
+        if exec.jsonl {
+            jsonl::run(&mut work, lines).await?
+        } else {
+            fenced::run(&mut work, lines).await?
         }
         work.driver.close(None).await?;
         Ok(work.worst)

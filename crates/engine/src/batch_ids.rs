@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use jm_types::ToolCall;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ids {
+pub(crate) struct BatchIds {
     taken: HashSet<String>,
     /// Those among them that were made here.
     made: HashSet<String>,
 }
 
-impl Ids {
+impl BatchIds {
     /// Keeps clear of the ids of calls that are known already.
     pub(crate) fn expect(&mut self, calls: &[ToolCall]) {
         self.taken.extend(calls.iter().map(|call| call.id.clone()));
@@ -42,7 +42,7 @@ impl Ids {
 mod tests {
     use super::*;
 
-    fn taken(ids: &mut Ids, given: &[&str]) -> Vec<String> {
+    fn taken(ids: &mut BatchIds, given: &[&str]) -> Vec<String> {
         let numbered = given.iter().zip(1..);
         numbered.map(|(id, number)| ids.take((*id).to_owned(), number)).collect()
     }
@@ -52,7 +52,7 @@ mod tests {
     fn a_made_id_is_never_a_given_one() {
         let given = ["call_2", "", "", "call_3", "call_2_2", ""];
         let calls = given.map(|id| ToolCall::new(id, "t", &serde_json::json!({})));
-        let mut ids = Ids::default();
+        let mut ids = BatchIds::default();
         ids.expect(&calls);
         let all = taken(&mut ids, &given);
         assert_eq!(all, ["call_2", "call_2_3", "call_3_2", "call_3", "call_2_2", "call_6"]);
@@ -61,7 +61,7 @@ mod tests {
     /// In a stream the ids to come are not known.
     #[test]
     fn a_given_id_that_was_made_before_is_replaced_and_not_a_duplicate() {
-        let all = taken(&mut Ids::default(), &["", "call_1", "call_1", "x", "x"]);
+        let all = taken(&mut BatchIds::default(), &["", "call_1", "call_1", "x", "x"]);
         assert_eq!(all, ["call_1", "call_2", "call_3", "x", "x"]);
     }
 }

@@ -69,11 +69,12 @@ impl Agent {
         most.or(self.voice.info().output).unwrap_or(ANSWER_TOKENS)
     }
 
-    /// Where no vendor has counted yet, what every request begins with is counted too.
+    /// Counts the head of every request too, as long as no vendor has counted.
     fn tokens(&self) -> usize {
-        match self.conversation.is_counted() {
-            true => self.conversation.tokens(),
-            false => self.conversation.tokens() + self.head_tokens,
+        if self.conversation.is_counted() {
+            self.conversation.tokens()
+        } else {
+            self.conversation.tokens() + self.head_tokens
         }
     }
 

@@ -57,7 +57,7 @@ async fn scripted(file: &str, settings: &Settings) -> Result<Client> {
     Client::scripted(script, settings).await.map_err(told)
 }
 
-/// Where the environment has no key, the system's keyring is asked.
+/// Asks the system's keyring where the environment has no key.
 fn with_key(name: &str, mut settings: Settings) -> Result<Client> {
     let without = Client::open(name, &settings);
     let asks = match &without {
@@ -93,7 +93,7 @@ fn recorder(path: &Path) -> Result<Recorder> {
     Ok(Recorder::new(file))
 }
 
-/// Where a provider's key comes from.
+/// The source of a provider's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeySource {
     Environment,
@@ -122,7 +122,7 @@ pub(crate) fn key_variables(provider: &str) -> Result<Vec<String>> {
     Ok(jm_providers::key_variables(&format!("{provider}/"), &settings.catalogue))
 }
 
-/// Where the key of a provider would come from; the second is why the keyring could not be asked.
+/// The source of a provider's key; the second is why the keyring could not be asked.
 pub(crate) fn key_of(provider: &str) -> Result<(KeyFound, Option<std::io::Error>)> {
     let settings = Settings::new(environment()).map_err(told)?;
     let model = format!("{provider}/");

@@ -9,7 +9,7 @@ use jm_workspace::file::now_epoch_ms;
 use serde_json::json;
 
 use super::{exit, print};
-use crate::cli::{Common, Gc, Listing};
+use crate::cli::{Common, Gc, ListingArgs};
 use crate::{locations, sessions, wire};
 
 /// Of a hundred parts of the quota, where people are told.
@@ -71,7 +71,7 @@ fn kept(space: Space) -> Option<String> {
     }
 }
 
-/// What commands printed whose calls are settled, or that nobody knows.
+/// Removes outputs of commands whose calls are settled, or unknown.
 fn remove_spools(store: &Store) -> Result<usize> {
     let spools = sessions::spools()?;
     let views = store.sessions().map_err(sessions::told)?;
@@ -91,7 +91,7 @@ fn remove_spools(store: &Store) -> Result<usize> {
     Ok(removed)
 }
 
-pub(crate) fn disk_use(common: &Common, listing: &Listing) -> Result<u8> {
+pub(crate) fn disk_use(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let settings = wire::load(common)?.config.journal;
     let store = sessions::store()?;
     let stats = store.blob_stats().map_err(sessions::told)?;

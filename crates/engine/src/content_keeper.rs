@@ -7,19 +7,19 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use jm_store::{Entry, FileRow, IndexChange};
+use jm_store::{Entry as Append, FileRow, IndexChange};
 use jm_types::ToolError;
 use jm_workspace::index::IndexedFile;
 
-use crate::record::Recorder;
+use crate::record::CallRecorder;
 
 /// A piece is full with so many bytes, or so many files.
 const BYTES: usize = 8 * 1024 * 1024;
 const FILES: usize = 512;
 
 /// Collects contents and hands them on.
-pub(crate) struct Keeper<'a> {
-    recorder: &'a Recorder,
+pub(crate) struct ContentKeeper<'a> {
+    recorder: &'a CallRecorder,
     root: &'a Path,
     waiting: Vec<Vec<u8>>,
     rows: Vec<FileRow>,
@@ -36,8 +36,8 @@ pub(crate) fn row(path: &Path, file: &IndexedFile) -> Option<FileRow> {
     Some(FileRow { path: path.to_owned(), stat, sha256: file.sha256 })
 }
 
-impl<'a> Keeper<'a> {
-    pub(crate) fn new(recorder: &'a Recorder, root: &'a Path) -> Self {
+impl<'a> ContentKeeper<'a> {
+    pub(crate) fn new(recorder: &'a CallRecorder, root: &'a Path) -> Self {
         let (waiting, rows, written) = (Vec::new(), Vec::new(), BTreeSet::new());
         Self { recorder, root, waiting, rows, size: 0, written, failed: None }
     }
@@ -59,7 +59,7 @@ impl<'a> Keeper<'a> {
         let blobs = self.waiting.iter().map(Vec::as_slice).collect();
         let seen = std::mem::take(&mut self.rows);
         let index = Some(IndexChange { root: self.root.to_owned(), seen, gone });
-        self.failed = self.recorder.append(&Entry { blobs, index, ..Entry::default() }).err();
+        self.failed = self.recorder.append(&Append { blobs, index, ..Append::default() }).err();
         self.waiting.clear();
         self.size = 0;
     }
