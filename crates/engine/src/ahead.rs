@@ -6,24 +6,24 @@
 
 use std::sync::Arc;
 
-use jm_tools::{Expected, Foreseen, Scope, Seen};
+use jm_tools::{CallContext, Expected, Foreseen, Seen};
 use jm_types::ToolCall;
 use jm_workspace::Freshness;
 
-use crate::engine::Core;
-use crate::plan;
+use crate::core::Core;
+use crate::prepare::prepare;
 
 #[derive(Debug, Default)]
-pub(crate) struct Ahead {
+pub(crate) struct CallsAhead {
     /// Those whose effect is not computed yet; most batches never need it.
     calls: Vec<ToolCall>,
     expected: Expected,
-    /// What the model will have read by then.
+    /// The reads of the model by then.
     freshness: Option<Arc<Freshness>>,
     is_some: bool,
 }
 
-impl Ahead {
+impl CallsAhead {
     /// Calls of which nothing can be foreseen.
     pub(crate) fn unknown() -> Self {
         Self { is_some: true, ..Self::default() }
@@ -39,17 +39,17 @@ impl Ahead {
     }
 
     /// The scope for a look at the call behind them.
-    pub(crate) fn scope(&mut self, core: &Core, now: &Scope) -> Scope {
+    pub(crate) fn scope(&mut self, core: &Core, now: &CallContext) -> CallContext {
         let first = || Arc::clone(&now.freshness);
         let mut freshness = self.freshness.take().unwrap_or_else(first);
         for call in std::mem::take(&mut self.calls) {
-            let scope = Scope {
+            let scope = CallContext {
                 freshness: Arc::clone(&freshness),
                 expected: self.expected.clone(),
                 seen: Seen::default(),
                 ..now.clone()
             };
-            let prepared = plan::prepare(core, &call);
+            let prepared = prepare(core, &call);
             self.expected
                 .add(prepared.map_or(Foreseen::NOTHING, |prepared| prepared.foresee(&scope)));
             for (path, record) in scope.seen.take() {
@@ -57,6 +57,6 @@ impl Ahead {
             }
         }
         self.freshness = Some(Arc::clone(&freshness));
-        Scope { freshness, expected: self.expected.clone(), ..now.clone() }
+        CallContext { freshness, expected: self.expected.clone(), ..now.clone() }
     }
 }

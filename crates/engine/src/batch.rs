@@ -3,29 +3,33 @@
 //! Law: entries stay in call order, and each ends with exactly one result (NFR-REL-01).
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jm_store::StoredOutput;
-use jm_types::{ReadRecord, RiskLevel, ToolCall, ToolError, ToolResult};
+use jm_tools::Prepared;
+use jm_types::{
+    BatchNumber, CallKey, Digest, ReadRecord, RiskLevel, ToolCall, ToolError, ToolResult,
+};
 use jm_workspace::confine::Grant;
 use serde::{Deserialize, Serialize};
 
-use crate::reply::{self, Form};
+use crate::reply::{self, ResultForm};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batch {
     /// Which one of the session, from 1.
-    pub number: u64,
+    pub number: BatchNumber,
     /// The journal holds its calls.
     pub is_recorded: bool,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CallEntry>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Entry {
+pub struct CallEntry {
     /// Our own name for the call; providers repeat theirs.
-    pub key: String,
+    pub key: CallKey,
     pub call: ToolCall,
-    pub status: Status,
+    pub status: CallStatus,
     /// Which rule gave the verdict, for whoever asks why.
     pub rule: String,
     pub summary: String,
@@ -40,28 +44,58 @@ pub struct Entry {
     /// The preview that goes with the question.
     #[serde(default)]
     pub shown: Option<String>,
-    /// What its refusal has shown of files, which counts as read.
+    /// Files that its refusal has shown, which count as read.
     #[serde(default)]
     pub seen: Vec<(PathBuf, ReadRecord)>,
-    /// It ran, and the walls refused it something that a person may give it.
+    /// The files that the preview was computed from.
     #[serde(default)]
-    pub bitten: Option<Bitten>,
-    /// The journal holds the call itself.
+    pub shown_files: Vec<(PathBuf, Option<Digest>)>,
+    /// It ran, and confinement refused it something that a person may give it.
     #[serde(default)]
-    pub is_received: bool,
-    /// The journal says that it starts.
-    pub is_announced: bool,
-    /// The journal holds its result.
-    pub is_recorded: bool,
+    pub refusal: Option<Refusal>,
+    /// The last thing that the journal holds of it.
+    #[serde(default)]
+    pub journaled: Journaled,
+    /// The parsed call, from its plan until it runs.
+    #[serde(skip)]
+    pub(crate) prepared: Parsed,
+}
+
+/// The last thing that the journal holds of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Journaled {
+    #[default]
+    Nothing,
+    /// The call itself.
+    Call,
+    /// Its start.
+    Start,
+    Result,
+}
+
+/// A parsed call that stays within its process: another one parses anew. A copy shares it, and whoever takes
+/// it first has it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parsed(Arc<Mutex<Option<Box<dyn Prepared>>>>);
+
+impl Parsed {
+    pub(crate) fn put(&self, prepared: Option<Box<dyn Prepared>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = prepared;
+    }
+
+    pub(crate) fn take(&self) -> Option<Box<dyn Prepared>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// A command that confinement has refused something.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Bitten {
-    /// What came of it; stands unless a person gives it more.
+pub struct Refusal {
+    /// The result that stands unless a person gives it more.
     pub result: ToolResult,
     pub output: Option<StoredOutput>,
-    /// What it would need, besides what it was given before.
+    /// The grants it would need, besides those it was given before.
     pub grants: Vec<Grant>,
     /// The person's word: run it again, with that.
     pub is_granted: bool,
@@ -69,7 +103,7 @@ pub struct Bitten {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum CallStatus {
     New,
     /// May run. An approval by a person is bound to what that person was shown.
     Approved {
@@ -82,7 +116,7 @@ pub enum Status {
     Done(ToolResult),
 }
 
-/// What a person is asked (FR-APR-03).
+/// The question to a person (FR-APR-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfirmationRequest {
     pub tool_call_id: String,
@@ -104,7 +138,7 @@ pub struct ConfirmationRequest {
     pub fingerprint: String,
 }
 
-/// What the person answers.
+/// The person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalDecision {
     ApproveAll,
@@ -120,18 +154,18 @@ impl Batch {
 
     pub fn pending(&self) -> impl Iterator<Item = &ConfirmationRequest> {
         self.entries.iter().filter_map(|entry| match &entry.status {
-            Status::Pending(request) => Some(request),
-            Status::New
-            | Status::Approved { .. }
-            | Status::Waiting
-            | Status::Running
-            | Status::Done(_) => None,
+            CallStatus::Pending(request) => Some(request),
+            CallStatus::New
+            | CallStatus::Approved { .. }
+            | CallStatus::Waiting
+            | CallStatus::Running
+            | CallStatus::Done(_) => None,
         })
     }
 
     /// The calls whose results come from outside and are not there yet.
-    pub fn waiting(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| matches!(entry.status, Status::Waiting))
+    pub fn waiting(&self) -> impl Iterator<Item = &CallEntry> {
+        self.entries.iter().filter(|entry| matches!(entry.status, CallStatus::Waiting))
     }
 
     pub fn awaits_results(&self) -> bool {
@@ -140,7 +174,7 @@ impl Batch {
 
     /// Calls come in the order in which they were whole; they run in the order of the message.
     pub(crate) fn put_in_order(&mut self, places: &[usize]) {
-        let mut numbered: Vec<(usize, Entry)> =
+        let mut numbered: Vec<(usize, CallEntry)> =
             places.iter().copied().zip(self.entries.drain(..places.len())).collect();
         numbered.sort_by_key(|(place, _)| *place);
         self.entries.splice(..0, numbered.into_iter().map(|(_, entry)| entry));
@@ -148,25 +182,28 @@ impl Batch {
 
     /// The call that runs next, if nobody is asked about anything.
     pub(crate) fn first_to_run(&self) -> Option<usize> {
-        let runs = |entry: &Entry| matches!(entry.status, Status::Approved { fingerprint: None });
+        let runs =
+            |entry: &CallEntry| matches!(entry.status, CallStatus::Approved { fingerprint: None });
         let first = self.entries.iter().position(runs)?;
         (!self.awaits_a_person()).then_some(first)
     }
 
     /// Calls whose results the journal does not hold yet.
-    pub(crate) fn unrecorded(&self) -> Vec<String> {
-        let missing = |entry: &&Entry| entry.result().is_some() && !entry.is_recorded;
+    pub(crate) fn unrecorded(&self) -> Vec<CallKey> {
+        let missing =
+            |entry: &&CallEntry| entry.result().is_some() && entry.journaled < Journaled::Result;
         self.entries.iter().filter(missing).map(|entry| entry.key.clone()).collect()
     }
 
     pub(crate) fn note_recorded(&mut self) {
         for entry in &mut self.entries {
-            entry.is_recorded = entry.result().is_some();
+            let known = if entry.result().is_some() { Journaled::Result } else { Journaled::Call };
+            entry.journaled = entry.journaled.max(known);
         }
     }
 
-    /// What cannot be recorded does not run.
-    pub(crate) fn refuse_rest(&mut self, error: &ToolError, form: Form) {
+    /// Refuses the calls that have no result: what cannot be recorded does not run.
+    pub(crate) fn refuse_rest(&mut self, error: &ToolError, form: ResultForm) {
         for entry in self.entries.iter_mut().filter(|entry| entry.result().is_none()) {
             entry.refuse(form, error);
         }
@@ -177,12 +214,12 @@ impl Batch {
     }
 }
 
-impl Entry {
-    pub(crate) fn new(key: String, call: ToolCall) -> Self {
+impl CallEntry {
+    pub(crate) fn new(key: CallKey, call: ToolCall) -> Self {
         Self {
             key,
             call,
-            status: Status::New,
+            status: CallStatus::New,
             rule: String::new(),
             summary: String::new(),
             risk: None,
@@ -191,28 +228,28 @@ impl Entry {
             inspects: false,
             shown: None,
             seen: Vec::new(),
-            bitten: None,
-            is_received: false,
-            is_announced: false,
-            is_recorded: false,
+            shown_files: Vec::new(),
+            refusal: None,
+            journaled: Journaled::default(),
+            prepared: Parsed::default(),
         }
     }
 
     /// It does not run; if it ran before, what came of that stands.
-    pub(crate) fn refuse(&mut self, form: Form, error: &ToolError) {
-        let happened = self.bitten.take().map(|bitten| bitten.result);
+    pub(crate) fn refuse(&mut self, form: ResultForm, error: &ToolError) {
+        let happened = self.refusal.take().map(|refusal| refusal.result);
         let result = happened.unwrap_or_else(|| reply::refused(form, &self.call, error));
-        self.status = Status::Done(result);
+        self.status = CallStatus::Done(result);
     }
 
     pub fn result(&self) -> Option<&ToolResult> {
         match &self.status {
-            Status::Done(result) => Some(result),
-            Status::New
-            | Status::Approved { .. }
-            | Status::Pending(_)
-            | Status::Waiting
-            | Status::Running => None,
+            CallStatus::Done(result) => Some(result),
+            CallStatus::New
+            | CallStatus::Approved { .. }
+            | CallStatus::Pending(_)
+            | CallStatus::Waiting
+            | CallStatus::Running => None,
         }
     }
 }

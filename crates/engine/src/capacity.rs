@@ -3,7 +3,7 @@
 //! Law: a result that is owed has room for a sentence, however full the context is. Vendors refuse an
 //! error without words, and such a result would stay in the history.
 
-/// What is known of the model's context.
+/// An estimate of the model's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextEstimate {
     pub model_context_limit: usize,

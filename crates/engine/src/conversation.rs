@@ -3,12 +3,12 @@
 //! Law: the sides take turns, and every call has exactly one result, in call order, in the message
 //! after it.
 
-use jm_types::{Message, Messages, Part, Role, ToolResult, Usage};
+use jm_types::{BatchNumber, Message, Messages, Part, Role, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Fewer bytes a token than any text has, so that an estimate errs on the safe side.
 const BYTES_PER_TOKEN: usize = 3;
-/// What stands in the place of a result that was shortened may take so much.
+/// The most bytes of the note that stands for a shortened result.
 const SHORT_RESULT: usize = 256;
 
 /// The model's last calls and their results stay beside a summary.
@@ -22,10 +22,10 @@ pub struct Conversation {
     usage: Usage,
     /// How large the model's context was after its last response.
     context_tokens: u64,
-    /// What was added since, in bytes.
+    /// Bytes that were added since.
     added_bytes: usize,
     /// The batch whose results the model has not been given yet.
-    undelivered: Option<u64>,
+    undelivered: Option<BatchNumber>,
 }
 
 impl Conversation {
@@ -49,7 +49,7 @@ impl Conversation {
         counted.saturating_add(tokens_of(self.added_bytes))
     }
 
-    /// Whether `tokens` is, but for what was added since, a vendor's own count, which includes what
+    /// Tells if `tokens` is, but for what was added since, a vendor's own count, which includes what
     /// every request begins with.
     pub fn is_counted(&self) -> bool {
         self.context_tokens > 0
@@ -64,17 +64,17 @@ impl Conversation {
         self.add(message);
     }
 
-    pub(crate) fn answered(&mut self, batch: u64, results: &[ToolResult]) {
+    pub(crate) fn answered(&mut self, batch: BatchNumber, results: &[ToolResult]) {
         self.add(Message::results(results));
         self.undelivered = Some(batch);
     }
 
     /// Once, when the model begins to answer.
-    pub(crate) fn take_undelivered(&mut self) -> Option<u64> {
+    pub(crate) fn take_undelivered(&mut self) -> Option<BatchNumber> {
         self.undelivered.take()
     }
 
-    /// What a response took.
+    /// Counts the tokens that a response took.
     pub fn used(&mut self, usage: Usage) {
         self.usage += usage;
         if usage.context() > 0 {
@@ -113,13 +113,13 @@ impl Conversation {
         saved
     }
 
-    /// Whether there is anything before the person's last words and the model's last round.
+    /// Tells if there is anything before the person's last words and the model's last round.
     pub fn has_past(&self) -> bool {
         let begins = self.last_prompt();
         begins > 0 || self.messages.len() - begins > 1 + LAST_ROUND
     }
 
-    /// What was said becomes its summary. The person's last words stay, and the model's last calls
+    /// Puts a summary in the place of what was said. The person's last words stay, and the model's last calls
     /// with their results.
     pub(crate) fn summarize(&mut self, summary: &str) {
         let begins = self.last_prompt();
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(conversation.messages().len(), 2);
         conversation.prompt(vec![Part::text("list")]);
         conversation.spoke(Message::assistant("I look"));
-        conversation.answered(1, &[result("a"), result("b")]);
+        conversation.answered(1.into(), &[result("a"), result("b")]);
         conversation.spoke(Message::assistant("done"));
         assert_eq!(conversation.messages().len(), 6);
     }
@@ -220,7 +220,7 @@ mod tests {
         for n in 0..3 {
             conversation.prompt(vec![Part::text(format!("prompt {n}"))]);
             conversation.spoke(Message::assistant("I look"));
-            conversation.answered(n, &[result(&"x".repeat(1000))]);
+            conversation.answered(n.into(), &[result(&"x".repeat(1000))]);
         }
         let before = conversation.tokens();
         assert!(conversation.has_past());
@@ -237,7 +237,7 @@ mod tests {
         conversation.prompt(vec![Part::text("go")]);
         for n in 0..5 {
             conversation.spoke(Message::assistant(format!("I look {n}")));
-            conversation.answered(n, &[result(&n.to_string())]);
+            conversation.answered(n.into(), &[result(&n.to_string())]);
         }
         assert!(conversation.has_past());
         conversation.summarize("much");
@@ -255,7 +255,7 @@ mod tests {
         conversation.prompt(vec![Part::text("go")]);
         for n in 0..2 {
             conversation.spoke(Message::assistant("I look"));
-            conversation.answered(n, &[result(&"x".repeat(1000))]);
+            conversation.answered(n.into(), &[result(&"x".repeat(1000))]);
         }
         assert!(conversation.shorten_results(2) > 800);
         let content = |index: usize| match &conversation.messages()[index].parts[0] {

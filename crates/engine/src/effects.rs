@@ -1,4 +1,4 @@
-//! What a call does to files, as the journal has it.
+//! Effects: the changes of a call to files, as the journal has them.
 //!
 //! Law: a change is on record, with the contents before it, ahead of the first rename.
 
@@ -7,30 +7,33 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_store::{Effect, Entry as Append, FileState, Order, Record};
-use jm_types::{Digest, ToolError};
+use jm_types::{CallKey, Digest, ToolError};
 use jm_workspace::fault::crash_point;
 use jm_workspace::index::{Difference, IndexedFile};
 use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
+use tracing::Span;
 
-use crate::engine::Core;
+use crate::core::Core;
 use crate::record::reason;
 
 /// The commit log of one call: its manifest and before-images, durable before the first rename.
 pub(crate) struct EffectLog {
     pub(crate) recorder: Arc<Core>,
-    pub(crate) call: String,
+    pub(crate) call: CallKey,
     /// Further records that belong to the same moment, and further effects.
     pub(crate) also: Vec<Record>,
     pub(crate) files: Vec<Effect>,
+    /// From the record of the manifest to the last exchange.
+    span: Option<Span>,
 }
 
 impl EffectLog {
-    pub(crate) fn new(recorder: &Arc<Core>, call: &str) -> Self {
+    pub(crate) fn new(recorder: &Arc<Core>, call: &CallKey) -> Self {
         let (recorder, call) = (Arc::clone(recorder), call.to_owned());
-        Self { recorder, call, also: Vec::new(), files: Vec::new() }
+        Self { recorder, call, also: Vec::new(), files: Vec::new(), span: None }
     }
 
-    /// Where no file changes: what else there is to say.
+    /// Records the rest where no file changes.
     pub(crate) fn note(self) -> Result<(), ToolError> {
         let (mut records, call, files) = (self.also, self.call, self.files);
         if !files.is_empty() {
@@ -42,6 +45,7 @@ impl EffectLog {
 
 impl CommitLog for EffectLog {
     fn prepared(&mut self, manifest: &Manifest) -> Result<(), String> {
+        self.span = Some(tracing::info_span!("commit", key = %self.call));
         crash_point("effect.before_prepared");
         let mut files = std::mem::take(&mut self.files);
         files.extend(manifest.directories.iter().map(made_directory));
@@ -65,12 +69,14 @@ impl CommitLog for EffectLog {
     }
 
     fn committed(&mut self) -> Result<(), String> {
+        self.span = None;
         crash_point("effect.committed");
         Ok(())
     }
 
     /// Goes with the result: until then the files themselves say it.
     fn withdrawn(&mut self) {
+        self.span = None;
         let call = self.call.clone();
         self.recorder.recorder.say_withdrawn(call);
     }
@@ -79,7 +85,11 @@ impl CommitLog for EffectLog {
 /// The path itself, and all that goes or comes with the directory.
 fn trade_effects(trade: &ManifestTrade) -> Vec<Effect> {
     let state = |node: &Node| match node {
-        Node::File { bytes, mode } => FileState::File { sha256: Digest::of(bytes), mode: *mode },
+        Node::File { bytes, mode } => FileState::File {
+            sha256: Digest::of(bytes),
+            mode: *mode,
+            size: Some(bytes.len() as u64),
+        },
         Node::Directory { mode, .. } => FileState::Directory { mode: *mode },
     };
     let mut effects: BTreeMap<PathBuf, Effect> = BTreeMap::new();
@@ -104,21 +114,29 @@ fn made_directory((path, mode): &(PathBuf, u32)) -> Effect {
 }
 
 fn effect(entry: &ManifestEntry) -> Effect {
-    let before = match (entry.digest_before(), entry.mode) {
-        (Some(sha256), mode) => FileState::File { sha256, mode: mode.unwrap_or(0o644) },
-        (None, _) => FileState::Missing,
+    let before = match &entry.before {
+        Some(bytes) => FileState::File {
+            sha256: Digest::of(bytes),
+            mode: entry.mode.unwrap_or(0o644),
+            size: Some(bytes.len() as u64),
+        },
+        None => FileState::Missing,
     };
     let after = match entry.after {
-        Some((sha256, mode)) => FileState::File { sha256, mode },
+        Some((sha256, mode)) => FileState::File { sha256, mode, size: entry.after_bytes },
         None => FileState::Missing,
     };
     Effect { path: entry.path.clone(), before, after, temporary: Some(entry.temporary.clone()) }
 }
 
-/// What was found by looking, as effects.
+/// The difference between two looks, as effects.
 pub(crate) fn effects_of(difference: &Difference) -> Vec<Effect> {
     let state = |file: &Option<IndexedFile>| match file {
-        Some(file) => FileState::File { sha256: file.sha256, mode: file.stat.mode },
+        Some(file) => FileState::File {
+            sha256: file.sha256,
+            mode: file.stat.mode,
+            size: Some(file.stat.size),
+        },
         None => FileState::Missing,
     };
     let directory = |mode: &Option<u32>| match mode {

@@ -8,48 +8,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jm_store::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
 use jm_tools::Whole;
-use jm_types::Hashing;
+use jm_types::{CallKey, Hashing};
 use jm_workspace::Digest;
 use jm_workspace::fault::crash_point;
 use jm_workspace::pump::Stream;
-use jm_workspace::spool::{Part, SpoolDir, Spooled};
+use jm_workspace::spool::{Part, Spooled};
 use jm_workspace::survivors::{self, Survivor};
 use jm_workspace::worker::off_thread;
 
-use crate::engine::Core;
-use crate::record::Recorder;
+use crate::core::Core;
+use crate::record::CallRecorder;
 
 const BUFFER: usize = 256 * 1024;
 
-/// Where outputs go, and how much of them is kept.
-#[derive(Debug)]
-pub struct Outputs {
-    pub spools: SpoolDir,
-    /// Bytes of one stream of one call.
-    pub each: u64,
-    /// Bytes of all of them, as they are stored.
-    pub all: u64,
-}
-
-impl Recorder {
-    pub(crate) fn spool(&self, call: &str) -> Option<Whole> {
+impl CallRecorder {
+    pub(crate) fn spool(&self, call: &CallKey) -> Option<Whole> {
         let outputs = self.outputs.as_ref().filter(|_| self.journal().is_some())?;
         Some(Arc::new(Mutex::new(outputs.spools.begin(call, outputs.each))))
     }
 
-    /// What a call has printed, when its program was killed.
-    pub(crate) fn printed(&self, call: &str) -> Vec<Spooled> {
+    /// The output that a call had printed when its program was killed.
+    pub(crate) fn printed(&self, call: &CallKey) -> Vec<Spooled> {
         let found = self.outputs.as_ref().map(|outputs| outputs.spools.find(call));
         found.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// What of a call's command still runs.
-    pub(crate) fn survivors(&self, call: &str) -> Vec<Survivor> {
+    /// The processes of a call's command that still run.
+    pub(crate) fn survivors(&self, call: &CallKey) -> Vec<Survivor> {
         let leader = self.outputs.as_ref().and_then(|outputs| outputs.spools.leader(call));
         leader.map(|leader| survivors::lasting(&leader)).unwrap_or_default()
     }
 
-    pub(crate) fn forget_spool(&self, call: &str) {
+    pub(crate) fn forget_spool(&self, call: &CallKey) {
         if let Some(outputs) = &self.outputs {
             // One that stays is taken away by `jm gc`.
             outputs.spools.remove(call).unwrap_or_default();
@@ -57,7 +47,7 @@ impl Recorder {
     }
 
     /// Takes over what was printed.
-    pub(crate) fn keep_spooled(&self, call: &str, spooled: &[Spooled]) -> Option<StoredOutput> {
+    pub(crate) fn keep_spooled(&self, call: &CallKey, spooled: &[Spooled]) -> Option<StoredOutput> {
         if spooled.is_empty() {
             return None;
         }
@@ -73,7 +63,7 @@ impl Recorder {
     }
 
     /// Keeps the result of a tool as it was before it was cut.
-    pub(crate) fn keep_text(&self, call: &str, text: &str) -> Option<StoredOutput> {
+    pub(crate) fn keep_text(&self, call: &CallKey, text: &str) -> Option<StoredOutput> {
         let most = usize::try_from(self.outputs.as_ref()?.each).unwrap_or(usize::MAX);
         let kept = &text.as_bytes()[..text.len().min(most)];
         if kept.is_empty() {
@@ -86,7 +76,7 @@ impl Recorder {
         Some(StoredOutput { streams: vec![StoredStream { stream, total, parts: vec![part] }] })
     }
 
-    fn keep(&self, call: &str, parts: Vec<Incoming<'_>>) -> Option<()> {
+    fn keep(&self, call: &CallKey, parts: Vec<Incoming<'_>>) -> Option<()> {
         crash_point("output.before");
         self.journal()?.keep_output(call, parts, self.outputs.as_ref()?.all).ok()?;
         crash_point("output.after");
@@ -97,7 +87,7 @@ impl Recorder {
 /// Takes time for a long output, so it is done beside everything else.
 pub(crate) async fn keep(
     core: &Arc<Core>,
-    call: &str,
+    call: &CallKey,
     whole: Option<Whole>,
     uncut: Option<String>,
 ) -> Option<StoredOutput> {

@@ -1,28 +1,29 @@
-//! Planning: what shall become of each call, before any of them runs.
+//! Planning: the disposition of one call, before anything of its batch runs.
 //!
 //! Law: a call that is invalid, over a limit or not allowed is answered here and never asked about
-//! (FR-VAL-02). Planning reads; it never changes anything.
+//! (FR-VAL-02). Planning reads; it never changes anything. The prepared call that it gives is the one that
+//! runs.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_tools::{Effect, Intent, Prepared, Preview, Scope, Use};
+use jm_tools::{CallContext, Effect, Intent, Prepared, Preview};
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line, summarize};
 use jm_types::text::redact_command;
-use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict, json};
-use jm_workspace::confine::Network;
+use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict};
 use jm_workspace::worker::off_thread;
-use jm_workspace::{Digest, Protection, ReadRecord};
+use jm_workspace::{Digest, ReadRecord};
 
-use crate::ahead::Ahead;
-use crate::batch::{ConfirmationRequest, Status};
-use crate::engine::Core;
-use crate::execute::{panicked, scope_of};
-use crate::reply::{self, Form};
-use crate::session::Session;
+use crate::ahead::CallsAhead;
+use crate::asker::Asker;
+use crate::batch::ConfirmationRequest;
+use crate::context;
+use crate::core::Core;
+use crate::panicked::panicked;
+use crate::preflight::preflight;
+use crate::prepare::{check_size, denied, hard_stop, prepare};
 
-/// What planning found out about a call.
+/// The facts that planning found out about a call.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) summary: String,
@@ -40,230 +41,180 @@ pub(crate) struct Facts {
     pub(crate) seen: Vec<(PathBuf, ReadRecord)>,
 }
 
+/// The next step of a call.
 #[derive(Debug)]
-pub(crate) enum Planned {
-    Allowed(Facts),
-    Asks(Facts, ConfirmationRequest),
+pub(crate) enum Disposition {
+    Runs,
+    Asks(ConfirmationRequest),
     /// Its result comes from outside.
-    Waits(Facts),
-    Refused {
-        facts: Facts,
-        error: ToolError,
-    },
+    Waits,
+    Refused(ToolError),
 }
 
-/// Whether the effect is computed in advance.
+/// A call with its disposition. `prepared` is the parsed call where it can run.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) prepared: Option<Box<dyn Prepared>>,
+    pub(crate) facts: Facts,
+    pub(crate) disposition: Disposition,
+}
+
+/// When the effect is computed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+pub(crate) enum PreviewRule {
     Always,
-    /// Only where somebody will be shown it.
+    /// Only where a person will be shown it.
     WhenAsked,
 }
 
-/// Gives every new entry its disposition (FR-APR-02).
-pub(crate) async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
-    let mut ids = HashSet::new();
-    let mut ahead = Ahead::default();
-    for index in 0..session.batch().entries.len() {
-        let entry = &session.batch().entries[index];
-        let is_duplicate = !ids.insert(entry.call.id.clone());
-        let call = entry.call.clone();
-        if !matches!(entry.status, Status::New) {
-            if entry.result().is_none() {
-                ahead.push(call);
-            }
-            continue;
-        }
-        let planned = match admit(core, session, index, is_duplicate) {
-            Err(error) => refused(core, error),
-            Ok(()) if core.mode == ToolsMode::ParseOnly => plan_wait(core, &call),
-            Ok(()) => plan_call(core, session, call.clone(), &mut ahead, Look::WhenAsked).await,
-        };
-        settle(core, session, index, planned);
-        if session.batch().entries[index].result().is_none() {
-            ahead.push(call);
-        }
+/// A call that was parsed and judged, and not shown yet.
+pub(crate) struct Weighed {
+    prepared: Box<dyn Prepared>,
+    facts: Facts,
+    intent: Intent,
+    warnings: Vec<String>,
+    pub(crate) verdict: Verdict,
+}
+
+impl Weighed {
+    pub(crate) fn prepared(&self) -> &dyn Prepared {
+        &*self.prepared
+    }
+
+    pub(crate) fn into_prepared(self) -> Box<dyn Prepared> {
+        self.prepared
     }
 }
 
-/// A call that is not run here: what the policy and the limits refuse is refused all the same. Its
+impl Planned {
+    /// A refusal of which nothing but the error is known.
+    pub(crate) fn refused(core: &Core, error: ToolError) -> Self {
+        let facts = Facts { rule: rule_of(core, &error), ..Facts::default() };
+        Self::refused_with(facts, error)
+    }
+
+    fn refused_with(facts: Facts, error: ToolError) -> Self {
+        Self { prepared: None, facts, disposition: Disposition::Refused(error) }
+    }
+}
+
+/// Plans a call that is not run here: what the policy and the limits refuse is refused all the same. Its
 /// tool may be one that only the person knows, so nothing else of it is judged.
-fn plan_wait(core: &Core, call: &ToolCall) -> Planned {
+pub(crate) fn plan_wait(core: &Core, call: &ToolCall) -> Planned {
     match hard_stop(core, call).and_then(|()| check_size(core, call)) {
-        Err(error) => refused(core, error),
+        Err(error) => Planned::refused(core, error),
         Ok(()) => {
             let rule = "tools mode parse_only".to_owned();
             let summary =
                 summarize(&format!("{} {}", call.name, call.arguments), SUMMARY_CHARACTERS);
-            Planned::Waits(Facts { rule, summary: summary.text, ..Facts::default() })
+            let facts = Facts { rule, summary: summary.text, ..Facts::default() };
+            Planned { prepared: None, facts, disposition: Disposition::Waits }
         }
     }
 }
 
-/// What belongs to the batch rather than to the call.
-fn admit(
-    core: &Core,
-    session: &Session,
-    index: usize,
-    is_duplicate: bool,
-) -> Result<(), ToolError> {
-    let call = &session.batch().entries[index].call;
-    if core.mode == ToolsMode::Disabled || !core.policy.enabled {
-        return Err(DenialReason::Disabled.into());
-    }
-    if session.iterations_beyond(core.limits.iterations_per_turn) > 0 {
-        return Err(ToolError::limit("Max tool iterations reached")
-            .hint("tools.max_tool_iterations_per_user_turn sets the limit"));
-    }
-    if index >= core.limits.calls_per_batch {
-        return Err(ToolError::limit(format!(
-            "too many tool calls in one message: only the first {} are run",
-            core.limits.calls_per_batch
-        ))
-        .hint("send the remaining calls in the next message")
-        .hint("tools.max_tool_calls_per_batch sets the limit"));
-    }
-    if is_duplicate {
-        return Err(ToolError::new(ErrorKind::DuplicateToolCallId { id: call.id.clone() }));
-    }
-    Ok(())
-}
-
-/// One call by itself, as if it were alone in its batch.
-pub(crate) async fn plan_one(core: &Arc<Core>, session: &Session, call: ToolCall) -> Planned {
+/// Plans one call by itself, as if it were alone in its batch.
+pub(crate) async fn plan_alone(core: &Arc<Core>, asker: Asker, call: ToolCall) -> Planned {
     match core.mode {
-        ToolsMode::Disabled => return refused(core, DenialReason::Disabled.into()),
-        ToolsMode::ParseOnly => return refused(core, ToolError::new(ErrorKind::NotRunHere)),
-        ToolsMode::Enabled => {}
+        ToolsMode::Disabled => Planned::refused(core, DenialReason::Disabled.into()),
+        ToolsMode::ParseOnly => Planned::refused(core, ToolError::new(ErrorKind::NotRunHere)),
+        ToolsMode::Enabled => {
+            plan_call(core, asker, call, &mut CallsAhead::default(), PreviewRule::Always).await
+        }
     }
-    plan_call(core, session, call, &mut Ahead::default(), Look::Always).await
 }
 
-/// On a thread of its own: a disk that hangs must not hang the engine. `ahead` has the calls that run
-/// before this one.
-async fn plan_call(
+/// Plans one call; `ahead` has the calls that run before it.
+pub(crate) async fn plan_call(
     core: &Arc<Core>,
-    session: &Session,
+    asker: Asker,
     call: ToolCall,
-    ahead: &mut Ahead,
-    look: Look,
+    ahead: &mut CallsAhead,
+    look: PreviewRule,
 ) -> Planned {
-    let own = Arc::clone(core);
-    let freshness = Arc::clone(session.freshness());
-    let timeout = core.default_timeout;
-    let (name, session_id) = (call.name.clone(), session.id.clone());
-    let lost = if ahead.is_empty() { Ahead::default() } else { Ahead::unknown() };
+    let lost = if ahead.is_empty() { CallsAhead::default() } else { CallsAhead::unknown() };
     let mut before = std::mem::replace(ahead, lost);
-    let work = off_thread(move || {
-        let scope = scope_of(&own, freshness, session_id, &call.name);
-        let planned = judge(&own, &call, &scope, &mut before, look);
+    let name = call.name.clone();
+    let looked = within_time(core, &name, move |core| {
+        let scope = context::for_look(core, asker, &call.name);
+        let planned = match weigh(core, &call) {
+            Ok(weighed) => show(core, &call, weighed, &scope, &mut before, look),
+            Err(planned) => *planned,
+        };
         (planned, before)
     });
-    match tokio::time::timeout(timeout, work).await {
-        Ok(Ok((planned, before))) => {
+    match looked.await {
+        Ok((planned, before)) => {
             *ahead = before;
             planned
         }
-        Ok(Err(payload)) => refused(core, panicked(Some(&*payload))),
+        Err(error) => Planned::refused(core, error),
+    }
+}
+
+/// Runs a look on a thread of its own and for so long: a disk that hangs must not hang the engine.
+pub(crate) async fn within_time<T: Send + 'static>(
+    core: &Arc<Core>,
+    tool: &str,
+    look: impl FnOnce(&Core) -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    let (own, timeout) = (Arc::clone(core), core.default_timeout);
+    let work = off_thread(move || look(&own));
+    match tokio::time::timeout(timeout, work).await {
+        Ok(looked) => looked.map_err(|payload| panicked(Some(&*payload))),
         Err(_) => {
-            refused(core, ToolError::new(ErrorKind::Timeout { tool: name, elapsed: timeout }))
+            let (tool, elapsed) = (tool.to_owned(), timeout);
+            Err(ToolError::new(ErrorKind::Timeout { tool, elapsed }))
         }
     }
 }
 
-fn refused(core: &Core, error: ToolError) -> Planned {
-    let facts = Facts { rule: rule_of(core, &error), ..Facts::default() };
-    Planned::Refused { facts, error }
+/// Parses a call and asks the policy; a refusal is a plan already.
+pub(crate) fn weigh(core: &Core, call: &ToolCall) -> Result<Weighed, Box<Planned>> {
+    let prepared = prepare(core, call).map_err(|error| Box::new(Planned::refused(core, error)))?;
+    weigh_prepared(core, call, prepared)
 }
 
-/// Parses and checks a call's arguments; the only way from text to a prepared call.
-pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>, ToolError> {
-    if let Some(no_call) = call.no_call() {
-        return Err(ToolError::bad_args(no_call.why));
-    }
-    if let Err(error) = hard_stop(core, call) {
-        // The lists name tools of every toolset; what is not there cannot be allowed either.
-        if matches!(error.kind, ErrorKind::SandboxViolation(DenialReason::Denylisted { .. })) {
-            core.registry.knows(&call.name)?;
-        }
-        return Err(core.registry.in_own_words(&call.name, error));
-    }
-    let tool = core.registry.lookup(&call.name)?;
-    check_size(core, call)?;
-    let args = json::parse_strictly(&call.arguments)
-        .map_err(|error| tool.refuse_arguments(format!("the arguments are not JSON: {error}")))?;
-    core.registry.validate(&call.name, &args)?;
-    let prepared = tool.prepare(args, &core.limits)?;
-    let intent = prepared.intent();
-    match core.policy.hard_stop_of(&intent) {
-        Ok(()) => Ok(prepared),
-        Err(reason) => {
-            let governing = intent.stands_for.unwrap_or(&call.name);
-            let by_default = core.policy.denied_by_default.contains(governing);
-            Err(denied(reason, governing, by_default))
-        }
-    }
-}
-
-/// The policy's stops that need no look at the call itself.
-fn hard_stop(core: &Core, call: &ToolCall) -> Result<(), ToolError> {
-    let by_default = core.policy.denied_by_default.contains(&call.name);
-    let stop = core.policy.hard_stop(&call.name);
-    stop.map_err(|reason| denied(reason, &call.name, by_default))
-}
-
-/// FR-LIM-03
-fn check_size(core: &Core, call: &ToolCall) -> Result<(), ToolError> {
-    if call.arguments.len() <= core.limits.args_bytes {
-        return Ok(());
-    }
-    Err(ToolError::limit(format!(
-        "the arguments have {} bytes; at most {} are accepted",
-        call.arguments.len(),
-        core.limits.args_bytes
-    ))
-    .hint("tools.max_tool_args_bytes sets the limit"))
-}
-
-fn denied(reason: DenialReason, tool: &str, is_default: bool) -> ToolError {
-    let hint = match &reason {
-        DenialReason::Denylisted { .. } if !is_default => Some(
-            "`--deny` or `tools.approval.denylist` denies it, and a denial always wins".to_owned(),
-        ),
-        DenialReason::Denylisted { .. } | DenialReason::NotAllowlisted { .. } => {
-            Some(format!("a person can allow it: --allow {tool}"))
-        }
-        _ => None,
-    };
-    hint.into_iter().fold(ToolError::from(reason), ToolError::hint)
-}
-
-fn judge(core: &Core, call: &ToolCall, now: &Scope, ahead: &mut Ahead, look: Look) -> Planned {
-    let prepared = match prepare(core, call) {
-        Ok(prepared) => prepared,
-        Err(error) => return refused(core, error),
-    };
+/// Asks the policy about a call that was parsed already.
+pub(crate) fn weigh_prepared(
+    core: &Core,
+    call: &ToolCall,
+    prepared: Box<dyn Prepared>,
+) -> Result<Weighed, Box<Planned>> {
     let mut intent = prepared.intent();
-    let governing = intent.stands_for.unwrap_or(&call.name);
+    let governing = intent.stands_for.unwrap_or(&call.name).to_owned();
     let mut facts = facts_of(core, call, &intent);
     let warnings = match preflight(core, &mut intent) {
         Ok(warnings) => warnings,
         Err(error) => {
             facts.rule = rule_of(core, &error);
-            return Planned::Refused { facts, error };
+            return Err(Box::new(Planned::refused_with(facts, error)));
         }
     };
     facts.risk = Some(intent.risk);
     facts.inspects = intent.effect == Effect::Inspects;
-    let ruling = core.policy.rule(governing, &intent);
+    let ruling = core.policy.rule(&governing, &intent);
     facts.rule = ruling.rule;
     if ruling.verdict == Verdict::Deny {
-        let reason = DenialReason::NotAllowlisted { tool: governing.to_owned() };
-        let error = denied(reason, governing, false);
-        return Planned::Refused { facts, error };
+        let reason = DenialReason::NotAllowlisted { tool: governing.clone() };
+        let error = denied(reason, &governing, false);
+        return Err(Box::new(Planned::refused_with(facts, error)));
     }
-    if ruling.verdict == Verdict::Allow && look == Look::WhenAsked {
-        return Planned::Allowed(facts);
+    Ok(Weighed { prepared, facts, intent, warnings, verdict: ruling.verdict })
+}
+
+/// Computes the preview where one is needed, and with it the disposition.
+pub(crate) fn show(
+    core: &Core,
+    call: &ToolCall,
+    weighed: Weighed,
+    now: &CallContext,
+    ahead: &mut CallsAhead,
+    look: PreviewRule,
+) -> Planned {
+    let Weighed { prepared, mut facts, intent, warnings, verdict } = weighed;
+    if verdict == Verdict::Allow && look == PreviewRule::WhenAsked {
+        return Planned { prepared: Some(prepared), facts, disposition: Disposition::Runs };
     }
     let scope = if ahead.is_empty() { now.clone() } else { ahead.scope(core, now) };
     match prepared.preview(&scope) {
@@ -272,17 +223,15 @@ fn judge(core: &Core, call: &ToolCall, now: &Scope, ahead: &mut Ahead, look: Loo
         // only final when none of them is left to run.
         Err(error) if ahead.is_empty() => {
             facts.seen = scope.seen.take();
-            return Planned::Refused { facts, error };
+            return Planned::refused_with(facts, error);
         }
         Err(_) => {}
     }
-    match ruling.verdict {
-        Verdict::Ask => {
-            let request = request(call, &facts, &intent, warnings);
-            Planned::Asks(facts, request)
-        }
-        Verdict::Allow | Verdict::Deny => Planned::Allowed(facts),
-    }
+    let disposition = match verdict {
+        Verdict::Ask => Disposition::Asks(request(call, &facts, &intent, warnings)),
+        Verdict::Allow | Verdict::Deny => Disposition::Runs,
+    };
+    Planned { prepared: Some(prepared), facts, disposition }
 }
 
 fn facts_of(core: &Core, call: &ToolCall, intent: &Intent) -> Facts {
@@ -297,7 +246,7 @@ fn facts_of(core: &Core, call: &ToolCall, intent: &Intent) -> Facts {
     }
 }
 
-/// Which rule refused the call, if one did; of the sandbox what it compared (GO-DEBUG).
+/// The rule that refused the call, if one did; of the sandbox what it compared (GO-DEBUG).
 fn rule_of(core: &Core, error: &ToolError) -> String {
     let ErrorKind::SandboxViolation(reason) = &error.kind else { return String::new() };
     match reason {
@@ -314,72 +263,6 @@ fn rule_of(core: &Core, error: &ToolError) -> String {
         DenialReason::NotAllowlisted { .. }
         | DenialReason::DeniedByPerson { .. }
         | DenialReason::LimitsExceeded { .. } => String::new(),
-    }
-}
-
-/// Every path through the sandbox; what is protected makes the call need a person.
-fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>, ToolError> {
-    let sandbox = &core.workspace.sandbox;
-    let mut warnings = Vec::new();
-    for wanted in &intent.paths {
-        let path = wanted.resolve(sandbox)?;
-        if wanted.purpose != Use::Write {
-            continue;
-        }
-        match sandbox.protection(&path) {
-            Protection::None => {}
-            Protection::RunsInBuilds => warnings.push(format!("{} runs in builds", wanted.path)),
-            Protection::NeedsPerson(why) => {
-                intent.needs_person = true;
-                // Protected files first: they are what the person must not overlook.
-                warnings.insert(0, format!("{} is protected: {why}", wanted.path));
-            }
-            Protection::Never => sandbox.refuse_own(&path)?,
-        }
-    }
-    if intent.effect == Effect::Inspects && !is_kept_to_reading(core) {
-        // Asked about like any other command, and with a yes run as one.
-        intent.effect = Effect::Runs;
-        intent.risk = intent.risk.max(RiskLevel::Medium);
-        intent.needs_person = true;
-    }
-    if intent.effect == Effect::Runs {
-        let open = unconfined(core);
-        // Nobody runs what is not held in without being told what that leaves open.
-        intent.needs_person |= !open.is_empty();
-        warnings.extend(open);
-        warnings.extend(listed(core));
-    }
-    Ok(warnings)
-}
-
-/// Whether a command that only reads can be held to that here.
-fn is_kept_to_reading(core: &Core) -> bool {
-    let environment = core.workspace.environment.sanitize(std::env::vars_os());
-    let plan = core.workspace.confiner.reading_plan(&core.workspace.sandbox, &environment);
-    plan.gaps.is_empty()
-}
-
-/// What a command could do beyond the sandbox: what was granted, and what cannot be enforced here.
-fn unconfined(core: &Core) -> Vec<String> {
-    let confiner = &core.workspace.confiner;
-    let environment = core.workspace.environment.sanitize(std::env::vars_os());
-    let mut open = confiner.plan(&core.workspace.sandbox, &environment).gaps;
-    let settings = confiner.settings();
-    open.extend(settings.writable.iter().map(|path| format!("it may write {}", path.display())));
-    match settings.network {
-        Network::On => open.push("it may use the network".to_owned()),
-        Network::Listed(_) | Network::Off => {}
-    }
-    open
-}
-
-/// The hosts it may reach. A person wrote them down and the gate holds a command to them, so they are
-/// told and need no question of their own.
-fn listed(core: &Core) -> Option<String> {
-    match &core.workspace.confiner.settings().network {
-        Network::Listed(list) => Some(format!("it may reach {list}")),
-        Network::On | Network::Off => None,
     }
 }
 
@@ -404,7 +287,7 @@ fn request(
     }
 }
 
-/// Of all that an approval depends on: the call, and the files as they were shown.
+/// A hash of all that an approval depends on: the call, and the files as they were shown.
 fn fingerprint(call: &ToolCall, preview: Option<&Preview>) -> String {
     let mut facts = format!("{}\0{}\0{}\0", call.id, call.name, call.arguments);
     // A command's preview is the command itself, which may follow from files that are not named here.
@@ -414,50 +297,4 @@ fn fingerprint(call: &ToolCall, preview: Option<&Preview>) -> String {
         facts.push_str(&format!("{}\0{digest}\0", path.display()));
     }
     Digest::of(facts.as_bytes()).to_string()
-}
-
-/// An approval counts for what was shown. If that has changed, the call is planned anew.
-pub(crate) async fn still_holds(
-    core: &Arc<Core>,
-    session: &mut Session,
-    index: usize,
-    approved: Option<String>,
-) -> bool {
-    let Some(approved) = approved else { return true };
-    let call = session.batch().entries[index].call.clone();
-    // Every call before it has run.
-    let mut ahead = Ahead::default();
-    let planned = plan_call(core, session, call, &mut ahead, Look::WhenAsked).await;
-    match &planned {
-        Planned::Asks(_, request) if request.fingerprint == approved => return true,
-        Planned::Allowed(_) | Planned::Asks(..) | Planned::Waits(_) | Planned::Refused { .. } => {}
-    }
-    settle(core, session, index, planned);
-    !session.batch().awaits_a_person()
-}
-
-fn settle(core: &Core, session: &mut Session, index: usize, planned: Planned) {
-    let form = Form { limit: core.result_limit(), ..session.form() };
-    let entry = &mut session.batch_mut().entries[index];
-    let (facts, status) = match planned {
-        Planned::Allowed(facts) => (facts, Status::Approved { fingerprint: None }),
-        Planned::Asks(facts, request) => (facts, Status::Pending(request)),
-        Planned::Waits(facts) => (facts, Status::Waiting),
-        Planned::Refused { facts, error } => {
-            let result = reply::refused(form, &entry.call, &error);
-            core.take_capacity(result.content.len());
-            (facts, Status::Done(result))
-        }
-    };
-    entry.summary = facts.summary;
-    entry.rule = facts.rule;
-    entry.risk = facts.risk;
-    entry.only_reads = facts.only_reads;
-    entry.inspects = facts.inspects;
-    entry.shown = facts.preview.map(|preview| preview.text);
-    entry.status = status;
-    entry.seen.clone_from(&facts.seen);
-    for (path, record) in facts.seen {
-        session.freshness_mut().record(path, record);
-    }
 }

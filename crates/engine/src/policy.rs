@@ -1,4 +1,4 @@
-//! Whether a call may run (FR-APR-04).
+//! The approval policy: may a call run (FR-APR-04)?
 //!
 //! Law: the order of FR-APR-05. Nothing a tool, a list or a mode says can undo a denial, and
 //! nothing but a person can lift a tool's own need for one.

@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 
 use jm_store::{CallView, Message as Remembered, Role as Speaker, Store, StoreError};
 use jm_types::text::sanitize;
-use jm_types::{Message, Part, Role, ToolCall, ToolResult};
+use jm_types::{BatchNumber, Message, Part, Role, SessionId, ToolCall, ToolResult};
 
-use crate::batch::{Batch, Entry, Status};
+use crate::batch::{Batch, CallEntry, CallStatus, Journaled};
 use crate::conversation::Conversation;
 use crate::session::Session;
 use crate::turn::from_data;
 
-/// What a session's model has been told and has said.
-pub fn recall(store: &Store, session: &str) -> Result<Conversation, StoreError> {
+/// Reads the conversation of a session back.
+pub fn recall(store: &Store, session: &SessionId) -> Result<Conversation, StoreError> {
     let said = store.messages_since_summary(session)?;
     let Some(first) = said.first() else { return Ok(Conversation::default()) };
-    let mut batches: BTreeMap<u64, Vec<CallView>> = BTreeMap::new();
+    let mut batches: BTreeMap<BatchNumber, Vec<CallView>> = BTreeMap::new();
     for call in store.calls_after(session, first.seq)? {
         batches.entry(call.batch).or_default().push(call);
     }
@@ -59,23 +59,23 @@ pub fn resume_waiting(store: &Store, session: &mut Session) -> Result<(), StoreE
     Ok(())
 }
 
-fn waiting_entry(store: &Store, view: &CallView) -> Result<Entry, StoreError> {
+fn waiting_entry(store: &Store, view: &CallView) -> Result<CallEntry, StoreError> {
     let call = &view.call;
     let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
-    let mut entry = Entry::new(call.call.clone(), ToolCall { id, name, arguments });
+    let mut entry = CallEntry::new(call.call.clone(), ToolCall { id, name, arguments });
     entry.summary = view.summary().to_owned();
-    entry.is_received = true;
+    entry.journaled = Journaled::Call;
     entry.status = match view.result() {
-        None => Status::Waiting,
+        None => CallStatus::Waiting,
         Some((result, _)) => {
-            entry.is_recorded = true;
+            entry.journaled = Journaled::Result;
             let content = store.content(result)?;
-            Status::Done(ToolResult {
+            CallStatus::Done(ToolResult {
                 call_id: result.call_id.clone(),
                 name: result.name.clone(),
                 display: sanitize(&content),
                 content,
-                error: result.error.clone(),
+                error: result.error,
             })
         }
     };
@@ -83,7 +83,7 @@ fn waiting_entry(store: &Store, view: &CallView) -> Result<Entry, StoreError> {
 }
 
 /// How many batches a model has asked for since the person last spoke.
-fn iterations(store: &Store, session: &str) -> Result<usize, StoreError> {
+fn iterations(store: &Store, session: &SessionId) -> Result<usize, StoreError> {
     let said = store.messages_since_summary(session)?;
     let since = said.iter().rev().take_while(|view| view.message.role != Speaker::User);
     Ok(since.filter(|view| view.message.batch.is_some()).count())

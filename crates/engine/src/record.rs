@@ -1,4 +1,4 @@
-//! What is written down, and when.
+//! Recording: the events of a call in the journal, each before the next step.
 //!
 //! Law: before a call runs that may change anything, the journal says so; before the next one runs,
 //! the journal has its result (FR-RES-04b). What cannot be recorded does not run. That a call starts
@@ -11,39 +11,49 @@ use jm_store::{
     CallRecord, Entry as Append, Journal, Message, Owner, Record, StoreError, StoredOutput,
     StoredResult,
 };
-use jm_types::{ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
+use jm_types::{BatchNumber, CallKey, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use jm_workspace::fault::crash_point;
+use jm_workspace::spool::SpoolDir;
 use serde_json::Value;
 
-use crate::batch::{Batch, Entry, Status};
-use crate::output::Outputs;
+use crate::batch::{Batch, CallEntry, CallStatus, Journaled};
+
+/// The folder of outputs, and how much of them is kept.
+#[derive(Debug)]
+pub struct Outputs {
+    pub spools: SpoolDir,
+    /// Bytes of one stream of one call.
+    pub each: u64,
+    /// Bytes of all of them, as they are stored.
+    pub all: u64,
+}
 
 /// The journal of a running session, or none at all (`--no-journal`).
-pub struct Recorder {
+pub struct CallRecorder {
     journal: Option<Journal>,
     process: Owner,
     approver: String,
     /// Gives back the space that was kept free for the record of a full disk.
     reserve: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    /// What goes with the next write.
-    later: Mutex<Later>,
+    /// Records that go with the next write.
+    later: Mutex<PendingRecords>,
     pub(crate) outputs: Option<Outputs>,
 }
 
 /// Records that need no write of their own, and the long texts among them.
 #[derive(Debug, Default)]
-struct Later {
+struct PendingRecords {
     records: Vec<Record>,
     texts: Vec<String>,
 }
 
-impl std::fmt::Debug for Recorder {
+impl std::fmt::Debug for CallRecorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Recorder").field("journal", &self.journal).finish_non_exhaustive()
     }
 }
 
-impl Recorder {
+impl CallRecorder {
     pub fn none() -> Self {
         let process = Owner { pid: 0, started: 0, boot: String::new() };
         let (reserve, later) = (Mutex::new(None), Mutex::default());
@@ -76,13 +86,14 @@ impl Recorder {
 
     pub(crate) fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
         let Some(journal) = &self.journal else { return Ok(()) };
+        let _span = tracing::info_span!("record", records = entry.records.len()).entered();
         let mut later = self.later();
         self.retried(|| later.with(entry, |entry| journal.append(entry)))?;
-        *later = Later::default();
+        *later = PendingRecords::default();
         Ok(())
     }
 
-    fn later(&self) -> MutexGuard<'_, Later> {
+    fn later(&self) -> MutexGuard<'_, PendingRecords> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -118,10 +129,10 @@ impl Recorder {
     pub(crate) fn batch_opened(
         &self,
         batch: &Batch,
-        first: Option<&Entry>,
+        first: Option<&CallEntry>,
     ) -> Result<(), ToolError> {
         crash_point("batch.before");
-        let new = batch.entries.iter().filter(|entry| !entry.is_received);
+        let new = batch.entries.iter().filter(|entry| entry.journaled < Journaled::Call);
         let calls: Vec<_> = new.map(call_record).collect();
         let mut records = Vec::new();
         if !calls.is_empty() || batch.entries.is_empty() {
@@ -129,7 +140,7 @@ impl Recorder {
         }
         for entry in &batch.entries {
             records.push(planned(entry));
-            if let Status::Done(result) = &entry.status {
+            if let CallStatus::Done(result) = &entry.status {
                 records.push(finished(entry, result));
             }
         }
@@ -141,12 +152,14 @@ impl Recorder {
         records.extend(first.map(|entry| self.start_of(entry)));
         // The calls themselves are there since they came, and none has a result yet.
         let can_wait = first.is_some_and(|entry| entry.only_reads)
-            && batch.entries.iter().all(|entry| entry.is_received && entry.result().is_none());
-        match can_wait {
-            true => self.note(records, can_wait)?,
-            false => {
-                self.append(&Append { records, reads: seen(&batch.entries), ..Append::default() })?
-            }
+            && batch
+                .entries
+                .iter()
+                .all(|entry| entry.journaled >= Journaled::Call && entry.result().is_none());
+        if can_wait {
+            self.note(records, can_wait)?;
+        } else {
+            self.append(&Append { records, reads: seen(&batch.entries), ..Append::default() })?;
         }
         crash_point("batch.after");
         Ok(())
@@ -156,8 +169,8 @@ impl Recorder {
     /// had said before it (FR-RES-04a).
     pub(crate) fn received(
         &self,
-        batch: u64,
-        entry: &Entry,
+        batch: BatchNumber,
+        entry: &CallEntry,
         said: Vec<Value>,
     ) -> Result<(), ToolError> {
         crash_point("call.before_received");
@@ -181,16 +194,16 @@ impl Recorder {
     }
 
     /// The results have gone to the model; this too goes with the next write.
-    pub(crate) fn say_delivered(&self, batch: u64) {
+    pub(crate) fn say_delivered(&self, batch: BatchNumber) {
         self.later().records.push(Record::Delivered { batch });
     }
 
-    /// What a call had prepared never was; this too goes with the next write.
-    pub(crate) fn say_withdrawn(&self, call: String) {
+    /// Records that a prepared change never was; this too goes with the next write.
+    pub(crate) fn say_withdrawn(&self, call: CallKey) {
         self.later().records.push(Record::Withdrawn { call });
     }
 
-    /// What waits for the next write is on disk when this returns.
+    /// Writes down the records that wait.
     pub(crate) fn flush(&self) -> Result<(), ToolError> {
         if self.later().records.is_empty() { Ok(()) } else { self.append_records(Vec::new()) }
     }
@@ -198,7 +211,7 @@ impl Recorder {
     /// From here on the call may have effects, unless it only reads.
     pub(crate) fn started(
         &self,
-        entry: &Entry,
+        entry: &CallEntry,
         fingerprint: Option<String>,
     ) -> Result<(), ToolError> {
         crash_point("call.before_started");
@@ -214,14 +227,14 @@ impl Recorder {
         Ok(())
     }
 
-    fn start_of(&self, entry: &Entry) -> Record {
+    fn start_of(&self, entry: &CallEntry) -> Record {
         Record::Started { call: entry.key.clone(), process: self.process.clone() }
     }
 
     pub(crate) fn finished(
         &self,
         batch: &Batch,
-        entry: &Entry,
+        entry: &CallEntry,
         seen: Vec<(PathBuf, ReadRecord)>,
         output: Option<StoredOutput>,
     ) -> Result<(), ToolError> {
@@ -240,7 +253,7 @@ impl Recorder {
     }
 
     /// Results for calls that never ran: denied, refused or cancelled after the batch was recorded.
-    pub(crate) fn answered(&self, batch: &Batch, keys: &[String]) -> Result<(), ToolError> {
+    pub(crate) fn answered(&self, batch: &Batch, keys: &[CallKey]) -> Result<(), ToolError> {
         let named = batch.entries.iter().filter(|entry| keys.contains(&entry.key));
         let reads = seen(named.clone());
         let mut records: Vec<Record> =
@@ -255,7 +268,7 @@ impl Recorder {
     }
 
     /// The results have been given to whoever asked.
-    pub fn delivered(&self, batch: u64) -> Result<(), ToolError> {
+    pub fn delivered(&self, batch: BatchNumber) -> Result<(), ToolError> {
         crash_point("batch.before_delivered");
         self.append_records(vec![Record::Delivered { batch }])?;
         crash_point("batch.after_delivered");
@@ -267,7 +280,7 @@ impl Recorder {
     }
 
     /// Gives the session back, and says with it that the results of a batch were delivered.
-    pub fn close(self, delivered: Option<u64>) -> Result<(), StoreError> {
+    pub fn close(self, delivered: Option<BatchNumber>) -> Result<(), StoreError> {
         let Some(journal) = &self.journal else { return Ok(()) };
         crash_point("batch.before_delivered");
         let records = delivered.map(|batch| Record::Delivered { batch }).into_iter().collect();
@@ -282,7 +295,7 @@ impl Recorder {
     }
 }
 
-impl Later {
+impl PendingRecords {
     /// The entry with what waited for it.
     fn with<T>(&self, entry: &Append<'_>, write: impl FnOnce(&Append<'_>) -> T) -> T {
         if self.records.is_empty() {
@@ -315,7 +328,7 @@ pub(crate) fn done_unrecorded(what: &str, error: ToolError) -> ToolError {
     error.hints.into_iter().fold(ToolError::failed(what, failed), ToolError::hint)
 }
 
-fn call_record(entry: &Entry) -> CallRecord {
+fn call_record(entry: &CallEntry) -> CallRecord {
     CallRecord {
         call: entry.key.clone(),
         id: entry.call.id.clone(),
@@ -324,11 +337,11 @@ fn call_record(entry: &Entry) -> CallRecord {
     }
 }
 
-fn planned(entry: &Entry) -> Record {
+fn planned(entry: &CallEntry) -> Record {
     let verdict = match &entry.status {
-        Status::Pending(_) | Status::Waiting => Verdict::Ask,
-        Status::Done(_) => Verdict::Deny,
-        Status::New | Status::Approved { .. } | Status::Running => Verdict::Allow,
+        CallStatus::Pending(_) | CallStatus::Waiting => Verdict::Ask,
+        CallStatus::Done(_) => Verdict::Deny,
+        CallStatus::New | CallStatus::Approved { .. } | CallStatus::Running => Verdict::Allow,
     };
     Record::Planned {
         call: entry.key.clone(),
@@ -339,13 +352,13 @@ fn planned(entry: &Entry) -> Record {
     }
 }
 
-/// What the refusals among these have shown.
-fn seen<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<(PathBuf, ReadRecord)> {
+/// The files that the refusals among these have shown.
+fn seen<'a>(entries: impl IntoIterator<Item = &'a CallEntry>) -> Vec<(PathBuf, ReadRecord)> {
     let refused = entries.into_iter().filter(|entry| entry.result().is_some());
     refused.flat_map(|entry| entry.seen.clone()).collect()
 }
 
-fn finished(entry: &Entry, result: &ToolResult) -> Record {
+fn finished(entry: &CallEntry, result: &ToolResult) -> Record {
     Record::Finished {
         call: entry.key.clone(),
         result: StoredResult::new(result, entry.seen.clone()),
@@ -361,13 +374,13 @@ mod tests {
 
     use super::*;
 
-    /// What another program would see if this one ended now: whether the call started, and its result.
-    fn on_disk(recorder: &Recorder) -> (bool, bool) {
-        let calls = recorder.journal().unwrap().store().calls("s").unwrap();
+    /// The journal as another program would see it now: is the call started, has it a result?
+    fn on_disk(recorder: &CallRecorder) -> (bool, bool) {
+        let calls = recorder.journal().unwrap().store().calls(&"s".into()).unwrap();
         (calls[0].started().is_some(), calls[0].result().is_some())
     }
 
-    /// That it starts waits for the result of a call that only reads, and of no other.
+    /// The record of a start waits for the result where a call only reads, and nowhere else.
     #[test]
     fn only_the_start_of_a_read_can_wait() {
         for only_reads in [true, false] {
@@ -375,19 +388,20 @@ mod tests {
             let path = scratch.path().join("journal.db");
             let owner = Owner { pid: 1, started: 1, boot: String::new() };
             let journal =
-                Journal::open(&path, "s", scratch.path(), &owner, &|_| false, now_epoch_ms)
+                Journal::open(&path, &"s".into(), scratch.path(), &owner, &|_| false, now_epoch_ms)
                     .unwrap();
-            let recorder = Recorder::new(journal, owner, "nobody", None);
+            let recorder = CallRecorder::new(journal, owner, "nobody", None);
             let call = ToolCall::new("c", "tool", &json!({}));
-            let mut entry = Entry { only_reads, ..Entry::new("s-1".to_owned(), call) };
-            recorder.received(1, &entry, Vec::new()).unwrap();
-            entry.is_received = true;
-            entry.status = Status::Approved { fingerprint: None };
-            let mut batch = Batch { number: 1, is_recorded: false, entries: vec![entry] };
+            let mut entry =
+                CallEntry { only_reads, ..CallEntry::new("s-1".to_owned().into(), call) };
+            recorder.received(1.into(), &entry, Vec::new()).unwrap();
+            entry.journaled = Journaled::Call;
+            entry.status = CallStatus::Approved { fingerprint: None };
+            let mut batch = Batch { number: 1.into(), is_recorded: false, entries: vec![entry] };
             recorder.batch_opened(&batch, batch.entries.first()).unwrap();
             assert_eq!(on_disk(&recorder), (!only_reads, false));
             let done = crate::reply::as_it_is(&batch.entries[0].call, "done".to_owned());
-            batch.entries[0].status = Status::Done(done);
+            batch.entries[0].status = CallStatus::Done(done);
             recorder.finished(&batch, &batch.entries[0], Vec::new(), None).unwrap();
             assert_eq!(on_disk(&recorder), (true, true));
         }

@@ -6,12 +6,12 @@
 use jm_tools::Output;
 use jm_tools::toolsets::{Dialect, STANDARD};
 use jm_types::text::sanitize;
-use jm_types::{ToolCall, ToolError, ToolResult};
+use jm_types::{ErrorCode, ToolCall, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
 
 /// How results look: the toolset's envelope, and the most bytes one may take.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Form {
+pub(crate) struct ResultForm {
     /// A session that was stored gets it again from the engine.
     #[serde(skip, default = "standard")]
     pub(crate) dialect: &'static Dialect,
@@ -22,7 +22,7 @@ fn standard() -> &'static Dialect {
     &STANDARD
 }
 
-/// What a call came to.
+/// The answer to a call.
 pub(crate) struct Reply {
     pub(crate) result: ToolResult,
     /// All of it, where the result had to be cut.
@@ -30,7 +30,7 @@ pub(crate) struct Reply {
 }
 
 pub(crate) fn reply(
-    form: Form,
+    form: ResultForm,
     call: &ToolCall,
     outcome: Result<Output, ToolError>,
     allow_truncation: bool,
@@ -42,38 +42,38 @@ pub(crate) fn reply(
             (whole, form.dialect.success(call.into(), output, limit), None)
         }
         Err(error) => {
-            let whole = in_words(Form { limit: usize::MAX, ..form }, call, &error);
-            (whole, in_words(form, call, &error), Some(error.name()))
+            let whole = in_words(ResultForm { limit: usize::MAX, ..form }, call, &error);
+            (whole, in_words(form, call, &error), Some(error.code()))
         }
     };
     let uncut = (cut != whole).then_some(whole);
     Reply { result: result(call, cut, error), uncut }
 }
 
-/// What a tool said in its own envelope.
+/// The result of a tool that has an envelope of its own.
 pub(crate) fn as_it_is(call: &ToolCall, answer: String) -> ToolResult {
     result(call, answer, None)
 }
 
 /// The result of a call that failed or never ran; the limit holds for it too (FR-OUT-04).
-pub(crate) fn refused(form: Form, call: &ToolCall, error: &ToolError) -> ToolResult {
-    result(call, in_words(form, call, error), Some(error.name()))
+pub(crate) fn refused(form: ResultForm, call: &ToolCall, error: &ToolError) -> ToolResult {
+    result(call, in_words(form, call, error), Some(error.code()))
 }
 
-/// What a failure has to say in its own envelope, or in the toolset's.
-fn in_words(form: Form, call: &ToolCall, error: &ToolError) -> String {
+/// The text of a failure, in its own envelope or in the toolset's.
+fn in_words(form: ResultForm, call: &ToolCall, error: &ToolError) -> String {
     match &error.verbatim {
         Some(words) => words.0.clone(),
         None => form.dialect.failure(call.into(), error, form.limit),
     }
 }
 
-fn result(call: &ToolCall, content: String, error: Option<&str>) -> ToolResult {
+fn result(call: &ToolCall, content: String, error: Option<ErrorCode>) -> ToolResult {
     ToolResult {
         call_id: call.id.clone(),
         name: call.name.clone(),
         display: sanitize(&content),
         content,
-        error: error.map(str::to_owned),
+        error,
     }
 }

@@ -7,14 +7,18 @@ use std::sync::Arc;
 
 use jm_tools::toolsets::STANDARD;
 use jm_types::text::{sanitize, truncate};
-use jm_types::{DenialReason, ErrorKind, Limits, ToolCall, ToolError, ToolResult};
+use jm_types::{
+    BatchNumber, CallKey, DenialReason, ErrorKind, Limits, SessionId, ToolCall, ToolError,
+    ToolResult,
+};
 use jm_workspace::Freshness;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::batch::{ApprovalDecision, Batch, ConfirmationRequest, Entry, Status};
-use crate::ids::Ids;
-use crate::reply::{self, Form};
+use crate::asker::Asker;
+use crate::batch::{ApprovalDecision, Batch, CallEntry, CallStatus, ConfirmationRequest};
+use crate::batch_ids::BatchIds;
+use crate::reply::{self, ResultForm};
 
 /// Why the engine stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,21 +35,21 @@ pub enum Pause {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
-    pub id: String,
+    pub id: SessionId,
     freshness: Arc<Freshness>,
     batch: Batch,
     /// Needed only while the calls of a batch come in.
     #[serde(skip)]
-    ids: Ids,
+    ids: BatchIds,
     /// Batches since the person last spoke (FR-RES-03).
     iterations: usize,
     /// Batches that the person has allowed since then, beyond the limit.
     #[serde(default)]
     granted_iterations: usize,
     calls: u64,
-    batches: u64,
+    batches: BatchNumber,
     /// How results look, as the engine last said.
-    form: Form,
+    form: ResultForm,
     /// Somebody is there who can give a command more than it has.
     #[serde(default)]
     offers_grants: bool,
@@ -62,22 +66,22 @@ pub enum SessionError {
 }
 
 impl Session {
-    pub fn new(id: impl Into<String>) -> Self {
+    pub fn new(id: impl Into<SessionId>) -> Self {
         Self {
             id: id.into(),
             freshness: Arc::default(),
             batch: Batch::default(),
-            ids: Ids::default(),
+            ids: BatchIds::default(),
             iterations: 0,
             granted_iterations: 0,
             calls: 0,
-            batches: 0,
-            form: Form { dialect: &STANDARD, limit: Limits::default().capacity_bytes },
+            batches: BatchNumber::default(),
+            form: ResultForm { dialect: &STANDARD, limit: Limits::default().capacity_bytes },
             offers_grants: false,
         }
     }
 
-    pub(crate) fn set_form(&mut self, form: Form) {
+    pub(crate) fn set_form(&mut self, form: ResultForm) {
         self.form = form;
     }
 
@@ -91,17 +95,28 @@ impl Session {
         self.offers_grants
     }
 
-    pub(crate) fn form(&self) -> Form {
+    pub(crate) fn form(&self) -> ResultForm {
         self.form
     }
 
     /// A session that goes on: what it has read, and how many calls and batches it has had.
-    pub fn restore(id: impl Into<String>, freshness: Freshness, calls: u64, batches: u64) -> Self {
+    pub fn restore(
+        id: impl Into<SessionId>,
+        freshness: Freshness,
+        calls: u64,
+        batches: u64,
+    ) -> Self {
+        let batches = BatchNumber::new(batches);
         Self { freshness: Arc::new(freshness), calls, batches, ..Self::new(id) }
     }
 
     pub fn freshness(&self) -> &Arc<Freshness> {
         &self.freshness
+    }
+
+    /// The session's part of a call's context.
+    pub(crate) fn asker(&self) -> Asker {
+        Asker { session: self.id.clone(), freshness: Arc::clone(&self.freshness) }
     }
 
     pub(crate) fn freshness_mut(&mut self) -> &mut Freshness {
@@ -164,14 +179,14 @@ impl Session {
             return Err(SessionError::BatchOpen);
         }
         self.iterations += 1;
-        self.batches += 1;
+        self.batches = self.batches.next();
         self.batch = Batch { number: self.batches, is_recorded: false, entries: Vec::new() };
-        self.ids = Ids::default();
+        self.ids = BatchIds::default();
         Ok(())
     }
 
     /// The next call of the batch.
-    pub(crate) fn receive(&mut self, call: ToolCall) -> &mut Entry {
+    pub(crate) fn receive(&mut self, call: ToolCall) -> &mut CallEntry {
         let entry = self.entry(call);
         self.batch.entries.push(entry);
         let last = self.batch.entries.len() - 1;
@@ -179,20 +194,20 @@ impl Session {
     }
 
     /// A batch of our own, such as an undo: its number, and the key of its one call.
-    pub(crate) fn begin_own(&mut self) -> (u64, String) {
-        self.batches += 1;
+    pub(crate) fn begin_own(&mut self) -> (BatchNumber, CallKey) {
+        self.batches = self.batches.next();
         self.calls += 1;
-        (self.batches, format!("{}-{}", self.id, self.calls))
+        (self.batches, CallKey::of(&self.id, self.calls))
     }
 
-    fn entry(&mut self, mut call: ToolCall) -> Entry {
+    fn entry(&mut self, mut call: ToolCall) -> CallEntry {
         self.calls += 1;
-        let key = format!("{}-{}", self.id, self.calls);
+        let key = CallKey::of(&self.id, self.calls);
         call.id = self.ids.take(call.id, self.calls);
-        Entry::new(key, call)
+        CallEntry::new(key, call)
     }
 
-    /// The person's answer to everything that is pending. Ids that nobody asked about are an
+    /// The person's answer to everything that is pending. BatchIds that nobody asked about are an
     /// error, and then nothing is decided.
     pub fn decide(&mut self, decision: &ApprovalDecision) -> Result<(), SessionError> {
         if let ApprovalDecision::ApproveSelected(ids) = decision {
@@ -203,21 +218,21 @@ impl Session {
         }
         let form = self.form;
         for entry in &mut self.batch.entries {
-            let Status::Pending(request) = &entry.status else { continue };
+            let CallStatus::Pending(request) = &entry.status else { continue };
             let approved = match decision {
                 ApprovalDecision::ApproveAll => true,
                 ApprovalDecision::ApproveSelected(ids) => ids.contains(&request.tool_call_id),
                 ApprovalDecision::DenyAll => false,
             };
-            match (&mut entry.bitten, approved) {
+            match (&mut entry.refusal, approved) {
                 // Asked about once more: whatever the answer, it goes on to its end.
-                (Some(bitten), _) => {
-                    bitten.is_granted = approved;
-                    entry.status = Status::Approved { fingerprint: None };
+                (Some(refusal), _) => {
+                    refusal.is_granted = approved;
+                    entry.status = CallStatus::Approved { fingerprint: None };
                 }
                 (None, true) => {
                     let fingerprint = Some(request.fingerprint.clone());
-                    entry.status = Status::Approved { fingerprint };
+                    entry.status = CallStatus::Approved { fingerprint };
                 }
                 (None, false) => {
                     let denied = DenialReason::DeniedByPerson { reason: None };
@@ -232,7 +247,7 @@ impl Session {
     pub fn refuse_pending(&mut self, error: impl Fn(&ConfirmationRequest) -> ToolError) {
         let form = self.form;
         for entry in &mut self.batch.entries {
-            if let Status::Pending(request) = &entry.status {
+            if let CallStatus::Pending(request) = &entry.status {
                 let error = error(request);
                 entry.refuse(form, &error);
             }
@@ -243,17 +258,18 @@ impl Session {
     pub fn refuse_waiting(&mut self) {
         let form = self.form;
         for entry in &mut self.batch.entries {
-            if let Status::Waiting = entry.status {
+            if let CallStatus::Waiting = entry.status {
                 let error = ToolError::new(ErrorKind::NotRunHere);
-                entry.status = Status::Done(reply::refused(form, &entry.call, &error));
+                entry.status = CallStatus::Done(reply::refused(form, &entry.call, &error));
             }
         }
     }
 
     /// The place of the call that waits under this id.
     fn waiting_place(&self, call_id: &str) -> Result<usize, SessionError> {
-        let waits =
-            |entry: &Entry| entry.call.id == call_id && matches!(entry.status, Status::Waiting);
+        let waits = |entry: &CallEntry| {
+            entry.call.id == call_id && matches!(entry.status, CallStatus::Waiting)
+        };
         let place = self.batch.entries.iter().position(waits);
         place.ok_or_else(|| SessionError::NotWaiting(call_id.to_owned()))
     }
@@ -279,7 +295,7 @@ impl Session {
         let place = self.waiting_place(call_id)?;
         let content = truncate(content, self.form.limit);
         let entry = &mut self.batch.entries[place];
-        entry.status = Status::Done(ToolResult {
+        entry.status = CallStatus::Done(ToolResult {
             call_id: call_id.to_owned(),
             name: entry.call.name.clone(),
             display: sanitize(&content),
@@ -291,6 +307,6 @@ impl Session {
 
     /// The results in call order, once all are there.
     pub fn results(&self) -> Option<Vec<&ToolResult>> {
-        self.batch.entries.iter().map(Entry::result).collect()
+        self.batch.entries.iter().map(CallEntry::result).collect()
     }
 }

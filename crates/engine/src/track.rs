@@ -1,4 +1,4 @@
-//! What a command changes: the workspace looked at before and after.
+//! Tracking: the changes of a command, found by looking at the workspace before and after.
 //!
 //! Law: nothing is guessed. What was not looked at is said to be untracked, so that undo never
 //! promises what it cannot do.
@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError};
 
 use jm_store::{FileRow, Record, Tracking};
 use jm_tools::{Effect, Output};
-use jm_types::{ToolCall, ToolError, ToolEvent};
+use jm_types::{CallKey, ToolCall, ToolError, ToolEvent};
 use jm_workspace::Sandbox;
 use jm_workspace::confine::{ProtectedNames, protected_names};
 use jm_workspace::fault::crash_point;
@@ -20,17 +20,17 @@ use jm_workspace::index::{Budget, Difference, Index, IndexedFile};
 use jm_workspace::names::protected_part;
 use jm_workspace::worker::off_thread;
 
+use crate::concurrent::{A_MOMENT, Beside, without_theirs};
+use crate::content_keeper::{ContentKeeper, row};
+use crate::core::Core;
 use crate::effects::effects_of;
-use crate::engine::Core;
-use crate::keep::{Keeper, row};
-use crate::others::{A_MOMENT, Beside, without_theirs};
-use crate::record::{Recorder, reason};
+use crate::record::{CallRecorder, reason};
 
 /// Runs the call, and records what changed around it if it is a command.
 pub(crate) async fn around(
     core: &Arc<Core>,
     call: &ToolCall,
-    key: &str,
+    key: &CallKey,
     work: impl Future<Output = Result<Output, ToolError>>,
 ) -> Result<Output, ToolError> {
     let runs = core.registry.lookup(&call.name).is_ok_and(|t| t.spec().effect == Effect::Runs);
@@ -61,7 +61,7 @@ pub(crate) async fn around(
 /// Records what changed, but for what other sessions have on record.
 fn tracked(
     core: &Core,
-    key: &str,
+    key: &CallKey,
     beside: Beside,
     difference: &Difference,
 ) -> Result<(), ToolError> {
@@ -143,11 +143,11 @@ async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
 /// Every file that is new to us is kept, so that it can be put back.
 fn look_within(
     sandbox: &Sandbox,
-    recorder: &Recorder,
+    recorder: &CallRecorder,
     known: &mut Index,
     budget: Budget,
 ) -> Result<Index, ToolError> {
-    let mut keeper = Keeper::new(recorder, sandbox.working_root().path());
+    let mut keeper = ContentKeeper::new(recorder, sandbox.working_root().path());
     let mut keep = |path: &Path, file: &IndexedFile, bytes| keeper.keep(path, file, bytes);
     let index = Index::look(sandbox, known, budget, &mut keep);
     let (rows, gone) = change(known, &index, &keeper.written);
@@ -160,8 +160,8 @@ fn look_within(
     Ok(index)
 }
 
-/// What an earlier process saw. What cannot be read is looked at again.
-fn remembered(sandbox: &Sandbox, recorder: &Recorder) -> BTreeMap<PathBuf, IndexedFile> {
+/// The index of an earlier process; a row that cannot be read is looked at again.
+fn remembered(sandbox: &Sandbox, recorder: &CallRecorder) -> BTreeMap<PathBuf, IndexedFile> {
     let root = sandbox.working_root().path();
     let rows = recorder.journal().and_then(|journal| journal.store().files(root).ok());
     let file = |row: FileRow| {
@@ -171,7 +171,7 @@ fn remembered(sandbox: &Sandbox, recorder: &Recorder) -> BTreeMap<PathBuf, Index
     rows.unwrap_or_default().into_iter().filter_map(file).collect()
 }
 
-/// What becomes of the index beside what was written with its contents: rows that moved, and paths
+/// The changes of the index beside the rows that were written with contents: rows that moved, and paths
 /// that are gone.
 fn change(
     known: &Index,
@@ -202,7 +202,7 @@ mod tests {
     struct Ground {
         _scratch: tempfile::TempDir,
         sandbox: Sandbox,
-        recorder: Recorder,
+        recorder: CallRecorder,
         known: Index,
     }
 
@@ -224,8 +224,8 @@ mod tests {
             let owner = Owner { pid: 1, started: 1, boot: String::new() };
             let path = scratch.path().join("journal.db");
             let journal =
-                Journal::open(&path, "s", &root, &owner, &|_| false, now_epoch_ms).unwrap();
-            let recorder = Recorder::new(journal, owner, "nobody", None);
+                Journal::open(&path, &"s".into(), &root, &owner, &|_| false, now_epoch_ms).unwrap();
+            let recorder = CallRecorder::new(journal, owner, "nobody", None);
             Self { _scratch: scratch, sandbox, recorder, known: Index::default() }
         }
 
@@ -241,11 +241,11 @@ mod tests {
         }
     }
 
-    /// What is kept is kept during the look, so that it counts against the look's time.
+    /// Contents are kept during the look, so that this counts against the look's time.
     #[test]
     fn contents_do_not_wait_for_the_end_of_a_look() {
         let ground = Ground::new(1_200);
-        let mut keeper = Keeper::new(&ground.recorder, ground.sandbox.working_root().path());
+        let mut keeper = ContentKeeper::new(&ground.recorder, ground.sandbox.working_root().path());
         let mut most_left = 0;
         let mut count = 0;
         Index::look(&ground.sandbox, &Index::default(), MOST, &mut |path, file, bytes| {

@@ -8,15 +8,16 @@ use std::collections::HashSet;
 
 use jm_store::{Message as Remembered, Role as Speaker};
 use jm_types::{
-    Assembly, Cut, CutCall, Message, Part, Role, StopReason, StreamEvent, ToolCall, ToolError,
-    ToolResult,
+    Assembly, BatchNumber, Cut, CutCall, Message, Part, Role, StopReason, StreamEvent, ToolCall,
+    ToolError, ToolResult,
 };
 use serde_json::{Value, json};
 
-use crate::batch::Status;
+use crate::batch::{CallStatus, Journaled};
 use crate::conversation::Conversation;
 use crate::engine::Engine;
 use crate::reply;
+use crate::run::cancel_rest;
 use crate::session::Session;
 
 /// One response that is coming in.
@@ -46,16 +47,16 @@ pub enum Hearing {
 
 /// How a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ResponseEnd {
     /// The model said so, or the stream was cut: what is whole counts.
     Over,
     /// The person stopped it: nothing of it runs.
     Cancelled,
 }
 
-/// What the model's turn comes to.
+/// The outcome of a model's turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum HeardTurn {
     /// It asks for tools; the session holds the calls.
     Asks,
     /// It has said what it had to say.
@@ -65,7 +66,7 @@ pub enum Heard {
 }
 
 impl Listening {
-    /// What was said before the call at this place and is not on record yet.
+    /// Takes the words before the call at this place that are not on record yet.
     fn take_said(&mut self, index: usize) -> Result<Vec<Value>, ToolError> {
         self.recorded.insert(index);
         let mut said = Vec::new();
@@ -104,7 +105,7 @@ impl Engine {
         let begins = !listening.has_begun && !matches!(event, StreamEvent::Retrying { .. });
         listening.has_begun |= begins;
         if begins && let Some(batch) = conversation.take_undelivered() {
-            self.core().recorder.say_delivered(batch);
+            self.core().recorder.say_delivered(batch.into());
         }
         let sealed = match &event {
             // A vendor that seals a call twice has still asked once.
@@ -140,7 +141,7 @@ impl Engine {
         let number = session.batch().number;
         let entry = session.receive(call);
         self.core().recorder.received(number, entry, said)?;
-        entry.is_received = true;
+        entry.journaled = Journaled::Call;
         Ok(())
     }
 
@@ -150,8 +151,8 @@ impl Engine {
         session: &mut Session,
         conversation: &mut Conversation,
         listening: Listening,
-        ending: Ending,
-    ) -> Result<Heard, ToolError> {
+        ending: ResponseEnd,
+    ) -> Result<HeardTurn, ToolError> {
         let Listening { assembly, places, .. } = listening;
         let turn = assembly.finish();
         self.shape(session);
@@ -167,7 +168,7 @@ impl Engine {
             message.parts.push(Part::Call { call, native: None });
         }
         if !has_substance(&message) {
-            return Ok(Heard::Nothing);
+            return Ok(HeardTurn::Nothing);
         }
         let asks = message.calls().next().is_some();
         name_the_nameless(&mut message, session);
@@ -177,13 +178,13 @@ impl Engine {
         match (asks, ending) {
             (false, _) => {
                 self.core().recorder.flush()?;
-                Ok(Heard::Spoke(turn.stop))
+                Ok(HeardTurn::Spoke(turn.stop))
             }
-            (true, Ending::Over) => Ok(Heard::Asks),
-            (true, Ending::Cancelled) => {
-                self.cancelled(session);
+            (true, ResponseEnd::Over) => Ok(HeardTurn::Asks),
+            (true, ResponseEnd::Cancelled) => {
+                cancel_rest(self.core(), session);
                 self.answered(session, conversation)?;
-                Ok(Heard::Spoke(None))
+                Ok(HeardTurn::Spoke(None))
             }
         }
     }
@@ -208,7 +209,7 @@ impl Engine {
         .hint("make the call again with less in it, for instance in several steps");
         let form = session.form();
         if let Some(entry) = session.batch_mut().entries.last_mut() {
-            entry.status = Status::Done(reply::refused(form, &entry.call, &error));
+            entry.status = CallStatus::Done(reply::refused(form, &entry.call, &error));
         }
         Ok(())
     }
@@ -234,7 +235,7 @@ impl Engine {
         let output = is_cut.then(|| core.recorder.keep_text(&entry.key, &whole)).flatten();
         core.recorder.finished(batch, entry, Vec::new(), output)?;
         core.take_capacity(kept);
-        session.batch_mut().entries[place].is_recorded = true;
+        session.batch_mut().entries[place].journaled = Journaled::Result;
         Ok(())
     }
 
@@ -298,7 +299,12 @@ impl Engine {
         Ok(before.saturating_sub(conversation.tokens()))
     }
 
-    fn remember(&self, role: Speaker, content: Value, batch: Option<u64>) -> Result<(), ToolError> {
+    fn remember(
+        &self,
+        role: Speaker,
+        content: Value,
+        batch: Option<BatchNumber>,
+    ) -> Result<(), ToolError> {
         self.core().recorder.say(Remembered { role, content, batch })
     }
 }

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use jm_engine::Recorder;
+use jm_engine::CallRecorder;
 use jm_tools::ops::change::lp1;
 use jm_workspace::{OpenFile, Opening, Sandbox, SandboxSettings};
 use serde_json::json;
@@ -80,7 +80,7 @@ fn look(root: &std::fs::File, path: &std::ffi::CStr, flags: i32) {
 
 fn read_a_file(root: &Path) {
     std::fs::write(root.join("four_kilobytes"), "a line of text\n".repeat(273)).expect("a file");
-    let mut desk = Desk::new(root, Recorder::none());
+    let mut desk = Desk::new(root, CallRecorder::none());
     let args = json!({"path": "four_kilobytes"});
     let ours = sample(5_000, || drop(black_box(desk.call("read_file", &args))));
     let ours = report("plan + execute + reply, 4 KB read", &ours);

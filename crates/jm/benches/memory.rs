@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use jm_engine::Recorder;
+use jm_engine::CallRecorder;
 use jm_store::{CallRecord, Entry, Journal, Owner, Record, StoredResult};
 use jm_types::{ToolResult, Verdict};
 use jm_workspace::file::now_epoch_ms;
@@ -30,7 +30,7 @@ fn owner() -> Owner {
 }
 
 fn journal(path: &Path, session: &str, root: &Path) -> Journal {
-    Journal::open(path, session, root, &owner(), &|_| false, now_epoch_ms).unwrap()
+    Journal::open(path, &session.into(), root, &owner(), &|_| false, now_epoch_ms).unwrap()
 }
 
 fn one_call(root: &Path) {
@@ -46,14 +46,14 @@ fn one_call(root: &Path) {
     });
     let commit = report("one bare commit, WAL, synchronous FULL", &commit);
     std::fs::write(root.join("file"), "a line of text\n".repeat(273)).unwrap();
-    let read = |name: &str, recorder: Recorder| {
+    let read = |name: &str, recorder: CallRecorder| {
         let mut desk = Desk::new(root, recorder);
         let args = json!({"path": "file"});
         report(name, &sample(1_000, || drop(desk.call("read_file", &args))))
     };
-    let plain = read("a 4 KB read, no journal", Recorder::none());
+    let plain = read("a 4 KB read, no journal", CallRecorder::none());
     let path = root.join("one.db");
-    let recorder = Recorder::new(journal(&path, "bench", root), owner(), "nobody", None);
+    let recorder = CallRecorder::new(journal(&path, "bench", root), owner(), "nobody", None);
     let kept = read("a 4 KB read, journaled", recorder);
     let more = kept.saturating_sub(plain);
     let commits = more.as_secs_f64() / commit.as_secs_f64();
@@ -141,23 +141,27 @@ fn records(number: u64, content: &str) -> Vec<Record> {
         error: None,
     };
     let opened = CallRecord {
-        call: call.clone(),
+        call: call.clone().into(),
         id: "1".to_owned(),
         name: "run_command".to_owned(),
         arguments: "{}".to_owned(),
     };
     vec![
-        Record::BatchOpened { batch: number, calls: vec![opened] },
+        Record::BatchOpened { batch: number.into(), calls: vec![opened] },
         Record::Planned {
-            call: call.clone(),
+            call: call.clone().into(),
             verdict: Verdict::Allow,
             rule: "rule".to_owned(),
             summary: "summary".to_owned(),
             risk: None,
         },
-        Record::Started { call: call.clone(), process: owner() },
-        Record::Finished { call, result: StoredResult::new(&result, Vec::new()), duration_ms: 1 },
-        Record::BatchSealed { batch: number },
+        Record::Started { call: call.clone().into(), process: owner() },
+        Record::Finished {
+            call: call.into(),
+            result: StoredResult::new(&result, Vec::new()),
+            duration_ms: 1,
+        },
+        Record::BatchSealed { batch: number.into() },
     ]
 }
 

@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use jm_engine::Recorder;
+use jm_engine::CallRecorder;
 use serde_json::{Value, json};
 use shared::{Desk, difference, heading, in_turns, ratio, report};
 
@@ -90,7 +90,7 @@ fn search(desk: &mut Desk, root: &Path, what: &str, runs: usize, query: &str, is
 
 fn tree(root: &Path, files: usize, runs: usize) {
     grow(root, files);
-    let mut desk = Desk::new(root, Recorder::none());
+    let mut desk = Desk::new(root, CallRecorder::none());
     search(&mut desk, root, &format!("literal, {files} files"), runs, "find_the_needle", false);
     let regex = r"fn\s+find_\w+_needle_\d+9\b";
     search(&mut desk, root, &format!("regex, {files} files"), runs, regex, true);
@@ -124,7 +124,7 @@ fn one_file(root: &Path, megabytes: usize) {
     let folder = root.join("long");
     std::fs::create_dir(&folder).unwrap();
     long_file(&folder.join("file"), megabytes);
-    let mut desk = Desk::new(&folder, Recorder::none());
+    let mut desk = Desk::new(&folder, CallRecorder::none());
     let queries = [("find_the_needle", false), (r"needle_\d+ = \w+$", true)];
     for (query, is_regex) in queries {
         let args = json!({"query": query, "is_regex": is_regex, "path": "file"});
@@ -146,7 +146,7 @@ fn edit_a_line(root: &Path, megabytes: usize) {
     let folder = root.join("edit");
     std::fs::create_dir(&folder).unwrap();
     long_file(&folder.join("file"), megabytes);
-    let mut desk = Desk::new(&folder, Recorder::none());
+    let mut desk = Desk::new(&folder, CallRecorder::none());
     let (one, other) = ("     1000 a line", "     1000 A LINE");
     // The refusal shows the lines, which counts as a read.
     let unread = json!({"path": "file", "old_string": one, "new_string": other});

@@ -8,21 +8,21 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use futures_util::StreamExt;
 use jm_engine::conversation::tokens_of;
-use jm_engine::{Conversation, Ending, Heard, Hearing, Listening, recall};
+use jm_engine::{Conversation, HeardTurn, Hearing, Listening, ResponseEnd, recall};
 use jm_providers::{
     CallMeta, ModelClient, ModelRequest, OfferedTools, ParameterLayers, Parameters,
 };
 use jm_store::Store;
 use jm_types::text::one_line;
-use jm_types::{Cancel, Part, StopReason, StreamError, StreamErrorKind, Toolset, Usage};
+use jm_types::{Cancel, Part, SessionId, StopReason, StreamError, StreamErrorKind, Toolset, Usage};
 
-mod room;
+mod context_budget;
 
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::drive::{Driver, End};
 use crate::faces::screen::Screen;
 use crate::instructions::{self, Instructions};
-use crate::{sessions, voices};
+use crate::{model_client, sessions};
 
 /// How often a model is told that it has had its rounds before it is stopped.
 const REFUSED_ROUNDS: usize = 3;
@@ -34,9 +34,9 @@ pub(crate) struct Agent {
     system: String,
     tools: OfferedTools,
     wishes: ParameterLayers,
-    /// What the instructions and the tools take, by our own count.
+    /// Tokens of the instructions and the tools, by our own count.
     head_tokens: usize,
-    /// What a person should know before the first word.
+    /// Notes for the person before the first word.
     pub(crate) notes: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ enum Ended {
 }
 
 enum Listened {
-    Heard(Heard),
+    HeardTurn(HeardTurn),
     Interrupted,
     Failed(StreamError),
 }
@@ -75,7 +75,7 @@ impl Agent {
         // The whole history is written anew for each request.
         jm_workspace::memory::expect_peaks();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
-        let voice = voices::open(&common, model).await?;
+        let voice = model_client::open(&common, model).await?;
         let driver = Driver::new(&common)?;
         let core = driver.engine.core();
         let voice = voice.with_call_meta(match core.registry.toolset() {
@@ -185,14 +185,14 @@ impl Agent {
                 return Ok(end);
             }
             match self.listen(screen).await? {
-                Listened::Heard(Heard::Asks) => was_too_long = false,
-                Listened::Heard(Heard::Spoke(stop)) => {
+                Listened::HeardTurn(HeardTurn::Asks) => was_too_long = false,
+                Listened::HeardTurn(HeardTurn::Spoke(stop)) => {
                     if let Some(note) = stop.as_ref().and_then(not_whole) {
                         screen.note(note)?;
                     }
                     return Ok(TurnEnd::Finished);
                 }
-                Listened::Heard(Heard::Nothing) => return Ok(TurnEnd::Failed(silence())),
+                Listened::HeardTurn(HeardTurn::Nothing) => return Ok(TurnEnd::Failed(silence())),
                 Listened::Interrupted => return Ok(TurnEnd::Interrupted),
                 Listened::Failed(error)
                     if error.kind == StreamErrorKind::ContextTooLong && !was_too_long =>
@@ -200,7 +200,7 @@ impl Agent {
                     was_too_long = true;
                     // Without old results there is room for the question itself.
                     self.driver.engine.compact(&mut self.conversation, None)?;
-                    screen.note(room::TOO_LONG)?;
+                    screen.note(context_budget::TOO_LONG)?;
                     if let Some(end) = self.summarize().await? {
                         return Ok(end);
                     }
@@ -243,7 +243,7 @@ impl Agent {
         self.driver.ask_for_rounds(allowed, limit).await
     }
 
-    /// What a person reads where the model was stopped at its limit of rounds.
+    /// The note where the model was stopped at its limit of rounds.
     pub(crate) fn stopped(&self) -> String {
         let limit = self.driver.engine.core().limits.iterations_per_turn;
         format!("Stopped after {} tool rounds", self.driver.session.iterations_allowed(limit))
@@ -267,8 +267,8 @@ impl Agent {
         let mut listening = Listening::default();
         let ended = self.take_in(&mut listening, screen).await?;
         let ending = match &ended {
-            Ended::Interrupted => Ending::Cancelled,
-            Ended::Over | Ended::Full { .. } | Ended::Broken(_) => Ending::Over,
+            Ended::Interrupted => ResponseEnd::Cancelled,
+            Ended::Over | Ended::Full { .. } | Ended::Broken(_) => ResponseEnd::Over,
         };
         let Driver { engine, session, .. } = &mut self.driver;
         let before = self.conversation.usage();
@@ -280,18 +280,18 @@ impl Agent {
         Ok(match ended {
             Ended::Interrupted => Listened::Interrupted,
             // What came whole before the stream broke is answered; then the model goes on.
-            Ended::Broken(error) if heard == Heard::Asks => {
+            Ended::Broken(error) if heard == HeardTurn::Asks => {
                 screen.note(&format!("{error}; going on with what came before"))?;
-                Listened::Heard(heard)
+                Listened::HeardTurn(heard)
             }
             Ended::Broken(error) => Listened::Failed(error),
             Ended::Full { calls } => {
                 screen.note(&format!(
                     "the model's message has more than {calls} calls; what follows them was not read"
                 ))?;
-                Listened::Heard(heard)
+                Listened::HeardTurn(heard)
             }
-            Ended::Over => Listened::Heard(heard),
+            Ended::Over => Listened::HeardTurn(heard),
         })
     }
 
@@ -302,6 +302,7 @@ impl Agent {
         screen: &mut dyn Screen,
     ) -> Result<Ended> {
         let cancel = Cancel::new();
+        let span = tracing::info_span!("model_request", model = ?self.voice.model());
         let mut stream = self.voice.stream(self.request(), cancel.clone());
         let Driver { engine, session, interrupts, .. } = &mut self.driver;
         let ended = loop {
@@ -323,6 +324,7 @@ impl Agent {
             }
         };
         cancel.cancel();
+        drop(span);
         Ok(ended)
     }
 
@@ -331,7 +333,7 @@ impl Agent {
             system: self.system.clone(),
             messages: self.conversation.messages().clone(),
             tools: self.tools.clone(),
-            conversation: Some(self.driver.session.id.clone()),
+            conversation: Some(self.driver.session.id.to_string()),
             ..ModelRequest::default()
         })
     }
@@ -343,7 +345,7 @@ impl Agent {
 }
 
 /// A conversation speaks of the files where it began, and its tools work where it goes on.
-fn moved(store: &Store, session: &str, root: &Path) -> Result<Option<String>> {
+fn moved(store: &Store, session: &SessionId, root: &Path) -> Result<Option<String>> {
     let view = store.session(session).map_err(sessions::told)?;
     let began = view.map(|view| view.root).filter(|began| began != root);
     Ok(began.map(|began| {
@@ -365,7 +367,7 @@ fn used_since(before: Usage, after: Usage) -> Usage {
     }
 }
 
-/// What a person should know of an answer that did not come to its own end.
+/// The note on an answer that did not come to its own end.
 fn not_whole(stop: &StopReason) -> Option<&'static str> {
     match stop {
         StopReason::MaxTokens => Some(

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use jm_types::SessionId;
 
 mod journal;
 mod model;
 
-pub(crate) use journal::{Gc, Output, Redo, Span, Undo};
-pub(crate) use model::{Model, Run, ThinkingLevel, ToolProtocol};
+pub(crate) use journal::{Gc, OutputArgs, Redo, Span, Undo};
+pub(crate) use model::{Model, RunArgs, ThinkingLevel, ToolProtocol};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -28,7 +29,10 @@ Tools of your own: executables in ~/.config/journeyman/tools, and in .journeyman
 project that you trust. `jm tools` lists them and says what is wrong with the others.
 
 Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
-project, then JM_* variables, then flags. `jm config` shows what is in force and why.";
+project, then JM_* variables, then flags. `jm config` shows what is in force and why.
+
+JM_LOG=info writes the steps of each call and each model request to standard error, with
+their times; it filters like RUST_LOG.";
 
 /// A coding agent whose every tool call is validated, approved, confined and undoable.
 #[derive(Debug, Parser)]
@@ -67,7 +71,7 @@ pub(crate) struct Common {
     /// Go on with this session: what it has read counts, and its calls are one history
     /// [env: JM_SESSION]
     #[arg(long, global = true, value_name = "ID")]
-    pub(crate) session: Option<String>,
+    pub(crate) session: Option<SessionId>,
     /// Record nothing; such calls cannot be undone
     #[arg(long, global = true)]
     pub(crate) no_journal: bool,
@@ -120,7 +124,7 @@ pub(crate) enum OnRecovery {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Give the model a task and let it work, without a terminal
-    Run(Run),
+    Run(RunArgs),
     /// Talk with the model in a plain terminal
     Repl(Repl),
     /// Go on with a conversation in a plain terminal
@@ -128,11 +132,11 @@ pub(crate) enum Command {
     /// Take the tour: a throw-away project, a scripted model, a crash and its recovery, an undo
     Demo,
     /// Make one tool call, without a model
-    Call(Call),
+    Call(CallArgs),
     /// Run the tool calls found on standard input, without a model
     Exec(Exec),
     /// List the sessions of the journal
-    Sessions(Listing),
+    Sessions(ListingArgs),
     /// Show what a session did, why it was allowed and what it changed
     Log(Log),
     /// Take back what calls changed
@@ -140,31 +144,31 @@ pub(crate) enum Command {
     /// Take the last undo back
     Redo(Redo),
     /// Settle what a crash left unfinished; never runs anything again
-    Recover(Listing),
+    Recover(ListingArgs),
     /// Check that the journal is what was written
     Verify,
     /// Print all that a call said, also where the model was given less
-    Output(Output),
+    Output(OutputArgs),
     /// Print a session as JSON lines or as one HTML page
-    Export(Export),
+    Export(ExportArgs),
     /// Remove stored contents that no session uses, and the oldest beyond journal.quota_bytes
     Gc(Gc),
     /// Say how much space the journal takes
-    Du(Listing),
+    Du(ListingArgs),
     /// List the processes that sessions have started in the background, or stop or read one
     Ps(Ps),
     /// Run a command behind the walls that a tool's command would get
-    Sandbox(Sandbox),
+    Sandbox(SandboxArgs),
     /// Say what works on this machine, and what holds commands in
-    Doctor(Listing),
+    Doctor(ListingArgs),
     /// List the tools, or show one with its schema
-    Tools(Tools),
+    Tools(ToolsArgs),
     /// Show the configuration in force and where each value comes from
-    Config(Config),
+    Config(ConfigArgs),
     /// Say where the vendors' keys come from, and keep them in the system's keyring
     Keys(Keys),
     /// Let this project's own configuration loosen the policy, and its own tools run
-    Trust(Trust),
+    Trust(TrustArgs),
     /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
     InstallPrograms(InstallPrograms),
     /// Print a completion script
@@ -188,7 +192,7 @@ pub(crate) struct Keys {
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
     /// Say where each comes from; so does no word at all
-    List(Listing),
+    List(ListingArgs),
     /// Keep a key, read from standard input or typed unseen
     Set {
         /// Whose: anthropic, openai, gemini, vertex, openrouter or a name from models.toml
@@ -216,7 +220,7 @@ pub(crate) struct Resume {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Call {
+pub(crate) struct CallArgs {
     /// Name of the tool
     pub(crate) tool: String,
     /// Arguments as a JSON object; `-` reads them from standard input
@@ -238,7 +242,7 @@ pub(crate) struct Exec {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Listing {
+pub(crate) struct ListingArgs {
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
@@ -260,7 +264,7 @@ pub(crate) struct Log {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Export {
+pub(crate) struct ExportArgs {
     /// Session; the newest of this workspace without it
     pub(crate) id: Option<String>,
     /// One self-contained page instead of JSON lines
@@ -291,7 +295,7 @@ pub(crate) struct Ps {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Sandbox {
+pub(crate) struct SandboxArgs {
     /// What confines it: auto, namespaces, bwrap, landlock or none [default: as configured]
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<String>,
@@ -310,7 +314,7 @@ pub(crate) struct Sandbox {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Tools {
+pub(crate) struct ToolsArgs {
     /// Name of a tool; all of them without it
     pub(crate) name: Option<String>,
     /// Print JSON, for programs
@@ -325,7 +329,7 @@ pub(crate) struct Tools {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Config {
+pub(crate) struct ConfigArgs {
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
@@ -342,7 +346,7 @@ pub(crate) struct InstallPrograms {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Trust {
+pub(crate) struct TrustArgs {
     /// Take the trust back
     #[arg(long)]
     pub(crate) revoke: bool,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use jm_engine::config::{CommandBackend, Config};
+use jm_config::{CommandBackend, Config};
 use jm_workspace::Confiner;
 use jm_workspace::confine::{Backend, CommandSettings, Launcher, Resources};
 

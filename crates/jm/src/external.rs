@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use jm_engine::config::Config;
+use jm_config::Config;
 use jm_tools::Workspace;
 use jm_tools::foreign::external::{
     Candidate, Consent, Directory, Discovered, ExternalTools, Ground, ToolPlace, discover,
@@ -13,12 +13,12 @@ use jm_tools::foreign::external::{
 use crate::locations;
 use crate::project::Project;
 
-/// What is there; nothing is run.
+/// The tools that are there; nothing is run.
 pub(crate) fn discovered(project: Option<&Project>) -> Discovered {
     discover(&directories(project))
 }
 
-/// Where tools lie, in rising priority.
+/// The directories of tools, in rising priority.
 fn directories(project: Option<&Project>) -> Vec<Directory> {
     let owned = |place, path| Directory { place, path, consent: Consent::Owner };
     let system = locations::system_tools().map(|path| owned(ToolPlace::System, path));

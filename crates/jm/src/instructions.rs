@@ -1,4 +1,4 @@
-//! What the model is told before anybody speaks.
+//! The instructions that the model gets before anybody speaks.
 //!
 //! Law: the same project gives the same bytes, so that a vendor's cache finds them again.
 
@@ -29,7 +29,7 @@ told.";
 /// The system prompt.
 pub(crate) struct Instructions {
     pub(crate) text: String,
-    /// What of the project's own instructions is not in it, and why.
+    /// The parts of the project's own instructions that are left out, and why.
     pub(crate) notes: Vec<String>,
 }
 

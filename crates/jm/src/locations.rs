@@ -1,4 +1,4 @@
-//! Where our own files are.
+//! The paths of our own files.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use jm_workspace::state::StateDir;
 
 const NAME: &str = "journeyman";
-/// What to do about a state directory that cannot be used.
+/// The hint for a state directory that cannot be used.
 pub(crate) const STATE_HINT: &str = "\n  hint: make the state directory writable for you, or name \
                                      another with JM_STATE_DIR";
 
@@ -20,7 +20,7 @@ pub(crate) fn user_models() -> Option<PathBuf> {
     user_config().map(|config| config.with_file_name("models.toml"))
 }
 
-/// Where the system's tools are: beside the program, unless the environment says otherwise.
+/// The directory of the system's tools: beside the program, unless the environment says otherwise.
 pub(crate) fn system_tools() -> Option<PathBuf> {
     variable("JM_LIBEXEC_DIR").or_else(|| {
         let program = std::env::current_exe().ok()?;
@@ -53,7 +53,7 @@ fn base(name: &str, below_home: &str) -> Option<PathBuf> {
     variable(name).or_else(|| variable("HOME").map(|home| home.join(below_home)))
 }
 
-/// What a variable names. One that is empty names nothing, as if it were not there.
+/// The value of a variable. One that is empty names nothing, as if it were not there.
 pub(crate) fn named(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

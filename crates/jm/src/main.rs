@@ -7,10 +7,11 @@ mod external;
 mod faces;
 mod instructions;
 mod locations;
+mod log;
+mod model_client;
 mod project;
 mod sessions;
 mod trust;
-mod voices;
 mod wire;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
         faces::print::note(&format!("jm: internal error at {place}"));
     }));
+    log::install();
     let outcome = match faces::programs::run_by_name() {
         Some(outcome) => outcome,
         None => run(with_variables(Cli::parse())),
@@ -48,11 +50,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// What no flag says, a variable may say.
+/// Fills flags that are not given from variables.
 fn with_variables(mut cli: Cli) -> Cli {
     let Cli { common, .. } = &mut cli;
     // What is not UTF-8 names no session, which is said where sessions are opened.
-    let session = || locations::named("JM_SESSION").map(|id| id.to_string_lossy().into_owned());
+    let session = || locations::named("JM_SESSION").map(|id| id.to_string_lossy().as_ref().into());
     common.session = common.session.take().or_else(session);
     common.config = common.config.take().or_else(|| locations::named("JM_CONFIG").map(Into::into));
     cli
@@ -74,8 +76,8 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Verify => faces::history::verify(),
         Command::Output(output) => faces::output::run(&output),
         Command::Export(export) => faces::export::run(&cli.common, &export),
-        Command::Gc(gc) => faces::room::collect(&cli.common, &gc),
-        Command::Du(listing) => faces::room::disk_use(&cli.common, &listing),
+        Command::Gc(gc) => faces::disk_usage::collect(&cli.common, &gc),
+        Command::Du(listing) => faces::disk_usage::disk_use(&cli.common, &listing),
         Command::Ps(ps) => faces::ps::run(&cli.common, &ps),
         Command::Sandbox(sandbox) => faces::sandbox::run(&cli.common, &sandbox),
         Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),

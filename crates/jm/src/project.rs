@@ -1,4 +1,4 @@
-//! What a project brings along: its configuration and its tools, and whether the person trusts them.
+//! A project's own configuration and tools, and the person's trust in them.
 //!
 //! Law: one trust for both, bound to the bytes of every file. Nothing of an untrusted project runs.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_engine::config::Trust;
+use jm_config::Trust;
 use jm_workspace::state::read_text;
 use jm_workspace::{Digest, Sandbox, SandboxSettings, programs};
 

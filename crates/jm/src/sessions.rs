@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use jm_engine::{Outputs, Recorder, Session, recall};
+use jm_engine::{CallRecorder, Outputs, Session, recall};
 use jm_store::{Journal, Owner, Record, Store, StoreError, Turn, WriteQueue};
+use jm_types::SessionId;
 use jm_types::text::one_line;
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::identity::Identity;
@@ -60,7 +61,7 @@ fn journal_file(state: &StateDir) -> Result<PathBuf> {
     })
 }
 
-/// Where outputs are while their commands run.
+/// The folder of outputs while their commands run.
 pub(crate) fn spools() -> Result<SpoolDir> {
     let state = locations::state()?;
     SpoolDir::open(&state).with_context(|| format!("state directory {}", state.path().display()))
@@ -74,7 +75,7 @@ pub(crate) fn told(error: StoreError) -> anyhow::Error {
     }
 }
 
-/// What a session is worked with.
+/// The parts that a session is worked with.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) root: PathBuf,
@@ -97,26 +98,26 @@ impl Opening {
 }
 
 /// The session that the flags name, or a new one, and who records it.
-pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, Recorder)> {
+pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, CallRecorder)> {
     if common.no_journal {
         if common.session.is_some() {
             bail!("--session keeps things in the journal, which --no-journal turns off");
         }
-        return Ok((Session::new(fresh_id()?), Recorder::none()));
+        return Ok((Session::new(fresh_id()?), CallRecorder::none()));
     }
     let id = match &common.session {
         Some(id) if is_well_formed(id) => id.clone(),
         Some(id) => bail!("session id `{id}`: use 1 to 64 letters, digits, `-` or `_`"),
-        None => fresh_id()?,
+        None => fresh_id()?.into(),
     };
     open_named(common, &id, opening)
 }
 
 pub(crate) fn open_named(
     common: &Common,
-    id: &str,
+    id: &SessionId,
     opening: &Opening,
-) -> Result<(Session, Recorder)> {
+) -> Result<(Session, CallRecorder)> {
     if opening.root.to_str().is_none() {
         let root = one_line(&opening.root.to_string_lossy());
         bail!(
@@ -142,13 +143,13 @@ pub(crate) fn open_named(
     let journal = journal.map_err(told)?.open_with(opening.record());
     let (calls, batches) = journal.store().counts(id).map_err(told)?;
     let freshness = journal.freshness().map_err(told)?;
-    let mut session = Session::restore(id, freshness, calls, batches);
+    let mut session = Session::restore(id.clone(), freshness, calls, batches);
     recall::resume_waiting(journal.store(), &mut session).map_err(told)?;
     // Without room for it the journal's own writes will say so.
     let reserve = state.reserve(RESERVE, RESERVE_BYTES).ok();
     let free = reserve.map(|reserve| Box::new(move || reserve.free()) as Box<dyn FnOnce() + Send>);
     let approver = if common.yes { "--yes" } else { "person" };
-    let recorder = Recorder::new(journal, own, approver, free).keeping(Outputs {
+    let recorder = CallRecorder::new(journal, own, approver, free).keeping(Outputs {
         spools: spools()?,
         each: opening.output_bytes,
         all: opening.outputs_bytes,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use jm_config::{Config, ConfigWord, Layer, Loaded, Source};
 use jm_dialects::dialect_of;
-use jm_engine::config::{self, Config, Layer, Loaded, Source, Word};
-use jm_engine::engine::Core;
-use jm_engine::{Engine, Policy, Recorder, Session};
+use jm_engine::Core;
+use jm_engine::{CallRecorder, Engine, Policy, Session};
 use jm_tools::schema::Schema;
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, Workspace};
@@ -26,7 +26,7 @@ use crate::{confine, external, locations, sessions};
 /// Events that wait for a face; past this, tools wait.
 const EVENT_BUFFER: usize = 256;
 
-/// What is in force, and what the project brings along.
+/// The settings in force, and the project they come from.
 pub(crate) struct Settings {
     pub(crate) loaded: Loaded,
     pub(crate) project: Option<Project>,
@@ -48,7 +48,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
             None => {}
         }
     }
-    let mut level = config::Trust::Untrusted;
+    let mut level = jm_config::Trust::Untrusted;
     let project = Project::find(common)?;
     if let Some(own) = &project {
         level = own.level();
@@ -56,7 +56,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
         layers.extend(own.text.clone().map(|text| Layer { source, text }));
     }
     layers.push(Layer { source: Source::Flag, text: flags(common)? });
-    let mut loaded = config::load(&layers, &variables(), level).map_err(|errors| {
+    let mut loaded = jm_config::load(&layers, &variables(), level).map_err(|errors| {
         let lines = errors.iter().map(|error| match &error.hint {
             Some(hint) => format!("{error}\n  hint: {hint}"),
             None => error.to_string(),
@@ -129,7 +129,7 @@ pub(crate) fn wire(common: &Common) -> Result<Wired> {
 /// `open` gives the session, once it is known what it will be worked with.
 pub(crate) fn wire_with(
     common: &Common,
-    open: impl FnOnce(&Opening) -> Result<(Session, Recorder)>,
+    open: impl FnOnce(&Opening) -> Result<(Session, CallRecorder)>,
 ) -> Result<Wired> {
     let Settings { loaded, project } = settings(common)?;
     let config = &loaded.config;
@@ -334,8 +334,8 @@ fn limits(loaded: &Loaded) -> Limits {
 /// The tools that the configuration defines; one whose parameters are no schema stops the program,
 /// since no vendor would take it and no arguments would fit it.
 pub(crate) fn manual(config: &Config) -> Result<Vec<ToolDefinition>> {
-    let definition = |definition: &config::Definition| {
-        let config::Definition { name, description, parameters } = definition.clone();
+    let definition = |definition: &jm_config::Definition| {
+        let jm_config::Definition { name, description, parameters } = definition.clone();
         let parameters = serde_json::Value::Object(parameters);
         Schema::new(parameters.clone()).map_err(|why| {
             let name = one_line(&name);

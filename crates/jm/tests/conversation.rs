@@ -22,14 +22,14 @@ fn jm(base: &Path, args: &[&str]) -> String {
 }
 
 fn message(role: Role, content: Value, batch: Option<u64>) -> Message {
-    Message { role, content, batch }
+    Message { role, content, batch: batch.map(Into::into) }
 }
 
 /// A question, a call, and the answer.
 fn converse(base: &Path) {
     let owner = Owner { pid: 1, started: 1, boot: "b".into() };
     let path = base.join("journal.db");
-    let journal = Journal::open(&path, "talk", base, &owner, &|_| false, || 0).unwrap();
+    let journal = Journal::open(&path, &"talk".into(), base, &owner, &|_| false, || 0).unwrap();
     let asked = [
         message(Role::User, json!("what is <b>here</b>?\u{1b}[31m"), None),
         message(Role::Assistant, json!([{"text": "I look."}, {"call": "1"}]), Some(1)),
@@ -41,8 +41,10 @@ fn converse(base: &Path) {
         name: "list_directory".into(),
         arguments: "{}".into(),
     };
-    let records =
-        vec![Record::BatchOpened { batch: 1, calls: vec![call] }, Record::BatchSealed { batch: 1 }];
+    let records = vec![
+        Record::BatchOpened { batch: 1.into(), calls: vec![call] },
+        Record::BatchSealed { batch: 1.into() },
+    ];
     journal.append(&Entry { records, ..Entry::default() }).unwrap();
     let long = format!("Much. {}", "x".repeat(5_000));
     journal.remember(&[message(Role::Assistant, json!(long), None)]).unwrap();

@@ -5,7 +5,7 @@
 
 use std::io::Read;
 
-use jm_types::{Digest, Hashing};
+use jm_types::{Digest, Hashing, SessionId};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::{Store, StoreError};
@@ -25,7 +25,7 @@ pub struct BlobStats {
 
 pub(crate) fn put(
     step: &Transaction<'_>,
-    session: &str,
+    session: &SessionId,
     bytes: &[u8],
     now: i64,
 ) -> Result<Digest, StoreError> {
@@ -38,11 +38,11 @@ pub(crate) fn put(
 /// The session needs this content.
 pub(crate) fn use_for(
     step: &Transaction<'_>,
-    session: &str,
+    session: &SessionId,
     sha256: Digest,
 ) -> Result<(), StoreError> {
     step.prepare_cached("INSERT OR IGNORE INTO uses (sha256, session) VALUES (?1, ?2)")?
-        .execute(params![sha256.to_string(), session])?;
+        .execute(params![sha256.to_string(), session.as_str()])?;
     Ok(())
 }
 
@@ -132,10 +132,7 @@ impl Store {
     /// A whole content, checked against its name.
     pub fn blob(&self, sha256: Digest) -> Result<Vec<u8>, StoreError> {
         let bytes = self.blob_range(sha256, 0, u64::MAX)?;
-        match Digest::of(&bytes) == sha256 {
-            true => Ok(bytes),
-            false => Err(StoreError::Missing(sha256)),
-        }
+        if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err(StoreError::Missing(sha256)) }
     }
 
     /// Bytes `start..end` of a content, as far as it goes.

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use jm_types::SessionId;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::blobs::{self, UNUSED};
@@ -223,9 +224,10 @@ impl Store {
 
     /// Gives the disk what is free, and the log's space too; readers that still need it keep it.
     fn give_back(&self, is_alive: &dyn Fn(&Owner) -> bool) -> Result<Space, StoreError> {
-        let given = match self.is_incremental()? {
-            true => self.vacuum_in_steps().map(|()| Space::GivenBack),
-            false => self.rewrite_if_small(is_alive),
+        let given = if self.is_incremental()? {
+            self.vacuum_in_steps().map(|()| Space::GivenBack)
+        } else {
+            self.rewrite_if_small(is_alive)
         };
         let mut connection = self.connection();
         let _turn = self.turn();
@@ -296,7 +298,7 @@ impl Store {
     fn holder(
         &self,
         is_alive: &dyn Fn(&Owner) -> bool,
-    ) -> Result<Option<(String, Owner)>, StoreError> {
+    ) -> Result<Option<(SessionId, Owner)>, StoreError> {
         let held =
             self.sessions()?.into_iter().filter_map(|view| Some((view.session, view.owner?)));
         Ok(held.into_iter().find(|(_, owner)| is_alive(owner)))
@@ -344,8 +346,8 @@ impl Later {
             let mut select = step.prepare_cached(
                 "SELECT body FROM records WHERE session = ?1 AND seq > ?2 ORDER BY seq",
             )?;
-            let bodies =
-                select.query_map(params![session, after], |row| row.get::<_, String>(0))?;
+            let bodies = select
+                .query_map(params![session.as_str(), after], |row| row.get::<_, String>(0))?;
             for body in bodies {
                 let record: Record = serde_json::from_str(&body?)?;
                 self.needed.extend(record.contents().iter().map(ToString::to_string));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jm_types::{CallKey, SessionId};
 use rusqlite::params;
 
 use crate::history::CHANGES;
@@ -20,7 +21,7 @@ pub struct Running {
 /// A command of another session, and what had changed when it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackedElsewhere {
-    pub call: String,
+    pub call: CallKey,
     /// Every path that it may have changed; `None` where it may have been any.
     pub paths: Option<Vec<PathBuf>>,
 }
@@ -28,11 +29,16 @@ pub struct TrackedElsewhere {
 impl Store {
     /// The files that other sessions were about to change since a moment, in the order of time, but for
     /// changes that they had to withdraw.
-    pub fn prepared_by_others(&self, session: &str, since: u64) -> Result<Vec<Effect>, StoreError> {
+    pub fn prepared_by_others(
+        &self,
+        session: &SessionId,
+        since: u64,
+    ) -> Result<Vec<Effect>, StoreError> {
         let since = i64::try_from(since).unwrap_or(i64::MAX);
         let connection = self.connection();
         let mut select = connection.prepare_cached(&prepared_since())?;
-        let bodies = select.query_map(params![session, since], |row| row.get::<_, String>(0))?;
+        let bodies =
+            select.query_map(params![session.as_str(), since], |row| row.get::<_, String>(0))?;
         let mut effects = Vec::new();
         for body in bodies {
             if let Record::Prepared { files, .. } = serde_json::from_str(&body?)? {
@@ -46,14 +52,14 @@ impl Store {
     /// ran until then.
     pub fn tracked_by_others(
         &self,
-        session: &str,
+        session: &SessionId,
         root: &Path,
         since: u64,
     ) -> Result<Vec<TrackedElsewhere>, StoreError> {
         let since = i64::try_from(since).unwrap_or(i64::MAX);
         let connection = self.connection();
         let mut select = connection.prepare_cached(&tracked_since())?;
-        let mut rows = select.query(params![session, since])?;
+        let mut rows = select.query(params![session.as_str(), since])?;
         let mut calls = Vec::new();
         while let Some(row) = rows.next()? {
             let (body, theirs): (String, String) = (row.get(0)?, row.get(1)?);
@@ -71,11 +77,11 @@ impl Store {
     /// yet.
     pub fn running_elsewhere(
         &self,
-        session: &str,
+        session: &SessionId,
         root: &Path,
     ) -> Result<Vec<Running>, StoreError> {
         let theirs = |view: &crate::SessionView| {
-            view.session != session && share_files(root, &view.root) && view.owner.is_some()
+            view.session != *session && share_files(root, &view.root) && view.owner.is_some()
         };
         let mut running = Vec::new();
         for view in self.unsettled()?.into_iter().filter(theirs) {
@@ -132,7 +138,7 @@ mod tests {
 
     fn open(path: &Path, session: &str, root: &str, clock: fn() -> u64) -> Journal {
         let owner = Owner { pid: 1, started: 1, boot: "b".to_owned() };
-        Journal::open(path, session, Path::new(root), &owner, &|_| false, clock).unwrap()
+        Journal::open(path, &session.into(), Path::new(root), &owner, &|_| false, clock).unwrap()
     }
 
     fn append(journal: &Journal, records: Vec<Record>) {
@@ -148,9 +154,9 @@ mod tests {
         let prepared = |call: &str, path: &str| {
             let (before, after) = (FileState::Missing, FileState::Directory { mode: 0o755 });
             let files = vec![Effect { path: path.into(), before, after, temporary: None }];
-            Record::Prepared { call: call.to_owned(), files }
+            Record::Prepared { call: call.to_owned().into(), files }
         };
-        let withdrawn = |call: &str| Record::Withdrawn { call: call.to_owned() };
+        let withdrawn = |call: &str| Record::Withdrawn { call: call.to_owned().into() };
         let records = vec![
             prepared("s-1", "/w/kept"),
             prepared("s-1", "/w/withdrawn"),
@@ -161,7 +167,7 @@ mod tests {
         ];
         append(&theirs, records);
         let told = |session: &str| -> Vec<PathBuf> {
-            let effects = theirs.store().prepared_by_others(session, 0).unwrap();
+            let effects = theirs.store().prepared_by_others(&session.into(), 0).unwrap();
             effects.into_iter().map(|effect| effect.path).collect()
         };
         assert_eq!(told("other"), [Path::new("/w/kept"), Path::new("/w/tried again")]);
@@ -177,16 +183,16 @@ mod tests {
             let path = PathBuf::from("/w/made");
             let files = vec![Effect { path, before, after, temporary: None }];
             let tracking = Tracking { files, ..Tracking::default() };
-            vec![Record::Tracked { call: call.to_owned(), tracking }]
+            vec![Record::Tracked { call: call.to_owned().into(), tracking }]
         };
         append(&open(&path, "early", "/w", || 1_000), tracked("early-1"));
         append(&open(&path, "beneath", "/w/sub", || 2_000), tracked("beneath-1"));
         append(&open(&path, "beside", "/wide", || 2_000), tracked("beside-1"));
         let own = open(&path, "own", "/w", || 3_000);
         append(&own, tracked("own-1"));
-        let found = own.store().tracked_by_others("own", Path::new("/w"), 1_500).unwrap();
+        let found = own.store().tracked_by_others(&"own".into(), Path::new("/w"), 1_500).unwrap();
         let paths = Some(vec![PathBuf::from("/w/made")]);
-        assert_eq!(found, [TrackedElsewhere { call: "beneath-1".to_owned(), paths }]);
+        assert_eq!(found, [TrackedElsewhere { call: "beneath-1".to_owned().into(), paths }]);
     }
 
     #[test]
@@ -195,21 +201,24 @@ mod tests {
         let path = scratch.path().join("journal.db");
         let theirs = open(&path, "s", "/w", || 1_000);
         let call = |key: &str| CallRecord {
-            call: key.to_owned(),
+            call: key.to_owned().into(),
             id: String::new(),
             name: "run_command".to_owned(),
             arguments: String::new(),
         };
         let process = Owner { pid: 7, started: 1, boot: String::new() };
-        let running = || theirs.store().running_elsewhere("own", Path::new("/w")).unwrap();
-        append(&theirs, vec![Record::BatchOpened { batch: 1, calls: vec![call("s-1")] }]);
+        let running = || theirs.store().running_elsewhere(&"own".into(), Path::new("/w")).unwrap();
+        append(&theirs, vec![Record::BatchOpened { batch: 1.into(), calls: vec![call("s-1")] }]);
         assert_eq!(running(), []);
-        append(&theirs, vec![Record::Started { call: "s-1".to_owned(), process: process.clone() }]);
+        append(
+            &theirs,
+            vec![Record::Started { call: "s-1".to_owned().into(), process: process.clone() }],
+        );
         let expected = Running { call: call("s-1"), started: 1_000, owner: process };
         assert_eq!(running(), [expected]);
-        assert_eq!(theirs.store().running_elsewhere("s", Path::new("/w")).unwrap(), []);
+        assert_eq!(theirs.store().running_elsewhere(&"s".into(), Path::new("/w")).unwrap(), []);
         let tracking = Tracking::default();
-        append(&theirs, vec![Record::Tracked { call: "s-1".to_owned(), tracking }]);
+        append(&theirs, vec![Record::Tracked { call: "s-1".to_owned().into(), tracking }]);
         assert_eq!(running(), []);
     }
 }

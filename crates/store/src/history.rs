@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
+use jm_types::{CallKey, SessionId};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::query::{Folded, session_view};
@@ -23,15 +24,15 @@ const ABOUT_CALL: &str = "SELECT seq, at, body FROM records INDEXED BY about
 #[derive(Debug, Clone)]
 pub struct Place {
     at: i64,
-    session: String,
+    session: SessionId,
     seq: i64,
 }
 
 /// A call that changed something, by its session and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    pub session: String,
-    pub call: String,
+    pub session: SessionId,
+    pub call: CallKey,
     pub at: u64,
 }
 
@@ -66,7 +67,7 @@ impl Store {
     }
 
     /// The calls of a session in order, some at a time.
-    pub fn walk_calls<'a>(&'a self, session: &'a str) -> Calls<'a> {
+    pub fn walk_calls<'a>(&'a self, session: &'a SessionId) -> Calls<'a> {
         Calls {
             store: self,
             session,
@@ -77,19 +78,23 @@ impl Store {
     }
 
     /// One call, by its key.
-    pub fn call(&self, session: &str, key: &str) -> Result<Option<CallView>, StoreError> {
+    pub fn call(&self, session: &SessionId, key: &CallKey) -> Result<Option<CallView>, StoreError> {
         let about = self.about(session, key)?;
         let Some((first, ..)) = about.first() else { return Ok(None) };
         let mut folded = Folded::default();
         let opened = self.opening_of(session, key, *first)?;
         opened.into_iter().chain(about).for_each(|(seq, at, record)| folded.add(seq, at, record));
-        Ok(folded.take().into_iter().find(|view| view.call.call == key))
+        Ok(folded.take().into_iter().find(|view| view.call.call == *key))
     }
 
-    fn about(&self, session: &str, key: &str) -> Result<Vec<(i64, u64, Record)>, StoreError> {
+    fn about(
+        &self,
+        session: &SessionId,
+        key: &CallKey,
+    ) -> Result<Vec<(i64, u64, Record)>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(ABOUT_CALL)?;
-        let mut rows = select.query([key, session])?;
+        let mut rows = select.query([key.as_str(), session.as_str()])?;
         let mut records = Vec::new();
         while let Some(row) = rows.next()? {
             records.push(parsed(row)?);
@@ -100,8 +105,8 @@ impl Store {
     /// The record that opened a call's batch: the nearest one before the first about the call.
     fn opening_of(
         &self,
-        session: &str,
-        key: &str,
+        session: &SessionId,
+        key: &CallKey,
         before: i64,
     ) -> Result<Option<(i64, u64, Record)>, StoreError> {
         let connection = self.connection();
@@ -109,14 +114,14 @@ impl Store {
             "SELECT seq, at, body, kind FROM records WHERE session = ?1 AND seq < ?2
              ORDER BY seq DESC",
         )?;
-        let mut rows = select.query(params![session, before])?;
+        let mut rows = select.query(params![session.as_str(), before])?;
         while let Some(row) = rows.next()? {
             if row.get::<_, String>(3)? != "batch_opened" {
                 continue;
             }
             let (seq, at, record) = parsed(row)?;
             if let Record::BatchOpened { calls, .. } = &record
-                && calls.iter().any(|call| call.call == key)
+                && calls.iter().any(|call| call.call == *key)
             {
                 return Ok(Some((seq, at, record)));
             }
@@ -125,10 +130,10 @@ impl Store {
     }
 
     /// What was taken back in a session, in order: the call that did it, and the calls it names.
-    pub fn undone(&self, session: &str) -> Result<Vec<(String, Vec<String>)>, StoreError> {
+    pub fn undone(&self, session: &SessionId) -> Result<Vec<(CallKey, Vec<CallKey>)>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(&undone_in_session())?;
-        let bodies = select.query_map([session], |row| row.get::<_, String>(0))?;
+        let bodies = select.query_map([session.as_str()], |row| row.get::<_, String>(0))?;
         let mut undone = Vec::new();
         for body in bodies {
             if let Record::Undid { call, of } = serde_json::from_str(&body?)? {
@@ -141,11 +146,11 @@ impl Store {
     /// Calls of one session that changed something, newest first: some of them, and where to go on.
     pub fn changed_in(
         &self,
-        session: &str,
+        session: &SessionId,
         before: Option<&Place>,
     ) -> Result<(Vec<Changed>, Option<Place>), StoreError> {
         let before = before.map_or(i64::MAX, |place| place.seq);
-        self.changed(&changed_in_session(), params![session, before])
+        self.changed(&changed_in_session(), params![session.as_str(), before])
     }
 
     /// The same for all sessions of a workspace.
@@ -154,10 +159,10 @@ impl Store {
         root: &Path,
         before: Option<&Place>,
     ) -> Result<(Vec<Changed>, Option<Place>), StoreError> {
-        let first = Place { at: i64::MAX, session: String::new(), seq: 0 };
+        let first = Place { at: i64::MAX, session: SessionId::default(), seq: 0 };
         let Place { at, session, seq } = before.unwrap_or(&first);
         let root = root.to_string_lossy();
-        self.changed(&changed_in_workspace(), params![at, session, seq, root])
+        self.changed(&changed_in_workspace(), params![at, session.as_str(), seq, root])
     }
 
     fn changed(
@@ -171,6 +176,7 @@ impl Store {
         let (mut all, mut read, mut last): (Vec<Changed>, _, _) = (Vec::new(), 0, None);
         while let Some(row) = rows.next()? {
             let (session, call): (String, String) = (row.get(0)?, row.get(1)?);
+            let (session, call) = (SessionId::from(session), CallKey::from(call));
             let (at, seq): (i64, i64) = (row.get(2)?, row.get(3)?);
             last = Some(Place { at, session: session.clone(), seq });
             read += 1;
@@ -215,7 +221,7 @@ fn parsed(row: &Row<'_>) -> Result<(i64, u64, Record), StoreError> {
 /// results from outside; so no more is held than a batch, and what follows one that waits.
 pub struct Calls<'a> {
     store: &'a Store,
-    session: &'a str,
+    session: &'a SessionId,
     /// The last record that was read; nothing when all were.
     after: Option<i64>,
     folded: Folded,
@@ -274,7 +280,7 @@ mod tests {
 
     fn open(path: &Path, session: &str) -> Journal {
         let owner = Owner { pid: 1, started: 1, boot: "b".to_owned() };
-        Journal::open(path, session, Path::new("/w"), &owner, &|_| false, clock).unwrap()
+        Journal::open(path, &session.into(), Path::new("/w"), &owner, &|_| false, clock).unwrap()
     }
 
     /// So many calls, every `nth` of which changes something.
@@ -283,20 +289,20 @@ mod tests {
         for number in 1..=calls {
             let call = format!("{session}-{number}");
             let (id, name, arguments) = (String::new(), "run_command".to_owned(), String::new());
-            let opened = CallRecord { call: call.clone(), id, name, arguments };
+            let opened = CallRecord { call: call.clone().into(), id, name, arguments };
             let batch = number as u64;
-            records.push(Record::BatchOpened { batch, calls: vec![opened] });
+            records.push(Record::BatchOpened { batch: batch.into(), calls: vec![opened] });
             if number.is_multiple_of(nth) {
                 let tracking = Tracking { gap: Some("some".to_owned()), ..Tracking::default() };
-                records.push(Record::Tracked { call, tracking });
+                records.push(Record::Tracked { call: call.into(), tracking });
             }
-            records.push(Record::BatchSealed { batch });
+            records.push(Record::BatchSealed { batch: batch.into() });
         }
         journal.append(&Entry { records, ..Entry::default() }).unwrap();
     }
 
     /// The keys of all pages.
-    fn all(page: impl Fn(Option<&Place>) -> (Vec<Changed>, Option<Place>)) -> Vec<String> {
+    fn all(page: impl Fn(Option<&Place>) -> (Vec<Changed>, Option<Place>)) -> Vec<CallKey> {
         let (mut keys, mut place) = (Vec::new(), None);
         loop {
             let (found, next) = page(place.as_ref());
@@ -318,14 +324,14 @@ mod tests {
         let keys = |calls: Vec<CallView>| -> Vec<_> {
             calls.into_iter().map(|c| (c.call.call, c.records.len())).collect()
         };
-        let whole = keys(store.calls("s").unwrap());
-        assert_eq!(keys(store.walk_calls("s").map(Result::unwrap).collect()), whole);
-        let newest: Vec<String> = whole.iter().rev().map(|(key, _)| key.clone()).collect();
-        assert_eq!(all(|place| store.changed_in("s", place).unwrap()), newest);
+        let whole = keys(store.calls(&"s".into()).unwrap());
+        assert_eq!(keys(store.walk_calls(&"s".into()).map(Result::unwrap).collect()), whole);
+        let newest: Vec<CallKey> = whole.iter().rev().map(|(key, _)| key.clone()).collect();
+        assert_eq!(all(|place| store.changed_in(&"s".into(), place).unwrap()), newest);
         assert_eq!(all(|place| store.changed_under(Path::new("/w"), place).unwrap()), newest);
         assert!(all(|place| store.changed_under(Path::new("/x"), place).unwrap()).is_empty());
-        let one = store.call("s", "s-700").unwrap().unwrap();
-        assert_eq!((one.batch, one.records.len()), (700, 1));
+        let one = store.call(&"s".into(), &"s-700".into()).unwrap().unwrap();
+        assert_eq!((one.batch.get(), one.records.len()), (700, 1));
     }
 
     /// FR-MODE-02: results that come after another batch, such as an undo, belong to their calls.
@@ -335,24 +341,26 @@ mod tests {
         let journal = open(&scratch.path().join("journal.db"), "s");
         let opened = |batch: u64| {
             let (id, name, arguments) = (String::new(), "t".to_owned(), "{}".to_owned());
-            let call = CallRecord { call: format!("s-{batch}"), id, name, arguments };
-            Record::BatchOpened { batch, calls: vec![call] }
+            let call = CallRecord { call: format!("s-{batch}").into(), id, name, arguments };
+            Record::BatchOpened { batch: batch.into(), calls: vec![call] }
         };
-        let started = |batch: u64| Record::Withdrawn { call: format!("s-{batch}") };
+        let started = |batch: u64| Record::Withdrawn { call: format!("s-{batch}").into() };
         let records = vec![
             opened(1),
-            Record::BatchWaits { batch: 1 },
+            Record::BatchWaits { batch: 1.into() },
             opened(2),
             started(2),
-            Record::BatchSealed { batch: 2 },
+            Record::BatchSealed { batch: 2.into() },
             started(1),
-            Record::BatchSealed { batch: 1 },
+            Record::BatchSealed { batch: 1.into() },
             opened(3),
             started(3),
         ];
         journal.append(&Entry { records, ..Entry::default() }).unwrap();
-        let calls = journal.store().walk_calls("s").map(Result::unwrap);
-        let told: Vec<(u64, usize)> = calls.map(|call| (call.batch, call.records.len())).collect();
+        let binding = "s".into();
+        let calls = journal.store().walk_calls(&binding).map(Result::unwrap);
+        let told: Vec<(u64, usize)> =
+            calls.map(|call| (call.batch.get(), call.records.len())).collect();
         assert_eq!(told, [(1, 1), (2, 1), (3, 1)]);
     }
 

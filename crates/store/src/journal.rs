@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jm_types::{Digest, Freshness, ReadRecord};
+use jm_types::{CallKey, Digest, Freshness, ReadRecord, SessionId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, params};
 
@@ -35,7 +35,7 @@ pub struct Store {
 #[derive(Debug)]
 pub struct Journal {
     store: Store,
-    session: String,
+    session: SessionId,
     token: i64,
     clock: fn() -> u64,
     opening: Option<Record>,
@@ -115,7 +115,7 @@ impl Journal {
     /// Takes the session's lease. The clock gives milliseconds since the epoch.
     pub fn open(
         path: &Path,
-        session: &str,
+        session: &SessionId,
         root: &Path,
         owner: &Owner,
         is_alive: &dyn Fn(&Owner) -> bool,
@@ -127,7 +127,7 @@ impl Journal {
     /// The same, with a journal that is open already.
     pub fn begin(
         store: Store,
-        session: &str,
+        session: &SessionId,
         root: &Path,
         owner: &Owner,
         is_alive: &dyn Fn(&Owner) -> bool,
@@ -150,7 +150,7 @@ impl Journal {
         &self.store
     }
 
-    pub fn session(&self) -> &str {
+    pub fn session(&self) -> &SessionId {
         &self.session
     }
 
@@ -218,7 +218,7 @@ impl Journal {
 }
 
 /// The hash that a session's first record is chained to.
-pub(crate) fn root_hash(session: &str) -> Digest {
+pub(crate) fn root_hash(session: &SessionId) -> Digest {
     Digest::of(format!("journeyman session {session}").as_bytes())
 }
 
@@ -235,12 +235,12 @@ struct End {
 
 impl End {
     /// Read inside the writing transaction; a session that is no longer ours is refused.
-    fn of(step: &Transaction<'_>, session: &str, token: i64) -> Result<Self, StoreError> {
+    fn of(step: &Transaction<'_>, session: &SessionId, token: i64) -> Result<Self, StoreError> {
         let mut select = step.prepare_cached(
             "SELECT token, seq, hash, calls, batches, opened_at, sealed_at, opening,
              waiting_batch, waiting_at FROM sessions WHERE session = ?1",
         )?;
-        let (current, end) = select.query_row([session], |row| {
+        let (current, end) = select.query_row([session.as_str()], |row| {
             let hash: Option<Vec<u8>> = row.get(2)?;
             let hash = hash.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
             let hash = hash.map_or_else(|| root_hash(session), Digest::from_bytes);
@@ -259,7 +259,7 @@ impl End {
     fn insert(
         &mut self,
         step: &Transaction<'_>,
-        session: &str,
+        session: &SessionId,
         record: &Record,
         now: i64,
     ) -> Result<(), StoreError> {
@@ -275,18 +275,23 @@ impl End {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(params![
-            session,
+            session.as_str(),
             self.seq,
             now,
             body,
             self.hash.as_bytes(),
             record.kind(),
-            record.call()
+            record.call().map(CallKey::as_str)
         ])?;
         Ok(())
     }
 
-    fn save(&self, step: &Transaction<'_>, session: &str, now: i64) -> Result<(), StoreError> {
+    fn save(
+        &self,
+        step: &Transaction<'_>,
+        session: &SessionId,
+        now: i64,
+    ) -> Result<(), StoreError> {
         let marks = &self.marks;
         let opening = marks.opening.as_ref().map(serde_json::to_string).transpose();
         let opening = opening.map_err(StoreError::NoText)?;
@@ -296,7 +301,7 @@ impl End {
              WHERE session = ?1",
         )?
         .execute(params![
-            session,
+            session.as_str(),
             self.seq,
             self.hash.as_bytes(),
             now,
@@ -314,7 +319,7 @@ impl End {
 
 fn record_read(
     step: &Transaction<'_>,
-    session: &str,
+    session: &SessionId,
     path: &Path,
     read: &ReadRecord,
 ) -> Result<(), StoreError> {
@@ -324,7 +329,7 @@ fn record_read(
     )?;
     let extent = serde_json::to_string(&read.extent)?;
     upsert.execute(params![
-        session,
+        session.as_str(),
         path.as_os_str().as_encoded_bytes(),
         read.sha256.to_string(),
         i64::try_from(read.read_at_epoch_ms).unwrap_or(i64::MAX),

@@ -20,6 +20,7 @@ mod write;
 
 use std::path::PathBuf;
 
+use jm_types::SessionId;
 use thiserror::Error;
 
 pub use blobs::BlobStats;
@@ -45,7 +46,7 @@ pub enum StoreError {
     )]
     Newer { found: i64, known: i64 },
     #[error("session {session} is in use by process {}", owner.pid)]
-    InUse { session: String, owner: Owner },
+    InUse { session: SessionId, owner: Owner },
     #[error("another process has taken over this session")]
     Fenced,
     #[error("the journal could not be written: {0}")]

@@ -24,7 +24,7 @@ impl Marks {
         match record {
             Record::BatchOpened { batch, calls } => {
                 // A batch whose calls come in one by one is opened by the first of them.
-                let batch = i64::try_from(*batch).unwrap_or(i64::MAX);
+                let batch = i64::try_from(batch.get()).unwrap_or(i64::MAX);
                 if self.batches != batch || self.sealed_at > self.opened_at {
                     self.opened_at = seq;
                 }
@@ -34,11 +34,11 @@ impl Marks {
             // A crash leaves nothing of it to be recovered.
             Record::BatchWaits { batch } => {
                 self.sealed_at = seq;
-                self.waiting = (i64::try_from(*batch).unwrap_or(i64::MAX), self.opened_at);
+                self.waiting = (i64::try_from(batch.get()).unwrap_or(i64::MAX), self.opened_at);
             }
             Record::BatchSealed { batch } => {
                 self.sealed_at = seq;
-                if i64::try_from(*batch) == Ok(self.waiting.0) {
+                if i64::try_from(batch.get()) == Ok(self.waiting.0) {
                     self.waiting = (0, 0);
                 }
             }

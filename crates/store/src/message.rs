@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use jm_types::{Digest, Part, ToolCall};
+use jm_types::{BatchNumber, CallKey, Digest, Part, SessionId, ToolCall};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub struct Message {
     pub role: Role,
     pub content: Value,
     /// The batch whose calls it makes, or whose results it carries.
-    pub batch: Option<u64>,
+    pub batch: Option<BatchNumber>,
 }
 
 /// A message as it is remembered.
@@ -91,22 +91,25 @@ fn record(message: &Message, text: &str) -> Record {
 
 impl Store {
     /// The messages of a session, in order. One that a crash cut off is there as far as it came.
-    pub fn messages(&self, session: &str) -> Result<Vec<MessageView>, StoreError> {
+    pub fn messages(&self, session: &SessionId) -> Result<Vec<MessageView>, StoreError> {
         self.with_unfinished(session, 0, self.views(self.said(session)?)?)
     }
 
     /// Whether anybody spoke in it.
-    pub fn has_messages(&self, session: &str) -> Result<bool, StoreError> {
+    pub fn has_messages(&self, session: &SessionId) -> Result<bool, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
             "SELECT 1 FROM records INDEXED BY said WHERE session = ?1
              AND kind IN ('session_opened', 'message') AND kind = 'message' LIMIT 1",
         )?;
-        select.exists([session]).map_err(Into::into)
+        select.exists([session.as_str()]).map_err(Into::into)
     }
 
     /// The same, from the last time on that what was said before was put in other words.
-    pub fn messages_since_summary(&self, session: &str) -> Result<Vec<MessageView>, StoreError> {
+    pub fn messages_since_summary(
+        &self,
+        session: &SessionId,
+    ) -> Result<Vec<MessageView>, StoreError> {
         let mut said = self.said(session)?;
         let is_summary =
             |record: &Record| matches!(record, Record::Message { role: Role::System, .. });
@@ -119,11 +122,12 @@ impl Store {
     /// Adds the messages of which only calls, and the words before them, were recorded.
     fn with_unfinished(
         &self,
-        session: &str,
+        session: &SessionId,
         after: i64,
         mut views: Vec<MessageView>,
     ) -> Result<Vec<MessageView>, StoreError> {
-        let whole: HashSet<u64> = views.iter().filter_map(|view| view.message.batch).collect();
+        let whole: HashSet<BatchNumber> =
+            views.iter().filter_map(|view| view.message.batch).collect();
         let mut known = HashSet::new();
         for (seq, at, batch) in self.received(session, after)? {
             if whole.contains(&batch) || !known.insert(batch) {
@@ -138,14 +142,18 @@ impl Store {
     }
 
     /// Where calls came in a model's stream: number, time, batch.
-    fn received(&self, session: &str, after: i64) -> Result<Vec<(i64, u64, u64)>, StoreError> {
+    fn received(
+        &self,
+        session: &SessionId,
+        after: i64,
+    ) -> Result<Vec<(i64, u64, BatchNumber)>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
             "SELECT seq, at, json_extract(body, '$.batch') FROM records INDEXED BY received
              WHERE session = ?1 AND kind = 'received' AND seq > ?2 ORDER BY seq",
         )?;
-        let rows = select.query_map(params![session, after], |row| {
-            let batch = row.get::<_, i64>(2)?.unsigned_abs();
+        let rows = select.query_map(params![session.as_str(), after], |row| {
+            let batch = BatchNumber::new(row.get::<_, i64>(2)?.unsigned_abs());
             Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs(), batch))
         })?;
         rows.collect::<Result<_, _>>().map_err(Into::into)
@@ -155,9 +163,9 @@ impl Store {
     /// which they came.
     fn parts_received(
         &self,
-        session: &str,
+        session: &SessionId,
         first: i64,
-        batch: u64,
+        batch: BatchNumber,
     ) -> Result<Vec<Value>, StoreError> {
         let mut parts = Vec::new();
         for (_, _, record) in self.records(session, first - 1)? {
@@ -191,13 +199,13 @@ impl Store {
     }
 
     /// The records about the session itself, without those about its calls: number, time, record.
-    pub fn said(&self, session: &str) -> Result<Vec<(i64, u64, Record)>, StoreError> {
+    pub fn said(&self, session: &SessionId) -> Result<Vec<(i64, u64, Record)>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
             "SELECT seq, at, body FROM records INDEXED BY said WHERE session = ?1
              AND kind IN ('session_opened', 'message') ORDER BY seq",
         )?;
-        let mut rows = select.query([session])?;
+        let mut rows = select.query([session.as_str()])?;
         let mut said = Vec::new();
         while let Some(row) = rows.next()? {
             let body: String = row.get(2)?;
@@ -208,13 +216,14 @@ impl Store {
     }
 
     /// The result of a call that counts, by the call's key.
-    pub fn result(&self, call: &str) -> Result<Option<StoredResult>, StoreError> {
+    pub fn result(&self, call: &CallKey) -> Result<Option<StoredResult>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
             "SELECT body FROM records WHERE call = ?1 AND kind = 'finished'
              ORDER BY seq DESC LIMIT 1",
         )?;
-        let body: Option<String> = select.query_row(params![call], |row| row.get(0)).optional()?;
+        let body: Option<String> =
+            select.query_row(params![call.as_str()], |row| row.get(0)).optional()?;
         let record = body.map(|body| serde_json::from_str::<Record>(&body)).transpose()?;
         Ok(record.and_then(|record| match record {
             Record::Finished { result, .. } => Some(result),

@@ -5,7 +5,7 @@
 
 use std::io::Read;
 
-use jm_types::Digest;
+use jm_types::{CallKey, Digest};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,7 @@ impl Journal {
     /// all outputs, as they are stored, the oldest of other calls go.
     pub fn keep_output(
         &self,
-        call: &str,
+        call: &CallKey,
         parts: Vec<Incoming<'_>>,
         most: u64,
     ) -> Result<(), StoreError> {
@@ -112,7 +112,7 @@ impl Journal {
                 step.prepare_cached(
                     "INSERT OR REPLACE INTO outputs (call, sha256, added) VALUES (?1, ?2, ?3)",
                 )?
-                .execute(params![call, part.sha256.to_string(), now])?;
+                .execute(params![call.as_str(), part.sha256.to_string(), now])?;
             }
             while stored(step)? > most {
                 let Some(released) = release_oldest(step, call, now)? else { break };
@@ -159,7 +159,7 @@ pub(crate) fn release_oldest(
 
 impl Store {
     /// The output of a call, if it was kept apart from its result.
-    pub fn output(&self, call: &str) -> Result<Option<StoredOutput>, StoreError> {
+    pub fn output(&self, call: &CallKey) -> Result<Option<StoredOutput>, StoreError> {
         Ok(self.result(call)?.and_then(|result| result.output))
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use jm_types::{Freshness, ReadRecord};
+use jm_types::{BatchNumber, CallKey, Freshness, ReadRecord, SessionId};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::lease::Owner;
@@ -13,7 +13,7 @@ use crate::{Store, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionView {
-    pub session: String,
+    pub session: SessionId,
     pub opened: u64,
     pub root: PathBuf,
     pub owner: Option<Owner>,
@@ -24,7 +24,7 @@ pub struct SessionView {
 /// All that the journal knows of one call.
 #[derive(Debug, Clone)]
 pub struct CallView {
-    pub batch: u64,
+    pub batch: BatchNumber,
     pub call: CallRecord,
     /// The record that opened its batch, and when.
     pub seq: i64,
@@ -49,7 +49,7 @@ fn follow(files: &mut Vec<Effect>, later: &[Effect]) {
 /// The changes of one call that are in force.
 #[derive(Debug, Clone)]
 pub struct EffectView {
-    pub call: String,
+    pub call: CallKey,
     pub files: Vec<Effect>,
     pub gap: Option<String>,
     /// Changes that cannot be told apart from those of other sessions' commands.
@@ -136,7 +136,7 @@ impl Store {
     /// The records of a session from `after` on, in order: number, time, record.
     pub fn records(
         &self,
-        session: &str,
+        session: &SessionId,
         after: i64,
     ) -> Result<Vec<(i64, u64, Record)>, StoreError> {
         self.records_page(session, after, usize::MAX)
@@ -145,7 +145,7 @@ impl Store {
     /// The same, but not more than `most`.
     pub(crate) fn records_page(
         &self,
-        session: &str,
+        session: &SessionId,
         after: i64,
         most: usize,
     ) -> Result<Vec<(i64, u64, Record)>, StoreError> {
@@ -155,7 +155,7 @@ impl Store {
              LIMIT ?3",
         )?;
         let most = i64::try_from(most).unwrap_or(-1);
-        let mut rows = select.query(params![session, after, most])?;
+        let mut rows = select.query(params![session.as_str(), after, most])?;
         let mut records = Vec::new();
         while let Some(row) = rows.next()? {
             let body: String = row.get(2)?;
@@ -166,17 +166,17 @@ impl Store {
     }
 
     /// The calls of a session, in order.
-    pub fn calls(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
+    pub fn calls(&self, session: &SessionId) -> Result<Vec<CallView>, StoreError> {
         Ok(fold_calls(self.records(session, 0)?))
     }
 
     /// The calls whose batches were opened after a record.
-    pub fn calls_after(&self, session: &str, seq: i64) -> Result<Vec<CallView>, StoreError> {
+    pub fn calls_after(&self, session: &SessionId, seq: i64) -> Result<Vec<CallView>, StoreError> {
         Ok(fold_calls(self.records(session, seq)?))
     }
 
     /// The calls of the last batch, if it was never sealed: what a crash left behind.
-    pub fn unfinished(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
+    pub fn unfinished(&self, session: &SessionId) -> Result<Vec<CallView>, StoreError> {
         match self.batch_marks(session)? {
             Some((opened, sealed)) if sealed < opened => {
                 Ok(fold_calls(self.records(session, opened - 1)?))
@@ -186,45 +186,46 @@ impl Store {
     }
 
     /// The calls of the batch that waits for results from outside, if one does.
-    pub fn waiting(&self, session: &str) -> Result<Vec<CallView>, StoreError> {
+    pub fn waiting(&self, session: &SessionId) -> Result<Vec<CallView>, StoreError> {
         let connection = self.connection();
         let mut select = connection
             .prepare_cached("SELECT waiting_batch, waiting_at FROM sessions WHERE session = ?1")?;
-        let marks = select.query_row([session], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)));
+        let marks =
+            select.query_row([session.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)));
         let marks = marks.optional()?;
         drop(select);
         drop(connection);
         let Some((batch, opened @ 1..)) = marks else { return Ok(Vec::new()) };
         let mut calls = fold_calls(self.records(session, opened - 1)?);
-        calls.retain(|call| call.batch == batch.unsigned_abs());
+        calls.retain(|call| call.batch == batch.unsigned_abs().into());
         Ok(calls)
     }
 
     /// Which records opened and sealed a batch last.
-    fn batch_marks(&self, session: &str) -> Result<Option<(i64, i64)>, StoreError> {
+    fn batch_marks(&self, session: &SessionId) -> Result<Option<(i64, i64)>, StoreError> {
         let connection = self.connection();
         let mut select = connection
             .prepare_cached("SELECT opened_at, sealed_at FROM sessions WHERE session = ?1")?;
-        let marks = select.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)));
+        let marks = select.query_row([session.as_str()], |row| Ok((row.get(0)?, row.get(1)?)));
         marks.optional().map_err(Into::into)
     }
 
     /// How many calls and batches a session has had.
-    pub fn counts(&self, session: &str) -> Result<(u64, u64), StoreError> {
+    pub fn counts(&self, session: &SessionId) -> Result<(u64, u64), StoreError> {
         let connection = self.connection();
         let mut select =
             connection.prepare_cached("SELECT calls, batches FROM sessions WHERE session = ?1")?;
-        let counts = select.query_row([session], |row| {
+        let counts = select.query_row([session.as_str()], |row| {
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
         });
         Ok(counts.optional()?.unwrap_or((0, 0)))
     }
 
-    pub(crate) fn freshness(&self, session: &str) -> Result<Freshness, StoreError> {
+    pub(crate) fn freshness(&self, session: &SessionId) -> Result<Freshness, StoreError> {
         let connection = self.connection();
         let mut select = connection
             .prepare_cached("SELECT path, sha256, at, extent FROM reads WHERE session = ?1")?;
-        let mut rows = select.query([session])?;
+        let mut rows = select.query([session.as_str()])?;
         let mut freshness = Freshness::default();
         while let Some(row) = rows.next()? {
             let path: Vec<u8> = row.get(0)?;
@@ -255,9 +256,9 @@ fn fold_calls(records: Vec<(i64, u64, Record)>) -> Vec<CallView> {
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
     calls: Vec<CallView>,
-    places: std::collections::HashMap<String, usize>,
+    places: HashMap<CallKey, usize>,
     /// The batch among them that waits for results from outside.
-    waiting: Option<u64>,
+    waiting: Option<BatchNumber>,
 }
 
 impl Folded {
@@ -285,7 +286,7 @@ impl Folded {
     }
 
     /// The batch of the last call.
-    pub(crate) fn batch(&self) -> Option<u64> {
+    pub(crate) fn batch(&self) -> Option<BatchNumber> {
         self.calls.last().map(|call| call.batch)
     }
 
@@ -298,7 +299,7 @@ impl Folded {
 pub(crate) fn session_view(row: &Row<'_>) -> rusqlite::Result<SessionView> {
     let owner: Option<String> = row.get(3)?;
     Ok(SessionView {
-        session: row.get(0)?,
+        session: SessionId::from(row.get::<_, String>(0)?),
         opened: row.get::<_, i64>(1)?.unsigned_abs(),
         root: PathBuf::from(row.get::<_, String>(2)?),
         owner: owner.and_then(|text| serde_json::from_str(&text).ok()),

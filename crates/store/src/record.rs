@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use jm_types::{Digest, ReadRecord, RiskLevel, ToolResult, Verdict};
+use jm_types::{
+    BatchNumber, CallKey, Digest, ErrorCode, ReadRecord, RiskLevel, ToolResult, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,25 +36,25 @@ pub enum Record {
         content_blob: Option<Digest>,
         /// The batch whose calls it makes, or whose results it carries.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        batch: Option<u64>,
+        batch: Option<BatchNumber>,
     },
     /// The calls of one assistant message, in order (FR-RES-01).
     BatchOpened {
-        batch: u64,
+        batch: BatchNumber,
         calls: Vec<CallRecord>,
     },
     /// The words and thoughts of a model at the moment when a call of its message was whole, as data:
     /// those since the last such record. They count where the message itself was never recorded.
     Received {
-        batch: u64,
+        batch: BatchNumber,
         said: Vec<Value>,
     },
     /// The calls without a result wait for one from outside, perhaps in another process (FR-MODE-02).
     BatchWaits {
-        batch: u64,
+        batch: BatchNumber,
     },
     Planned {
-        call: String,
+        call: CallKey,
         verdict: Verdict,
         rule: String,
         summary: String,
@@ -60,57 +62,57 @@ pub enum Record {
     },
     /// By whom, and a fingerprint of the call and of the files that were shown.
     Approved {
-        call: String,
+        call: CallKey,
         by: String,
         fingerprint: String,
     },
     /// From here on the call may have had effects.
     Started {
-        call: String,
+        call: CallKey,
         process: Owner,
     },
     /// The files that are about to change; their new contents are on disk under other names.
     Prepared {
-        call: String,
+        call: CallKey,
         files: Vec<Effect>,
     },
     /// What was prepared last failed, and every file is as it was.
     Withdrawn {
-        call: String,
+        call: CallKey,
     },
     /// What a command changed, found by looking before and after.
     Tracked {
-        call: String,
+        call: CallKey,
         tracking: Tracking,
     },
     Finished {
-        call: String,
+        call: CallKey,
         result: StoredResult,
         duration_ms: u64,
     },
     BatchSealed {
-        batch: u64,
+        batch: BatchNumber,
     },
     /// The results have gone to whoever asked.
     Delivered {
-        batch: u64,
+        batch: BatchNumber,
     },
     /// What recovery found of a call, and what the person chose.
     Recovered {
-        call: String,
+        call: CallKey,
         state: String,
         choice: String,
     },
     /// The effects of these calls were taken back by `call`, whose own effects follow.
     Undid {
-        call: String,
-        of: Vec<String>,
+        call: CallKey,
+        of: Vec<CallKey>,
     },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRecord {
-    pub call: String,
+    pub call: CallKey,
     /// As the provider gave it.
     pub id: String,
     pub name: String,
@@ -143,12 +145,54 @@ impl Effect {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The state of one path. Two states of a file are equal if hash and mode are: the size follows from the
+/// hash, and journals of earlier versions do not have it.
+#[derive(Debug, Clone, Copy, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
     Missing,
-    File { sha256: Digest, mode: u32 },
-    Directory { mode: u32 },
+    File {
+        sha256: Digest,
+        mode: u32,
+        /// Bytes; a file of another size need not be read to know that it is not this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
+    },
+    Directory {
+        mode: u32,
+    },
+}
+
+impl FileState {
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+
+    pub fn is_directory(self) -> bool {
+        matches!(self, Self::Directory { .. })
+    }
+
+    /// The permission bits of what is there.
+    pub fn mode(self) -> Option<u32> {
+        match self {
+            Self::File { mode, .. } | Self::Directory { mode } => Some(mode),
+            Self::Missing => None,
+        }
+    }
+}
+
+impl PartialEq for FileState {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Missing, Self::Missing) => true,
+            (
+                Self::File { sha256, mode, .. },
+                Self::File { sha256: theirs, mode: their_mode, .. },
+            ) => sha256 == theirs && mode == their_mode,
+            (Self::Directory { mode }, Self::Directory { mode: theirs }) => mode == theirs,
+            (Self::Missing | Self::File { .. } | Self::Directory { .. }, _) => false,
+        }
+    }
 }
 
 /// What is known of the files a command changed.
@@ -168,7 +212,7 @@ pub struct Tracking {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrent {
     /// The calls that ran meanwhile.
-    pub calls: Vec<String>,
+    pub calls: Vec<CallKey>,
     pub files: Vec<Effect>,
 }
 
@@ -177,7 +221,7 @@ pub struct Concurrent {
 pub struct StoredResult {
     pub call_id: String,
     pub name: String,
-    pub error: Option<String>,
+    pub error: Option<ErrorCode>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,7 +243,7 @@ impl StoredResult {
         Self {
             call_id: result.call_id.clone(),
             name: result.name.clone(),
-            error: result.error.clone(),
+            error: result.error,
             content: (!long).then(|| result.content.clone()),
             content_blob: long.then(|| Digest::of(result.content.as_bytes())),
             output: None,
@@ -262,7 +306,7 @@ impl Record {
     }
 
     /// The call that the record is about.
-    pub fn call(&self) -> Option<&str> {
+    pub fn call(&self) -> Option<&CallKey> {
         match self {
             Record::Planned { call, .. }
             | Record::Approved { call, .. }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jm_types::{Digest, Extent, ReadRecord, ToolResult};
+use jm_types::{BatchNumber, CallKey, Digest, Extent, ReadRecord, ToolResult};
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn clock() -> u64 {
 }
 
 fn open_as(path: &Path, pid: u32, alive: bool) -> Result<Journal, StoreError> {
-    Journal::open(path, "s", Path::new("/w"), &owner(pid), &|_| alive, clock)
+    Journal::open(path, &"s".into(), Path::new("/w"), &owner(pid), &|_| alive, clock)
 }
 
 fn call(key: &str) -> CallRecord {
@@ -28,7 +28,7 @@ fn call(key: &str) -> CallRecord {
 }
 
 fn batch(number: u64, keys: &[&str]) -> Record {
-    Record::BatchOpened { batch: number, calls: keys.iter().map(|key| call(key)).collect() }
+    Record::BatchOpened { batch: number.into(), calls: keys.iter().map(|key| call(key)).collect() }
 }
 
 fn finished(key: &str, content: &str) -> (Record, String) {
@@ -57,14 +57,14 @@ fn what_was_appended_is_there_after_reopening() {
     append(&journal, vec![finished("s-1", "hello").0]);
     journal.close(&Entry::default()).unwrap();
     let journal = open_as(&path, 2, true).unwrap();
-    let calls = journal.store().calls("s").unwrap();
+    let calls = journal.store().calls(&"s".into()).unwrap();
     assert_eq!(calls.len(), 2);
     assert_eq!(calls[0].result().unwrap().0.content.as_deref(), Some("hello"));
     assert!(calls[1].result().is_none());
-    assert_eq!(journal.store().unfinished("s").unwrap().len(), 2);
-    append(&journal, vec![Record::BatchSealed { batch: 1 }]);
-    assert!(journal.store().unfinished("s").unwrap().is_empty());
-    assert_eq!(journal.store().counts("s").unwrap(), (2, 1));
+    assert_eq!(journal.store().unfinished(&"s".into()).unwrap().len(), 2);
+    append(&journal, vec![Record::BatchSealed { batch: 1.into() }]);
+    assert!(journal.store().unfinished(&"s".into()).unwrap().is_empty());
+    assert_eq!(journal.store().counts(&"s".into()).unwrap(), (2, 1));
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn a_conversation_can_be_gone_on_with() {
         Message {
             role: Role::Assistant,
             content: json!([{"text": "x".repeat(9_000)}]),
-            batch: Some(1),
+            batch: Some(1.into()),
         },
-        Message { role: Role::Tool, content: json!(null), batch: Some(1) },
+        Message { role: Role::Tool, content: json!(null), batch: Some(1.into()) },
     ];
     journal.remember(&said[..2]).unwrap();
     append(&journal, vec![batch(1, &["s-1", "s-2"]), finished("s-1", "first").0]);
@@ -126,11 +126,11 @@ fn a_conversation_can_be_gone_on_with() {
     journal.close(&Entry::default()).unwrap();
     let store = Store::open(&path).unwrap();
     let found: Vec<Message> =
-        store.messages("s").unwrap().into_iter().map(|view| view.message).collect();
+        store.messages(&"s".into()).unwrap().into_iter().map(|view| view.message).collect();
     assert_eq!(found, said);
-    let result = store.result("s-1").unwrap().unwrap();
+    let result = store.result(&"s-1".into()).unwrap().unwrap();
     assert_eq!(store.content(&result).unwrap(), "that counts");
-    assert!(store.result("s-2").unwrap().is_none());
+    assert!(store.result(&"s-2".into()).unwrap().is_none());
     assert_eq!(store.verify().unwrap(), (6, vec![]));
 }
 
@@ -148,11 +148,11 @@ fn a_session_says_what_it_is_worked_with_once_and_when_that_changes() {
         let journal = open_as(&path, 1, true).unwrap().open_with(opening);
         // Nothing but a record says anything.
         journal.append(&Entry::default()).unwrap();
-        append(&journal, vec![Record::Delivered { batch: number as u64 }]);
-        append(&journal, vec![Record::Delivered { batch: number as u64 }]);
+        append(&journal, vec![Record::Delivered { batch: (number as u64).into() }]);
+        append(&journal, vec![Record::Delivered { batch: (number as u64).into() }]);
         journal.close(&Entry::default()).unwrap();
     }
-    let records = Store::open(&path).unwrap().records("s", 0).unwrap();
+    let records = Store::open(&path).unwrap().records(&"s".into(), 0).unwrap();
     let kinds: Vec<&str> = records.iter().map(|(_, _, record)| record.kind()).collect();
     let (opened, other) = ("session_opened", "delivered");
     assert_eq!(kinds, [opened, other, other, other, other, opened, other, other]);
@@ -161,14 +161,14 @@ fn a_session_says_what_it_is_worked_with_once_and_when_that_changes() {
 /// A finished call that changed a file with this content.
 fn changed(journal: &Journal, number: u64, content: &[u8]) {
     let key = format!("s-{number}");
-    let before = FileState::File { sha256: Digest::of(content), mode: 0o644 };
+    let before = FileState::File { sha256: Digest::of(content), mode: 0o644, size: None };
     let after = FileState::Missing;
     let effect = Effect { path: "/w/a".into(), before, after, temporary: None };
     let records = vec![
         batch(number, &[&key]),
-        Record::Prepared { call: key.clone(), files: vec![effect] },
+        Record::Prepared { call: key.clone().into(), files: vec![effect] },
         finished(&key, &"r".repeat(5_000)).0,
-        Record::BatchSealed { batch: number },
+        Record::BatchSealed { batch: number.into() },
     ];
     let result = "r".repeat(5_000);
     let blobs = vec![content, result.as_bytes()];
@@ -188,7 +188,7 @@ fn beyond_the_quota_the_oldest_go_and_are_known_to_have_gone() {
     changed(&journal, 1, &old);
     changed(&journal, 2, &new);
     let incoming = Incoming { sha256: Digest::of(&output), content: Box::new(output.as_slice()) };
-    journal.keep_output("s-2", vec![incoming], u64::MAX).unwrap();
+    journal.keep_output(&"s-2".into(), vec![incoming], u64::MAX).unwrap();
     let store = journal.store();
     // Of one age, they go by name.
     let change = "UPDATE blobs SET added = added + 1 WHERE sha256 = ?1";
@@ -222,7 +222,7 @@ fn what_an_unsettled_session_needs_is_never_let_go() {
     changed(&journal, 1, &noise(0));
     append(&journal, vec![batch(2, &["s-2"])]);
     assert_eq!(journal.store().shrink(0, 5, &|_| true).unwrap().blobs, 0);
-    append(&journal, vec![Record::BatchSealed { batch: 2 }]);
+    append(&journal, vec![Record::BatchSealed { batch: 2.into() }]);
     assert_eq!(journal.store().shrink(0, 5, &|_| true).unwrap().blobs, 1);
 }
 
@@ -250,7 +250,7 @@ fn a_flipped_byte_is_found() {
     let path = scratch.path().join("journal.db");
     let journal = open_as(&path, 1, true).unwrap();
     append(&journal, vec![batch(1, &["s-1"]), finished("s-1", "truth").0]);
-    append(&journal, vec![Record::BatchSealed { batch: 1 }]);
+    append(&journal, vec![Record::BatchSealed { batch: 1.into() }]);
     assert_eq!(journal.store().verify().unwrap(), (3, vec![]));
     let changes = [
         ("UPDATE records SET body = replace(body, 'truth', 'false') WHERE seq = 2", 2),
@@ -304,7 +304,7 @@ fn what_does_not_follow_from_the_records_is_found() {
         }
         let row = FileRow { path: "/w/a".into(), stat: "{\"size\":5}".into(), sha256 };
         let index = Some(IndexChange { root: "/w".into(), seen: vec![row], gone: Vec::new() });
-        let records = vec![batch(1, &["s-1"]), done, Record::BatchSealed { batch: 1 }];
+        let records = vec![batch(1, &["s-1"]), done, Record::BatchSealed { batch: 1.into() }];
         journal.append(&Entry { records, reads: seen, index, ..Entry::default() }).unwrap();
         assert_eq!(journal.store().verify().unwrap(), (4, vec![]));
         assert_eq!(journal.store().files(Path::new("/w")).unwrap().len(), 1);
@@ -322,7 +322,7 @@ fn a_record_that_is_taken_away_is_missed() {
         let scratch = tempfile::tempdir().unwrap();
         let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
         append(&journal, vec![batch(1, &["s-1"]), finished("s-1", "truth").0]);
-        append(&journal, vec![Record::BatchSealed { batch: 1 }]);
+        append(&journal, vec![Record::BatchSealed { batch: 1.into() }]);
         journal.store().connection().execute("DELETE FROM records WHERE seq = ?1", [seq]).unwrap();
         assert!(!journal.store().verify().unwrap().1.is_empty(), "{seq}");
     }
@@ -342,23 +342,23 @@ fn a_batch_that_waits_is_found_until_it_is_sealed() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("journal.db");
     let journal = open_as(&path, 1, true).unwrap();
-    append(&journal, vec![batch(1, &["s-1"]), Record::BatchSealed { batch: 1 }]);
+    append(&journal, vec![batch(1, &["s-1"]), Record::BatchSealed { batch: 1.into() }]);
     append(&journal, vec![batch(2, &["s-2"])]);
-    append(&journal, vec![batch(2, &["s-3"]), Record::BatchWaits { batch: 2 }]);
-    let waiting = |journal: &Journal| -> Vec<String> {
-        let calls = journal.store().waiting("s").unwrap();
+    append(&journal, vec![batch(2, &["s-3"]), Record::BatchWaits { batch: 2.into() }]);
+    let waiting = |journal: &Journal| -> Vec<CallKey> {
+        let calls = journal.store().waiting(&"s".into()).unwrap();
         calls.into_iter().map(|call| call.call.call).collect()
     };
     drop(journal);
     let journal = open_as(&path, 2, false).unwrap();
     assert_eq!(waiting(&journal), ["s-2", "s-3"]);
-    assert!(journal.store().unfinished("s").unwrap().is_empty());
+    assert!(journal.store().unfinished(&"s".into()).unwrap().is_empty());
     assert!(journal.store().unsettled().unwrap().is_empty());
-    append(&journal, vec![batch(3, &["s-4"]), Record::BatchSealed { batch: 3 }]);
+    append(&journal, vec![batch(3, &["s-4"]), Record::BatchSealed { batch: 3.into() }]);
     append(&journal, vec![finished("s-2", "by hand").0]);
-    let calls = journal.store().waiting("s").unwrap();
+    let calls = journal.store().waiting(&"s".into()).unwrap();
     assert_eq!(calls.iter().filter(|call| call.result().is_some()).count(), 1);
-    append(&journal, vec![finished("s-3", "too").0, Record::BatchSealed { batch: 2 }]);
+    append(&journal, vec![finished("s-3", "too").0, Record::BatchSealed { batch: 2.into() }]);
     assert!(waiting(&journal).is_empty());
 }
 
@@ -375,10 +375,10 @@ fn a_message_that_was_never_whole_is_put_together() {
         said: said.iter().map(|words| text(words)).collect(),
     };
     say(Role::User, json!([text("go")]), None);
-    append(&journal, vec![received(1, &["never twice"]), batch(1, &["s-1"])]);
-    say(Role::Assistant, json!([text("whole")]), Some(1));
-    append(&journal, vec![received(2, &["one"]), batch(2, &["s-2"])]);
-    append(&journal, vec![received(2, &[]), batch(2, &["s-3"])]);
+    append(&journal, vec![received(1.into(), &["never twice"]), batch(1, &["s-1"])]);
+    say(Role::Assistant, json!([text("whole")]), Some(1.into()));
+    append(&journal, vec![received(2.into(), &["one"]), batch(2, &["s-2"])]);
+    append(&journal, vec![received(2.into(), &[]), batch(2, &["s-3"])]);
     say(Role::User, json!([text("go on")]), None);
     let call = json!({"type": "call", "call": {"id": "1", "name": "t", "arguments": "{}"}});
     let expected = [
@@ -387,9 +387,15 @@ fn a_message_that_was_never_whole_is_put_together() {
         (Role::Assistant, json!([text("one"), call, call]), Some(2)),
         (Role::User, json!([text("go on")]), None),
     ]
-    .map(|(role, content, batch)| Message { role, content, batch });
+    .map(|(role, content, batch)| Message {
+        role,
+        content,
+        batch: batch.map(BatchNumber::new),
+    });
     let store = journal.store();
-    for views in [store.messages("s").unwrap(), store.messages_since_summary("s").unwrap()] {
+    for views in
+        [store.messages(&"s".into()).unwrap(), store.messages_since_summary(&"s".into()).unwrap()]
+    {
         let messages: Vec<Message> = views.into_iter().map(|view| view.message).collect();
         assert_eq!(messages, expected);
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use jm_types::{Digest, ReadRecord};
+use jm_types::{CallKey, Digest, ReadRecord, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::files::row_hash;
@@ -20,22 +20,22 @@ pub enum Damage {
     File(String),
     /// A record whose bytes or place changed; all later ones of its session hang on it.
     Record {
-        session: String,
+        session: SessionId,
         seq: i64,
     },
     /// A record that says nothing we know.
     Unreadable {
-        session: String,
+        session: SessionId,
         seq: i64,
     },
     /// A column of a session that does not follow from its records.
     Session {
-        session: String,
+        session: SessionId,
         column: &'static str,
     },
     /// A file that a session is said to have read, against its records.
     Read {
-        session: String,
+        session: SessionId,
         path: PathBuf,
     },
     /// A file as the index of its workspace has it.
@@ -95,7 +95,7 @@ impl Store {
 
     /// Follows one session's chain, and all that follows from it: the number of records, and the damage.
     /// Both are of one moment, also while the session is at work.
-    pub fn verify_session(&self, session: &str) -> Result<(u64, Vec<Damage>), StoreError> {
+    pub fn verify_session(&self, session: &SessionId) -> Result<(u64, Vec<Damage>), StoreError> {
         let mut connection = self.connection();
         let moment = connection.transaction()?;
         let mut walk = Walk::new(session);
@@ -145,7 +145,7 @@ impl Store {
 
 /// The way along one session's records.
 struct Walk<'a> {
-    session: &'a str,
+    session: &'a SessionId,
     count: u64,
     damage: Vec<Damage>,
     last: (i64, i64),
@@ -158,7 +158,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(session: &'a str) -> Self {
+    fn new(session: &'a SessionId) -> Self {
         Self {
             session,
             count: 0,
@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
         let mut select = connection.prepare_cached(
             "SELECT seq, at, body, hash, kind, call FROM records WHERE session = ?1 ORDER BY seq",
         )?;
-        let mut rows = select.query([self.session])?;
+        let mut rows = select.query([self.session.as_str()])?;
         while let Some(row) = rows.next()? {
             self.count += 1;
             let (seq, at, body): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -186,8 +186,8 @@ impl<'a> Walk<'a> {
             }
             match serde_json::from_str::<Record>(&body) {
                 Err(_) => {
-                    let session = self.session.to_owned();
-                    self.damage.push(Damage::Unreadable { session, seq });
+                    let session = self.session.clone();
+                    self.damage.push(Damage::Unreadable { session: session.into(), seq });
                 }
                 Ok(record) => self.record(connection, row, seq, record)?,
             }
@@ -199,7 +199,7 @@ impl<'a> Walk<'a> {
     }
 
     fn record_damage(&mut self, seq: i64) {
-        self.damage.push(Damage::Record { session: self.session.to_owned(), seq });
+        self.damage.push(Damage::Record { session: self.session.clone(), seq });
     }
 
     fn record(
@@ -210,7 +210,9 @@ impl<'a> Walk<'a> {
         record: Record,
     ) -> Result<(), StoreError> {
         let found: (String, Option<String>) = (row.get(4)?, row.get(5)?);
-        if (found.0.as_str(), found.1.as_deref()) != (record.kind(), record.call()) {
+        if (found.0.as_str(), found.1.as_deref())
+            != (record.kind(), record.call().map(CallKey::as_str))
+        {
             self.record_damage(seq);
         }
         let named = record.contents().into_iter().chain(record.outputs());
@@ -245,7 +247,7 @@ impl<'a> Walk<'a> {
             let (seq, hash): (i64, Option<Vec<u8>>) = (row.get(0)?, row.get(1)?);
             Ok((seq, hash, (marks, row.get(2)?, row.get(8)?)))
         };
-        let found = select.query_row([self.session], row).optional()?;
+        let found = select.query_row([self.session.as_str()], row).optional()?;
         let Some((seq, hash, rest)) = found else { return Ok(None) };
         let expected = hash.unwrap_or_else(|| root_hash(self.session).as_bytes().to_vec());
         // Without this, records could be taken off the end unseen.
@@ -271,14 +273,14 @@ impl<'a> Walk<'a> {
         let wrong = columns.into_iter().filter(|(_, is_right)| !is_right);
         let session = self.session;
         let damage =
-            wrong.map(|(column, _)| Damage::Session { session: session.to_owned(), column });
+            wrong.map(|(column, _)| Damage::Session { session: session.to_owned().into(), column });
         self.damage.extend(damage);
     }
 
     fn reads(&mut self, connection: &Connection) -> Result<(), StoreError> {
         let mut select = connection
             .prepare_cached("SELECT path, sha256, at, extent FROM reads WHERE session = ?1")?;
-        let mut rows = select.query([self.session])?;
+        let mut rows = select.query([self.session.as_str()])?;
         while let Some(row) = rows.next()? {
             let path = path_from(row.get(0)?);
             let (sha256, at, extent): (String, i64, String) =
@@ -289,12 +291,12 @@ impl<'a> Walk<'a> {
                     && serde_json::from_str(&extent).is_ok_and(|extent| read.extent == extent)
             });
             if !is_right {
-                self.damage.push(Damage::Read { session: self.session.to_owned(), path });
+                self.damage.push(Damage::Read { session: self.session.clone(), path });
             }
         }
         let session = self.session;
         let missing = std::mem::take(&mut self.seen).into_keys();
-        let missing = missing.map(|path| Damage::Read { session: session.to_owned(), path });
+        let missing = missing.map(|path| Damage::Read { session: session.to_owned().into(), path });
         self.damage.extend(missing);
         Ok(())
     }

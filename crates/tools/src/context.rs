@@ -1,16 +1,17 @@
-//! What one call may use (FR-REG-04), made fresh for each.
+//! The context of one call (FR-REG-04), made fresh for each.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use jm_types::{Cancel, Limits, ToolError, ToolEvent};
+use jm_types::{CallKey, Cancel, Limits, SessionId, ToolError, ToolEvent};
+use jm_workspace::confine::Grant;
 use jm_workspace::file::now_epoch_ms;
 use jm_workspace::jobs::Jobs;
 use jm_workspace::spool::Spool;
 use jm_workspace::worker::off_thread;
 use jm_workspace::{
-    CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, ProjectState, ReadRecord,
+    CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, NoLog, ProjectState, ReadRecord,
     SafePath, Sandbox,
 };
 use tokio::sync::mpsc;
@@ -29,42 +30,52 @@ pub struct Workspace {
     pub jobs: Arc<Jobs>,
 }
 
-/// One call's context.
-pub struct ToolCtx {
+/// The context of one call, or of the look at one: what it may use, and what it leaves behind besides its
+/// outcome. A clone shares all of it, so that an operation takes one along to its own thread.
+#[derive(Clone)]
+pub struct CallContext {
     pub workspace: Workspace,
-    /// What the conversation has read, as it was when the call began.
+    /// The conversation's reads as they were when the call began.
     pub freshness: Arc<Freshness>,
-    /// What this call lets the model know of files, whether it succeeds or not.
+    /// Empty where a call runs; in a preview, the contents that earlier calls of its batch would leave.
+    pub expected: Expected,
+    /// The files that this call shows to the model, if it succeeds and if it fails.
     pub seen: Seen,
-    /// Keeps the whole output of a command, where it is kept at all.
+    /// The grants that would have let its commands have what confinement refused them.
+    pub refused: Refused,
+    /// The spool of a command's whole output, where it is kept at all.
     pub whole: Option<Whole>,
     /// Makes changes of files durable knowledge before they happen.
     pub effects: Arc<Mutex<dyn CommitLog + Send>>,
     /// Stops this call only.
-    pub abort: Cancel,
+    pub cancel: Cancel,
     /// Bounded; a full channel makes the tool wait or join chunks.
     pub output_tx: mpsc::Sender<ToolEvent>,
-    /// Used when the tool has no timeout of its own.
-    pub default_timeout: Duration,
+    pub limits: Limits,
+    /// The most bytes of a result: the configured limit, or the capacity where that is less.
+    pub output_limit: usize,
+    /// The bytes that the model's context has left.
+    pub capacity: usize,
     pub deadline: Instant,
-    pub max_output_bytes: usize,
-    pub available_capacity_bytes: usize,
     pub tool_call_id: String,
-    /// Our own name for the call, never given twice; the provider repeats its ids.
-    pub call_key: String,
-    pub session_id: String,
+    /// Empty where nothing is run.
+    pub call_key: CallKey,
+    pub session_id: SessionId,
     pub tool_name: String,
     /// The preview that a person agreed to, where one was asked.
     pub approved: Option<String>,
     /// Whether the framework may cut the output.
     pub allow_truncation: bool,
-    pub working_dir: PathBuf,
-    pub limits: Limits,
 }
 
-impl std::fmt::Debug for ToolCtx {
+/// The context as operations call it.
+pub type Scope = CallContext;
+
+impl std::fmt::Debug for CallContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ToolCtx").field("tool_call_id", &self.tool_call_id).finish_non_exhaustive()
+        f.debug_struct("CallContext")
+            .field("tool_call_id", &self.tool_call_id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -90,49 +101,53 @@ impl Seen {
     }
 }
 
-/// The part of a call's context that an operation takes along to its own thread.
-#[derive(Debug, Clone)]
-pub struct Scope {
-    pub workspace: Workspace,
-    pub freshness: Arc<Freshness>,
-    /// Nothing where a call runs; in a preview, what earlier calls of its batch would leave.
-    pub expected: Expected,
-    pub seen: Seen,
-    pub cancel: Cancel,
-    pub limits: Limits,
-    pub output_limit: usize,
-    pub capacity: usize,
-    pub deadline: Instant,
-    /// Our own name for the call; empty where nothing is run.
-    pub call_key: String,
-    pub session_id: String,
-    pub tool_name: String,
-    /// The preview that a person agreed to, where one was asked.
-    pub approved: Option<String>,
-}
+/// Grants that a command lacked, gathered while its call runs.
+#[derive(Debug, Clone, Default)]
+pub struct Refused(Arc<Mutex<Vec<Grant>>>);
 
-impl ToolCtx {
-    pub fn scope(&self) -> Scope {
-        Scope {
-            workspace: self.workspace.clone(),
-            freshness: Arc::clone(&self.freshness),
-            expected: Expected::default(),
-            seen: self.seen.clone(),
-            cancel: self.abort.clone(),
-            limits: self.limits.clone(),
-            output_limit: self.output_limit(),
-            capacity: self.available_capacity_bytes,
-            deadline: self.deadline,
-            call_key: self.call_key.clone(),
-            session_id: self.session_id.clone(),
-            tool_name: self.tool_name.clone(),
-            approved: self.approved.clone(),
+impl Refused {
+    pub fn note(&self, grants: Vec<Grant>) {
+        let mut refused = self.lock();
+        for grant in grants {
+            if !refused.contains(&grant) {
+                refused.push(grant);
+            }
         }
     }
 
-    /// What a result may take.
-    pub fn output_limit(&self) -> usize {
-        self.max_output_bytes.min(self.available_capacity_bytes)
+    pub fn take(&self) -> Vec<Grant> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Grant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallContext {
+    /// A context without a call: nothing was read, nothing is recorded, nobody listens.
+    pub fn without_call(workspace: Workspace, limits: Limits, deadline: Instant) -> Self {
+        Self {
+            workspace,
+            freshness: Arc::default(),
+            expected: Expected::default(),
+            seen: Seen::default(),
+            refused: Refused::default(),
+            whole: None,
+            effects: Arc::new(Mutex::new(NoLog)),
+            cancel: Cancel::new(),
+            output_tx: mpsc::channel(1).0,
+            limits,
+            output_limit: usize::MAX,
+            capacity: usize::MAX,
+            deadline,
+            tool_call_id: String::new(),
+            call_key: CallKey::default(),
+            session_id: SessionId::default(),
+            tool_name: String::new(),
+            approved: None,
+            allow_truncation: true,
+        }
     }
 
     /// Runs work that touches the disk on a thread of its own, so that a disk that hangs cannot

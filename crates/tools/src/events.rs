@@ -9,7 +9,7 @@ use jm_workspace::pump::{Listener, Offer, Stream, View};
 use jm_workspace::spool::Spool;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::context::{ToolCtx, Whole};
+use crate::context::{CallContext, Whole};
 
 /// Sends output on as it comes, already safe for a terminal.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Events {
 }
 
 impl Events {
-    pub fn of(ctx: &ToolCtx) -> Self {
+    pub fn of(ctx: &CallContext) -> Self {
         Self {
             sender: ctx.output_tx.clone(),
             tool_call_id: ctx.tool_call_id.clone(),

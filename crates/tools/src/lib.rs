@@ -17,7 +17,7 @@ pub mod source;
 pub mod tool;
 pub mod toolsets;
 
-pub use context::{Scope, Seen, ToolCtx, Whole, Workspace};
+pub use context::{CallContext, Refused, Scope, Seen, Whole, Workspace};
 pub use foresight::{Expected, Foreseen};
 pub use registered::{Registered, SchemaError};
 pub use registry::ToolRegistry;

@@ -11,7 +11,7 @@ use jm_types::{Limits, RiskLevel, ToolError};
 use jm_workspace::{Digest, Found, SafePath, Sandbox};
 use serde_json::Value;
 
-use crate::context::{Scope, ToolCtx};
+use crate::context::{CallContext, Scope};
 use crate::foresight::Foreseen;
 
 /// The effect of a tool on the world.
@@ -163,6 +163,12 @@ pub trait Prepared: Send + std::fmt::Debug {
     /// Reads, never writes.
     fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError>;
 
+    /// Tells if the preview follows from the call and the contents of the preview's files alone, so that it
+    /// is the same as long as they are.
+    fn previews_its_files(&self) -> bool {
+        false
+    }
+
     /// Computes what the call would leave behind; `scope.seen` has what it would show of files. Reads,
     /// never writes.
     fn foresee(&self, _scope: &Scope) -> Foreseen {
@@ -172,7 +178,7 @@ pub trait Prepared: Send + std::fmt::Debug {
         }
     }
 
-    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a>;
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a>;
 }
 
 impl PathUse {

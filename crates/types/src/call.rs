@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::code::ErrorCode;
+
 /// What a model asks for. The arguments stay text until the planner parses them once, so that what
 /// is journaled and hashed is what was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +57,8 @@ pub struct ToolResult {
     pub name: String,
     pub content: String,
     pub display: String,
-    /// The error's kind, or nothing when the call succeeded.
-    pub error: Option<String>,
+    /// The error's code; `None` when the call succeeded.
+    pub error: Option<ErrorCode>,
 }
 
 impl ToolResult {

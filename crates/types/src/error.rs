@@ -6,6 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::balance::Imbalance;
+use crate::code::ErrorCode;
 use crate::replace::ReplaceError;
 
 /// What went wrong (NFR-ERR-01), and what the reader can do about it.
@@ -115,10 +116,7 @@ fn listed(found: &[Imbalance]) -> String {
 
 /// ` for a/b`, or nothing where no file is named yet.
 fn named(file: &Path) -> String {
-    match file.as_os_str().is_empty() {
-        true => String::new(),
-        false => format!(" for {}", file.display()),
-    }
+    if file.as_os_str().is_empty() { String::new() } else { format!(" for {}", file.display()) }
 }
 
 impl ToolError {
@@ -179,50 +177,55 @@ impl ToolError {
         self
     }
 
-    /// The kind's name for programs: stable, part of the `--json` contract.
+    /// The code's name for programs: stable, part of the `--json` contract.
     pub fn name(&self) -> &'static str {
+        self.code().name()
+    }
+
+    /// The code under which programs meet this failure.
+    pub fn code(&self) -> ErrorCode {
         match &self.kind {
-            ErrorKind::BadArgs { .. } => "bad_args",
-            ErrorKind::BadPattern { .. } => "bad_pattern",
-            ErrorKind::TooMuch { .. } => "limits_exceeded",
-            ErrorKind::Timeout { .. } => "timeout",
-            ErrorKind::SandboxViolation(reason) => reason.name(),
-            ErrorKind::ExecutionFailed { .. } => "execution_failed",
-            ErrorKind::Cancelled => "cancelled",
-            ErrorKind::Panicked { .. } => "panicked",
-            ErrorKind::UnknownTool { .. } => "unknown_tool",
-            ErrorKind::NotReady { .. } => "tool_not_ready",
-            ErrorKind::DuplicateTool { .. } => "duplicate_tool",
-            ErrorKind::DuplicateToolCallId { .. } => "duplicate_tool_call_id",
-            ErrorKind::PatchFailed { .. } => "patch_failed",
-            ErrorKind::StaleFile { .. } => "stale_file",
-            ErrorKind::NotFound { .. } => "not_found",
-            ErrorKind::EditFailed { .. } => "edit_failed",
-            ErrorKind::Unbalanced { .. } => "unbalanced",
+            ErrorKind::BadArgs { .. } => ErrorCode::BadArgs,
+            ErrorKind::BadPattern { .. } => ErrorCode::BadPattern,
+            ErrorKind::TooMuch { .. } => ErrorCode::LimitsExceeded,
+            ErrorKind::Timeout { .. } => ErrorCode::Timeout,
+            ErrorKind::SandboxViolation(reason) => reason.code(),
+            ErrorKind::ExecutionFailed { .. } => ErrorCode::ExecutionFailed,
+            ErrorKind::Cancelled => ErrorCode::Cancelled,
+            ErrorKind::Panicked { .. } => ErrorCode::Panicked,
+            ErrorKind::UnknownTool { .. } => ErrorCode::UnknownTool,
+            ErrorKind::NotReady { .. } => ErrorCode::ToolNotReady,
+            ErrorKind::DuplicateTool { .. } => ErrorCode::DuplicateTool,
+            ErrorKind::DuplicateToolCallId { .. } => ErrorCode::DuplicateToolCallId,
+            ErrorKind::PatchFailed { .. } => ErrorCode::PatchFailed,
+            ErrorKind::StaleFile { .. } => ErrorCode::StaleFile,
+            ErrorKind::NotFound { .. } => ErrorCode::NotFound,
+            ErrorKind::EditFailed { .. } => ErrorCode::EditFailed,
+            ErrorKind::Unbalanced { .. } => ErrorCode::Unbalanced,
             ErrorKind::PermissionDenied { .. }
             | ErrorKind::NoSpace { .. }
             | ErrorKind::NotRegular { .. }
             | ErrorKind::ReadFailed { .. }
             | ErrorKind::WriteFailed { .. }
-            | ErrorKind::Io { .. } => "io_error",
-            ErrorKind::NotRunHere => "parse_only",
-            ErrorKind::Unrecorded { .. } => "journal_error",
-            ErrorKind::NeedsPerson { .. } => "needs_approval",
+            | ErrorKind::Io { .. } => ErrorCode::IoError,
+            ErrorKind::NotRunHere => ErrorCode::ParseOnly,
+            ErrorKind::Unrecorded { .. } => ErrorCode::JournalError,
+            ErrorKind::NeedsPerson { .. } => ErrorCode::NeedsApproval,
         }
     }
 }
 
 impl DenialReason {
-    pub fn name(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            DenialReason::Denylisted { .. } => "denylisted",
-            DenialReason::Disabled => "disabled",
-            DenialReason::NotAllowlisted { .. } => "not_allowlisted",
-            DenialReason::DeniedByPerson { .. } => "denied_by_person",
-            DenialReason::PathOutsideSandbox { .. } => "path_outside_sandbox",
-            DenialReason::DeniedPatternMatched { .. } => "denied_pattern_matched",
-            DenialReason::ProtectedPath { .. } => "protected_path",
-            DenialReason::LimitsExceeded { .. } => "limits_exceeded",
+            DenialReason::Denylisted { .. } => ErrorCode::Denylisted,
+            DenialReason::Disabled => ErrorCode::Disabled,
+            DenialReason::NotAllowlisted { .. } => ErrorCode::NotAllowlisted,
+            DenialReason::DeniedByPerson { .. } => ErrorCode::DeniedByPerson,
+            DenialReason::PathOutsideSandbox { .. } => ErrorCode::PathOutsideSandbox,
+            DenialReason::DeniedPatternMatched { .. } => ErrorCode::DeniedPatternMatched,
+            DenialReason::ProtectedPath { .. } => ErrorCode::ProtectedPath,
+            DenialReason::LimitsExceeded { .. } => ErrorCode::LimitsExceeded,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::defaults;
+
 /// FR-LIM-01..05 and the output limits. `default()` is what the requirements say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -22,14 +24,14 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            calls_per_batch: 8,
-            iterations_per_turn: 4,
-            args_bytes: 256 * 1024,
-            patch_bytes: 512 * 1024,
-            read_scan_bytes: 2 * 1024 * 1024,
-            read_bytes: 200 * 1024,
-            output_bytes: 100 * 1024,
-            capacity_bytes: 64 * 1024,
+            calls_per_batch: defaults::CAREFUL_CALLS_PER_BATCH as usize,
+            iterations_per_turn: defaults::CAREFUL_ITERATIONS_PER_TURN as usize,
+            args_bytes: defaults::ARGS_BYTES as usize,
+            patch_bytes: defaults::PATCH_BYTES as usize,
+            read_scan_bytes: defaults::READ_SCAN_BYTES,
+            read_bytes: defaults::READ_BYTES,
+            output_bytes: defaults::OUTPUT_BYTES as usize,
+            capacity_bytes: defaults::CAPACITY_BYTES as usize,
             list_entries: None,
             list_depth: None,
         }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::defaults;
+
 /// What happens to tool calls at all (FR-MODE-01..03).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -36,15 +38,15 @@ pub enum Profile {
 impl Profile {
     pub const fn max_tool_calls_per_batch(self) -> u64 {
         match self {
-            Self::Careful => 8,
-            Self::Standard => 32,
+            Self::Careful => defaults::CAREFUL_CALLS_PER_BATCH,
+            Self::Standard => defaults::STANDARD_CALLS_PER_BATCH,
         }
     }
 
     pub const fn max_tool_iterations_per_user_turn(self) -> u64 {
         match self {
-            Self::Careful => 4,
-            Self::Standard => 100,
+            Self::Careful => defaults::CAREFUL_ITERATIONS_PER_TURN,
+            Self::Standard => defaults::STANDARD_ITERATIONS_PER_TURN,
         }
     }
 }

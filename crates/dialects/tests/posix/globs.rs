@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_dialects::posix::PosixGlob;
-use jm_tools::{Scope, Seen, Workspace};
-use jm_types::{Cancel, Limits};
+use jm_tools::{CallContext, Workspace};
+use jm_types::Limits;
 use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox};
 
 use crate::Dice;
@@ -102,7 +102,7 @@ fn by_system(patterns: &[String], root: &Path) -> Vec<Vec<String>> {
     serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap()
 }
 
-fn scope(root: &Path) -> Scope {
+fn scope(root: &Path) -> CallContext {
     let workspace = Workspace {
         sandbox: Arc::new(Sandbox::unconfined(root).unwrap()),
         environment: Arc::new(EnvSanitizer::new(&[])),
@@ -110,21 +110,9 @@ fn scope(root: &Path) -> Scope {
         confiner: Arc::new(Confiner::unsupervised()),
         jobs: Arc::default(),
     };
-    Scope {
-        workspace,
-        freshness: Arc::default(),
-        expected: Default::default(),
-        seen: Seen::default(),
-        cancel: Cancel::new(),
-        limits: Limits::default(),
-        output_limit: usize::MAX,
-        capacity: usize::MAX,
-        deadline: Instant::now() + Duration::from_secs(600),
-        call_key: String::new(),
-        session_id: String::new(),
-        tool_name: "glob".to_owned(),
-        approved: None,
-    }
+    let deadline = Instant::now() + Duration::from_secs(600);
+    let scope = CallContext::without_call(workspace, Limits::default(), deadline);
+    CallContext { tool_name: "glob".to_owned(), ..scope }
 }
 
 #[test]

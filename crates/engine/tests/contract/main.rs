@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
+mod direction;
 mod schemas;
 
 use std::collections::BTreeSet;
@@ -11,12 +12,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jm_dialects::dialect_of;
-use jm_engine::engine::Core;
-use jm_engine::{Engine, Pause, Policy, Recorder, Session};
+use jm_engine::Core;
+use jm_engine::{CallRecorder, Engine, Pause, Policy, Session};
 use jm_store::{Journal, Owner};
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{
-    Effect, Intent, Output, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut, ToolRegistry,
+    CallContext, Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolRegistry,
     ToolSpec, Workspace,
 };
 use jm_types::{
@@ -37,13 +38,13 @@ fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
 }
 
 fn engine(tools: Vec<Box<dyn ToolExecutor>>) -> (Engine, tempfile::TempDir) {
-    engine_with(tools, |_| Recorder::none())
+    engine_with(tools, |_| CallRecorder::none())
 }
 
 /// The same, with whoever records in that directory.
 fn engine_with(
     tools: Vec<Box<dyn ToolExecutor>>,
-    recorder: impl FnOnce(&Path) -> Recorder,
+    recorder: impl FnOnce(&Path) -> CallRecorder,
 ) -> (Engine, tempfile::TempDir) {
     let scratch = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(scratch.path())).unwrap();
@@ -176,25 +177,25 @@ impl Prepared for Call {
         }
     }
 
-    fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, _: &CallContext) -> Result<Option<Preview>, ToolError> {
         Ok(None)
     }
 
-    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         Box::pin(async move {
             let left = ctx.deadline.saturating_duration_since(Instant::now());
             self.0.lock().unwrap().push((
                 ctx.tool_call_id.clone(),
                 left,
-                ctx.max_output_bytes,
-                ctx.available_capacity_bytes,
+                ctx.limits.output_bytes,
+                ctx.capacity,
                 ctx.allow_truncation,
-                ctx.working_dir.clone(),
+                ctx.workspace.sandbox.working_root().path().to_owned(),
             ));
             // What one call does to its context the next one must not see.
             ctx.allow_truncation = false;
-            ctx.max_output_bytes = 0;
-            ctx.abort.cancel();
+            ctx.output_limit = 0;
+            ctx.cancel.cancel();
             Ok(Output::Text(String::new()))
         })
     }
@@ -227,11 +228,11 @@ impl Prepared for SharedCall {
         Call(Arc::default()).intent()
     }
 
-    fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, _: &CallContext) -> Result<Option<Preview>, ToolError> {
         Ok(None)
     }
 
-    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         Box::pin(async move {
             let Workspace { sandbox, environment, .. } = &ctx.workspace;
             self.0.lock().unwrap().push((Arc::clone(sandbox), Arc::clone(environment)));
@@ -248,8 +249,8 @@ fn the_calls_of_a_batch_share_sandbox_sanitiser_and_journal() {
     let state = tempfile::tempdir().unwrap();
     let owner = Owner { pid: 1, started: 1, boot: String::new() };
     let path = state.path().join("journal.db");
-    let journal = Journal::open(&path, "s", state.path(), &owner, &|_| true, || 1).unwrap();
-    let recorder = Recorder::new(journal, owner, "person", None);
+    let journal = Journal::open(&path, &"s".into(), state.path(), &owner, &|_| true, || 1).unwrap();
+    let recorder = CallRecorder::new(journal, owner, "person", None);
     let (engine, _scratch) = engine_with(vec![Box::new(tool)], |_| recorder);
     let mut session = Session::new("s");
     let calls = ["a", "b"].map(|id| ToolCall::new(id, "shared", &json!({})));
@@ -262,7 +263,7 @@ fn the_calls_of_a_batch_share_sandbox_sanitiser_and_journal() {
     for (sandbox, environment) in given.iter() {
         assert!(Arc::ptr_eq(sandbox, &ours.sandbox) && Arc::ptr_eq(environment, &ours.environment));
     }
-    let recorded = engine.core().recorder.journal().unwrap().store().calls("s").unwrap();
+    let recorded = engine.core().recorder.journal().unwrap().store().calls(&"s".into()).unwrap();
     let results: Vec<bool> = recorded.iter().map(|call| call.result().is_some()).collect();
     assert_eq!(results, [true, true]);
 }
@@ -307,8 +308,8 @@ fn the_time_of_a_command_begins_with_the_command() {
     let (engine, scratch) = engine_with(vec![Box::new(witness)], |folder| {
         let owner = Owner { pid: 1, started: 1, boot: String::new() };
         let path = folder.join(".jm-journal.db");
-        let journal = Journal::open(&path, "s", folder, &owner, &|_| false, || 1).unwrap();
-        Recorder::new(journal, owner, "nobody", None)
+        let journal = Journal::open(&path, &"s".into(), folder, &owner, &|_| false, || 1).unwrap();
+        CallRecorder::new(journal, owner, "nobody", None)
     });
     for number in 0..1_500 {
         std::fs::write(scratch.path().join(format!("f{number}")), number.to_string()).unwrap();

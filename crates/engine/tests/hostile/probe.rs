@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use jm_tools::{
-    Effect, Intent, Output, PathUse, Prepared, Preview, Scope, ToolCtx, ToolExecutor, ToolFut,
+    CallContext, Effect, Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut,
     ToolSpec,
 };
 use jm_types::{Limits, RiskLevel, ToolError};
@@ -141,12 +141,12 @@ impl Prepared for Probe {
         }
     }
 
-    fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
+    fn preview(&self, _: &CallContext) -> Result<Option<Preview>, ToolError> {
         self.may_panic(At::Preview);
         Ok(None)
     }
 
-    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         self.ran.fetch_add(1, Ordering::Relaxed);
         self.may_panic(At::Execute);
         Box::pin(async move {
@@ -160,7 +160,7 @@ impl Prepared for Probe {
                     Ok(said("woke up".to_owned()))
                 }
                 Act::Heeds => {
-                    let stopped = std::future::poll_fn(|task| match ctx.abort.checkpoint() {
+                    let stopped = std::future::poll_fn(|task| match ctx.cancel.checkpoint() {
                         Err(cancelled) => Poll::Ready(cancelled),
                         Ok(()) => {
                             task.waker().wake_by_ref();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use jm_dialects::posix::{PosixGlob, PosixGrep};
-use jm_tools::Scope;
+use jm_tools::CallContext;
 use jm_tools::ops::find::Find;
 use jm_tools::ops::listing::{Links, Listing};
 use jm_tools::ops::search::{Case, Query, Search, Syntax};
@@ -22,7 +22,7 @@ use crate::world::{NOT_HANGING, OPENINGS, Setting, World, quick_disk};
 const ROUNDS: usize = 400;
 
 /// What it found, as text.
-type Walker = fn(&Scope) -> Result<String, ToolError>;
+type Walker = fn(&CallContext) -> Result<String, ToolError>;
 
 const WALKERS: [(&str, Walker); 6] = [
     ("65 list", |scope| {

@@ -11,14 +11,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_dialects::dialect_of;
-use jm_engine::engine::Core;
+use jm_engine::Core;
 use jm_engine::{ApprovalDecision, Engine, Pause, Policy, Session};
 use jm_tools::toolsets::Timeouts;
-use jm_tools::{Scope, Seen, ToolExecutor, ToolRegistry, Workspace};
+use jm_tools::{CallContext, ToolExecutor, ToolRegistry, Workspace};
 use jm_types::text::is_terminal_safe;
 use jm_types::{
-    ApprovalMode, Cancel, Limits, ToolCall, ToolDefinition, ToolEvent, ToolResult, ToolsMode,
-    Toolset,
+    ApprovalMode, Limits, ToolCall, ToolDefinition, ToolEvent, ToolResult, ToolsMode, Toolset,
 };
 use jm_workspace::{
     EnvSanitizer, Freshness, Opening, PathPolicy, ProjectState, Sandbox, SandboxSettings,
@@ -163,7 +162,7 @@ impl World {
             manual: setting.manual,
             estimate: Default::default(),
             events: sender,
-            recorder: jm_engine::Recorder::none(),
+            recorder: jm_engine::CallRecorder::none(),
             index: Default::default(),
         });
         Self {
@@ -329,21 +328,15 @@ impl World {
     }
 
     /// For operations that are driven on this very thread.
-    pub(crate) fn scope(&self, freshness: Freshness) -> Scope {
-        Scope {
-            workspace: self.workspace.clone(),
+    pub(crate) fn scope(&self, freshness: Freshness) -> CallContext {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        CallContext {
             freshness: Arc::new(freshness),
-            expected: Default::default(),
-            seen: Seen::default(),
-            cancel: Cancel::new(),
-            limits: self.limits.clone(),
             output_limit: self.limits.output_bytes.min(self.limits.capacity_bytes),
             capacity: self.limits.capacity_bytes,
-            deadline: Instant::now() + Duration::from_secs(30),
-            call_key: String::new(),
-            session_id: "s".to_owned(),
+            session_id: "s".into(),
             tool_name: "test".to_owned(),
-            approved: None,
+            ..CallContext::without_call(self.workspace.clone(), self.limits.clone(), deadline)
         }
     }
 

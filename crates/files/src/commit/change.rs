@@ -30,6 +30,14 @@ impl After {
     pub fn content(bytes: Vec<u8>) -> Self {
         After::Content { bytes, mode: None }
     }
+
+    /// The length of the new content; `None` when the file goes.
+    pub(super) fn length(&self) -> Option<u64> {
+        match self {
+            After::Content { bytes, .. } => Some(bytes.len() as u64),
+            After::Absent => None,
+        }
+    }
 }
 
 /// The error of a change that a system call refused.

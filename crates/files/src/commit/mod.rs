@@ -55,6 +55,8 @@ pub struct ManifestEntry {
     pub before: Option<Arc<Vec<u8>>>,
     /// The new content's digest and permission bits; nothing when the file goes.
     pub after: Option<(Digest, u32)>,
+    /// The new content's length.
+    pub after_bytes: Option<u64>,
     /// The name in the same directory that holds the new content until the exchange, and the old
     /// content after it.
     pub temporary: PathBuf,
@@ -209,6 +211,7 @@ impl CommitWork {
             path: change.path.absolute(),
             before: change.before.clone(),
             after: staged.after.map(|digest| (digest, staged.mode_after)),
+            after_bytes: change.after.length(),
             temporary: self.places[staged.place].path.join(&staged.temporary),
             mode: staged.mode,
         };

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jm_engine::engine::Core;
-use jm_engine::{Engine, Pause, Policy, Recorder, Session};
+use jm_engine::Core;
+use jm_engine::{CallRecorder, Engine, Pause, Policy, Session};
 use jm_tools::toolsets::{STANDARD, Timeouts};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode};
@@ -62,7 +62,7 @@ pub(crate) fn difference(what: &str, ours: Duration, theirs: Duration) {
     println!("{what:<50} {:>12.2?}\n", ours.saturating_sub(theirs));
 }
 
-pub(crate) fn engine(root: &Path, recorder: Recorder) -> Engine {
+pub(crate) fn engine(root: &Path, recorder: CallRecorder) -> Engine {
     let minute = Duration::from_secs(60);
     let timeouts = Timeouts { file_operations: 10 * minute, shell_commands: 10 * minute };
     Engine::new(Core {
@@ -101,7 +101,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(root: &Path, recorder: Recorder) -> Self {
+    pub(crate) fn new(root: &Path, recorder: CallRecorder) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { engine: engine(root, recorder), session: Session::new("bench"), runtime }
     }

@@ -1,6 +1,7 @@
 //! The words of the commands that work on the journal: `jm undo`, `jm redo`, `jm gc`, `jm output`.
 
 use clap::Args;
+use jm_types::CallKey;
 
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
@@ -9,10 +10,10 @@ pub(crate) struct Undo {
     pub(crate) count: usize,
     /// This call only, by its name in `jm log`
     #[arg(long, value_name = "ID")]
-    pub(crate) call: Option<String>,
+    pub(crate) call: Option<CallKey>,
     /// This call and all that came after it in its session
     #[arg(long, value_name = "ID", conflicts_with = "call")]
-    pub(crate) to: Option<String>,
+    pub(crate) to: Option<CallKey>,
     #[command(flatten)]
     pub(crate) how: Redo,
 }
@@ -38,9 +39,9 @@ pub(crate) struct Gc {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Output {
+pub(crate) struct OutputArgs {
     /// The call, by its name in `jm log`
-    pub(crate) call: String,
+    pub(crate) call: CallKey,
     /// Only bytes A up to but not including B, counted from 0; either may be left out
     #[arg(long, value_name = "A:B", conflicts_with = "lines")]
     pub(crate) range: Option<Span>,

@@ -57,7 +57,7 @@ pub(crate) enum ThinkingLevel {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// What shall be done; standard input, where there is any, is added to it
     pub(crate) prompt: Vec<String>,
     #[command(flatten)]

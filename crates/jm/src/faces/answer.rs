@@ -1,7 +1,7 @@
 //! One call's answer as programs read it: the `--json` contract (docs/formats/calls.md).
 
-use jm_engine::Entry;
-use jm_types::{RiskLevel, ToolResult};
+use jm_engine::CallEntry;
+use jm_types::{ErrorCode, RiskLevel, ToolResult};
 use serde::Serialize;
 
 use super::exit;
@@ -17,24 +17,43 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     pub(crate) fn of(result: &ToolResult) -> Self {
-        match result.error.as_deref() {
-            None => Outcome::Ran,
-            Some(kind) => Outcome::of_kind(kind),
-        }
+        result.error.map_or(Outcome::Ran, Outcome::of_code)
     }
 
-    pub(crate) fn of_kind(kind: &str) -> Self {
-        match kind {
-            "needs_approval" => Outcome::NeedsApproval,
-            "parse_only"
-            | "denylisted"
-            | "disabled"
-            | "not_allowlisted"
-            | "denied_by_person"
-            | "path_outside_sandbox"
-            | "denied_pattern_matched"
-            | "protected_path" => Outcome::Denied,
-            _ => Outcome::Failed,
+    /// The exit code of a call follows from its error's code, and from nothing else.
+    pub(crate) fn of_code(code: ErrorCode) -> Self {
+        match code {
+            ErrorCode::NeedsApproval => Outcome::NeedsApproval,
+            ErrorCode::ParseOnly
+            | ErrorCode::Denylisted
+            | ErrorCode::Disabled
+            | ErrorCode::NotAllowlisted
+            | ErrorCode::DeniedByPerson
+            | ErrorCode::PathOutsideSandbox
+            | ErrorCode::DeniedPatternMatched
+            | ErrorCode::ProtectedPath => Outcome::Denied,
+            ErrorCode::BadArgs
+            | ErrorCode::BadPattern
+            | ErrorCode::LimitsExceeded
+            | ErrorCode::Timeout
+            | ErrorCode::ExecutionFailed
+            | ErrorCode::Cancelled
+            | ErrorCode::Panicked
+            | ErrorCode::UnknownTool
+            | ErrorCode::ToolNotReady
+            | ErrorCode::DuplicateTool
+            | ErrorCode::DuplicateToolCallId
+            | ErrorCode::PatchFailed
+            | ErrorCode::StaleFile
+            | ErrorCode::NotFound
+            | ErrorCode::EditFailed
+            | ErrorCode::Unbalanced
+            | ErrorCode::IoError
+            | ErrorCode::JournalError
+            | ErrorCode::Interrupted
+            | ErrorCode::Discarded
+            | ErrorCode::UnknownOutcome
+            | ErrorCode::Unlisted => Outcome::Failed,
         }
     }
 
@@ -53,7 +72,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) name: &'a str,
     pub(crate) verdict: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) kind: Option<&'a str>,
+    pub(crate) kind: Option<ErrorCode>,
     pub(crate) content: &'a str,
     pub(crate) display: &'a str,
     pub(crate) summary: &'a str,
@@ -66,13 +85,13 @@ pub(crate) struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     /// `None` while the call has no result.
-    pub(crate) fn of(entry: &'a Entry) -> Option<Self> {
+    pub(crate) fn of(entry: &'a CallEntry) -> Option<Self> {
         let result = entry.result()?;
         Some(Self {
             id: &result.call_id,
             name: &result.name,
             verdict: Outcome::of(result),
-            kind: result.error.as_deref(),
+            kind: result.error,
             content: &result.content,
             display: &result.display,
             summary: &entry.summary,

@@ -12,12 +12,12 @@ use super::answer::{Answer, Outcome};
 use super::drive::{Driver, End, block_on};
 use super::prompt::risk_word;
 use super::{exit, print};
-use crate::cli::{Call, Common};
+use crate::cli::{CallArgs, Common};
 
 /// More than this is not read from standard input, whatever the limit of arguments.
 const MOST_INPUT: u64 = 64 * 1024 * 1024;
 
-pub(crate) fn run(common: &Common, call: &Call) -> Result<u8> {
+pub(crate) fn run(common: &Common, call: &CallArgs) -> Result<u8> {
     let arguments = match call.args.as_str() {
         "-" => from_stdin()?,
         text => text.to_owned(),
@@ -91,10 +91,10 @@ async fn preview(driver: &Driver, call: ToolCall, as_json: bool) -> Result<u8> {
     Ok(outcome.map_or(exit::RAN, Outcome::exit_code))
 }
 
-/// What would be said of the call; nothing when it would simply run.
+/// The verdict on the call; `None` when it would simply run.
 fn foresee(seen: &Inspection) -> Option<Outcome> {
     match (&seen.error, seen.verdict) {
-        (Some(error), _) => Some(Outcome::of_kind(error.name())),
+        (Some(error), _) => Some(Outcome::of_code(error.code())),
         (None, Verdict::Ask) => Some(Outcome::NeedsApproval),
         (None, Verdict::Allow | Verdict::Deny) => None,
     }

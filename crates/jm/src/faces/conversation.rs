@@ -1,7 +1,8 @@
-//! What was said in a session besides its calls: messages, and what it was worked with.
+//! The conversation of a session besides its calls: messages, and what it was worked with.
 
 use anyhow::Result;
 use jm_store::{Message, Record, Store};
+use jm_types::SessionId;
 use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ enum What {
     Opening { root: String, toolset: String, mode: String, version: String },
 }
 
-pub(crate) fn said(store: &Store, session: &str) -> Result<Vec<Said>> {
+pub(crate) fn said(store: &Store, session: &SessionId) -> Result<Vec<Said>> {
     let messages = store.messages(session).map_err(sessions::told)?;
     let mut said: Vec<Said> = messages
         .into_iter()
@@ -40,10 +41,7 @@ pub(crate) fn said(store: &Store, session: &str) -> Result<Vec<Said>> {
 }
 
 pub(crate) fn show(log: &Log, said: &Said) -> Result<()> {
-    match log.json {
-        true => print::json(&said.as_json()),
-        false => print::text(&said.in_words()),
-    }
+    if log.json { print::json(&said.as_json()) } else { print::text(&said.in_words()) }
 }
 
 impl Said {

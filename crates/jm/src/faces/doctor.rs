@@ -6,12 +6,12 @@ use jm_workspace::confine::{Backend, Mechanism, probe};
 use jm_workspace::{EnvSanitizer, Sandbox};
 use serde_json::json;
 
-use super::room::Room;
+use super::disk_usage::Room;
 use super::{exit, print};
-use crate::cli::{Common, Listing};
+use crate::cli::{Common, ListingArgs};
 use crate::{confine, wire};
 
-/// What a command cannot do, and which back ends see to it.
+/// Guarantees against commands, and the back ends that give them.
 const ENFORCED: &[(&str, &[Backend])] = &[
     ("write outside the workspace", ALL),
     ("read your home, but for toolchains", ALL),
@@ -30,7 +30,7 @@ const ENFORCED: &[(&str, &[Backend])] = &[
 const OWN_TREE: &[Backend] = &[Backend::Namespaces, Backend::Bwrap];
 const ALL: &[Backend] = &[Backend::Namespaces, Backend::Bwrap, Backend::Landlock];
 
-pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
+pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let loaded = wire::load(common)?;
     let config = &loaded.config;
     let sandbox = Sandbox::new(&wire::sandbox_settings(common, config)?)

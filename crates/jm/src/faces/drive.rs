@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use jm_engine::{Engine, Pause, Session};
 use jm_types::text::one_line;
-use jm_types::{ToolCall, ToolEvent};
+use jm_types::{BatchNumber, ToolCall, ToolEvent};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -29,7 +29,7 @@ pub(crate) struct Driver {
     pub(crate) interrupts: Interrupts,
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Answered,
@@ -142,7 +142,7 @@ impl Driver {
     }
 
     /// Gives the session back, and lets the last events be shown.
-    pub(crate) async fn close(self, delivered: Option<u64>) -> Result<()> {
+    pub(crate) async fn close(self, delivered: Option<BatchNumber>) -> Result<()> {
         // What goes on in the background ends with the session, unless it shall be kept.
         self.engine.core().workspace.jobs.end_session();
         self.engine.close(delivered).map_err(sessions::told)?;

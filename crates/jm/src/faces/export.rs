@@ -10,10 +10,10 @@ use jm_types::text::{one_line, sanitize};
 
 use super::conversation::{self, Said};
 use super::{exit, history, print};
-use crate::cli::{Common, Export};
+use crate::cli::{Common, ExportArgs};
 use crate::sessions;
 
-pub(crate) fn run(common: &Common, export: &Export) -> Result<u8> {
+pub(crate) fn run(common: &Common, export: &ExportArgs) -> Result<u8> {
     let store = sessions::store()?;
     let view = history::choose(&store, common, export.id.as_deref())?;
     let calls = store.calls(&view.session).map_err(sessions::told)?;
@@ -131,10 +131,9 @@ fn link((path, line): &(PathBuf, usize)) -> String {
         .as_os_str()
         .as_encoded_bytes()
         .iter()
-        .map(|byte| match plain(byte) {
-            true => char::from(*byte).to_string(),
-            false => format!("%{byte:02X}"),
-        })
+        .map(
+            |byte| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") },
+        )
         .collect();
     let shown = escape(&format!("{}:{line}", one_line(&path.to_string_lossy())));
     format!("<a href=\"file://{encoded}#L{line}\">{shown}</a>")

@@ -1,10 +1,11 @@
-//! What is known of calls that a crash left unfinished: which of their changes are on disk, what
+//! The facts about calls that a crash left unfinished: which of their changes are on disk, what
 //! they had printed, and what of them still runs.
 
-use jm_engine::recover::FileFact;
+use jm_engine::FileFact;
 use jm_engine::{Engine, Examined, Side};
 use jm_store::{FileState, Store};
 use jm_tools::ops::change::diff::unified_diff;
+use jm_types::SessionId;
 use jm_types::text::{one_line, reveal};
 use jm_workspace::pump::Stream;
 use jm_workspace::spool::Spooled;
@@ -19,7 +20,7 @@ const MOST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) fn in_words(
     store: &Store,
     engine: &Engine,
-    session: &str,
+    session: &SessionId,
     found: &[Examined],
 ) -> String {
     let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
@@ -48,7 +49,12 @@ pub(crate) fn in_words(
     text
 }
 
-pub(crate) fn as_json(store: &Store, engine: &Engine, session: &str, found: &[Examined]) -> Value {
+pub(crate) fn as_json(
+    store: &Store,
+    engine: &Engine,
+    session: &SessionId,
+    found: &[Examined],
+) -> Value {
     let file = |file: &FileFact| json!({"path": file.effect.path, "now": side(file.now)});
     let printed = |printed: &Spooled| json!({"stream": word(printed), "bytes": printed.total});
     let call = |call: &Examined| {
@@ -79,7 +85,7 @@ fn word(printed: &Spooled) -> &'static str {
 }
 
 /// How the files of a call differ now from what they were before it.
-fn diff(store: &Store, engine: &Engine, session: &str, call: &Examined) -> String {
+fn diff(store: &Store, engine: &Engine, session: &SessionId, call: &Examined) -> String {
     let mut text = String::new();
     let root = store.session(session).ok().flatten().map(|view| view.root).unwrap_or_default();
     for file in call.files.iter().filter(|file| file.now != Side::Before) {

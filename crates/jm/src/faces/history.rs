@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use jm_store::{CallView, Effect, FileState, Record, SessionView, Store};
+use jm_types::ErrorCode;
 use jm_types::text::{one_line, reveal, sanitize};
 use serde_json::{Value, json};
 
 use super::conversation::{self, Said};
 use super::{exit, print};
-use crate::cli::{Common, Listing, Log};
+use crate::cli::{Common, ListingArgs, Log};
 use crate::sessions;
 
 /// The canonical directory that the flags name.
@@ -33,7 +34,7 @@ pub(crate) fn choose(store: &Store, common: &Common, id: Option<&str>) -> Result
     }
 }
 
-pub(crate) fn sessions(listing: &Listing) -> Result<u8> {
+pub(crate) fn sessions(listing: &ListingArgs) -> Result<u8> {
     for view in sessions::store()?.sessions().map_err(sessions::told)? {
         let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
         if listing.json {
@@ -73,10 +74,7 @@ fn show(store: &Store, root: &Path, log: &Log, call: &CallView) -> Result<()> {
         return print::json(&as_json(call));
     }
     print::text(&in_words(call))?;
-    match log.diff {
-        true => print::text(&reveal(&diffs(store, root, call))),
-        false => Ok(()),
-    }
+    if log.diff { print::text(&reveal(&diffs(store, root, call))) } else { Ok(()) }
 }
 
 pub(crate) fn as_json(call: &CallView) -> Value {
@@ -141,21 +139,21 @@ const UNSEEN: &str = "the program ended before it could look at what the command
 /// A command that a crash cut short.
 fn is_unknown(call: &CallView) -> bool {
     let is_tracked = |(_, record): &(u64, Record)| matches!(record, Record::Tracked { .. });
-    let error = call.result().and_then(|(result, _)| result.error.as_deref());
-    error == Some("unknown_outcome") && !call.records.iter().any(is_tracked)
+    let error = call.result().and_then(|(result, _)| result.error);
+    error == Some(ErrorCode::UnknownOutcome) && !call.records.iter().any(is_tracked)
 }
 
 fn has_failed(call: &CallView) -> bool {
     call.result().is_some_and(|(result, _)| result.error.is_some())
 }
 
-/// What a call meant to do, and what came of it.
+/// The intent of a call, and its outcome.
 pub(crate) fn headline(call: &CallView) -> String {
     let outcome = match call.result() {
         None => "no result".to_owned(),
-        Some((result, duration)) => match &result.error {
+        Some((result, duration)) => match result.error {
             None => format!("ran in {duration} ms"),
-            Some(kind) => kind.clone(),
+            Some(code) => code.to_string(),
         },
     };
     format!("{} [{outcome}]", one_line(call.summary()))

@@ -2,17 +2,17 @@
 
 use anyhow::{Context, Result};
 use clap_complete::Shell;
-use jm_engine::config::{self, render, render_json};
+use jm_config::{render, render_json};
 use jm_types::text::one_line;
 
 use super::{exit, print};
-use crate::cli::{Common, Config, Trust};
+use crate::cli::{Common, ConfigArgs, TrustArgs};
 use crate::project::Project;
 use crate::{external, trust, wire};
 
-pub(crate) fn config(common: &Common, args: &Config) -> Result<u8> {
+pub(crate) fn config(common: &Common, args: &ConfigArgs) -> Result<u8> {
     if args.reference {
-        print::text(&config::reference())?;
+        print::text(&jm_config::reference())?;
         return Ok(exit::RAN);
     }
     let loaded = wire::load(common)?;
@@ -25,14 +25,14 @@ pub(crate) fn config(common: &Common, args: &Config) -> Result<u8> {
     Ok(exit::RAN)
 }
 
-pub(crate) fn trust(common: &Common, args: &Trust) -> Result<u8> {
+pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
     let own = Project::find(common)?.context(
         "this project has no .journeyman/config.toml and no .journeyman/tools; there is nothing to \
          trust",
     )?;
     let project = own.root.display();
     if args.show {
-        let trusted = own.level() == config::Trust::Trusted;
+        let trusted = own.level() == jm_config::Trust::Trusted;
         print::line(&format!("{project}: {}", if trusted { "trusted" } else { "not trusted" }))?;
         return Ok(if trusted { exit::RAN } else { exit::FAILED });
     }

@@ -32,7 +32,7 @@ impl Interrupts {
         }
     }
 
-    /// What was interrupted has stopped; from here on only new ones count.
+    /// Forgets past interrupts: from here on only new ones count.
     pub(crate) fn forget(&mut self) {
         self.0.mark_unchanged();
     }

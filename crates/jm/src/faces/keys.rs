@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{exit, print};
 use crate::cli::{Keys, KeysCommand};
-use crate::voices;
+use crate::model_client;
 
 /// Providers that need a key; others are asked for by name.
 const PROVIDERS: &[&str] = &["anthropic", "openai", "gemini", "vertex", "openrouter"];
@@ -27,16 +27,16 @@ pub(crate) fn run(keys: &Keys) -> Result<u8> {
     }
 }
 
-/// Where each provider's key would come from.
+/// The source of each provider's key.
 fn list(as_json: bool) -> Result<u8> {
     let (mut rows, mut silent) = (Vec::new(), None);
     for provider in PROVIDERS {
-        let (found, error) = voices::key_of(provider)?;
+        let (found, error) = model_client::key_of(provider)?;
         rows.push((provider, found));
         silent = silent.or(error);
     }
     if as_json {
-        let row = |(provider, found): &(&&str, voices::KeyFound)| json!({"provider": provider, "variable": found.variable, "from": found.from.word()});
+        let row = |(provider, found): &(&&str, model_client::KeyFound)| json!({"provider": provider, "variable": found.variable, "from": found.from.word()});
         print::json(&rows.iter().map(row).collect::<Vec<_>>())?;
         return Ok(exit::RAN);
     }
@@ -82,7 +82,7 @@ fn variable(provider: &str) -> Result<String> {
     if provider.is_empty() || !provider.chars().all(is_name) {
         bail!("`{}` is no provider's name", one_line(provider));
     }
-    voices::key_variables(provider)?.into_iter().next().context("this provider has no key")
+    model_client::key_variables(provider)?.into_iter().next().context("this provider has no key")
 }
 
 /// From standard input, or from the terminal without an echo.

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod conversation;
 pub(crate) mod demo;
+pub(crate) mod disk_usage;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod exec;
@@ -20,7 +21,6 @@ pub(crate) mod prompt;
 pub(crate) mod ps;
 pub(crate) mod recover;
 pub(crate) mod repl;
-pub(crate) mod room;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod screen;
@@ -30,7 +30,7 @@ pub(crate) mod tool_reference;
 pub(crate) mod tools;
 pub(crate) mod undo;
 
-/// What the process says with its exit code.
+/// Exit codes of the process.
 pub(crate) mod exit {
     pub(crate) const RAN: u8 = 0;
     pub(crate) const FAILED: u8 = 1;

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 use jm_store::{OutputStream, Store, StoredResult, StoredStream};
 
 use super::{exit, print};
-use crate::cli::{Output, Span};
+use crate::cli::{OutputArgs, Span};
 use crate::sessions;
 
-pub(crate) fn run(output: &Output) -> Result<u8> {
+pub(crate) fn run(output: &OutputArgs) -> Result<u8> {
     let store = sessions::store()?;
     let result = store.result(&output.call).map_err(sessions::told)?;
     let result = result.with_context(|| {
@@ -29,7 +29,7 @@ pub(crate) fn run(output: &Output) -> Result<u8> {
 }
 
 /// Nothing was cut, so the result is all there is.
-fn in_result(store: &Store, output: &Output, result: &StoredResult) -> Result<u8> {
+fn in_result(store: &Store, output: &OutputArgs, result: &StoredResult) -> Result<u8> {
     if output.stderr {
         bail!(
             "the output of {0} stands whole in its result, where the streams are not apart\n  hint: \
@@ -45,7 +45,7 @@ fn in_result(store: &Store, output: &Output, result: &StoredResult) -> Result<u8
     Ok(exit::RAN)
 }
 
-fn show(store: &Store, output: &Output, stream: &StoredStream) -> Result<u8> {
+fn show(store: &Store, output: &OutputArgs, stream: &StoredStream) -> Result<u8> {
     let (start, mut end) = bytes_of(output.range, stream.total);
     if output.lines.is_some() {
         // Behind a gap nobody knows which line it is.

@@ -29,9 +29,10 @@ pub(crate) fn text(text: &str) -> Result<()> {
 
 /// Bytes as they are for programs, as harmless text for a terminal.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<()> {
-    match std::io::stdout().is_terminal() {
-        true => text(&sanitize(&String::from_utf8_lossy(bytes))),
-        false => exactly(bytes),
+    if std::io::stdout().is_terminal() {
+        text(&sanitize(&String::from_utf8_lossy(bytes)))
+    } else {
+        exactly(bytes)
     }
 }
 

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use jm_dialects::ikigai::program::ToolProgram;
-use jm_tools::{Scope, Seen, Workspace};
-use jm_types::{Cancel, Limits};
+use jm_tools::{CallContext, Workspace};
+use jm_types::Limits;
 use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, install};
 
 use super::{exit, print};
 use crate::cli::InstallPrograms;
 
-/// Where the programs lie below a prefix.
+/// The folder of the programs below a prefix.
 const FOLDER: &str = "libexec/journeyman";
 /// A program sets itself no limit of time; whoever runs it does.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -48,31 +48,18 @@ fn answer(program: ToolProgram) -> Result<u8> {
     put(&answer.to_string())
 }
 
-fn scope(directory: &Path) -> Result<Scope> {
+fn scope(directory: &Path) -> Result<CallContext> {
     let sandbox = Sandbox::unconfined(directory)?;
     let environment = EnvSanitizer::new(&[]);
-    Ok(Scope {
-        workspace: Workspace {
-            sandbox: Arc::new(sandbox),
-            environment: Arc::new(environment),
-            // Only asked for by a set that is not theirs; making it touches no disk.
-            state: Arc::new(ProjectState::new(directory, directory)),
-            confiner: Arc::new(Confiner::unsupervised()),
-            jobs: Arc::default(),
-        },
-        freshness: Arc::default(),
-        expected: Default::default(),
-        seen: Seen::default(),
-        cancel: Cancel::new(),
-        limits: Limits::default(),
-        output_limit: usize::MAX,
-        capacity: usize::MAX,
-        deadline: Instant::now() + NO_LIMIT,
-        call_key: String::new(),
-        session_id: String::new(),
-        tool_name: String::new(),
-        approved: None,
-    })
+    let workspace = Workspace {
+        sandbox: Arc::new(sandbox),
+        environment: Arc::new(environment),
+        // Only asked for by a set that is not theirs; making it touches no disk.
+        state: Arc::new(ProjectState::new(directory, directory)),
+        confiner: Arc::new(Confiner::unsupervised()),
+        jobs: Arc::default(),
+    };
+    Ok(CallContext::without_call(workspace, Limits::default(), Instant::now() + NO_LIMIT))
 }
 
 /// One object, without a newline behind it.

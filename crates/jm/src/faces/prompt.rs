@@ -14,7 +14,7 @@ use jm_workspace::terminal::Terminal;
 /// A preview with more lines than this may have pushed what stands above it out of sight.
 const LONG_PREVIEW: usize = 15;
 
-/// Who answers prompts.
+/// The answerer of prompts.
 #[derive(Debug)]
 pub(crate) enum Approver {
     /// `--yes`
@@ -33,7 +33,7 @@ impl Approver {
         }
     }
 
-    /// Whether somebody can be asked for more than a call was allowed.
+    /// Tells if somebody can be asked for more than a call was allowed.
     pub(crate) fn is_a_person(&self) -> bool {
         matches!(self, Approver::Person(_))
     }
@@ -64,7 +64,7 @@ impl Approver {
 }
 
 impl Approver {
-    /// Whether the model may go on past its limit of rounds. `--yes` answers for single calls, so it
+    /// Asks if the model may go on past its limit of rounds. `--yes` answers for single calls, so it
     /// lifts no limit.
     pub(crate) async fn grants_rounds(&self, done: usize, more: usize) -> Result<bool> {
         let Approver::Person(terminal) = self else { return Ok(false) };
@@ -110,12 +110,13 @@ impl Drop for Asks {
 }
 
 fn nobody(request: &ConfirmationRequest) -> ToolError {
-    let hint = match request.needs_person {
-        true => "a person can allow it: run in a terminal, or with --yes".to_owned(),
-        false => format!(
+    let hint = if request.needs_person {
+        "a person can allow it: run in a terminal, or with --yes".to_owned()
+    } else {
+        format!(
             "a person can allow it: run in a terminal, or with --yes, --approve auto or --allow {}",
             request.tool_name
-        ),
+        )
     };
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
 }
@@ -199,9 +200,10 @@ fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> Strin
     text.push_str(&format!("   asked because: {}\n", request.rule));
     let Some(preview) = &request.preview else { return text };
     let preview = reveal(preview);
-    match preview.lines().count() > LONG_PREVIEW {
-        true => format!("{text}{preview}{text}"),
-        false => format!("{text}{preview}"),
+    if preview.lines().count() > LONG_PREVIEW {
+        format!("{text}{preview}{text}")
+    } else {
+        format!("{text}{preview}")
     }
 }
 

@@ -39,9 +39,10 @@ fn list(jobs: &Jobs, ps: &Ps) -> Result<u8> {
         if matches!(state, State::Ended(_)) && !ps.all {
             continue;
         }
-        match ps.json {
-            true => print::json(&as_json(&job, &state))?,
-            false => print::line(&in_words(&job, &state))?,
+        if ps.json {
+            print::json(&as_json(&job, &state))?
+        } else {
+            print::line(&in_words(&job, &state))?
         }
     }
     Ok(exit::RAN)

@@ -3,15 +3,16 @@
 use anyhow::{Result, bail};
 use jm_engine::{Choice, Engine};
 use jm_store::Store;
+use jm_types::SessionId;
 use jm_types::text::sanitize;
 use jm_workspace::terminal::Terminal;
 
 use super::{exit, facts, history, print};
-use crate::cli::{Common, Listing, OnRecovery};
+use crate::cli::{Common, ListingArgs, OnRecovery};
 use crate::{sessions, wire};
 
 /// A session with unfinished calls goes on only when the person, or a flag, has decided.
-pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Result<()> {
+pub(crate) fn before_work(common: &Common, engine: &Engine, session: &SessionId) -> Result<()> {
     let found = engine.examine(session)?;
     if found.is_empty() {
         return Ok(());
@@ -29,7 +30,7 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &str) -> Re
     }
 }
 
-pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
+pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let store = sessions::store()?;
     if common.session.is_some() {
         history::choose(&store, common, None)?;
@@ -37,7 +38,7 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     let root = history::root(common)?;
     let views = store.unsettled().map_err(sessions::told)?;
     let ours = views.into_iter().filter(|view| match &common.session {
-        Some(id) => view.session == *id,
+        Some(id) => *view.session == **id,
         None => view.root == root,
     });
     let mut settled = 0;
@@ -53,10 +54,7 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
             }
             continue;
         }
-        match settle(common, listing, &store, &view.session)? {
-            true => settled += 1,
-            false => open += 1,
-        }
+        if settle(common, listing, &store, &view.session)? { settled += 1 } else { open += 1 }
     }
     if !listing.json {
         print::line(&format!("{settled} session(s) settled, {open} left open"))?;
@@ -67,7 +65,12 @@ pub(crate) fn run(common: &Common, listing: &Listing) -> Result<u8> {
     Ok(if open == 0 { exit::RAN } else { exit::DENIED })
 }
 
-fn settle(common: &Common, listing: &Listing, store: &Store, session: &str) -> Result<bool> {
+fn settle(
+    common: &Common,
+    listing: &ListingArgs,
+    store: &Store,
+    session: &SessionId,
+) -> Result<bool> {
     let wired = wire::wire_with(common, |opening| sessions::open_named(common, session, opening))?;
     let found = wired.engine.examine(session)?;
     if listing.json {
@@ -85,9 +88,9 @@ fn settle(common: &Common, listing: &Listing, store: &Store, session: &str) -> R
 }
 
 /// The owners of other sessions whose recovery is still to come: their files are not ours to remove.
-fn others(session: &str) -> Result<Vec<u32>> {
+fn others(session: &SessionId) -> Result<Vec<u32>> {
     let views = sessions::store()?.unsettled().map_err(sessions::told)?;
-    let others = views.into_iter().filter(|view| view.session != session);
+    let others = views.into_iter().filter(|view| view.session != *session);
     Ok(others.filter_map(|view| view.owner).map(|owner| owner.pid).collect())
 }
 

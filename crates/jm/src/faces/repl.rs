@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, bail};
 use jm_engine::{Damaged, Guard, Which};
 use jm_types::text::one_line;
-use jm_types::{Part, Toolset};
+use jm_types::{Part, SessionId, Toolset};
 use jm_workspace::terminal::Manners;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
@@ -46,12 +46,12 @@ pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
         None => newest_conversation(&common)?,
     };
     drop(store);
-    common.session = Some(chosen);
+    common.session = Some(chosen.clone());
     run(&common, &resume.model)
 }
 
 /// Of this workspace, the session in which somebody spoke last.
-fn newest_conversation(common: &Common) -> Result<String> {
+fn newest_conversation(common: &Common) -> Result<SessionId> {
     let store = sessions::store()?;
     let root = history::root(common)?;
     let views = store.sessions().map_err(sessions::told)?;
@@ -114,7 +114,7 @@ fn greet(agent: &Agent) {
     }
 }
 
-/// What a line asks for.
+/// The request of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Order<'a> {
     Nothing,

@@ -11,13 +11,13 @@ use super::drive::block_on;
 use super::screen::{Lines, Plain, Screen, Words};
 use super::{exit, print, supplied, task};
 use crate::agent::{Agent, TurnEnd};
-use crate::cli::{Common, Run};
+use crate::cli::{Common, RunArgs};
 use crate::sessions;
 
 /// How often the model may try to give an answer that the schema accepts.
 const ATTEMPTS: usize = 3;
 
-pub(crate) fn run(common: &Common, run: &Run) -> Result<u8> {
+pub(crate) fn run(common: &Common, run: &RunArgs) -> Result<u8> {
     let outcome = begin(common, run);
     if let (true, Err(error)) = (run.json, &outcome)
         && !print::is_closed_pipe(error)
@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, run: &Run) -> Result<u8> {
     outcome
 }
 
-fn begin(common: &Common, run: &Run) -> Result<u8> {
+fn begin(common: &Common, run: &RunArgs) -> Result<u8> {
     let supplied = supplied::results(run)?;
     let said = Said { words: task::prompt(run)?, supplied };
     let schema = run.output_schema.as_deref().map(task::schema).transpose()?;
@@ -62,7 +62,7 @@ fn begin(common: &Common, run: &Run) -> Result<u8> {
     })
 }
 
-/// What a run begins with.
+/// The input of a run.
 struct Said {
     words: Option<Vec<Part>>,
     /// Results for calls that wait: ids and texts.
@@ -77,13 +77,13 @@ enum Over {
 }
 
 /// `--resume ID` is `--session ID` of a session that must exist.
-fn resumed(common: &Common, run: &Run) -> Result<Common> {
+fn resumed(common: &Common, run: &RunArgs) -> Result<Common> {
     let mut common = common.clone();
     if let Some(id) = &run.resume {
         if !sessions::exists(id)? {
             bail!("there is no session {id}\n  hint: `jm sessions` lists them");
         }
-        common.session = Some(id.clone());
+        common.session = Some(id.clone().into());
     }
     Ok(common)
 }
@@ -150,12 +150,9 @@ enum View {
 }
 
 impl View {
-    fn new(run: &Run) -> Self {
+    fn new(run: &RunArgs) -> Self {
         let words = if run.output_schema.is_some() { Words::Err } else { Words::Out };
-        match run.json {
-            true => View::Lines(Lines::default()),
-            false => View::Plain(Plain::new(None, words)),
-        }
+        if run.json { View::Lines(Lines::default()) } else { View::Plain(Plain::new(None, words)) }
     }
 
     fn screen(&mut self) -> &mut dyn Screen {

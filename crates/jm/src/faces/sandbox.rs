@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use jm_engine::config::Config;
+use jm_config::Config;
 use jm_types::Cancel;
 use jm_types::text::one_line;
 use jm_types::text::sanitize::Sanitizer;
@@ -15,7 +15,7 @@ use jm_workspace::pump::{Listener, Offer, Stream};
 use jm_workspace::{EnvSanitizer, Sandbox};
 
 use super::{exit, print};
-use crate::cli::{Common, Sandbox as Args};
+use crate::cli::{Common, SandboxArgs as Args};
 use crate::{confine, wire};
 
 /// Enough to find out what was refused.
@@ -62,9 +62,12 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
         confinement,
     };
     let is_line = matches!(&args.command[..], [one] if one.to_string_lossy().contains(' '));
-    execute(spec, &plan).map_err(|error| match is_line {
-        true => anyhow!("{error:#}\n  hint: no shell reads this: jm sandbox -- sh -c '...'"),
-        false => error,
+    execute(spec, &plan).map_err(|error| {
+        if is_line {
+            anyhow!("{error:#}\n  hint: no shell reads this: jm sandbox -- sh -c '...'")
+        } else {
+            error
+        }
     })
 }
 
@@ -81,7 +84,7 @@ fn check_words(words: &[OsString]) -> Result<()> {
 }
 
 fn choose_backend(config: &mut Config, args: &Args) -> Result<()> {
-    use jm_engine::config::{CommandBackend, Word};
+    use jm_config::{CommandBackend, ConfigWord};
     let Some(name) = &args.backend else { return Ok(()) };
     let known = CommandBackend::ALL.iter().find(|known| known.name() == name);
     let all: Vec<&str> = CommandBackend::ALL.iter().map(|known| known.name()).collect();

@@ -23,7 +23,7 @@ pub(crate) trait Screen {
     fn note(&mut self, text: &str) -> Result<()>;
 }
 
-/// Where a model's words go.
+/// The stream for a model's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Words {
     Out,
@@ -41,7 +41,7 @@ pub(crate) struct Plain {
     is_terminal: bool,
     /// The last thing written was not the end of a line.
     in_line: bool,
-    /// What the model said since the last call.
+    /// The model's words since the last call.
     pub(crate) last_text: String,
 }
 
@@ -69,10 +69,7 @@ impl Plain {
     }
 
     fn write(&mut self, text: &str) -> Result<()> {
-        let clean = match self.is_terminal {
-            true => self.sanitizer.push(text),
-            false => text.to_owned(),
-        };
+        let clean = if self.is_terminal { self.sanitizer.push(text) } else { text.to_owned() };
         if clean.is_empty() {
             return Ok(());
         }
@@ -89,10 +86,7 @@ impl Plain {
     }
 
     fn end_line(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.in_line, false) {
-            true => self.put("\n"),
-            false => Ok(()),
-        }
+        if std::mem::replace(&mut self.in_line, false) { self.put("\n") } else { Ok(()) }
     }
 }
 

@@ -11,10 +11,10 @@ use jm_workspace::state::read_text;
 use serde_json::{Value, json};
 
 use super::task;
-use crate::cli::Run;
+use crate::cli::RunArgs;
 
 /// Ids and results, in the order in which they are given: flags first, then the file.
-pub(super) fn results(run: &Run) -> Result<Vec<(String, String)>> {
+pub(super) fn results(run: &RunArgs) -> Result<Vec<(String, String)>> {
     let flags = run.result.iter().map(|given| {
         let (id, text) =
             given.split_once('=').filter(|(id, _)| !id.is_empty()).ok_or_else(|| {
@@ -84,7 +84,7 @@ const SHAPE: &str = r#"{"ID": "TEXT", …}, or one such object a line"#;
 
 /// The calls that wait, each with name, id and arguments (FR-TUI-04). `how` says what to do with one.
 pub(super) fn waiting(session: &Session, how: impl Fn(&str) -> String) -> String {
-    let call = |entry: &jm_engine::Entry| {
+    let call = |entry: &jm_engine::CallEntry| {
         let call = &entry.call;
         let (name, id) = (one_line(&call.name), one_line(&call.id));
         format!("{name} waits for its result: {}\n  {}", how(&id), one_line(&call.arguments))
@@ -94,7 +94,7 @@ pub(super) fn waiting(session: &Session, how: impl Fn(&str) -> String) -> String
 
 /// The same for programs.
 pub(super) fn waiting_as_json(session: &Session) -> Vec<Value> {
-    let call = |entry: &jm_engine::Entry| {
+    let call = |entry: &jm_engine::CallEntry| {
         let call = &entry.call;
         json!({
             "call": entry.key, "id": call.id, "name": call.name, "arguments": call.arguments,

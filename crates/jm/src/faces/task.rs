@@ -1,4 +1,4 @@
-//! What `jm run` is given to do: words, standard input, pictures, and the schema of the answer.
+//! The task of `jm run`: words, standard input, pictures, and the schema of the answer.
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -12,20 +12,20 @@ use jm_workspace::state::{read_bytes, read_text};
 use jm_workspace::terminal;
 
 use super::print;
-use crate::cli::Run;
+use crate::cli::RunArgs;
 
 const MIB: u64 = 1024 * 1024;
 pub(super) const MOST_INPUT: u64 = 16 * MIB;
 const MOST_IMAGE: u64 = 20 * MIB;
 
-/// What a resumed conversation goes on with where nobody says anything.
+/// The prompt of a resumed conversation where nobody says anything.
 pub(super) fn go_on() -> Vec<Part> {
     vec![Part::text("Go on.")]
 }
 
 /// The words of the command line, then what stands on standard input, then pictures. `None` where
 /// there are none and the conversation may go on without.
-pub(super) fn prompt(run: &Run) -> Result<Option<Vec<Part>>> {
+pub(super) fn prompt(run: &RunArgs) -> Result<Option<Vec<Part>>> {
     let mut text = run.prompt.join(" ");
     // Whoever supplies results has said what there is to say, unless words come with them.
     let supplies = !run.result.is_empty() || run.results.is_some();

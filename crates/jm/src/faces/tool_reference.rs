@@ -11,7 +11,7 @@ use super::{exit, print};
 use crate::wire;
 
 pub(crate) fn run() -> Result<u8> {
-    let timeouts: Timeouts = wire::timeouts(&jm_engine::config::Config::default());
+    let timeouts: Timeouts = wire::timeouts(&jm_config::Config::default());
     for toolset in Toolset::ALL {
         let dialect = dialect_of(*toolset);
         let registry = ToolRegistry::speaking(dialect, dialect.tools(&timeouts)?)?;

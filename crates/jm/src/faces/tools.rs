@@ -8,7 +8,7 @@ use jm_types::{ToolDefinition, ToolError};
 use serde::Serialize;
 
 use super::{exit, print};
-use crate::cli::{Common, Tools};
+use crate::cli::{Common, ToolsArgs};
 use crate::{external, wire};
 
 /// A tool as programs read it.
@@ -23,7 +23,7 @@ struct Shown {
     path: Option<String>,
 }
 
-pub(crate) fn run(common: &Common, tools: &Tools) -> Result<u8> {
+pub(crate) fn run(common: &Common, tools: &ToolsArgs) -> Result<u8> {
     if tools.reference {
         return super::tool_reference::run();
     }
@@ -43,9 +43,10 @@ pub(crate) fn run(common: &Common, tools: &Tools) -> Result<u8> {
     match &tools.name {
         None => {
             listing.iter().filter_map(complaint).for_each(|text| print::note(&text));
-            match tools.json {
-                true => print::json(&all)?,
-                false => all.iter().try_for_each(|tool| print::line(&in_brief(tool)))?,
+            if tools.json {
+                print::json(&all)?
+            } else {
+                all.iter().try_for_each(|tool| print::line(&in_brief(tool)))?
             }
         }
         Some(name) => {
@@ -88,7 +89,7 @@ fn told(error: &ToolError) -> String {
     format!("{}{}", one_line(&error.to_string()), hints.collect::<String>())
 }
 
-/// What others wrote is shown harmless.
+/// Makes a text that others wrote harmless.
 fn in_brief(tool: &Shown) -> String {
     let definition = &tool.definition;
     let sentence = definition.description.split(". ").next().unwrap_or_default();

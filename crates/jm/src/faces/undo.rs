@@ -1,8 +1,9 @@
 //! `jm undo` and `jm redo`.
 
 use anyhow::{Context, Result, bail};
-use jm_engine::force::{self, Kind};
-use jm_engine::{Damaged, Guard, Taken, UndoReport, Which};
+use jm_engine::undo::in_force::{self, ChangeKind};
+use jm_engine::{Damaged, Guard, TakenBack, UndoReport, Which};
+use jm_types::SessionId;
 use jm_types::text::one_line;
 use serde_json::{Value, json};
 
@@ -12,19 +13,17 @@ use crate::{sessions, wire};
 
 pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
     if let Some(key) = undo.call.as_ref().or(undo.to.as_ref()) {
-        let (session, _) = key.rsplit_once('-').context("a call is named as in `jm log`")?;
-        let which = match undo.call.is_some() {
-            true => Which::Call(key.clone()),
-            false => Which::To(key.clone()),
-        };
-        return tell(&take_back(common, session, &which, undo.how)?, undo.how);
+        let session = key.session().context("a call is named as in `jm log`")?;
+        let which =
+            if undo.call.is_some() { Which::Call(key.clone()) } else { Which::To(key.clone()) };
+        return tell(&take_back(common, &session, &which, undo.how)?, undo.how);
     }
     if undo.count == 0 {
         bail!("undo 0 calls? Give a number from 1");
     }
     let mut code = exit::RAN;
     for number in 0..undo.count {
-        let session = match newest(common, Kind::Change)? {
+        let session = match newest(common, ChangeKind::Change)? {
             Some(session) => session,
             None if number == 0 => {
                 bail!("there is nothing to take back; `jm log` shows what was changed")
@@ -42,22 +41,22 @@ pub(crate) fn undo(common: &Common, undo: &Undo) -> Result<u8> {
 }
 
 pub(crate) fn redo(common: &Common, how: Redo) -> Result<u8> {
-    let session = newest(common, Kind::Undo)?.context("there is no undo to take back")?;
+    let session = newest(common, ChangeKind::Undo)?.context("there is no undo to take back")?;
     tell(&take_back(common, &session, &Which::Undo, how)?, how)
 }
 
 /// The session that is named, or that of this workspace whose last such change is the newest of all.
-fn newest(common: &Common, kind: Kind) -> Result<Option<String>> {
+fn newest(common: &Common, kind: ChangeKind) -> Result<Option<SessionId>> {
     let store = sessions::store()?;
     if common.session.is_some() {
         let session = history::choose(&store, common, None)?.session;
-        let has_any = force::has_any(&store, &session, kind).map_err(sessions::told)?;
+        let has_any = in_force::has_any(&store, &session, kind).map_err(sessions::told)?;
         return Ok(has_any.then_some(session));
     }
-    force::newest_session(&store, &history::root(common)?, kind).map_err(sessions::told)
+    in_force::newest_session(&store, &history::root(common)?, kind).map_err(sessions::told)
 }
 
-fn take_back(common: &Common, session: &str, which: &Which, how: Redo) -> Result<UndoReport> {
+fn take_back(common: &Common, session: &SessionId, which: &Which, how: Redo) -> Result<UndoReport> {
     let guard = if how.force { Guard::Force } else { Guard::Hash };
     let damaged = if how.despite_damage { Damaged::Accept } else { Damaged::Refuse };
     history::choose(&sessions::store()?, common, Some(session))?;
@@ -73,9 +72,10 @@ fn take_back(common: &Common, session: &str, which: &Which, how: Redo) -> Result
 }
 
 fn tell(report: &UndoReport, how: Redo) -> Result<u8> {
-    match how.json {
-        true => print::json(&as_json(report))?,
-        false => in_words(report)?,
+    if how.json {
+        print::json(&as_json(report))?
+    } else {
+        in_words(report)?
     }
     Ok(if report.skipped.is_empty() { exit::RAN } else { exit::FAILED })
 }
@@ -84,7 +84,7 @@ fn as_json(report: &UndoReport) -> Value {
     let calls = report
         .calls
         .iter()
-        .map(|Taken { call, summary }| json!({"call": call, "summary": summary}));
+        .map(|TakenBack { call, summary }| json!({"call": call, "summary": summary}));
     let left = report.skipped.iter().map(|(path, why)| json!({"path": path, "why": why}));
     json!({
         "calls": calls.collect::<Vec<_>>(), "complete": report.is_complete,
@@ -100,7 +100,7 @@ pub(super) fn in_words(report: &UndoReport) -> Result<()> {
         (false, true) => "took back in part",
         (false, false) => "not taken back",
     };
-    for Taken { call, summary } in &report.calls {
+    for TakenBack { call, summary } in &report.calls {
         print::line(&format!("{done}: {call} {}", one_line(summary)))?;
     }
     for (what, paths) in [("restored", &report.restored), ("removed", &report.removed)] {

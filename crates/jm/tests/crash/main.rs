@@ -11,6 +11,7 @@ mod closed;
 mod disk;
 mod full_disk;
 mod journal;
+mod large;
 mod lease;
 mod machine;
 mod matrix;

@@ -129,7 +129,7 @@ impl Desk {
     /// What the calls returned, as the journal keeps it.
     pub(crate) fn contents(&self) -> Vec<String> {
         let store = Store::open(&self.base.path().join("state/journal.db")).unwrap();
-        let calls = store.calls_after(SESSION, 0).unwrap();
+        let calls = store.calls_after(&SESSION.into(), 0).unwrap();
         calls.iter().map(|call| store.content(call.result().unwrap().0).unwrap()).collect()
     }
 

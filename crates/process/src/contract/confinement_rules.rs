@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
+pub use jm_types::Network;
+use jm_types::defaults;
 use serde::{Deserialize, Serialize};
-
-use super::hosts::HostList;
 
 /// The back end that confines a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,71 +54,6 @@ pub enum Access {
     Full,
 }
 
-/// The network access of a command. Written as `"off"`, `"on"` or a list.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-#[serde(from = "WrittenNetwork", into = "WrittenNetwork")]
-pub enum Network {
-    /// None, but for a loopback of its own where namespaces work.
-    #[default]
-    Off,
-    /// These hosts, through the proxy.
-    Listed(HostList),
-    On,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum WrittenNetwork {
-    Word(NetworkWord),
-    List(HostList),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum NetworkWord {
-    Off,
-    On,
-}
-
-impl From<Network> for WrittenNetwork {
-    fn from(network: Network) -> Self {
-        match network {
-            Network::Off => Self::Word(NetworkWord::Off),
-            Network::On => Self::Word(NetworkWord::On),
-            Network::Listed(list) => Self::List(list),
-        }
-    }
-}
-
-impl From<WrittenNetwork> for Network {
-    fn from(written: WrittenNetwork) -> Self {
-        match written {
-            WrittenNetwork::Word(NetworkWord::Off) => Self::Off,
-            WrittenNetwork::Word(NetworkWord::On) => Self::On,
-            WrittenNetwork::List(list) => Self::Listed(list),
-        }
-    }
-}
-
-impl Network {
-    /// For people: `off`, `on`, or the hosts.
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::Off => "off".to_owned(),
-            Self::On => "on".to_owned(),
-            Self::Listed(list) => format!("only {list}"),
-        }
-    }
-
-    /// Tells whether the command has a network of its own, where namespaces work.
-    pub(crate) fn is_own(&self) -> bool {
-        match self {
-            Self::Off | Self::Listed(_) => true,
-            Self::On => false,
-        }
-    }
-}
-
 /// Limits of the resources that one command may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
@@ -131,7 +66,11 @@ pub struct Resources {
 
 impl Default for Resources {
     fn default() -> Self {
-        Self { processes: 1024, memory_bytes: 16 << 30, file_bytes: 16 << 30 }
+        Self {
+            processes: defaults::COMMAND_PROCESSES,
+            memory_bytes: defaults::COMMAND_MEMORY_BYTES,
+            file_bytes: defaults::COMMAND_FILE_BYTES,
+        }
     }
 }
 

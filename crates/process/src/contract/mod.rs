@@ -6,7 +6,6 @@
 pub(crate) mod confinement_rules;
 pub(crate) mod descriptors;
 pub(crate) mod ending;
-pub(crate) mod hosts;
 pub(crate) mod landlock_version;
 pub(crate) mod layout;
 pub(crate) mod message;

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use crate::contract::confinement_rules::Network;
 use crate::contract::descriptors::send_descriptor;
-use crate::contract::hosts::{Host, HostList};
+use jm_types::hosts::{Host, HostList};
 use crate::contract::protocol::{LaunchOrder, PROXY_LISTENER, given};
 
 /// The open listener, by its port.

@@ -6,7 +6,7 @@ use jm_files::names::{Protection, protection};
 use rustix::fs::{Access as Permission, access};
 
 use crate::contract::confinement_rules::Access;
-use crate::contract::hosts::{Host, HostRule};
+use jm_types::hosts::{Host, HostRule};
 
 /// A file that commands do not get, and the setting that is the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

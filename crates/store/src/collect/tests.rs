@@ -10,7 +10,7 @@ use crate::{Entry, Journal};
 
 fn open(path: &Path, session: &str) -> Journal {
     let owner = Owner { pid: 1, started: 7, boot: "boot".into() };
-    Journal::open(path, session, Path::new("/w"), &owner, &|_| false, || 1_000).unwrap()
+    Journal::open(path, &session.into(), Path::new("/w"), &owner, &|_| false, || 1_000).unwrap()
 }
 
 /// Bytes that cannot be compressed.
@@ -50,7 +50,7 @@ fn a_collection_beside_a_busy_session_fails_neither() {
             let mut longest = Duration::ZERO;
             for batch in 1.. {
                 let began = Instant::now();
-                let records = vec![Record::BatchSealed { batch }];
+                let records = vec![Record::BatchSealed { batch: batch.into() }];
                 journal.append(&Entry { records, ..Entry::default() }).unwrap();
                 longest = longest.max(began.elapsed());
                 if is_over.load(Ordering::Relaxed) {

@@ -7,7 +7,7 @@ use jm_types::text::json_length;
 use jm_types::{Cancel, ErrorKind, ToolError};
 use jm_workspace::SafePath;
 use jm_workspace::Unended;
-use jm_workspace::confine::{Access, Bite, Walls, reading};
+use jm_workspace::confine::{Access, Bite, Walls, grants_for, reading};
 use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
 use jm_workspace::pump::{Listener, View};
 
@@ -137,7 +137,7 @@ impl Run {
             variables: self.checked_variables(scope)?,
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: self.shown.keep_bytes(room),
-            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
+            record: Some(scope.call_key.to_string()).filter(|key| !key.is_empty()),
             access: match self.access {
                 Access::ReadsOnly => scope.workspace.confiner.reader_access(),
                 Access::Full => Access::Full,
@@ -155,8 +155,7 @@ impl Run {
                 find_refusals(&finished, walls.as_ref())
             }
         };
-        let workspace = &scope.workspace;
-        workspace.confiner.note_refused(&scope.call_key, &found, sandbox, walls.as_ref());
+        scope.refused.note(grants_for(&found, sandbox, walls.as_ref()));
         let unended: Vec<String> = finished.unended.iter().map(Unended::in_words).collect();
         unended.iter().for_each(|text| events.notice(text));
         let refusals: Vec<String> = found.iter().map(Bite::in_words).chain(unended).collect();

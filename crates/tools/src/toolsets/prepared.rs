@@ -7,7 +7,7 @@ use jm_types::{ErrorKind, ToolError};
 
 use super::envelope::{CallRef, Envelope};
 use super::lowered::{Lowered, Stakes};
-use crate::context::{Scope, ToolCtx};
+use crate::context::{Scope, CallContext};
 use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
@@ -55,7 +55,7 @@ impl<O: Operation> Prepared for PreparedCall<O> {
         self.lowered.operation.foresee(scope)
     }
 
-    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         let Self { lowered, stakes, envelope, raise } = *self;
         let Lowered { operation, timeout, .. } = lowered;
         let work: Work =
@@ -75,13 +75,13 @@ async fn run_in_time(
     work: Work,
     timeout: Option<Duration>,
     envelope: &'static Envelope,
-    ctx: &mut ToolCtx,
+    ctx: &mut CallContext,
 ) -> Result<Output, ToolError> {
     let Some(timeout) = timeout else { return run_work(work, envelope, ctx).await };
     let began = Instant::now();
     let end = began + timeout;
     ctx.deadline = end.min(ctx.deadline);
-    let (cancel, tool) = (ctx.abort.clone(), ctx.tool_name.clone());
+    let (cancel, tool) = (ctx.cancel.clone(), ctx.tool_name.clone());
     let mut work = std::pin::pin!(run_work(work, envelope, ctx));
     tokio::select! {
         outcome = &mut work => return outcome,
@@ -100,11 +100,11 @@ async fn run_in_time(
 async fn run_work(
     work: Work,
     envelope: &'static Envelope,
-    ctx: &ToolCtx,
+    ctx: &CallContext,
 ) -> Result<Output, ToolError> {
     let call = CallRef { id: &ctx.tool_call_id, name: &ctx.tool_name };
-    let room = envelope.room(call, ctx.output_limit());
-    let (scope, events) = (ctx.scope(), Events::of(ctx));
+    let room = envelope.room(call, ctx.output_limit);
+    let (scope, events) = (ctx.clone(), Events::of(ctx));
     let effects = Arc::clone(&ctx.effects);
     ctx.blocking(move || {
         let mut log = effects.lock().unwrap_or_else(PoisonError::into_inner);

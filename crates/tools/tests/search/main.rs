@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_tools::ops::search::{Case, Query, Search, SearchOutcome, Syntax};
-use jm_tools::{Scope, Seen, Workspace};
-use jm_types::{Cancel, Limits};
+use jm_tools::{CallContext, Workspace};
+use jm_types::Limits;
 use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::Value;
 
 /// A path, a line from 1, and a column in characters from 1.
 type Place = (String, u64, usize);
 
-pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
+pub(crate) fn scope(settings: &SandboxSettings) -> CallContext {
     let workspace = Workspace {
         sandbox: Arc::new(Sandbox::new(settings).unwrap()),
         environment: Arc::new(EnvSanitizer::new(&[])),
@@ -28,21 +28,9 @@ pub(crate) fn scope(settings: &SandboxSettings) -> Scope {
         confiner: Arc::new(Confiner::unsupervised()),
         jobs: Arc::default(),
     };
-    Scope {
-        workspace,
-        freshness: Arc::default(),
-        expected: Default::default(),
-        seen: Seen::default(),
-        cancel: Cancel::new(),
-        limits: Limits::default(),
-        output_limit: usize::MAX,
-        capacity: usize::MAX,
-        deadline: Instant::now() + Duration::from_secs(600),
-        call_key: String::new(),
-        session_id: String::new(),
-        tool_name: "search".to_owned(),
-        approved: None,
-    }
+    let deadline = Instant::now() + Duration::from_secs(600);
+    let scope = CallContext::without_call(workspace, Limits::default(), deadline);
+    CallContext { tool_name: "search".to_owned(), ..scope }
 }
 
 pub(crate) fn places(outcome: &SearchOutcome) -> BTreeSet<Place> {

@@ -214,10 +214,7 @@ fn is_quoted(value: &str) -> bool {
 /// The value of `--name=VALUE` without its quotes.
 fn unquoted(word: &Word<'_>, offset: usize) -> Range<usize> {
     let span = word.from(offset);
-    match is_quoted(&word.text[offset..]) {
-        true => span.start + 1..span.end - 1,
-        false => span,
-    }
+    if is_quoted(&word.text[offset..]) { span.start + 1..span.end - 1 } else { span }
 }
 
 fn flags(words: &[Word<'_>]) -> Vec<Range<usize>> {
@@ -292,14 +289,11 @@ fn simple_commands(command: &str) -> Vec<Vec<Word<'_>>> {
 
 fn word(command: &str, range: Range<usize>) -> Word<'_> {
     let written = &command[range.clone()];
-    match is_quoted(written) && written.len() > 1 {
-        true => {
-            Word { text: &written[1..written.len() - 1], start: range.start + 1, is_literal: true }
-        }
-        false => {
-            let is_literal = !written.contains(['$', '`', '\'', '"', '\\', '*', '?', '[', '{']);
-            Word { text: written, start: range.start, is_literal }
-        }
+    if is_quoted(written) && written.len() > 1 {
+        Word { text: &written[1..written.len() - 1], start: range.start + 1, is_literal: true }
+    } else {
+        let is_literal = !written.contains(['$', '`', '\'', '"', '\\', '*', '?', '[', '{']);
+        Word { text: written, start: range.start, is_literal }
     }
 }
 

@@ -32,11 +32,12 @@ impl Settler {
             let line = std::mem::take(&mut self.line);
             self.end(&line, &mut out);
         }
-        match is_plain {
-            true => out(ended),
-            false => ended.split_inclusive(|byte| *byte == b'\n').for_each(|line| {
+        if is_plain {
+            out(ended)
+        } else {
+            ended.split_inclusive(|byte| *byte == b'\n').for_each(|line| {
                 self.end(line, &mut out);
-            }),
+            })
         }
         self.line.extend_from_slice(rest);
         self.hold(&mut out);

@@ -93,13 +93,13 @@ fn ranges_of_lines() {
             let result = world.call("read_file", args.clone());
             let answer = match &result.error {
                 None => Ok(result.content.as_str()),
-                Some(kind) => Err(kind.as_str()),
+                Some(kind) => Err(kind.name()),
             };
             assert_eq!(answer, *expected, "{args}: {}", result.content);
         }
         world.write(PATH, b"a\0b\n");
         let binary = world.call("read_file", json!({ "path": PATH, "start_line": 1 }));
-        assert_eq!(binary.error.as_deref(), Some("bad_args"));
+        assert_eq!(binary.error.map(|code| code.name()), Some("bad_args"));
     }
 }
 
@@ -113,10 +113,10 @@ fn lines_far_from_the_start() {
     assert_eq!(near.content, "0123456789abcde\n0123456789abcde\n", "I10");
     let far = json!({ "path": PATH, "start_line": 150_000, "end_line": 150_001 });
     let far = world.call("read_file", far);
-    assert_eq!(far.error.as_deref(), Some("limits_exceeded"));
+    assert_eq!(far.error.map(|code| code.name()), Some("limits_exceeded"));
     assert!(far.content.contains("narrow the range"), "{}", far.content);
     let whole = world.read(PATH);
-    assert_eq!(whole.error.as_deref(), Some("limits_exceeded"));
+    assert_eq!(whole.error.map(|code| code.name()), Some("limits_exceeded"));
     assert!(whole.content.contains("start_line"), "{}", whole.content);
 }
 
@@ -131,5 +131,5 @@ fn content_that_json_can_spell() {
     let call =
         jm_types::ToolCall { id: "c".into(), name: "write_file".into(), arguments: raw.into() };
     let result = world.batch(vec![call]).remove(0);
-    assert_eq!(result.error.as_deref(), Some("bad_args"), "{}", result.content);
+    assert_eq!(result.error.map(|code| code.name()), Some("bad_args"), "{}", result.content);
 }

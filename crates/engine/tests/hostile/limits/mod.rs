@@ -12,5 +12,5 @@ fn raw(name: &str, arguments: impl Into<String>) -> ToolCall {
 }
 
 fn errors(results: &[ToolResult]) -> Vec<Option<&str>> {
-    results.iter().map(|result| result.error.as_deref()).collect()
+    results.iter().map(|result| result.error.map(|code| code.name())).collect()
 }

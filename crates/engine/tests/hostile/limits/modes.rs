@@ -1,6 +1,6 @@
 //! MODE, FR-APR-05: what the configuration decides before anybody is asked.
 
-use jm_engine::{Pause, Status};
+use jm_engine::{CallStatus, Pause};
 use jm_tools::{PathUse, Use};
 use jm_types::{ApprovalMode, ToolCall, ToolDefinition, ToolsMode, Verdict};
 use serde_json::json;
@@ -28,7 +28,7 @@ fn disabled_mode_refuses_every_call() {
     let results =
         world.batch(vec![probe_call("1"), ToolCall::new("2", "no such tool", &json!({}))]);
     for result in results {
-        assert_eq!(result.error.as_deref(), Some("disabled"));
+        assert_eq!(result.error.map(|code| code.name()), Some("disabled"));
         assert!(result.content.contains("Tool execution disabled by policy"));
     }
     assert_eq!(ran.load(Ordering::Relaxed), 0);
@@ -136,10 +136,10 @@ fn the_truth_table_of_precedence() {
         let pause = world.run(0);
         let entry = &world.sessions[0].batch().entries[0];
         match (verdict, &entry.status) {
-            (Verdict::Ask, Status::Pending(_)) => assert_eq!(pause, Pause::NeedsApproval),
-            (Verdict::Allow, Status::Done(result)) => assert_eq!(result.content, "probe ran"),
-            (Verdict::Deny, Status::Done(result)) => {
-                assert_eq!(result.error.as_deref(), error, "{row:?}");
+            (Verdict::Ask, CallStatus::Pending(_)) => assert_eq!(pause, Pause::NeedsApproval),
+            (Verdict::Allow, CallStatus::Done(result)) => assert_eq!(result.content, "probe ran"),
+            (Verdict::Deny, CallStatus::Done(result)) => {
+                assert_eq!(result.error.map(|code| code.name()), error, "{row:?}");
             }
             (_, status) => panic!("{row:?}: {status:?}"),
         }

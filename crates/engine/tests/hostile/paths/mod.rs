@@ -228,7 +228,7 @@ fn check(row: &Row, opening: Opening, tool: &str, want: Want) -> Option<String> 
 }
 
 fn verdict(world: &World, tool: &str, want: Want, result: &ToolResult) -> Option<String> {
-    let name = result.error.as_deref();
+    let name = result.error.map(|code| code.name());
     let marked = holding(&tree(&world.root, None), MARK);
     let writes = matches!(tool, "write_file" | "apply_patch");
     let fine = match want {

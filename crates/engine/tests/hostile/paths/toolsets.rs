@@ -196,8 +196,8 @@ fn wanted(row: &Row, like: Like) -> Option<Want> {
 
 fn agrees(want: Want, result: &ToolResult) -> bool {
     match want {
-        Outside => result.error.as_deref() == Some("path_outside_sandbox"),
-        Denied => result.error.as_deref() == Some("denied_pattern_matched"),
+        Outside => result.error.map(|code| code.name()) == Some("path_outside_sandbox"),
+        Denied => result.error.map(|code| code.name()) == Some("denied_pattern_matched"),
         Fails(_) | Refused => result.is_error(),
         Works => !result.is_error(),
         Want::Whatever | Want::Skip => true,

@@ -113,9 +113,10 @@ impl Stage {
         let mut args = vec!["run", "Make the test pass", "--model", &model];
         args.extend(self.consent());
         self.jm(&args, i32::from(exit::RAN))?;
-        match self.scratch.read("project/greet.sh").is_some_and(|text| text.contains("Hello")) {
-            true => print::line("\ngreet.sh says Hello now."),
-            false => print::line("\ngreet.sh is as it was: the patch was not approved."),
+        if self.scratch.read("project/greet.sh").is_some_and(|text| text.contains("Hello")) {
+            print::line("\ngreet.sh says Hello now.")
+        } else {
+            print::line("\ngreet.sh is as it was: the patch was not approved.")
         }
     }
 
@@ -165,17 +166,19 @@ impl Stage {
         self.jm(&["undo", "--session", CRASH_SESSION], i32::from(exit::RAN))?;
         self.jm(&["undo"], i32::from(exit::RAN))?;
         let is_back = self.scratch.read("project/greet.sh").as_deref() == Some(GREET);
-        match is_back && self.scratch.read("project/CHANGES.md").is_none() {
-            true => print::line("\nBoth files are, byte for byte, what they were."),
-            false => bail!("the demo did not go as planned: the files are not what they were"),
+        if is_back && self.scratch.read("project/CHANGES.md").is_none() {
+            print::line("\nBoth files are, byte for byte, what they were.")
+        } else {
+            bail!("the demo did not go as planned: the files are not what they were")
         }
     }
 }
 
 /// As one would type it.
 fn quoted(arg: &str) -> String {
-    match arg.contains([' ', '\'', '"']) {
-        true => format!("'{}'", arg.replace('\'', "'\\''")),
-        false => arg.to_owned(),
+    if arg.contains([' ', '\'', '"']) {
+        format!("'{}'", arg.replace('\'', "'\\''"))
+    } else {
+        arg.to_owned()
     }
 }

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use jm_types::fenced_call::{OPENING, REMEDY};
 use jm_types::text::{Fence, one_line};
-use jm_types::{FencedCall, FencedFault, ToolCall, Toolset, parse_fenced_call};
+use jm_types::{ErrorCode, FencedCall, FencedFault, ToolCall, Toolset, parse_fenced_call};
 use serde_json::{Value, json};
 
 use super::input::{Line, Lines};
@@ -53,7 +53,7 @@ fn is_bare_call(line: &str) -> bool {
     line.trim_start().starts_with('{') && value().is_some_and(is_call)
 }
 
-/// What a line calls its block, if it seems to mean a call and is not how one begins.
+/// The name that a line gives its block, if it seems to mean a call and is not how one begins.
 fn misspelt(line: &str) -> Option<&str> {
     let (_, word) = Fence::opened_by(line).filter(|(fence, _)| fence.is_of_backquotes())?;
     let letters = word.chars().filter(|letter| letter.is_alphabetic()).flat_map(char::to_lowercase);
@@ -110,19 +110,47 @@ fn block_of(answer: &Answer<'_>, toolset: Toolset) -> Value {
             json!({"id": answer.id, "name": answer.name, "ok": true, "result": answer.content})
         }
         Outcome::Failed | Outcome::Denied | Outcome::NeedsApproval => {
-            let kind = answer.kind.unwrap_or_default();
-            let details = Some(json!({"kind": kind}));
-            refusal(&json!(answer.id), &json!(answer.name), type_of(kind), answer.content, details)
+            let code = answer.kind.unwrap_or(ErrorCode::Unlisted);
+            let details = Some(json!({"kind": code}));
+            refusal(&json!(answer.id), &json!(answer.name), type_of(code), answer.content, details)
         }
     }
 }
 
 /// Forj's three types of error.
-fn type_of(kind: &str) -> &'static str {
-    match kind {
-        "timeout" | "execution_failed" | "cancelled" | "panicked" => "process-error",
-        "not_found" | "io_error" | "stale_file" | "patch_failed" => "file-error",
-        _ => "validation-error",
+fn type_of(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::Timeout
+        | ErrorCode::ExecutionFailed
+        | ErrorCode::Cancelled
+        | ErrorCode::Panicked => "process-error",
+        ErrorCode::NotFound
+        | ErrorCode::IoError
+        | ErrorCode::StaleFile
+        | ErrorCode::PatchFailed => "file-error",
+        ErrorCode::BadArgs
+        | ErrorCode::BadPattern
+        | ErrorCode::LimitsExceeded
+        | ErrorCode::UnknownTool
+        | ErrorCode::ToolNotReady
+        | ErrorCode::DuplicateTool
+        | ErrorCode::DuplicateToolCallId
+        | ErrorCode::EditFailed
+        | ErrorCode::Unbalanced
+        | ErrorCode::ParseOnly
+        | ErrorCode::JournalError
+        | ErrorCode::NeedsApproval
+        | ErrorCode::Denylisted
+        | ErrorCode::Disabled
+        | ErrorCode::NotAllowlisted
+        | ErrorCode::DeniedByPerson
+        | ErrorCode::PathOutsideSandbox
+        | ErrorCode::DeniedPatternMatched
+        | ErrorCode::ProtectedPath
+        | ErrorCode::Interrupted
+        | ErrorCode::Discarded
+        | ErrorCode::UnknownOutcome
+        | ErrorCode::Unlisted => "validation-error",
     }
 }
 

@@ -11,7 +11,7 @@ const LONGEST: usize = 16 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) enum Line {
     Text(String),
-    /// What is wrong with it.
+    /// The fault in it.
     Bad(String),
 }
 

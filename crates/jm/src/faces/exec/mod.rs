@@ -8,7 +8,7 @@ mod input;
 mod jsonl;
 
 use anyhow::{Context, Result};
-use jm_types::ToolCall;
+use jm_types::{ErrorCode, ToolCall};
 
 use super::answer::{Answer, Outcome};
 use super::drive::{Driver, End, block_on};
@@ -22,9 +22,10 @@ pub(crate) fn run(common: &Common, exec: &Exec) -> Result<u8> {
         let mut work = Work { driver, worst: exit::RAN };
         let lines =
             Lines::from_stdin().context("no thread can be started to read standard input")?;
-        match exec.jsonl {
-            true => jsonl::run(&mut work, lines).await?,
-            false => fenced::run(&mut work, lines).await?,
+        if exec.jsonl {
+            jsonl::run(&mut work, lines).await?
+        } else {
+            fenced::run(&mut work, lines).await?
         }
         work.driver.close(None).await?;
         Ok(work.worst)
@@ -43,7 +44,7 @@ impl Work {
     async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
         let end = self.driver.answer(calls).await?;
         let waits = |answer: &Answer<'_>| {
-            answer.verdict == Outcome::NeedsApproval || answer.kind == Some("parse_only")
+            answer.verdict == Outcome::NeedsApproval || answer.kind == Some(ErrorCode::ParseOnly)
         };
         if self.answers().iter().any(waits) {
             self.worst = self.worst.max(exit::DENIED);

@@ -1,14 +1,12 @@
 //! The confiner of a workspace's commands: it chooses the back end and plans the confinement of each.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use jm_files::Sandbox;
 use jm_types::ignore_error;
 
-use super::grant::Grant;
 use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
 use crate::contract::confinement_rules::{Access, Backend, ConfinementRules};
@@ -26,8 +24,6 @@ pub struct Confiner {
     /// The access of commands that were judged to only read: [`Access::Full`] once a person has
     /// agreed to one of them.
     reader_access: Access,
-    /// Grants for what commands were refused, by their calls.
-    refused: Mutex<BTreeMap<String, Vec<Grant>>>,
 }
 
 impl Confiner {
@@ -37,29 +33,24 @@ impl Confiner {
             settings,
             chosen: OnceLock::new(),
             reader_access: Access::ReadsOnly,
-            refused: Mutex::default(),
         }
     }
 
     /// No launcher: commands have all the rights of this process.
     pub fn unsupervised() -> Self {
         let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
-        let (chosen, refused) = (OnceLock::new(), Mutex::default());
-        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly, refused }
+        let chosen = OnceLock::new();
+        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly }
     }
 
     pub(super) fn with_settings(&self, settings: CommandSettings, reader_access: Access) -> Self {
         let (launcher, chosen) = (self.launcher.clone(), self.chosen.clone());
-        Self { launcher, settings, chosen, reader_access, refused: Mutex::default() }
+        Self { launcher, settings, chosen, reader_access }
     }
 
     /// The access that a command gets which was judged to only read.
     pub fn reader_access(&self) -> Access {
         self.reader_access
-    }
-
-    pub(super) fn refused(&self) -> &Mutex<BTreeMap<String, Vec<Grant>>> {
-        &self.refused
     }
 
     pub fn settings(&self) -> &CommandSettings {

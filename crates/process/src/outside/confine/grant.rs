@@ -9,7 +9,7 @@ use jm_files::Sandbox;
 use jm_files::names::{Protection, protection};
 use serde::{Deserialize, Serialize};
 
-use crate::contract::hosts::HostRule;
+use jm_types::hosts::HostRule;
 use crate::outside::refusal::{Refusal, is_private};
 
 /// A right beyond the confinement rules, for one command.

@@ -4,7 +4,6 @@
 //! nothing narrower is known. What no flag could open is never offered, and because most refusals are
 //! only what a command printed, neither is anything that a command might want to talk a person into.
 
-use std::sync::PoisonError;
 
 use jm_files::Sandbox;
 
@@ -12,8 +11,8 @@ use super::confiner::Confiner;
 use super::grant::Grant;
 use super::plan::CommandSettings;
 use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
-use crate::contract::hosts::HostList;
 use crate::outside::refusal::Refusal;
+use jm_types::HostList;
 
 impl CommandSettings {
     fn with(&self, grants: &[Grant]) -> Self {
@@ -47,33 +46,22 @@ impl Confiner {
             if grants.contains(&Grant::Ordinary) { Access::Full } else { self.reader_access() };
         self.with_settings(self.settings().with(grants), access)
     }
+}
 
-    /// Remembers what a call's command was refused and could be given.
-    pub fn note_refused(
-        &self,
-        call: &str,
-        find_refusals: &[Refusal],
-        sandbox: &Sandbox,
-        rules: Option<&ConfinementRules>,
-    ) {
-        let homes = rules.map_or(&[][..], |rules| &rules.homes);
-        let mut grants: Vec<Grant> = Vec::new();
-        for grant in find_refusals.iter().filter_map(Refusal::grant) {
-            if !grants.contains(&grant) && grant.may_be_offered(sandbox, homes) {
-                grants.push(grant);
-            }
-        }
-        if !grants.is_empty() {
-            let mut refused = self.refused().lock().unwrap_or_else(PoisonError::into_inner);
-            refused.insert(call.to_owned(), grants);
+/// The grants that would have let a command have what it was refused, as far as they may be offered.
+pub fn grants_for(
+    refusals: &[Refusal],
+    sandbox: &Sandbox,
+    rules: Option<&ConfinementRules>,
+) -> Vec<Grant> {
+    let homes = rules.map_or(&[][..], |rules| &rules.homes);
+    let mut grants: Vec<Grant> = Vec::new();
+    for grant in refusals.iter().filter_map(Refusal::grant) {
+        if !grants.contains(&grant) && grant.may_be_offered(sandbox, homes) {
+            grants.push(grant);
         }
     }
-
-    /// Takes those grants, once.
-    pub fn take_refused(&self, call: &str) -> Vec<Grant> {
-        let mut refused = self.refused().lock().unwrap_or_else(PoisonError::into_inner);
-        refused.remove(call).unwrap_or_default()
-    }
+    grants
 }
 
 #[cfg(test)]

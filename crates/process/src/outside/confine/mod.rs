@@ -17,6 +17,7 @@ mod toolchains;
 
 pub use confiner::Confiner;
 pub use grant::Grant;
+pub use grants::grants_for;
 pub use plan::{CommandSettings, ConfinementPlan, plan};
 pub use probe::{Mechanism, probe_backends};
 pub use refusals::find_refusals;
@@ -28,5 +29,5 @@ pub use super::refusal::{Refusal, SIGSYS, Withheld};
 pub use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, KeptName, KeptPresence, Network, Resources,
 };
-pub use crate::contract::hosts::{Host, HostList, HostRule, NoHost};
+pub use jm_types::hosts::{Host, HostList, HostRule, NoHost};
 pub use crate::contract::landlock_version::landlock_version;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::missing_settings::missed_settings;
 use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
-use crate::contract::hosts::HostRule;
+use jm_types::hosts::HostRule;
 use crate::outside::refusal::Refusal;
 
 const MOST_REFUSALS: usize = 3;

@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::contract::hosts::{Host, HostList, HostRule};
+use jm_types::hosts::{Host, HostList, HostRule};
 
 /// The reach of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use rustix::pipe::PipeFlags;
 
 use super::refusal::Refusal;
 use crate::contract::descriptors::receive_descriptor;
-use crate::contract::hosts::HostList;
+use jm_types::hosts::HostList;
 
 /// At one time; more wait.
 const MOST_CONNECTIONS: usize = 100;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::client_hello::{self, Hello};
 use super::framing::Framing;
-use crate::contract::hosts::Host;
+use jm_types::hosts::Host;
 use jm_types::ignore_error;
 
 const BUFFER: usize = 16 * 1024;

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::time::Instant;
 
 use super::framing::Framing;
-use crate::contract::hosts::{Host, parse_port, split_port};
+use jm_types::hosts::{Host, parse_port, split_port};
 
 const MOST_BYTES: usize = 32 * 1024;
 const MOST_FIELDS: usize = 128;

@@ -9,7 +9,7 @@ use super::ProxyConnection;
 use super::address::may_connect;
 use super::relay::{ConnectionEnds, TunnelFault, say_last};
 use super::request::{ProxyRequest, RefusedRequest, RequestHead, RequestPurpose, parse, read_head};
-use crate::contract::hosts::{Host, HostRule};
+use jm_types::hosts::{Host, HostRule};
 use crate::outside::refusal::Refusal;
 
 impl ProxyConnection {

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::discover::{Candidate, ToolPlace};
 use super::envelope::{self, Code};
 use super::probe::DeclaredSchema;
-use crate::context::{Scope, ToolCtx};
+use crate::context::{Scope, CallContext};
 use crate::events::Events;
 use crate::ops::printed::{Manner, share_output};
 use crate::ops::refused::with_refusals;
@@ -168,9 +168,9 @@ impl Prepared for ExternalCall {
         Ok(Some(Preview { text, files: vec![(path.clone(), digest)], warnings: Vec::new() }))
     }
 
-    fn execute<'a>(self: Box<Self>, ctx: &'a mut ToolCtx) -> ToolFut<'a> {
+    fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         Box::pin(async move {
-            let (scope, progress) = (ctx.scope(), Progress(Events::of(ctx)));
+            let (scope, progress) = (ctx.clone(), Progress(Events::of(ctx)));
             let variables = variables(ctx);
             ctx.blocking(move || self.run(&scope, variables, progress)).await
         })
@@ -180,7 +180,7 @@ impl Prepared for ExternalCall {
 /// The variables that a tool is given besides its arguments. The key is never given twice, also not after
 /// a crash,
 /// so a tool that must not act twice can remember it.
-fn variables(ctx: &ToolCtx) -> Vec<(OsString, OsString)> {
+fn variables(ctx: &CallContext) -> Vec<(OsString, OsString)> {
     let variables = [
         ("JM_CALL_ID", ctx.tool_call_id.as_str()),
         ("JM_IDEMPOTENCY_KEY", ctx.call_key.as_str()),
@@ -215,7 +215,7 @@ impl ExternalCall {
             variables,
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit,
-            record: Some(scope.call_key.clone()).filter(|key| !key.is_empty()),
+            record: Some(scope.call_key.to_string()).filter(|key| !key.is_empty()),
             access: Access::Full,
         };
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);

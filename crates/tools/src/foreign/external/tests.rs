@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jm_types::{Cancel, Limits};
+use jm_types::Limits;
 use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::json;
 
 use super::*;
-use crate::context::{Scope, Seen};
+use crate::context::CallContext;
 use crate::registry::ToolRegistry;
 use crate::tool::Effect;
 
@@ -49,21 +49,14 @@ fn tools(root: &Path, read_only: &[&str]) -> ExternalTools {
     )
 }
 
-fn scope(root: &Path) -> Scope {
-    Scope {
-        workspace: workspace(root),
-        freshness: Arc::default(),
-        expected: Default::default(),
-        seen: Seen::default(),
-        cancel: Cancel::new(),
-        limits: Limits::default(),
+fn scope(root: &Path) -> CallContext {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    CallContext {
         output_limit: 1024,
         capacity: 1024,
-        deadline: Instant::now() + Duration::from_secs(60),
-        call_key: String::new(),
-        session_id: "s".to_owned(),
-        approved: None,
+        session_id: "s".into(),
         tool_name: "good".to_owned(),
+        ..CallContext::without_call(workspace(root), Limits::default(), deadline)
     }
 }
 

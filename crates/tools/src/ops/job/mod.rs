@@ -214,8 +214,8 @@ impl StartJob {
         let confinement =
             workspace.confiner.confinement(sandbox, &environment, &self.program, None);
         let job = workspace.jobs.start(JobSpec {
-            name: scope.call_key.clone(),
-            session: scope.session_id.clone(),
+            name: scope.call_key.to_string(),
+            session: scope.session_id.to_string(),
             command: redact_command(&self.command),
             program: self.program,
             directory,

@@ -1,0 +1,100 @@
+//! Consent: the tools that the person allows and denies for one run.
+//!
+//! Law: a denial wins, and lists of denials only add up. Allowing a tool takes away the built-in denial
+//! and no other; where somebody wrote the denial down, the person is told where.
+
+use thiserror::Error;
+
+use crate::keys::{ALLOWLIST, DENYLIST};
+use crate::layer::Loaded;
+use crate::origin::{SettingOrigin, Source, shown};
+
+/// A tool was allowed for this run that somebody had denied.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{}` is allowed here and denied by {denied_by}", shown(tool))]
+pub struct AllowedAndDenied {
+    pub tool: String,
+    pub denied_by: SettingOrigin,
+}
+
+impl AllowedAndDenied {
+    pub fn hint(&self) -> String {
+        let tool = shown(&self.tool);
+        match self.denied_by.source {
+            Source::Flag => format!("a denial always wins: leave out `--deny {tool}`"),
+            Source::Default | Source::User(_) | Source::Project(_) | Source::Environment => {
+                format!("a denial always wins: take `{tool}` out of `{DENYLIST}` there")
+            }
+        }
+    }
+}
+
+/// The warning for a tool that the configuration both allows and denies.
+pub(super) fn stays_denied(tool: &str, denied_by: &SettingOrigin) -> String {
+    let tool = shown(tool);
+    format!("`{tool}` is in `{ALLOWLIST}` and stays denied by `{DENYLIST}` ({denied_by})")
+}
+
+impl Loaded {
+    /// Takes away the built-in denial of what the person's own configuration allows by name
+    /// (NFR-SEC-06). A project's file opts in for nobody, trusted or not.
+    pub(super) fn opt_in(&mut self) {
+        let origins = self.provenance.get(ALLOWLIST).cloned().unwrap_or_default();
+        if origins.iter().any(|origin| matches!(origin.source, Source::Project(_))) {
+            return;
+        }
+        let approval = &mut self.config.tools.approval;
+        for tool in &approval.allowlist {
+            let by_default = |denied: &SettingOrigin| denied.source == Source::Default;
+            if self.denials.get(tool).is_some_and(by_default) {
+                approval.denylist.retain(|denied| denied != tool);
+                self.denials.remove(tool);
+            }
+        }
+    }
+
+    /// `--allow TOOL`. Call it after every [`Loaded::deny`], so that the order of the flags does
+    /// not matter.
+    pub fn allow(&mut self, tool: &str) -> Result<(), AllowedAndDenied> {
+        match self.denials.get(tool) {
+            Some(origin) if origin.source != Source::Default => {
+                return Err(AllowedAndDenied { tool: tool.to_owned(), denied_by: origin.clone() });
+            }
+            Some(origin) => {
+                let answered = stays_denied(tool, origin);
+                self.warnings.retain(|warning| *warning != answered);
+                self.config.tools.approval.denylist.retain(|denied| denied != tool);
+                self.denials.remove(tool);
+                self.note_flag(DENYLIST);
+            }
+            None => {}
+        }
+        let allowlist = &mut self.config.tools.approval.allowlist;
+        if !allowlist.iter().any(|allowed| allowed == tool) {
+            allowlist.push(tool.to_owned());
+            self.note_flag(ALLOWLIST);
+        }
+        Ok(())
+    }
+
+    /// `--deny TOOL`.
+    pub fn deny(&mut self, tool: &str) {
+        let flag = SettingOrigin::whole(Source::Flag);
+        // Denying what is denied by default makes the denial the person's own.
+        match self.denials.get(tool) {
+            Some(origin) if origin.source != Source::Default => return,
+            Some(_) => {}
+            None => self.config.tools.approval.denylist.push(tool.to_owned()),
+        }
+        self.denials.insert(tool.to_owned(), flag);
+        self.note_flag(DENYLIST);
+    }
+
+    fn note_flag(&mut self, path: &'static str) {
+        let origins = self.provenance.entry(path).or_default();
+        let flag = SettingOrigin::whole(Source::Flag);
+        if !origins.contains(&flag) {
+            origins.push(flag);
+        }
+    }
+}

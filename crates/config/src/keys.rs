@@ -1,0 +1,486 @@
+//! Every key of the configuration, in one table.
+//!
+//! Law: this table is the only list of keys. Which keys exist, what they accept, what a project may
+//! do with them, their variables in the environment and their documentation are all read from it.
+
+use jm_types::Network;
+
+use crate::modes::ConfigWord;
+use crate::settings::{Config, Definition};
+
+/// One setting.
+#[derive(Debug)]
+pub struct ConfigKey {
+    /// As in `tools.sandbox.allow_absolute`.
+    pub path: &'static str,
+    pub help: &'static str,
+    pub(super) kind: ValueKind,
+}
+
+type Field<T> = fn(&mut Config) -> &mut T;
+
+/// The type of a key: the values it accepts, the field that holds them, and which are looser.
+#[derive(Debug)]
+pub(super) enum ValueKind {
+    Toggle {
+        field: Field<bool>,
+        loose: bool,
+    },
+    /// A limit: the lower, the tighter.
+    Number {
+        field: Field<u64>,
+        lowest: u64,
+        highest: u64,
+    },
+    /// Bytes on the person's own disk, which no project has a say in.
+    Quota {
+        field: Field<u64>,
+    },
+    /// A name that no project may choose; blank is none.
+    Name {
+        field: Field<String>,
+    },
+    Word {
+        field: fn(&mut Config) -> &mut dyn WordField,
+        project: ProjectRight,
+    },
+    List {
+        field: Field<Vec<String>>,
+        joining: Joining,
+        fewest: usize,
+    },
+    /// `on`, `off`, or hosts.
+    Network {
+        field: Field<Network>,
+    },
+    Definitions {
+        field: Field<Vec<Definition>>,
+    },
+}
+
+/// The right of an untrusted project over a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProjectRight {
+    MayTighten,
+    MayNotSet,
+}
+
+/// The way a layer's list joins the list below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joining {
+    /// Entries are added to those of the layers below.
+    Adds,
+    Replaces,
+}
+
+impl Joining {
+    pub(super) fn adds(self) -> bool {
+        match self {
+            Self::Adds => true,
+            Self::Replaces => false,
+        }
+    }
+}
+
+/// A [`ConfigWord`] whose type the table need not know.
+pub(super) trait WordField {
+    /// Every word, the loosest first.
+    fn words(&self) -> Vec<&'static str>;
+    fn word(&self) -> &'static str;
+    fn choose(&mut self, word: &str);
+}
+
+impl<T: ConfigWord> WordField for T {
+    fn words(&self) -> Vec<&'static str> {
+        T::ALL.iter().map(|word| word.name()).collect()
+    }
+
+    fn word(&self) -> &'static str {
+        self.name()
+    }
+
+    fn choose(&mut self, word: &str) {
+        if let Some(chosen) = T::ALL.iter().find(|known| known.name() == word) {
+            *self = *chosen;
+        }
+    }
+}
+
+const MOST_CALLS: u64 = 10_000;
+const MOST_ITERATIONS: u64 = 100_000;
+const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+pub(super) const MOST_QUOTA: u64 = 1024 * MOST_BYTES;
+const MOST_RESOURCE_BYTES: u64 = 1 << 50;
+const MOST_SECONDS: u64 = 24 * 60 * 60;
+const MOST_ENTRIES: u64 = 1_000_000;
+const DEEPEST: u64 = 1_000;
+
+pub(super) const PROFILE: &str = "profile";
+pub(super) const CALLS: &str = "tools.max_tool_calls_per_batch";
+pub(super) const ITERATIONS: &str = "tools.max_tool_iterations_per_user_turn";
+pub(super) const ALLOWLIST: &str = "tools.approval.allowlist";
+pub(super) const DENYLIST: &str = "tools.approval.denylist";
+
+/// Every key, a table's own keys before its sub-tables.
+pub static KEYS: &[ConfigKey] = &[
+    ConfigKey {
+        path: "model",
+        kind: ValueKind::Name { field: |config| &mut config.model },
+        help: "who answers where `--model` does not say: `PROVIDER/NAME`",
+    },
+    ConfigKey {
+        path: "toolset",
+        kind: ValueKind::Word {
+            field: |config| &mut config.toolset,
+            project: ProjectRight::MayNotSet,
+        },
+        help: "the dialect of tools that a session speaks",
+    },
+    ConfigKey {
+        path: PROFILE,
+        kind: ValueKind::Word {
+            field: |config| &mut config.profile,
+            project: ProjectRight::MayTighten,
+        },
+        help: "the loop limits under one name: `careful` is 8 calls and 4 iterations, \
+               `standard` 32 and 100; a limit that is set by its own key wins",
+    },
+    ConfigKey {
+        path: "tools.mode",
+        kind: ValueKind::Word {
+            field: |config| &mut config.tools.mode,
+            project: ProjectRight::MayTighten,
+        },
+        help: "`enabled` runs calls, `parse_only` shows them and lets the person answer, \
+               `disabled` offers no tools",
+    },
+    ConfigKey {
+        path: "tools.allow_parallel",
+        kind: ValueKind::Toggle { field: |config| &mut config.tools.allow_parallel, loose: true },
+        help: "has no effect yet: calls of a batch run one after another, and `true` only warns",
+    },
+    number(
+        CALLS,
+        |config| &mut config.tools.max_tool_calls_per_batch,
+        MOST_CALLS,
+        "calls in one batch",
+    ),
+    number(
+        ITERATIONS,
+        |config| &mut config.tools.max_tool_iterations_per_user_turn,
+        MOST_ITERATIONS,
+        "rounds of calls and results in one turn of the person",
+    ),
+    number(
+        "tools.max_tool_args_bytes",
+        |config| &mut config.tools.max_tool_args_bytes,
+        MOST_BYTES,
+        "bytes of one call's arguments as JSON",
+    ),
+    ConfigKey {
+        path: "tools.definitions",
+        kind: ValueKind::Definitions { field: |config| &mut config.tools.definitions },
+        help: "tools that the person answers in `parse_only` mode: `name`, `description` and \
+               `parameters`, a JSON schema",
+    },
+    ConfigKey {
+        path: "tools.sandbox.allowed_roots",
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.sandbox.allowed_roots,
+            joining: Joining::Replaces,
+            fewest: 1,
+        },
+        help: "directories that tools may touch; the first is where commands run",
+    },
+    ConfigKey {
+        path: "tools.sandbox.denied_patterns",
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.sandbox.denied_patterns,
+            joining: Joining::Adds,
+            fewest: 0,
+        },
+        help: "globs of paths that no tool may touch",
+    },
+    ConfigKey {
+        path: "tools.sandbox.allow_absolute",
+        kind: ValueKind::Toggle {
+            field: |config| &mut config.tools.sandbox.allow_absolute,
+            loose: true,
+        },
+        help: "accept absolute paths that lie beneath a root",
+    },
+    ConfigKey {
+        path: "tools.sandbox.include_default_denies",
+        kind: ValueKind::Toggle {
+            field: |config| &mut config.tools.sandbox.include_default_denies,
+            loose: false,
+        },
+        help: "deny keys, credentials and the like besides `denied_patterns`",
+    },
+    ConfigKey {
+        path: "tools.sandbox.commands.backend",
+        kind: ValueKind::Word {
+            field: |config| &mut config.tools.sandbox.commands.backend,
+            project: ProjectRight::MayTighten,
+        },
+        help: "what confines commands: `auto` is the strongest that works here; what it cannot \
+               enforce is said, and a person is asked",
+    },
+    ConfigKey {
+        path: "tools.sandbox.commands.network",
+        kind: ValueKind::Network { field: |config| &mut config.tools.sandbox.commands.network },
+        help: "what commands reach of the network: everything, nothing, or these hosts, each as \
+               `name`, `*.name` for all below it, or an address, with `:port` or `:*` where it is \
+               not 80 or 443; hosts given by flag add to a list",
+    },
+    ConfigKey {
+        path: "tools.sandbox.commands.writable",
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.sandbox.commands.writable,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "directories besides the roots that commands may write",
+    },
+    number(
+        "tools.sandbox.commands.max_processes",
+        |config| &mut config.tools.sandbox.commands.max_processes,
+        MOST_ENTRIES,
+        "processes of a command at one time",
+    ),
+    number(
+        "tools.sandbox.commands.max_memory_bytes",
+        |config| &mut config.tools.sandbox.commands.max_memory_bytes,
+        MOST_RESOURCE_BYTES,
+        "bytes that one process of a command may allocate",
+    ),
+    number(
+        "tools.sandbox.commands.max_file_bytes",
+        |config| &mut config.tools.sandbox.commands.max_file_bytes,
+        MOST_RESOURCE_BYTES,
+        "bytes of one file that a command writes",
+    ),
+    number(
+        "tools.timeouts.default_seconds",
+        |config| &mut config.tools.timeouts.default_seconds,
+        MOST_SECONDS,
+        "seconds for a tool that is of no other kind",
+    ),
+    number(
+        "tools.timeouts.file_operations_seconds",
+        |config| &mut config.tools.timeouts.file_operations_seconds,
+        MOST_SECONDS,
+        "seconds for reading and changing files",
+    ),
+    number(
+        "tools.timeouts.shell_commands_seconds",
+        |config| &mut config.tools.timeouts.shell_commands_seconds,
+        MOST_SECONDS,
+        "seconds for a command",
+    ),
+    number(
+        "tools.output.max_bytes",
+        |config| &mut config.tools.output.max_bytes,
+        MOST_BYTES,
+        "bytes of one result",
+    ),
+    quota(
+        "tools.output.keep_bytes",
+        |config| &mut config.tools.output.keep_bytes,
+        "bytes of each stream of an output that are kept to be read later; beyond that its first \
+         and its last bytes",
+    ),
+    number(
+        "tools.external.schema_seconds",
+        |config| &mut config.tools.external.schema_seconds,
+        MOST_SECONDS,
+        "seconds for an external tool to answer `--schema`",
+    ),
+    ConfigKey {
+        path: "tools.external.read_only",
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.external.read_only,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "external tools that change nothing, so that calls of them are not asked about",
+    },
+    ConfigKey {
+        path: "tools.environment.denylist",
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.environment.denylist,
+            joining: Joining::Adds,
+            fewest: 0,
+        },
+        help: "patterns of variables that a command does not inherit",
+    },
+    ConfigKey {
+        path: "tools.approval.enabled",
+        kind: ValueKind::Toggle { field: |config| &mut config.tools.approval.enabled, loose: true },
+        help: "`false` refuses every call",
+    },
+    ConfigKey {
+        path: "tools.approval.mode",
+        kind: ValueKind::Word {
+            field: |config| &mut config.tools.approval.mode,
+            project: ProjectRight::MayTighten,
+        },
+        help: "`auto` runs what is not denied, `prompt` asks, `deny` runs only the allowlist",
+    },
+    ConfigKey {
+        path: ALLOWLIST,
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.approval.allowlist,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "tools that run without asking, unless the tool itself asks",
+    },
+    ConfigKey {
+        path: DENYLIST,
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.approval.denylist,
+            joining: Joining::Adds,
+            fewest: 0,
+        },
+        help: "tools that never run, whatever else is set",
+    },
+    ConfigKey {
+        path: "tools.approval.prompt_side_effects",
+        kind: ValueKind::Toggle {
+            field: |config| &mut config.tools.approval.prompt_side_effects,
+            loose: false,
+        },
+        help: "in `prompt` mode, ask before every call that changes something",
+    },
+    number(
+        "tools.read_file.max_file_read_bytes",
+        |config| &mut config.tools.read_file.max_file_read_bytes,
+        MOST_BYTES,
+        "bytes that `read_file` returns of a whole file",
+    ),
+    number(
+        "tools.read_file.max_scan_bytes",
+        |config| &mut config.tools.read_file.max_scan_bytes,
+        MOST_BYTES,
+        "bytes that `read_file` looks through to find a range of lines",
+    ),
+    number(
+        "tools.apply_patch.max_patch_bytes",
+        |config| &mut config.tools.apply_patch.max_patch_bytes,
+        MOST_BYTES,
+        "bytes of one patch",
+    ),
+    number(
+        "tools.list_directory.max_entries",
+        |config| &mut config.tools.list_directory.max_entries,
+        MOST_ENTRIES,
+        "entries of one listing: what a call gets without asking, and the most it may ask for",
+    ),
+    number(
+        "tools.list_directory.max_depth",
+        |config| &mut config.tools.list_directory.max_depth,
+        DEEPEST,
+        "levels of one listing: what a call gets without asking, and the most it may ask for",
+    ),
+    ConfigKey {
+        path: "tools.forj.stage_changes",
+        kind: ValueKind::Toggle {
+            field: |config| &mut config.tools.forj.stage_changes,
+            loose: true,
+        },
+        help: "in the toolset `forj`, `git add` every file that a call changed",
+    },
+    quota(
+        "journal.outputs_bytes",
+        |config| &mut config.journal.outputs_bytes,
+        "bytes that whole outputs may take in the store; the oldest go first",
+    ),
+    quota(
+        "journal.quota_bytes",
+        |config| &mut config.journal.quota_bytes,
+        "bytes that all stored contents may take after `jm gc`; the oldest go first, and what \
+         went cannot be put back by `jm undo`",
+    ),
+];
+
+const fn number(
+    path: &'static str,
+    field: Field<u64>,
+    highest: u64,
+    help: &'static str,
+) -> ConfigKey {
+    ConfigKey { path, kind: ValueKind::Number { field, lowest: 1, highest }, help }
+}
+
+const fn quota(path: &'static str, field: Field<u64>, help: &'static str) -> ConfigKey {
+    ConfigKey { path, kind: ValueKind::Quota { field }, help }
+}
+
+impl ConfigKey {
+    /// The key at a path.
+    pub fn find(path: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.path == path)
+    }
+
+    /// Its name in the environment, as in `JM_TOOLS_SANDBOX_ALLOW_ABSOLUTE`.
+    pub fn variable(&self) -> String {
+        format!("JM_{}", self.path.replace('.', "_").to_uppercase())
+    }
+
+    /// The table it stands in, empty at the top, and its name there.
+    pub fn place(&self) -> (&'static str, &'static str) {
+        self.path.rsplit_once('.').unwrap_or(("", self.path))
+    }
+
+    /// The values it accepts, for documentation.
+    pub fn accepts(&self) -> String {
+        match self.kind {
+            ValueKind::Toggle { .. } => "`true` or `false`".to_owned(),
+            ValueKind::Number { lowest, highest, .. } => {
+                format!("whole number, {lowest} to {highest}")
+            }
+            ValueKind::Quota { .. } => format!("whole number, 0 to {MOST_QUOTA}"),
+            ValueKind::Word { field, .. } => {
+                let words = field(&mut Config::default()).words();
+                format!("`{}`", words.join("`, `"))
+            }
+            ValueKind::Name { .. } => "string".to_owned(),
+            ValueKind::List { .. } => "list of strings".to_owned(),
+            ValueKind::Network { .. } => "`on`, `off` or a list of hosts".to_owned(),
+            ValueKind::Definitions { .. } => "list of tables".to_owned(),
+        }
+    }
+
+    /// The right of a project over it before the person trusts it, for documentation.
+    pub fn project_may(&self) -> String {
+        match self.kind {
+            ValueKind::Toggle { loose, .. } => format!("set `{}`", !loose),
+            ValueKind::Number { .. } => "lower it".to_owned(),
+            ValueKind::Word { project: ProjectRight::MayTighten, .. } => {
+                "choose a later word".to_owned()
+            }
+            ValueKind::Network { .. } => "leave hosts out".to_owned(),
+            ValueKind::List { joining: Joining::Adds, .. } => "add entries".to_owned(),
+            ValueKind::Word { project: ProjectRight::MayNotSet, .. }
+            | ValueKind::Name { .. }
+            | ValueKind::Quota { .. }
+            | ValueKind::List { joining: Joining::Replaces, .. }
+            | ValueKind::Definitions { .. } => "not set it".to_owned(),
+        }
+    }
+}
+
+/// Every table that some key stands in, the outer before the inner.
+pub(super) fn tables() -> Vec<&'static str> {
+    let mut tables = Vec::new();
+    for key in KEYS {
+        let (table, _) = key.place();
+        for end in table.match_indices('.').map(|(dot, _)| dot).chain([table.len()]) {
+            if end > 0 && !tables.contains(&&table[..end]) {
+                tables.push(&table[..end]);
+            }
+        }
+    }
+    tables
+}

@@ -1,0 +1,264 @@
+//! Layers of settings, laid over each other.
+//!
+//! Law: a higher layer wins, except that a project never takes a denial away, and that a project
+//! the person has not trusted changes nothing but for the tighter.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::consent::stays_denied;
+use crate::keys::{
+    CALLS, DENYLIST, ITERATIONS, KEYS, MOST_QUOTA, PROFILE, ProjectRight, ValueKind,
+};
+use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
+use crate::settings::Config;
+use crate::text::Setting;
+use crate::{check, environment, network, text};
+
+/// The text of one configuration file, or what the command line says in the same form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    pub source: Source,
+    pub text: String,
+}
+
+/// The person's trust in this project's files as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    Trusted,
+    Untrusted,
+}
+
+/// A configuration, and how it came to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    pub config: Config,
+    /// For each key who set it; more than one where lists add up.
+    pub provenance: BTreeMap<&'static str, Vec<SettingOrigin>>,
+    /// For each tool of the denylist who denied it: the lowest layer that wrote it down, and the
+    /// built-in values only if none did.
+    pub denials: BTreeMap<String, SettingOrigin>,
+    pub warnings: Vec<String>,
+}
+
+impl Default for Loaded {
+    fn default() -> Self {
+        Self::of(Config::default())
+    }
+}
+
+impl Loaded {
+    fn of(config: Config) -> Self {
+        let default = SettingOrigin::whole(Source::Default);
+        let denied = config.tools.approval.denylist.iter().cloned();
+        Self {
+            provenance: KEYS.iter().map(|key| (key.path, vec![default.clone()])).collect(),
+            denials: denied.map(|tool| (tool, default.clone())).collect(),
+            warnings: Vec::new(),
+            config,
+        }
+    }
+}
+
+/// Lays layers, given in rising priority, over the built-in values. The environment comes after
+/// every file and before every flag.
+pub fn load(
+    layers: &[Layer],
+    env: &[(String, String)],
+    trust: Trust,
+) -> Result<Loaded, Vec<ConfigError>> {
+    let mut report = LoadReport::default();
+    let (flags, files): (Vec<_>, Vec<_>) =
+        layers.iter().partition(|layer| layer.source == Source::Flag);
+    let mut settings = Vec::new();
+    for layer in files {
+        settings.extend(text::settings(layer, &mut report));
+    }
+    settings.extend(environment::settings(env, &mut report));
+    for layer in flags {
+        settings.extend(text::settings(layer, &mut report));
+    }
+
+    // The profile decides what limits start from, so it is settled over all layers first. Then a
+    // project's number is measured against the profile that holds, whoever chose it.
+    let (profile, others): (Vec<_>, Vec<_>) =
+        settings.into_iter().partition(|setting| setting.key.path == PROFILE);
+    let mut overlay = Overlay { loaded: Loaded::default(), report, trust, refused: Vec::new() };
+    profile.iter().for_each(|setting| overlay.lay(setting));
+    overlay.settle_profile();
+    others.iter().for_each(|setting| overlay.lay(setting));
+    overlay.finish()
+}
+
+struct Overlay {
+    loaded: Loaded,
+    report: LoadReport,
+    trust: Trust,
+    /// Values that were passed over, told in the order of the file.
+    refused: Vec<(SettingOrigin, String)>,
+}
+
+/// The right of a layer over the value below it.
+#[derive(Clone, Copy, PartialEq)]
+enum LayerGuard {
+    Open,
+    TightenOnly,
+}
+
+/// The outcome of setting a value.
+enum Laid {
+    Replaced,
+    Added,
+    Refused,
+}
+
+impl Overlay {
+    fn lay(&mut self, setting: &Setting<'_>) {
+        let Some(laid) = self.change(setting) else { return };
+        let origin = setting.place.origin();
+        match laid {
+            Laid::Replaced => {
+                self.loaded.provenance.insert(setting.key.path, vec![origin]);
+            }
+            Laid::Added => {
+                self.loaded.provenance.entry(setting.key.path).or_default().push(origin);
+            }
+            Laid::Refused => {
+                let warning = format!(
+                    "{origin}: `{}` would loosen your settings and is ignored; `jm trust` lets \
+                     this project set it",
+                    setting.name
+                );
+                self.refused.push((origin, warning));
+            }
+        }
+    }
+
+    /// Checks the value and puts it in its place; nothing if it is faulty.
+    fn change(&mut self, setting: &Setting<'_>) -> Option<Laid> {
+        let guard = self.guard(setting);
+        let report = &mut self.report;
+        let config = &mut self.loaded.config;
+        match setting.key.kind {
+            ValueKind::Toggle { field, loose } => {
+                let new = check::toggle(setting, report)?;
+                Some(put(guard, field(config), new, |_, new| *new == loose))
+            }
+            ValueKind::Number { field, lowest, highest } => {
+                let new = check::number(setting, lowest, highest, report)?;
+                Some(put(guard, field(config), new, |old, new| new > old))
+            }
+            ValueKind::Quota { field } => {
+                let new = check::number(setting, 0, MOST_QUOTA, report)?;
+                Some(put(guard, field(config), new, |_, _| true))
+            }
+            ValueKind::Name { field } => {
+                let new = check::name(setting, report)?;
+                Some(put(guard, field(config), new, |_, _| true))
+            }
+            ValueKind::Word { field, project } => {
+                let slot = field(config);
+                let words = slot.words();
+                let new = check::word(setting, &words, report)?;
+                let rank = |word: &&str| words.iter().position(|known| known == word);
+                let mut word = slot.word();
+                let laid = put(guard, &mut word, new, |old, new| match project {
+                    ProjectRight::MayTighten => rank(new) < rank(old),
+                    ProjectRight::MayNotSet => true,
+                });
+                slot.choose(word);
+                Some(laid)
+            }
+            ValueKind::List { field, joining, fewest } => {
+                let new = check::list(setting, fewest, report)?;
+                let laid = if joining.adds() {
+                    add(field(config), &new)
+                } else {
+                    put(guard, field(config), new.clone(), |_, _| true)
+                };
+                self.note_denials(setting, &laid, new);
+                Some(laid)
+            }
+            ValueKind::Network { field } => {
+                let new = network::check(setting, report)?;
+                let slot = field(config);
+                let new = network::joined(slot, new, setting.place.source);
+                Some(put(guard, slot, new, network::is_looser))
+            }
+            ValueKind::Definitions { field } => {
+                let new = check::definitions(setting, report)?;
+                Some(put(guard, field(config), new, |_, _| true))
+            }
+        }
+    }
+
+    fn guard(&self, setting: &Setting<'_>) -> LayerGuard {
+        match self.trust {
+            Trust::Untrusted if matches!(setting.place.source, Source::Project(_)) => {
+                LayerGuard::TightenOnly
+            }
+            Trust::Untrusted | Trust::Trusted => LayerGuard::Open,
+        }
+    }
+
+    fn note_denials(&mut self, setting: &Setting<'_>, laid: &Laid, tools: Vec<String>) {
+        if setting.key.path != DENYLIST {
+            return;
+        }
+        if matches!(laid, Laid::Replaced) {
+            self.loaded.denials.clear();
+        }
+        let origin = setting.place.origin();
+        for tool in tools {
+            let denied_by = self.loaded.denials.entry(tool).or_insert_with(|| origin.clone());
+            if denied_by.source == Source::Default {
+                *denied_by = origin.clone();
+            }
+        }
+    }
+
+    /// Starts the limits from the profile, and says that they come from there.
+    fn settle_profile(&mut self) {
+        let profile = self.loaded.config.profile;
+        self.loaded.config = Config::of(profile);
+        let Some(origins) = self.loaded.provenance.get(PROFILE).cloned() else { return };
+        for path in [CALLS, ITERATIONS] {
+            self.loaded.provenance.insert(path, origins.clone());
+        }
+    }
+
+    fn finish(mut self) -> Result<Loaded, Vec<ConfigError>> {
+        if self.report.has_errors() {
+            return Err(self.report.into_errors());
+        }
+        self.refused.sort();
+        self.report.warnings.extend(self.refused.into_iter().map(|(_, warning)| warning));
+        self.loaded.opt_in();
+        for tool in &self.loaded.config.tools.approval.allowlist {
+            if let Some(denied_by) = self.loaded.denials.get(tool) {
+                self.report.warnings.push(stays_denied(tool, denied_by));
+            }
+        }
+        self.loaded.warnings = self.report.warnings;
+        Ok(self.loaded)
+    }
+}
+
+fn put<T: PartialEq>(
+    guard: LayerGuard,
+    slot: &mut T,
+    new: T,
+    looser: impl Fn(&T, &T) -> bool,
+) -> Laid {
+    // What is the same as before loosens nothing.
+    if guard == LayerGuard::TightenOnly && *slot != new && looser(slot, &new) {
+        return Laid::Refused;
+    }
+    *slot = new;
+    Laid::Replaced
+}
+
+fn add(slot: &mut Vec<String>, new: &[String]) -> Laid {
+    let known: BTreeSet<String> = slot.iter().cloned().collect();
+    slot.extend(new.iter().filter(|entry| !known.contains(*entry)).cloned());
+    Laid::Added
+}

@@ -1,0 +1,35 @@
+//! Configuration: the layers of person, project, environment and command line as one value.
+//!
+//! Laws: no I/O, texts come in and a [`Config`] goes out; a text with any fault gives no
+//! configuration at all, and every fault is told with its place; a project that the person has not
+//! trusted can tighten the settings and never loosen them.
+
+mod check;
+mod consent;
+mod environment;
+mod keys;
+mod layer;
+mod modes;
+mod nearest;
+mod network;
+mod origin;
+mod render;
+mod settings;
+mod text;
+
+pub use consent::AllowedAndDenied;
+pub use keys::{ConfigKey, KEYS};
+pub use layer::{Layer, Loaded, Trust, load};
+pub use modes::{ApprovalMode, CommandBackend, ConfigWord, Profile, ToolsMode, Toolset};
+pub use origin::{ConfigError, Position, SettingOrigin, Source};
+pub use render::{reference, render, render_json};
+pub use settings::{
+    ApplyPatchSection, ApprovalSection, CommandSection, Config, Definition, EnvironmentSection,
+    ExternalSection, ListDirectorySection, OutputSection, ReadFileSection, SandboxSection,
+    TimeoutSection, ToolsSection,
+};
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod trust_tests;

@@ -1,0 +1,108 @@
+//! The settings whose value is one word of a few.
+//!
+//! Law: `ALL` lists the words from the loosest to the tightest, so that "tighter" is a comparison
+//! of places and is written nowhere else.
+
+pub use jm_types::{ApprovalMode, Profile, ToolsMode, Toolset};
+use serde::{Deserialize, Serialize};
+
+/// A setting that is one word of a fixed few.
+pub trait ConfigWord: Copy + PartialEq + 'static {
+    /// Every word, the loosest first.
+    const ALL: &'static [Self];
+
+    /// As it stands in a configuration file.
+    fn name(self) -> &'static str;
+}
+
+impl ConfigWord for ToolsMode {
+    const ALL: &'static [Self] = &[Self::Enabled, Self::ParseOnly, Self::Disabled];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::ParseOnly => "parse_only",
+            Self::Enabled => "enabled",
+        }
+    }
+}
+
+impl ConfigWord for ApprovalMode {
+    const ALL: &'static [Self] = &[Self::Auto, Self::Prompt, Self::Deny];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Prompt => "prompt",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl ConfigWord for Profile {
+    const ALL: &'static [Self] = &[Self::Standard, Self::Careful];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Careful => "careful",
+            Self::Standard => "standard",
+        }
+    }
+}
+
+impl ConfigWord for Toolset {
+    const ALL: &'static [Self] = Toolset::ALL;
+
+    fn name(self) -> &'static str {
+        Toolset::name(self)
+    }
+}
+
+/// The back end that confines commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandBackend {
+    None,
+    Landlock,
+    Bwrap,
+    Namespaces,
+    #[default]
+    Auto,
+}
+
+impl ConfigWord for CommandBackend {
+    const ALL: &'static [Self] =
+        &[Self::None, Self::Landlock, Self::Bwrap, Self::Namespaces, Self::Auto];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+            Self::Bwrap => "bwrap",
+            Self::Namespaces => "namespaces",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+
+    use super::*;
+
+    fn check<T: ConfigWord + Serialize>() {
+        for word in T::ALL {
+            assert_eq!(serde_json::to_value(word).unwrap(), word.name());
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_serialised_form() {
+        check::<ToolsMode>();
+        check::<ApprovalMode>();
+        check::<Profile>();
+        check::<Toolset>();
+        check::<CommandBackend>();
+    }
+}

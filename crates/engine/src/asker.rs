@@ -1,0 +1,13 @@
+//! The session's part of a call's context.
+
+use std::sync::Arc;
+
+use jm_types::SessionId;
+use jm_workspace::Freshness;
+
+/// The session's part of a context: who asks, and what the conversation has read.
+#[derive(Debug, Clone)]
+pub(crate) struct Asker {
+    pub(crate) session: SessionId,
+    pub(crate) freshness: Arc<Freshness>,
+}

@@ -1,0 +1,126 @@
+//! Deciding: what the person chose for a call, and the one result that it gets.
+//!
+//! Law: a call that may have run is never run again (FR-RES-04c), and its result says no more than is known.
+
+use jm_store::{CallView, Record, StoredOutput, StoredResult};
+use jm_types::ErrorCode;
+
+use super::facts::{CallState, Examined, Side};
+use crate::undo_call::is_undo;
+
+/// The person's wish (FR-RES-05, and undo).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The results stand; a change that was half done is completed.
+    Keep,
+    /// Every result is marked failed; a change that was half done is taken back, one that is in place stays.
+    Discard,
+    /// Like discard, and what the batch had changed is taken back too.
+    Undo,
+}
+
+impl Choice {
+    pub fn word(self) -> &'static str {
+        match self {
+            Choice::Keep => "keep",
+            Choice::Discard => "discard",
+            Choice::Undo => "undo",
+        }
+    }
+}
+
+/// The side to which the files of a call are brought; `None` where they are left alone.
+pub(super) fn goal(state: CallState, choice: Choice) -> Option<Side> {
+    match (state, choice) {
+        (CallState::Foreign | CallState::Unknown | CallState::NeverStarted, _) => None,
+        (CallState::Finished, Choice::Keep | Choice::Discard) => None,
+        (CallState::SomeEffects | CallState::AllEffects, Choice::Keep) => Some(Side::After),
+        (CallState::AllEffects, Choice::Discard) => Some(Side::After),
+        (CallState::NoEffect | CallState::SomeEffects, _) => Some(Side::Before),
+        (CallState::AllEffects | CallState::Finished, Choice::Undo) => Some(Side::Before),
+    }
+}
+
+/// Tells if a result says that the call was cut short.
+pub(super) fn is_interrupted((result, _): (&StoredResult, u64)) -> bool {
+    result.error == Some(ErrorCode::Interrupted)
+}
+
+const DISCARDED: &str = "discarded after a crash, at the user's wish";
+
+fn has_changes(view: &CallView) -> bool {
+    !view.effects().files.is_empty()
+}
+
+/// The call's one result, unless it has one that stands.
+pub(super) fn result_of(
+    call: &Examined,
+    state: CallState,
+    choice: Choice,
+    output: Option<StoredOutput>,
+) -> Option<Record> {
+    let had = call.view.result();
+    if had.is_some() && choice == Choice::Keep {
+        return None;
+    }
+    let (content, error) = match (had.is_some(), choice, state) {
+        (true, Choice::Discard, _) => (DISCARDED, Some(ErrorCode::Discarded)),
+        // Discarding is about results of tools; the change stays, and has not been confirmed to
+        // anybody. An undo is no tool's: it is done or it is not.
+        (false, Choice::Discard, CallState::AllEffects) if !is_undo(&call.view) => {
+            (DISCARDED, Some(ErrorCode::Discarded))
+        }
+        (_, Choice::Undo, CallState::NoEffect | CallState::Finished) => {
+            ("undone after a crash, at the user's wish", Some(ErrorCode::Discarded))
+        }
+        (_, _, CallState::NeverStarted) => (
+            "not run: the program ended before this call was started",
+            Some(ErrorCode::Interrupted),
+        ),
+        (_, _, CallState::AllEffects | CallState::Finished) => {
+            ("done; the program ended before it could say so", None)
+        }
+        (_, _, CallState::NoEffect | CallState::SomeEffects) => (
+            "interrupted by the end of the program; nothing was changed",
+            Some(ErrorCode::Interrupted),
+        ),
+        (_, _, CallState::Foreign) => (
+            "interrupted by the end of the program; its files were changed by somebody else since and were left alone",
+            Some(ErrorCode::Interrupted),
+        ),
+        (_, _, CallState::Unknown) => (
+            "unknown: it was started, and the program ended before its outcome was recorded. It was not run again; check what it may have done",
+            Some(ErrorCode::UnknownOutcome),
+        ),
+    };
+    let is_known = call.command.is_some() || call.job.is_some();
+    let mut content = if state == CallState::Unknown && is_known {
+        format!(
+            "the program ended before its outcome was recorded: {}. \
+             It was not run again; check what it may have done",
+            call.words()
+        )
+    } else {
+        content.to_owned()
+    };
+    if choice == Choice::Discard && error == Some(ErrorCode::Discarded) && has_changes(&call.view) {
+        let key = &call.view.call.call;
+        content.push_str(&format!(
+            "; its changes are in place, `jm undo --call {key}` takes them back"
+        ));
+    }
+    if output.is_some() {
+        content.push_str(&format!(". What it had printed: jm output {}", call.view.call.call));
+    }
+    let result = StoredResult {
+        call_id: call.view.call.id.clone(),
+        name: call.view.call.name.clone(),
+        error,
+        content: Some(content),
+        content_blob: None,
+        output,
+        seen: Vec::new(),
+    };
+    let call = call.view.call.call.clone();
+    Some(Record::Finished { call, result, duration_ms: 0 })
+}

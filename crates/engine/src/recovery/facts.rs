@@ -1,0 +1,228 @@
+//! The facts about the calls that a crash left unfinished, read from the disk; nothing is changed.
+//!
+//! Law: for files the hashes on disk say what happened; for everything else we can only say that we do not
+//! know.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jm_store::{CallView, Effect, FileState, Record};
+use jm_tools::Effect as ToolEffect;
+use jm_types::{CallKey, SessionId, ToolError};
+use jm_workspace::OpenFile;
+use jm_workspace::jobs::{Keeping, State};
+use jm_workspace::launch::{CommandRecord, Ended};
+use jm_workspace::spool::Spooled;
+use jm_workspace::survivors::Survivor;
+
+use crate::core::Core;
+use crate::engine::Engine;
+use crate::files::{Standing, is_beneath_a_file, resolve};
+use crate::undo_call::is_undo;
+
+/// The state of a call, as far as it can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallState {
+    /// It has its result; perhaps nobody has seen it.
+    Finished,
+    NeverStarted,
+    /// Started, and nothing of it is on disk.
+    NoEffect,
+    /// Some of its files have changed, others not yet.
+    SomeEffects,
+    AllEffects,
+    /// A file is neither what it was nor what it should become: somebody else was there.
+    Foreign,
+    /// A command or a foreign tool: it was started, and that is all we know.
+    Unknown,
+}
+
+/// The side of a change that a file is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Before,
+    After,
+    Other,
+}
+
+#[derive(Debug, Clone)]
+pub struct FileFact {
+    pub effect: Effect,
+    pub now: Side,
+}
+
+/// One call of an unfinished batch, with the facts.
+#[derive(Debug, Clone)]
+pub struct Examined {
+    pub view: CallView,
+    pub state: CallState,
+    pub files: Vec<FileFact>,
+    /// The output that its command had printed.
+    pub printed: Vec<Spooled>,
+    /// The processes of its command that still run.
+    pub survivors: Vec<Survivor>,
+    /// How a command ended, if its supervisor could still write that down.
+    pub command: Option<CommandRecord>,
+    /// The state of the process that it started in the background.
+    pub job: Option<State>,
+}
+
+impl Examined {
+    /// The state of the call, in words.
+    pub fn words(&self) -> String {
+        match (self.state, &self.command, &self.job) {
+            (CallState::Unknown, Some(command), _) => command_words(command),
+            (CallState::Unknown, None, Some(job)) => job_words(job, &self.view.call.call),
+            (state, _, _) => state.words().to_owned(),
+        }
+    }
+}
+
+fn job_words(job: &State, call: &CallKey) -> String {
+    match job {
+        State::Running { .. } => format!("it started a process that still runs: jm ps, {call}"),
+        State::Ended(end) => format!("it started a process: {}", end.how.words()),
+    }
+}
+
+fn command_words(command: &CommandRecord) -> String {
+    let output = match command.stdout_bytes + command.stderr_bytes {
+        0 => String::new(),
+        bytes => format!("; {bytes} bytes of its output had been read"),
+    };
+    let ended = match command.ended {
+        Ended::Exited(code) => format!("it ended by itself with exit code {code}"),
+        Ended::Signalled(signal) => format!("signal {signal} ended it"),
+        Ended::TimedOut => "its time was up and it was ended".to_owned(),
+        Ended::Stopped => "it was stopped as asked".to_owned(),
+        Ended::Orphaned => {
+            "it was still running when the program died, and was ended then, with all it had \
+             started"
+                .to_owned()
+        }
+    };
+    format!("{ended}, after {} ms{output}", command.elapsed_ms)
+}
+
+impl CallState {
+    pub fn words(self) -> &'static str {
+        match self {
+            CallState::Finished => "finished, not delivered",
+            CallState::NeverStarted => "never started",
+            CallState::NoEffect => "started, without effect",
+            CallState::SomeEffects => "some of its changes are on disk",
+            CallState::AllEffects => "all of its changes are on disk",
+            CallState::Foreign => "its files were changed by somebody else since",
+            CallState::Unknown => "started; whether it finished is unknown",
+        }
+    }
+}
+
+impl Engine {
+    /// The facts about a session's unfinished calls; changes nothing.
+    pub fn examine(&self, session: &SessionId) -> Result<Vec<Examined>, ToolError> {
+        let core = self.core_arc();
+        let Some(journal) = core.recorder.journal() else { return Ok(Vec::new()) };
+        let calls = journal.store().unfinished(session);
+        let calls = calls.map_err(|error| ToolError::failed("recovery", error.to_string()))?;
+        Ok(calls.into_iter().map(|view| examine(&core, view)).collect())
+    }
+
+    /// Reads a file of the journal as it is now: through the sandbox, without following links, at most `most`
+    /// bytes. `None` where there is no file; an error says why it is not shown.
+    pub fn read_now(&self, path: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
+        let path = resolve(&self.core().workspace.sandbox, path)?;
+        if path.is_missing() {
+            return Ok(None);
+        }
+        let read = OpenFile::open(&path).and_then(|mut file| file.read_up_to(most));
+        match read.map_err(|error| error.to_string())? {
+            (bytes, false) => Ok(Some(bytes)),
+            (_, true) => Err(format!("it is larger than {most} bytes")),
+        }
+    }
+}
+
+impl Examined {
+    /// An earlier attempt at recovery got this far.
+    pub(super) fn is_settled(&self) -> bool {
+        let mut records = self.view.records.iter();
+        records.any(|(_, record)| matches!(record, Record::Recovered { .. }))
+    }
+}
+
+pub(super) fn examine(core: &Core, view: CallView) -> Examined {
+    let files: Vec<FileFact> = view
+        .effects()
+        .files
+        .into_iter()
+        // Directories are settled with the files in them, but for one that a file stands for.
+        .filter(|effect| effect.before.is_file() || effect.after.is_file())
+        .map(|effect| FileFact { now: side(core, &effect), effect })
+        .collect();
+    let tool = core.registry.lookup(&view.call.name);
+    // A tool that is not here any more may have been anything; an undo is no tool.
+    let runs = tool.map_or(!is_undo(&view), |tool| tool.spec().effect == ToolEffect::Runs);
+    let any = |wanted| files.iter().any(|file| file.now == wanted);
+    let state = match view.started() {
+        _ if view.result().is_some() => CallState::Finished,
+        None if files.is_empty() => CallState::NeverStarted,
+        // What it changed is known, how it ended is not.
+        _ if runs => CallState::Unknown,
+        _ if files.is_empty() => CallState::NoEffect,
+        _ if any(Side::Other) => CallState::Foreign,
+        _ => match (any(Side::Before), any(Side::After)) {
+            (true, true) => CallState::SomeEffects,
+            (true, false) => CallState::NoEffect,
+            (false, _) => CallState::AllEffects,
+        },
+    };
+    let (printed, survivors) = match state {
+        CallState::Finished | CallState::NeverStarted => (Vec::new(), Vec::new()),
+        CallState::NoEffect
+        | CallState::SomeEffects
+        | CallState::AllEffects
+        | CallState::Foreign
+        | CallState::Unknown => {
+            let key = &view.call.call;
+            (core.recorder.printed(key), core.recorder.survivors(key))
+        }
+    };
+    let is_unknown = state == CallState::Unknown;
+    let command = is_unknown.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
+    let job = is_unknown.then(|| job_of(core, &view.call.call)).flatten();
+    Examined { view, state, files, printed, survivors, command, job }
+}
+
+/// The state of the process that a call started. One that is just being ended is waited for.
+fn job_of(core: &Core, call: &CallKey) -> Option<State> {
+    const ORPHAN_PATIENCE: Duration = Duration::from_secs(5);
+    let job = core.workspace.jobs.find(call).ok()??;
+    if job.description.keeping == Keeping::WithTheSession {
+        job.ended_within(ORPHAN_PATIENCE).ok()?;
+    }
+    job.state().ok()
+}
+
+fn side(core: &Core, effect: &Effect) -> Side {
+    let sandbox = &core.workspace.sandbox;
+    let Ok(path) = resolve(sandbox, &effect.path) else {
+        let is_beneath = is_beneath_a_file(sandbox, &effect.path);
+        return match effect {
+            Effect { after: FileState::Missing, .. } if is_beneath => Side::After,
+            Effect { before: FileState::Missing, .. } if is_beneath => Side::Before,
+            _ => Side::Other,
+        };
+    };
+    let mut standing = Standing::at(&path);
+    let (Ok(after), Ok(before)) = (standing.is(effect.after), standing.is(effect.before)) else {
+        return Side::Other;
+    };
+    match (after, before) {
+        // Only the permissions differ.
+        (true, true) if standing.mode() == effect.before.mode() => Side::Before,
+        (true, _) => Side::After,
+        (false, true) => Side::Before,
+        (false, false) => Side::Other,
+    }
+}

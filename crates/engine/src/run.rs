@@ -1,0 +1,316 @@
+//! The steps of a batch, in order: plan, record, ask, execute, reply, record.
+//!
+//! Law: the session is changed here and in no step. A step takes data and gives data back.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jm_store::StoredOutput;
+use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResult, ToolsMode};
+use jm_workspace::confine::Grant;
+use tracing::{Instrument, info_span};
+
+use crate::ahead::CallsAhead;
+use crate::batch::{CallStatus, Journaled, Refusal};
+use crate::canceller::Canceller;
+use crate::core::Core;
+use crate::execute::{self, Executed, Ready};
+use crate::grants;
+use crate::plan::{self, Disposition, Planned, PreviewRule};
+use crate::prepare::prepare;
+use crate::reply::{self, ResultForm};
+use crate::revalidate::{Approved, Revalidated, revalidate};
+use crate::session::{Pause, Session};
+
+/// Works until every call has its result, or a person is needed.
+pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Canceller) -> Pause {
+    plan_batch(core, session).await;
+    record_batch(core, session);
+    if canceller.is_requested() {
+        return cancel_rest(core, session);
+    }
+    if session.batch().awaits_results() {
+        return Pause::NeedsResults;
+    }
+    if session.batch().awaits_a_person() {
+        return Pause::NeedsApproval;
+    }
+    for index in 0..session.batch().entries.len() {
+        if !matches!(session.batch().entries[index].status, CallStatus::Approved { .. }) {
+            continue;
+        }
+        run_entry(core, session, index, canceller).await;
+        if session.batch().awaits_a_person() && !canceller.is_requested() {
+            return Pause::NeedsApproval;
+        }
+        let result = session.batch().entries[index].result();
+        core.take_capacity(result.map_or(0, |result| result.content.len()));
+        if canceller.is_requested() {
+            return cancel_rest(core, session);
+        }
+    }
+    Pause::Finished
+}
+
+/// Gives every new entry its disposition (FR-APR-02).
+async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
+    let mut ids = HashSet::new();
+    let mut ahead = CallsAhead::default();
+    for index in 0..session.batch().entries.len() {
+        let entry = &session.batch().entries[index];
+        let is_duplicate = !ids.insert(entry.call.id.clone());
+        let call = entry.call.clone();
+        if !matches!(entry.status, CallStatus::New) {
+            if entry.result().is_none() {
+                ahead.push(call);
+            }
+            continue;
+        }
+        let planned = match admit(core, session, index, is_duplicate) {
+            Err(error) => Planned::refused(core, error),
+            Ok(()) if core.mode == ToolsMode::ParseOnly => plan::plan_wait(core, &call),
+            Ok(()) => {
+                let span = info_span!("plan", key = %entry.key, tool = ?call.name);
+                let asker = session.asker();
+                let planned =
+                    plan::plan_call(core, asker, call.clone(), &mut ahead, PreviewRule::WhenAsked);
+                planned.instrument(span).await
+            }
+        };
+        settle(core, session, index, planned);
+        if session.batch().entries[index].result().is_none() {
+            ahead.push(call);
+        }
+    }
+}
+
+/// Applies the rules that belong to the batch rather than to the call.
+fn admit(
+    core: &Core,
+    session: &Session,
+    index: usize,
+    is_duplicate: bool,
+) -> Result<(), ToolError> {
+    let call = &session.batch().entries[index].call;
+    if core.mode == ToolsMode::Disabled || !core.policy.enabled {
+        return Err(DenialReason::Disabled.into());
+    }
+    if session.iterations_beyond(core.limits.iterations_per_turn) > 0 {
+        return Err(ToolError::limit("Max tool iterations reached")
+            .hint("tools.max_tool_iterations_per_user_turn sets the limit"));
+    }
+    if index >= core.limits.calls_per_batch {
+        return Err(ToolError::limit(format!(
+            "too many tool calls in one message: only the first {} are run",
+            core.limits.calls_per_batch
+        ))
+        .hint("send the remaining calls in the next message")
+        .hint("tools.max_tool_calls_per_batch sets the limit"));
+    }
+    if is_duplicate {
+        return Err(ToolError::new(ErrorKind::DuplicateToolCallId { id: call.id.clone() }));
+    }
+    Ok(())
+}
+
+/// Puts a plan into its entry; what a refusal has shown of files counts as read.
+fn settle(core: &Core, session: &mut Session, index: usize, planned: Planned) {
+    let form = ResultForm { limit: core.result_limit(), ..session.form() };
+    let entry = &mut session.batch_mut().entries[index];
+    let Planned { prepared, facts, disposition } = planned;
+    entry.status = match disposition {
+        Disposition::Runs => CallStatus::Approved { fingerprint: None },
+        Disposition::Asks(request) => CallStatus::Pending(request),
+        Disposition::Waits => CallStatus::Waiting,
+        Disposition::Refused(error) => {
+            let result = reply::refused(form, &entry.call, &error);
+            core.take_capacity(result.content.len());
+            CallStatus::Done(result)
+        }
+    };
+    entry.prepared.put(prepared);
+    entry.summary = facts.summary;
+    entry.rule = facts.rule;
+    entry.risk = facts.risk;
+    entry.only_reads = facts.only_reads;
+    entry.inspects = facts.inspects;
+    let (shown, files) = facts.preview.map(|preview| (preview.text, preview.files)).unzip();
+    entry.shown = shown;
+    entry.shown_files = files.unwrap_or_default();
+    entry.seen.clone_from(&facts.seen);
+    for (path, record) in facts.seen {
+        session.freshness_mut().record(path, record);
+    }
+}
+
+/// Writes down what was planned, before anything runs and once; later, what a person denied.
+pub(crate) fn record_batch(core: &Core, session: &mut Session) {
+    let batch = session.batch();
+    let first = batch.first_to_run().filter(|_| !batch.is_recorded);
+    let recorded = if batch.is_recorded {
+        core.recorder.answered(batch, &batch.unrecorded())
+    } else {
+        core.recorder.batch_opened(batch, first.map(|at| &batch.entries[at]))
+    };
+    let form = session.form();
+    let batch = session.batch_mut();
+    batch.is_recorded = true;
+    match recorded {
+        Ok(()) => {
+            batch.note_recorded();
+            if let Some(entry) = first.and_then(|at| batch.entries.get_mut(at)) {
+                entry.journaled = Journaled::Start;
+            }
+        }
+        Err(error) => batch.refuse_rest(&error, form),
+    }
+}
+
+/// Answers the calls that are left as cancelled (FR-EXE-04).
+pub(crate) fn cancel_rest(core: &Core, session: &mut Session) -> Pause {
+    let form = session.form();
+    session.batch_mut().refuse_rest(&ToolError::cancelled(), form);
+    record_batch(core, session);
+    Pause::Cancelled
+}
+
+/// Takes one approved entry to its result, or back to the person.
+async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, canceller: &Canceller) {
+    let entry = &mut session.batch_mut().entries[index];
+    let CallStatus::Approved { fingerprint } = entry.status.clone() else { return };
+    let grants = match entry.refusal.take() {
+        Some(Refusal { result, output, is_granted: false, .. }) => {
+            return finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
+        }
+        Some(refusal) => refusal.grants,
+        None => Vec::new(),
+    };
+    let Some(ready) = ready(core, session, index, fingerprint, grants).await else { return };
+    if !begin(core, session, index, &ready) {
+        return;
+    }
+    let grants = ready.grants.clone();
+    let cancel = Cancel::new();
+    canceller.activate(&cancel);
+    let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
+    let executed = execute::execute(core, ready, cancel).instrument(span).await;
+    take_over(core, session, index, grants, executed);
+}
+
+/// The call as it will run: with the person's approval still valid, and parsed.
+async fn ready(
+    core: &Arc<Core>,
+    session: &mut Session,
+    index: usize,
+    approved: Option<String>,
+    grants: Vec<Grant>,
+) -> Option<Ready> {
+    let entry = &mut session.batch_mut().entries[index];
+    let (call, prepared) = (entry.call.clone(), entry.prepared.take());
+    let (prepared, fingerprint) = match approved {
+        None => (prepared.map_or_else(|| prepare(core, &call), Ok), None),
+        Some(fingerprint) => {
+            let files = entry.shown_files.clone();
+            let approved = Approved { call: call.clone(), prepared, fingerprint, files };
+            let span = info_span!("approve", key = %entry.key);
+            match revalidate(core, session.asker(), approved).instrument(span).await {
+                Revalidated::Holds { prepared, fingerprint } => (Ok(prepared), fingerprint),
+                Revalidated::AsksAgain(planned) | Revalidated::Answered(planned) => {
+                    settle(core, session, index, planned);
+                    return None;
+                }
+            }
+        }
+    };
+    let (asker, form) = (session.asker(), session.form());
+    let entry = &session.batch().entries[index];
+    Some(Ready {
+        key: entry.key.clone(),
+        shown: entry.shown.clone(),
+        inspects: entry.inspects,
+        call,
+        prepared,
+        fingerprint,
+        grants,
+        asker,
+        form,
+    })
+}
+
+/// Records that the call starts, before it does; what cannot be recorded does not run.
+fn begin(core: &Core, session: &mut Session, index: usize, ready: &Ready) -> bool {
+    let entry = &mut session.batch_mut().entries[index];
+    let recorded = match ready.grants.as_slice() {
+        [] if entry.journaled == Journaled::Start => Ok(()),
+        [] => core.recorder.started(entry, ready.fingerprint.clone()),
+        grants => core.recorder.started(entry, Some(grants::in_words(grants))),
+    };
+    entry.status = CallStatus::Running;
+    let form = session.form();
+    if let Err(error) = &recorded {
+        session.batch_mut().refuse_rest(error, form);
+    }
+    recorded.is_ok()
+}
+
+/// Puts the outcome of a call into its entry: its result, or the question about what it was refused.
+fn take_over(
+    core: &Core,
+    session: &mut Session,
+    index: usize,
+    had: Vec<Grant>,
+    executed: Executed,
+) {
+    let Executed { result, output, seen, refused, elapsed } = executed;
+    for (path, record) in &seen {
+        session.freshness_mut().record(path.clone(), record.clone());
+    }
+    let entry = &mut session.batch_mut().entries[index];
+    entry.duration_ms += milliseconds(elapsed);
+    // A set may report a failed command as a result; what ran read-only is offered all the same.
+    let is_offered = |grants: &Vec<Grant>| result.is_error() || grants.contains(&Grant::Ordinary);
+    let wanted = grants::wanted(had, refused);
+    match wanted.filter(|grants| session.offers_grants() && is_offered(grants)) {
+        Some(grants) => {
+            let refusal = Refusal { result, output, grants, is_granted: false };
+            let entry = &mut session.batch_mut().entries[index];
+            entry.status = CallStatus::Pending(grants::request(entry, &refusal.grants));
+            entry.refusal = Some(refusal);
+            core.recorder.forget_spool(&entry.key);
+        }
+        None => finish(core, session, index, FinishedCall { result, output, seen }),
+    }
+}
+
+/// A call that has its result.
+struct FinishedCall {
+    result: ToolResult,
+    output: Option<StoredOutput>,
+    seen: Vec<(PathBuf, ReadRecord)>,
+}
+
+/// Gives a call its result, which is recorded before anything else runs.
+fn finish(core: &Core, session: &mut Session, index: usize, finished: FinishedCall) {
+    let FinishedCall { result, output, seen } = finished;
+    session.batch_mut().entries[index].status = CallStatus::Done(result);
+    let batch = session.batch();
+    let key = batch.entries[index].key.clone();
+    match core.recorder.finished(batch, &batch.entries[index], seen, output) {
+        Ok(()) => {
+            core.recorder.forget_spool(&key);
+            core.workspace.confiner.forget_record(&key);
+            session.batch_mut().entries[index].journaled = Journaled::Result;
+        }
+        // It has happened, so its result stands; nothing more is run.
+        Err(error) => {
+            let form = session.form();
+            session.batch_mut().refuse_rest(&error, form);
+        }
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,328 @@
+//! Undo: taking back what calls changed, by converging on the states before them.
+//!
+//! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
+//! journaled, atomic, and itself undoable. It never touches `.git`.
+
+pub mod in_force;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jm_store::{
+    CallRecord, CallView, Concurrent, Damage, Effect, FileState, Record, Store, StoredResult,
+};
+use jm_types::text::sanitize;
+use jm_types::{CallKey, SessionId, ToolError, ToolResult};
+use jm_workspace::fault::crash_point;
+use jm_workspace::{After, OpenDirectory, SafePath, Sandbox, directory};
+
+use crate::core::Core;
+use crate::effects::EffectLog;
+use crate::engine::Engine;
+use crate::files::resolve;
+use crate::record::done_unrecorded;
+use crate::recovery::converge::{Blocked, Guard, PathGoal, Steps, change_of, converge};
+use crate::recovery::take_trades;
+use crate::session::Session;
+use crate::undo_call::{UNDO, UndoArguments, is_undo};
+pub use in_force::Which;
+
+/// The rule for a journal that is not what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damaged {
+    Refuse,
+    /// The person has seen the damage and wants it all the same.
+    Accept,
+}
+
+/// A call that was to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenBack {
+    pub call: CallKey,
+    pub summary: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndoReport {
+    /// Newest first.
+    pub calls: Vec<TakenBack>,
+    /// Nothing of them is left to be tried again.
+    pub is_complete: bool,
+    pub restored: Vec<PathBuf>,
+    pub removed: Vec<PathBuf>,
+    /// Left alone, and why.
+    pub skipped: Vec<(PathBuf, String)>,
+    /// Reasons why changes were never tracked.
+    pub gaps: Vec<String>,
+}
+
+impl Engine {
+    pub fn undo(
+        &self,
+        session: &mut Session,
+        which: &Which,
+        guard: Guard,
+        damaged: Damaged,
+    ) -> Result<UndoReport, ToolError> {
+        let core = self.core_arc();
+        let store = core.recorder.journal().ok_or_else(no_journal)?.store();
+        if damaged == Damaged::Refuse {
+            refuse_damage(store, &session.id)?;
+        }
+        let chosen = choose(store, &session.id, which)?;
+        let mut report = UndoReport {
+            calls: chosen.iter().map(taken).collect(),
+            gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
+            ..UndoReport::default()
+        };
+        report.skipped.extend(chosen.iter().flat_map(not_told_apart));
+        let plan = UndoPlan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
+        // What was left alone can be tried again, so the calls stay in force.
+        report.is_complete = plan.is_complete;
+        let of = if plan.is_complete { keys(&report) } else { Vec::new() };
+        if !plan.is_complete && plan.steps.is_empty() {
+            return Ok(report);
+        }
+        self.apply(&core, session, &mut report, of, &plan)?;
+        Ok(report)
+    }
+
+    fn apply(
+        &self,
+        core: &Arc<Core>,
+        session: &mut Session,
+        report: &mut UndoReport,
+        of: Vec<CallKey>,
+        plan: &UndoPlan,
+    ) -> Result<(), ToolError> {
+        let (batch, call) = session.begin_own();
+        let opened = CallRecord {
+            call: call.clone(),
+            id: String::new(),
+            name: UNDO.to_owned(),
+            arguments: serde_json::json!(UndoArguments { of: keys(report) }).to_string(),
+        };
+        // Before anything is staged, so that whatever is left of it is found.
+        core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
+        let done = take_back(core, &call, of, plan, report);
+        let (text, error) = match &done {
+            Ok(()) => {
+                let count = report.restored.len() + report.removed.len();
+                (format!("restored {count} file(s)"), None)
+            }
+            Err(error) => (error.to_string(), Some(error.code())),
+        };
+        let result = ToolResult {
+            call_id: String::new(),
+            name: UNDO.to_owned(),
+            display: sanitize(&text),
+            content: text,
+            error,
+        };
+        let result = StoredResult::new(&result, Vec::new());
+        let finished = Record::Finished { call, result, duration_ms: 0 };
+        let recorded = core.recorder.records(vec![finished, Record::BatchSealed { batch }]);
+        crash_point("undo.finished");
+        done.and(recorded.map_err(|error| done_unrecorded(UNDO, error)))
+    }
+}
+
+/// A record that is not what was written may name the wrong file, or the wrong content for it.
+fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), ToolError> {
+    let damage = damage(store, session)?;
+    let Some(first) = damage.first() else { return Ok(()) };
+    let more = match damage.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Err(ToolError::failed(UNDO, format!("the journal is damaged: {first}{more}")).hint(
+        "`jm verify` lists the damage; `--despite-damage` goes by what the journal says all the same",
+    ))
+}
+
+/// The damage in the records that undo and recovery go by. Contents are checked when they are
+/// used.
+pub fn damage(store: &Store, session: &SessionId) -> Result<Vec<Damage>, ToolError> {
+    let found = store.verify_session(session);
+    let (_, damage) = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
+    let matters = |damage: &Damage| match damage {
+        Damage::File(_) | Damage::Record { .. } => true,
+        Damage::Unreadable { .. } | Damage::Session { .. } => true,
+        Damage::Read { .. } | Damage::Index { .. } | Damage::Content(_) => false,
+    };
+    Ok(damage.into_iter().filter(matters).collect())
+}
+
+/// Paths that are left alone because a command of another session may have changed them.
+fn not_told_apart(call: &CallView) -> Vec<(PathBuf, String)> {
+    let why = |calls: &[CallKey]| match calls {
+        [] => "which session changed it is not known".to_owned(),
+        calls => format!("{} ran meanwhile and may have changed it", calls.join(", ")),
+    };
+    let paths = |found: Concurrent| {
+        let why = why(&found.calls);
+        found.files.into_iter().map(move |effect| (effect.path, why.clone())).collect::<Vec<_>>()
+    };
+    call.effects().concurrent.into_iter().flat_map(paths).collect()
+}
+
+/// Files first, all or none; then the directories that went or came with them.
+fn take_back(
+    core: &Arc<Core>,
+    call: &CallKey,
+    of: Vec<CallKey>,
+    plan: &UndoPlan,
+    report: &mut UndoReport,
+) -> Result<(), ToolError> {
+    let sandbox = &core.workspace.sandbox;
+    let mut log = EffectLog::new(core, call);
+    log.also = vec![Record::Undid { call: call.to_owned(), of }];
+    log.files = directory_effects(sandbox, &plan.rest);
+    if plan.steps.is_empty() {
+        log.note()?;
+    } else {
+        let done = converge(sandbox, &plan.steps, &mut log)?;
+        for (index, done) in done.into_iter().enumerate() {
+            let goes =
+                plan.steps.changes.get(index).is_some_and(|change| change.after == After::Absent);
+            let list = if goes { &mut report.removed } else { &mut report.restored };
+            list.push(done.path);
+        }
+    }
+    crash_point("undo.before_directories");
+    directories(sandbox, &plan.rest, report);
+    crash_point("undo.after_directories");
+    Ok(())
+}
+
+/// The calls to take back, newest first.
+fn choose(store: &Store, session: &SessionId, which: &Which) -> Result<Vec<CallView>, ToolError> {
+    let found = in_force::find(store, session, which);
+    let chosen = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
+    if chosen.is_empty() {
+        return Err(ToolError::failed(UNDO, "there is nothing to take back")
+            .hint("`jm log` shows what was changed, and by which call"));
+    }
+    Ok(chosen)
+}
+
+fn taken(call: &CallView) -> TakenBack {
+    let summary = match serde_json::from_str(&call.call.arguments) {
+        Ok(UndoArguments { of }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
+        Ok(_) | Err(_) => call.summary().to_owned(),
+    };
+    TakenBack { call: call.call.call.clone(), summary }
+}
+
+fn keys(report: &UndoReport) -> Vec<CallKey> {
+    report.calls.iter().map(|taken| taken.call.clone()).collect()
+}
+
+fn no_journal() -> ToolError {
+    ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
+}
+
+/// The steps of an undo, as far as they can be done.
+struct UndoPlan {
+    /// All paths but those of trades.
+    rest: Vec<PathGoal>,
+    steps: Steps,
+    /// Nothing is left that could be tried again.
+    is_complete: bool,
+}
+
+impl UndoPlan {
+    fn new(
+        ground: (&Sandbox, &Store),
+        chosen: &[CallView],
+        guard: Guard,
+        report: &mut UndoReport,
+    ) -> Self {
+        let (rest, traded) = take_trades(merge(chosen));
+        let mut plan = Self { rest, steps: Steps::default(), is_complete: true };
+        let mut skip = |path: &Path, Blocked { why, for_good }: Blocked| {
+            report.skipped.push((path.to_owned(), why));
+            for_good
+        };
+        for target in &plan.rest {
+            match change_of(ground, target, guard) {
+                Ok(change) => plan.steps.changes.extend(change),
+                Err(blocked) => plan.is_complete &= skip(&target.path, blocked),
+            }
+        }
+        for traded in &traded {
+            match traded.prepare(ground, guard) {
+                Ok(trade) => plan.steps.trades.extend(trade),
+                Err(blocked) => plan.is_complete &= skip(&traded.at.path, blocked),
+            }
+        }
+        plan
+    }
+}
+
+/// For each path: what the newest call left, and what the oldest found.
+fn merge(chosen: &[CallView]) -> Vec<PathGoal> {
+    let mut paths: BTreeMap<PathBuf, PathGoal> = BTreeMap::new();
+    for Effect { path, before, after, .. } in
+        chosen.iter().rev().flat_map(|call| call.effects().files)
+    {
+        let target = PathGoal { path: path.clone(), expected: after, wanted: before };
+        paths.entry(path).or_insert(target).expected = after;
+    }
+    paths.into_values().collect()
+}
+
+/// The effects on directories, so that taking the undo back knows of them.
+fn directory_effects(sandbox: &Sandbox, targets: &[PathGoal]) -> Vec<Effect> {
+    let changes = |target: &&PathGoal| {
+        let missing = resolve(sandbox, &target.path).is_ok_and(|path| path.is_missing());
+        target.is_about_a_directory()
+            && target.expected != target.wanted
+            && missing == (target.expected == FileState::Missing)
+    };
+    let effect = |target: &PathGoal| Effect {
+        path: target.path.clone(),
+        before: target.expected,
+        after: target.wanted,
+        temporary: None,
+    };
+    targets.iter().filter(changes).map(effect).collect()
+}
+
+/// Directories that were made go if they are empty; those that went come back.
+fn directories(sandbox: &Sandbox, targets: &[PathGoal], report: &mut UndoReport) {
+    for target in targets {
+        let FileState::Directory { mode } = target.wanted else { continue };
+        let made = resolve(sandbox, &target.path).and_then(|path| {
+            directory::make(&path, mode).map_err(|error| error.to_string())?;
+            let path = resolve(sandbox, &target.path)?;
+            directory::set_mode(&path, mode).map_err(|error| error.to_string())
+        });
+        if let Err(why) = made {
+            report.skipped.push((target.path.clone(), why));
+        }
+    }
+    for target in targets.iter().rev() {
+        if let (FileState::Directory { .. }, FileState::Missing) = (target.expected, target.wanted)
+            && let Ok(path) = resolve(sandbox, &target.path)
+            && !path.is_missing()
+            && let Err(error) = directory::remove_if_empty(&path)
+        {
+            let is_named = |(left, _): &(PathBuf, String)| left.starts_with(&target.path);
+            // What keeps it is named already.
+            if !report.skipped.iter().any(is_named) {
+                report.skipped.push((target.path.clone(), why_it_stays(&path, &error)));
+            }
+        }
+    }
+}
+
+fn why_it_stays(path: &SafePath, error: &ToolError) -> String {
+    let names = OpenDirectory::open(path).ok().and_then(|directory| directory.names().ok());
+    if names.is_some_and(|names| !names.is_empty()) {
+        "it holds other files".to_owned()
+    } else {
+        error.to_string()
+    }
+}

@@ -1,0 +1,18 @@
+//! The call under which an undo or a redo stands in the journal.
+
+use jm_store::CallView;
+use jm_types::CallKey;
+use serde::{Deserialize, Serialize};
+
+/// The name under which undo and redo stand in the journal.
+pub const UNDO: &str = "undo";
+
+/// The arguments of an undo: the calls that it is for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct UndoArguments {
+    pub(crate) of: Vec<CallKey>,
+}
+
+pub(crate) fn is_undo(call: &CallView) -> bool {
+    call.call.name == UNDO
+}

@@ -1,0 +1,167 @@
+//! `jm gc`, `jm du`: how much the journal takes, and taking less.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use jm_store::{Space, Store, StoreError};
+use jm_types::CallKey;
+use jm_workspace::file::now_epoch_ms;
+use serde_json::json;
+
+use super::{exit, print};
+use crate::cli::{Common, Gc, ListingArgs};
+use crate::{locations, sessions, wire};
+
+/// Of a hundred parts of the quota, where people are told.
+const NEAR: u64 = 80;
+
+pub(crate) fn collect(common: &Common, gc: &Gc) -> Result<u8> {
+    let most = wire::load(common)?.config.journal.quota_bytes;
+    let store = sessions::store()?;
+    let mut freed = store.collect(&sessions::is_alive);
+    if freed.as_ref().map_or_else(StoreError::is_full, |freed| freed.space == Space::DiskFull) {
+        // A full disk is a reason to come here: what is kept free for such a day is for this too.
+        sessions::give_back_reserve()?;
+    }
+    if freed.as_ref().is_err_and(StoreError::is_full) {
+        freed = store.collect(&sessions::is_alive);
+    }
+    let freed = freed.map_err(sessions::told)?;
+    print::line(&format!("{} contents removed, {} bytes", freed.blobs, freed.stored))?;
+    let spools = remove_spools(&store)?;
+    if spools > 0 {
+        print::line(&format!("{spools} unfinished outputs removed"))?;
+    }
+    let jobs = wire::jobs(&wire::load(common)?.config)?.forget_old()?;
+    if jobs > 0 {
+        print::line(&format!("{jobs} processes that ended long ago forgotten"))?;
+    }
+    let shrunk = store.shrink(most, now_epoch_ms(), &sessions::is_alive).map_err(sessions::told)?;
+    if shrunk.blobs > 0 {
+        print::line(&format!(
+            "{} of the oldest let go, {} bytes: what they held cannot be put back",
+            shrunk.blobs, shrunk.stored
+        ))?;
+    }
+    if gc.compact {
+        store.compact(&sessions::is_alive).map_err(sessions::told)?;
+    } else if let Some(note) = kept(shrunk.space) {
+        print::note(&format!("jm: {note}"));
+    }
+    warn(store.blob_stats().map_err(sessions::told)?.stored, most);
+    Ok(exit::RAN)
+}
+
+/// Why the disk does not have the journal's free space back.
+fn kept(space: Space) -> Option<String> {
+    match space {
+        Space::GivenBack => None,
+        Space::DiskFull => Some(
+            "the disk is too full to have the journal's free space back; the journal uses it for \
+             what comes next"
+                .to_owned(),
+        ),
+        Space::Busy => {
+            Some("the journal is busy; what is left to be done is for the next `jm gc`".to_owned())
+        }
+        Space::NeedsRewrite(free) => Some(format!(
+            "{free} bytes of the journal are free and used for what comes next; it was made by an \
+             older version\n  hint: `jm gc --compact` gives them back when no session is at work"
+        )),
+    }
+}
+
+/// Removes outputs of commands whose calls are settled, or unknown.
+fn remove_spools(store: &Store) -> Result<usize> {
+    let spools = sessions::spools()?;
+    let views = store.sessions().map_err(sessions::told)?;
+    let mut removed = 0;
+    for name in spools.names()? {
+        let session = CallKey::from(name.as_str()).session().unwrap_or_default();
+        let owner =
+            views.iter().find(|view| view.session == session).and_then(|v| v.owner.as_ref());
+        let at_work = owner.is_some_and(|owner| sessions::identity(owner).is_alive());
+        let calls = store.unfinished(&session).map_err(sessions::told)?;
+        let waits = calls.iter().any(|call| *call.call.call == *name && call.result().is_none());
+        if !at_work && !waits {
+            spools.remove(&name)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+pub(crate) fn disk_use(common: &Common, listing: &ListingArgs) -> Result<u8> {
+    let settings = wire::load(common)?.config.journal;
+    let store = sessions::store()?;
+    let stats = store.blob_stats().map_err(sessions::told)?;
+    let outputs = store.output_stats().map_err(sessions::told)?;
+    let state = locations::state()?;
+    let total = state.disk_use()?;
+    if listing.json {
+        print::json(&json!({
+            "path": state.path(), "bytes": total, "contents": stats.count,
+            "contents_bytes": stats.bytes, "contents_stored": stats.stored,
+            "outputs": outputs.count, "outputs_bytes": outputs.bytes,
+            "outputs_stored": outputs.stored, "outputs_most": settings.outputs_bytes,
+            "most": settings.quota_bytes,
+        }))?;
+    } else {
+        print::line(&format!("{}: {total} bytes", state.path().display()))?;
+        let (count, bytes, stored) = (stats.count, stats.bytes, stats.stored);
+        print::line(&format!("  {count} contents, {bytes} bytes kept in {stored}"))?;
+        let (count, bytes, stored) = (outputs.count, outputs.bytes, outputs.stored);
+        print::line(&format!("  of these {count} outputs, {bytes} bytes kept in {stored}"))?;
+    }
+    warn(stats.stored, settings.quota_bytes);
+    Ok(exit::RAN)
+}
+
+fn warn(stored: u64, most: u64) {
+    if let Some(warning) = quota_warning(stored, most) {
+        print::note(&format!("jm: warning: {warning}"));
+    }
+}
+
+fn quota_warning(stored: u64, most: u64) -> Option<String> {
+    if stored > most {
+        return Some(format!(
+            "{stored} bytes are stored, more than journal.quota_bytes = {most}; `jm gc` lets the \
+             oldest go"
+        ));
+    }
+    (stored > most / 100 * NEAR)
+        .then(|| format!("{stored} bytes are stored, near journal.quota_bytes = {most}"))
+}
+
+/// With less than this nothing may be recorded soon.
+const LITTLE_SPACE: u64 = 64 * 1024 * 1024;
+
+/// The state directory and the room it has.
+pub(super) struct Room {
+    pub(super) path: PathBuf,
+    pub(super) free: u64,
+    pub(super) stored: u64,
+    pub(super) most: u64,
+}
+
+impl Room {
+    /// `most` is the quota.
+    pub(super) fn now(most: u64) -> Result<Self> {
+        let state = locations::state()?;
+        let free = state.disk_free()?;
+        let stored = sessions::store()?.blob_stats().map_err(sessions::told)?.stored;
+        Ok(Self { path: state.path().to_owned(), free, stored, most })
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let free = self.free;
+        let full = (free < LITTLE_SPACE).then(|| {
+            format!(
+                "the disk of the state directory has {free} bytes left; without room nothing is \
+                 recorded, and nothing runs"
+            )
+        });
+        quota_warning(self.stored, self.most).into_iter().chain(full).collect()
+    }
+}

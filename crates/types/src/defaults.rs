@@ -1,0 +1,51 @@
+//! The built-in values of every number that a person can set, in one table.
+//!
+//! Law: a default stands here and nowhere else. [`crate::Limits`], the configuration and the
+//! confinement of commands read it from here.
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+const GIB: u64 = 1024 * MIB;
+
+/// The loop limits of the profile `careful`, which are those of the requirements (FR-LIM-01, FR-LIM-02).
+pub const CAREFUL_CALLS_PER_BATCH: u64 = 8;
+pub const CAREFUL_ITERATIONS_PER_TURN: u64 = 4;
+/// The loop limits of the profile `standard`.
+pub const STANDARD_CALLS_PER_BATCH: u64 = 32;
+pub const STANDARD_ITERATIONS_PER_TURN: u64 = 100;
+
+/// FR-LIM-03
+pub const ARGS_BYTES: u64 = 256 * KIB;
+/// FR-LIM-04
+pub const PATCH_BYTES: u64 = 512 * KIB;
+pub const READ_SCAN_BYTES: u64 = 2 * MIB;
+pub const READ_BYTES: u64 = 200 * KIB;
+pub const OUTPUT_BYTES: u64 = 100 * KIB;
+/// The part of a model's context that one result may take when nothing better is known (FR-REG-04b).
+pub const CAPACITY_BYTES: u64 = 64 * KIB;
+pub const LIST_ENTRIES: u64 = 200;
+pub const LIST_DEPTH: u64 = 4;
+
+/// Seconds that a call, an operation on files and a command may take (CFG-TMO-01a).
+pub const CALL_SECONDS: u64 = 30;
+pub const FILE_OPERATION_SECONDS: u64 = 30;
+pub const SHELL_COMMAND_SECONDS: u64 = 300;
+/// Seconds that an external tool may take to say what it is.
+pub const EXTERNAL_SCHEMA_SECONDS: u64 = 1;
+
+/// The resources of one command.
+pub const COMMAND_PROCESSES: u64 = 1024;
+pub const COMMAND_MEMORY_BYTES: u64 = 16 * GIB;
+pub const COMMAND_FILE_BYTES: u64 = 16 * GIB;
+
+/// The bytes that are kept of one command's output, of all outputs together, and of the journal.
+pub const KEPT_OUTPUT_BYTES: u64 = 32 * MIB;
+pub const JOURNAL_OUTPUTS_BYTES: u64 = 256 * MIB;
+pub const JOURNAL_QUOTA_BYTES: u64 = 4 * GIB;
+
+/// Variables that commands do not get.
+pub const ENVIRONMENT_DENYLIST: &[&str] =
+    &["*_KEY", "*_TOKEN", "*_SECRET", "*_PASSWORD", "AWS_*", "ANTHROPIC_*", "OPENAI_*"];
+/// A shell, by whatever name, stays denied until the person opts in (NFR-SEC-06).
+pub const APPROVAL_DENYLIST: &[&str] = &["run_command", "bash", "start_process"];
+pub const ALLOWED_ROOTS: &[&str] = &["."];
