@@ -243,10 +243,28 @@ fn wrong_rules_are_refused_with_the_reason() {
         ("sudo *", PatternError::TooWide("`sudo` runs what follows it".to_owned())),
         ("uv run *", PatternError::TooWide("`uv run` runs what follows it".to_owned())),
         ("uv run --with x *", PatternError::TooWide("`uv run` runs what follows it".to_owned())),
-        ("ssh host *", PatternError::TooWide("`ssh` takes a whole command".to_owned())),
-        ("tee *", PatternError::TooWide("`tee` takes a whole command".to_owned())),
-        ("git config *", PatternError::TooWide("`git config` takes a whole command".to_owned())),
-        ("sudo tee *", PatternError::TooWide("`tee` takes a whole command".to_owned())),
+        (
+            "ssh host *",
+            PatternError::TooWide("an operand of `ssh` may run or write anything".to_owned()),
+        ),
+        (
+            "tee *",
+            PatternError::TooWide("an operand of `tee` may run or write anything".to_owned()),
+        ),
+        (
+            "uniq *",
+            PatternError::TooWide("an operand of `uniq` may run or write anything".to_owned()),
+        ),
+        (
+            "git config *",
+            PatternError::TooWide(
+                "an operand of `git config` may run or write anything".to_owned(),
+            ),
+        ),
+        (
+            "sudo tee *",
+            PatternError::TooWide("an operand of `tee` may run or write anything".to_owned()),
+        ),
     ];
     for (pattern, expected) in cases {
         let found = CommandRules::new(&[RuleSource::new(Verdict::Allow, *pattern)]);

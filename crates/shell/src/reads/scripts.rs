@@ -66,7 +66,7 @@ fn only_prints(command: &str) -> bool {
     }
 }
 
-/// What follows the `s`: a delimiter, two parts without it, and flags that only choose.
+/// The rest of an `s` command is a delimiter, two parts without it, and flags that only choose.
 fn substitutes(rest: &str) -> bool {
     let mut characters = rest.chars();
     let Some(delimiter) = characters.next().filter(|c| c.is_ascii_punctuation() && *c != '\\')

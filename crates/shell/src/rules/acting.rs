@@ -38,13 +38,13 @@ enum Spelling {
 #[derive(Debug, Clone)]
 struct ActingRow {
     scope: RowScope,
-    act: Act,
+    act: WordAct,
     spellings: Vec<Spelling>,
 }
 
 /// How the operands of a program are to be taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Operands {
+enum OperandStanding {
     Follows,
     Exact,
     Nothing,
@@ -56,7 +56,7 @@ enum Operands {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ActingTable {
     rows: Vec<ActingRow>,
-    standings: Vec<(RowScope, Operands)>,
+    standings: Vec<(RowScope, OperandStanding)>,
     reader: Option<HarmlessOptions>,
     script: Option<&'static str>,
     is_bundled: bool,
@@ -67,12 +67,12 @@ pub(crate) struct ActingTable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ActingWord {
     pub(crate) word: String,
-    pub(crate) act: Act,
+    pub(crate) act: WordAct,
 }
 
 /// The effect of an option or an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum WordAct {
     Runs,
     Loads,
     Writes,
@@ -85,30 +85,30 @@ pub(crate) enum Act {
     NotKnown,
 }
 
-impl Act {
+impl WordAct {
     /// Completes "`-o` …".
     pub(crate) fn tell(self) -> &'static str {
         match self {
-            Act::Runs => "runs a program",
-            Act::Loads => "loads code or settings",
-            Act::Writes => "writes a file",
-            Act::Removes => "removes files",
-            Act::Moves => "works in another directory",
-            Act::RunsWhatFollows => "runs what follows it",
-            Act::MoreThanReads => "may do more than read",
-            Act::Anything => "may run, load or write something",
-            Act::NotKnown => "is only known when it runs and may be an option",
+            WordAct::Runs => "runs a program",
+            WordAct::Loads => "loads code or settings",
+            WordAct::Writes => "writes a file",
+            WordAct::Removes => "removes files",
+            WordAct::Moves => "works in another directory",
+            WordAct::RunsWhatFollows => "runs what follows it",
+            WordAct::MoreThanReads => "may do more than read",
+            WordAct::Anything => "may run, load or write something",
+            WordAct::NotKnown => "is only known when it runs and may be an option",
         }
     }
 }
 
-fn act_of_kind(kind: &str) -> Option<Act> {
+fn act_of_kind(kind: &str) -> Option<WordAct> {
     Some(match kind {
-        "runs" => Act::Runs,
-        "loads" => Act::Loads,
-        "writes" => Act::Writes,
-        "removes" => Act::Removes,
-        "moves" => Act::Moves,
+        "runs" => WordAct::Runs,
+        "loads" => WordAct::Loads,
+        "writes" => WordAct::Writes,
+        "removes" => WordAct::Removes,
+        "moves" => WordAct::Moves,
         _ => return None,
     })
 }
@@ -207,10 +207,10 @@ impl ActingTable {
     fn row(&mut self, scope: RowScope, rest: &'static str, is_words: bool, program: &str) {
         let (kind, spellings) = rest.split_once(' ').unwrap_or((rest, ""));
         match kind {
-            "follows" => self.standings.push((scope, Operands::Follows)),
-            "exact" => self.standings.push((scope, Operands::Exact)),
-            "ends" => self.standings.push((scope, Operands::Ends)),
-            "nothing" => self.standings.push((scope, Operands::Nothing)),
+            "follows" => self.standings.push((scope, OperandStanding::Follows)),
+            "exact" => self.standings.push((scope, OperandStanding::Exact)),
+            "ends" => self.standings.push((scope, OperandStanding::Ends)),
+            "nothing" => self.standings.push((scope, OperandStanding::Nothing)),
             "script" => self.script = Some(if program == "sed" { "sed" } else { "awk" }),
             "bundle" => self.is_bundled = true,
             _ => {
@@ -239,13 +239,15 @@ impl ActingTable {
             };
             let spelt = literals[..=at].iter().copied().flatten().collect::<Vec<_>>().join(" ");
             match operands {
-                Operands::Exact => return Some(format!("`{spelt}` takes a whole command")),
-                Operands::Follows
+                OperandStanding::Exact => {
+                    return Some(format!("an operand of `{spelt}` may run or write anything"));
+                }
+                OperandStanding::Follows
                     if !next.is_some_and(|word| !word.starts_with('-') || is_keyword(word)) =>
                 {
                     return Some(format!("`{spelt}` runs what follows it"));
                 }
-                Operands::Follows | Operands::Nothing | Operands::Ends => {}
+                OperandStanding::Follows | OperandStanding::Nothing | OperandStanding::Ends => {}
             }
         }
         None
@@ -253,7 +255,8 @@ impl ActingTable {
 
     /// Would run what it reads from its input: an interpreter without a script.
     pub(crate) fn reads_code(&self, literals: &[Option<&str>]) -> bool {
-        let is_interpreter = self.standings.contains(&(RowScope::Anywhere, Operands::Follows));
+        let is_interpreter =
+            self.standings.contains(&(RowScope::Anywhere, OperandStanding::Follows));
         is_interpreter && (literals.len() < 2 || literals.contains(&Some("-")))
     }
 
@@ -266,7 +269,7 @@ impl ActingTable {
                 RowScope::Behind(command) => words.iter().position(|word| word.is(command)),
                 RowScope::BeforeCommand | RowScope::BehindAnyCommand => None,
             };
-            if *operands == Operands::Follows {
+            if *operands == OperandStanding::Follows {
                 at = at.max(keyword.map(|keyword| keyword + 1));
             }
         }
@@ -294,7 +297,7 @@ impl ActingTable {
         };
         let is_idle = |at: usize| {
             self.standings.iter().any(|(scope, operands)| {
-                *operands == Operands::Nothing && is_certain && applies(scope, at)
+                *operands == OperandStanding::Nothing && is_certain && applies(scope, at)
             })
         };
         let is_listed =
@@ -323,7 +326,7 @@ impl ActingTable {
         applies: &impl Fn(&RowScope, usize) -> bool,
         is_idle: bool,
         is_unknown: bool,
-    ) -> Option<Act> {
+    ) -> Option<WordAct> {
         let rows = self.rows.iter().filter(|row| applies(&row.scope, at));
         let mut spellings =
             rows.flat_map(|row| row.spellings.iter().map(|spelling| (row.act, spelling)));
@@ -336,7 +339,7 @@ impl ActingTable {
             }
             ShellWord::Opaque => {
                 let is_harmless = is_idle || (!is_unknown && self.only_reads());
-                return (!is_harmless).then_some(Act::NotKnown);
+                return (!is_harmless).then_some(WordAct::NotKnown);
             }
         };
         let bundle =
@@ -347,17 +350,17 @@ impl ActingTable {
         if let Some((act, _)) = spellings.find(|(_, spelling)| covers(spelling)) {
             return Some(act);
         }
-        let is_keyword = |(scope, operands): &(RowScope, Operands)| {
+        let is_keyword = |(scope, operands): &(RowScope, OperandStanding)| {
             matches!(scope, RowScope::Behind(command) if *command == text)
-                && matches!(operands, Operands::Follows | Operands::Exact)
+                && matches!(operands, OperandStanding::Follows | OperandStanding::Exact)
         };
         if self.standings.iter().any(is_keyword) {
-            return Some(Act::RunsWhatFollows);
+            return Some(WordAct::RunsWhatFollows);
         }
         if self.reader.is_some_and(|reader| !reader.admits(text)) {
-            return Some(Act::MoreThanReads);
+            return Some(WordAct::MoreThanReads);
         }
-        (is_unknown && !is_idle && acts_in_general(text)).then_some(Act::Anything)
+        (is_unknown && !is_idle && acts_in_general(text)).then_some(WordAct::Anything)
     }
 
     /// No option of the program does more than read.
@@ -370,8 +373,10 @@ impl ActingTable {
     pub(crate) fn ends_options(&self, before: &[ShellWord]) -> bool {
         let command = before.get(1).and_then(ShellWord::literal);
         self.standings.iter().any(|(scope, operands)| match scope {
-            RowScope::Anywhere => *operands == Operands::Ends,
-            RowScope::Behind(listed) => *operands == Operands::Ends && command == Some(*listed),
+            RowScope::Anywhere => *operands == OperandStanding::Ends,
+            RowScope::Behind(listed) => {
+                *operands == OperandStanding::Ends && command == Some(*listed)
+            }
             RowScope::BeforeCommand | RowScope::BehindAnyCommand => false,
         })
     }
@@ -382,6 +387,68 @@ impl ActingTable {
             Some("sed") => danger_of_sed(arguments),
             Some(name) => danger_of_awk(name, arguments),
             None => Danger::none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_read() {
+        let lines: Vec<&str> =
+            TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        assert!(lines.len() > 150, "{}", lines.len());
+        let alone = ["follows", "exact", "nothing", "ends", "script", "words", "bundle"];
+        for line in lines {
+            let (keys, rest) = line.split_once(": ").unwrap_or_default();
+            let mut words = rest.split(' ');
+            let kind = words.next().unwrap_or_default();
+            let spellings: Vec<&str> = words.collect();
+            assert!(
+                keys.split(',').all(|key| !key.is_empty() && key.split(' ').count() < 3),
+                "{line}"
+            );
+            assert_eq!(alone.contains(&kind), spellings.is_empty(), "{line}");
+            assert!(alone.contains(&kind) || act_of_kind(kind).is_some(), "{line}");
+            assert!(spellings.iter().all(|spelling| !spelling.is_empty()), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_found_in_every_spelling() {
+        let cases: &[(&str, &str, bool)] = &[
+            ("sort", "-o", true),
+            ("sort", "-ofile", true),
+            ("sort", "-ro", true),
+            ("sort", "--output", true),
+            ("sort", "--output=x", true),
+            ("sort", "--out=x", true),
+            ("sort", "--o", true),
+            ("sort", "--outputs", false),
+            ("sort", "-r", false),
+            ("sort", "o", false),
+            ("sort", "--", false),
+            ("sort", "-", false),
+            ("go", "-exec", true),
+            ("go", "--exec=x", true),
+            ("go", "-count=1", false),
+            ("dd", "of=x", true),
+            ("dd", "if=x", false),
+            ("tar", "xIf", true),
+            ("tar", "xvf", false),
+            ("make", "CC=x", true),
+            ("make", "test", false),
+            ("frobnicate", "--outDir", true),
+            ("frobnicate", "--verbose", false),
+            ("frobnicate", "--color=always", false),
+            ("frobnicate", "-vx", true),
+        ];
+        for (program, word, acts) in cases {
+            let words = [*program, *word].map(|word| ShellWord::Literal(word.to_owned()));
+            let found = ActingTable::of_program(program).acting_word(&words, &[1]);
+            assert_eq!(found.is_some(), *acts, "{program} {word}: {found:?}");
         }
     }
 }

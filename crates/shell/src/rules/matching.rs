@@ -5,7 +5,7 @@
 
 use jm_types::Verdict;
 
-use super::acting::{Act, ActingTable, ActingWord};
+use super::acting::{ActingTable, ActingWord, WordAct};
 use super::error::PatternError;
 use super::pattern::{CommandPattern, PatternWord};
 use crate::syntax::SimpleCommand;
@@ -59,7 +59,7 @@ pub(crate) fn base_name(program: &str) -> &str {
 /// The directory in which a command would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CommandPlace {
-    /// Where the line was started.
+    /// The directory in which the line was started.
     Here,
     /// In a directory of the workspace that the line changes to.
     Inside,
@@ -84,7 +84,7 @@ impl Mismatch {
     /// The command names another program to run, or code to load.
     pub(crate) fn runs_something(&self) -> bool {
         match self {
-            Mismatch::Acting(acting) => !matches!(acting.act, Act::Moves | Act::Writes),
+            Mismatch::Acting(acting) => !matches!(acting.act, WordAct::Moves | WordAct::Writes),
             Mismatch::Script(_) | Mismatch::Unknown => true,
             Mismatch::Words | Mismatch::Variable(_) | Mismatch::File(_) | Mismatch::Place(_) => {
                 false
@@ -107,7 +107,7 @@ pub(crate) struct CompiledRule {
     pub(crate) verdict: Verdict,
     pub(crate) text: String,
     pattern: CommandPattern,
-    /// What is known of the program, and of one that it runs, with the place of each in the words.
+    /// The tables of the program and of one that it runs, with the place of each in the words.
     tables: Vec<(usize, ActingTable)>,
 }
 
@@ -178,7 +178,7 @@ impl CompiledRule {
             let covered: Vec<usize> = in_reach.map(|index| index - at).collect();
             if let Some(acting) = table.acting_word(words, &covered) {
                 return Err(match acting.act {
-                    Act::NotKnown => Mismatch::Unknown,
+                    WordAct::NotKnown => Mismatch::Unknown,
                     _ => Mismatch::Acting(acting),
                 });
             }

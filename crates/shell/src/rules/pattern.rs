@@ -37,7 +37,7 @@ pub(crate) struct CommandPattern {
 }
 
 /// A token of a pattern; a quoted one is never special.
-struct Token {
+struct PatternToken {
     text: String,
     is_quoted: bool,
 }
@@ -105,7 +105,7 @@ pub(crate) fn pattern_of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> 
     words.into_iter().map(quote_word).collect::<Vec<_>>().join(" ")
 }
 
-fn assignment(token: &Token) -> Option<(String, String)> {
+fn assignment(token: &PatternToken) -> Option<(String, String)> {
     let (name, value) = token.text.split_once('=')?;
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -118,7 +118,7 @@ fn is_operator(text: &str) -> bool {
     matches!(bare, ">" | ">>" | ">|" | "&>" | "&>>" | "<>")
 }
 
-fn tokens_of(text: &str) -> Result<Vec<Token>, PatternError> {
+fn tokens_of(text: &str) -> Result<Vec<PatternToken>, PatternError> {
     let mut tokens = Vec::new();
     let mut rest = text.chars().peekable();
     loop {
@@ -126,7 +126,7 @@ fn tokens_of(text: &str) -> Result<Vec<Token>, PatternError> {
         if rest.peek().is_none() {
             return Ok(tokens);
         }
-        let mut token = Token { text: String::new(), is_quoted: false };
+        let mut token = PatternToken { text: String::new(), is_quoted: false };
         while let Some(c) = rest.next_if(|c| !matches!(c, ' ' | '\t')) {
             match c {
                 '\'' | '"' => {
