@@ -10,6 +10,7 @@ pub mod git_control;
 pub mod git_index;
 mod ignored;
 pub mod index;
+pub mod layer;
 pub mod names;
 mod open;
 mod path;
