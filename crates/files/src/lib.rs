@@ -10,6 +10,7 @@ pub mod git_control;
 pub mod git_index;
 mod ignored;
 pub mod index;
+pub mod layer;
 mod listing;
 pub mod names;
 mod open;

@@ -1,0 +1,443 @@
+//! Keeping a layer and taking it back: names are exchanged, so both versions exist at every moment.
+//!
+//! Law: all steps or none. The steps are on record before the first of them; after a crash the inode at each
+//! name says if its step was done. Nothing is removed: what goes lies in the layer until the layer goes.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
+use rustix::io::{self, Errno};
+use thiserror::Error;
+
+use super::marks;
+use super::node::{
+    MARK, NodeFacts, NodeKind, attribute_names, attributes, set_attributes, set_modified,
+};
+use super::plan::{LayerStep, LayerWork};
+use super::{Layer, open_directory_at};
+use crate::file::OpenDirectory;
+use crate::open::Opening;
+
+/// Writes the steps down before the first of them.
+pub trait KeepLog {
+    fn prepared(&mut self, steps: &[LayerStep]) -> Result<(), String>;
+}
+
+/// Writes nothing down, for layers that no journal knows.
+#[derive(Debug)]
+pub struct NoKeepLog;
+
+impl KeepLog for NoKeepLog {
+    fn prepared(&mut self, _: &[LayerStep]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Why a layer was not kept, or not taken back. The workspace is as it was.
+#[derive(Debug, Error)]
+pub enum KeepError {
+    #[error("{}: somebody else changed it meanwhile", path.display())]
+    Changed { path: PathBuf },
+    #[error("it could not be recorded: {0}")]
+    Unrecorded(String),
+    #[error("{}: {error}", path.display())]
+    System { path: PathBuf, error: Errno },
+    /// The worst case: a step failed, and so did the way back of some others.
+    #[error("{}: {error}; {} could not be put back", path.display(), listed(stuck))]
+    Stuck { path: PathBuf, error: Errno, stuck: Vec<PathBuf> },
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(", ")
+}
+
+/// How far one step has come, told by the inode at its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepState {
+    NotDone,
+    Done,
+    /// Somebody else's node stands there.
+    Foreign,
+}
+
+impl Layer {
+    /// Carries out all steps, or none.
+    pub fn keep(&self, steps: &[LayerStep], log: &mut dyn KeepLog) -> Result<(), KeepError> {
+        for step in steps {
+            self.clean(step).map_err(|error| system(&step.path, error))?;
+        }
+        self.sync().map_err(|error| system(Path::new(""), error))?;
+        log.prepared(steps).map_err(KeepError::Unrecorded)?;
+        self.go(steps, Direction::In)
+    }
+
+    /// Carries out what is left of the steps, or takes back what was done, after a crash.
+    pub fn converge(&self, steps: &[LayerStep], to: StepState) -> Result<(), KeepError> {
+        let direction = if to == StepState::Done { Direction::In } else { Direction::Out };
+        self.go(steps, direction)
+    }
+
+    /// Takes a kept layer back, if the workspace still has what it put there.
+    pub fn take_back(&self, steps: &[LayerStep]) -> Result<(), KeepError> {
+        for (number, step) in steps.iter().enumerate() {
+            let holds = self.holds_what_was_kept(number, step);
+            if !holds.map_err(|error| system(&step.path, error))? {
+                return Err(KeepError::Changed { path: step.path.clone() });
+            }
+        }
+        self.go(steps, Direction::Out)
+    }
+
+    /// The inode at a step's name says if it was done.
+    pub fn state(&self, number: usize, step: &LayerStep) -> io::Result<StepState> {
+        let here = self.beneath(&step.path)?;
+        let inode = |facts: &Option<NodeFacts>| facts.as_ref().map(|facts| facts.inode);
+        let (now, before, after) = (inode(&here), inode(&step.before), inode(&step.after));
+        Ok(match step.work {
+            LayerWork::Attributes if now != before => StepState::Foreign,
+            LayerWork::Attributes => match (&here, &step.after) {
+                (Some(here), Some(after))
+                    if looks_like(here, after) && self.has_extended(step)? =>
+                {
+                    StepState::Done
+                }
+                _ => StepState::NotDone,
+            },
+            LayerWork::Delete if now.is_none() && self.is_in_attic(number) => StepState::Done,
+            _ if now == before && now != after => StepState::NotDone,
+            _ if now == after => StepState::Done,
+            LayerWork::Create | LayerWork::Replace | LayerWork::Delete => StepState::Foreign,
+        })
+    }
+
+    fn has_extended(&self, step: &LayerStep) -> io::Result<bool> {
+        let Some(change) = &step.extended else { return Ok(true) };
+        Ok(attributes(self.directory(&step.path)?.as_fd())? == change.after)
+    }
+
+    fn is_in_attic(&self, number: usize) -> bool {
+        NodeFacts::at(&self.attic, &attic_name(number)).is_ok_and(|found| found.is_some())
+    }
+
+    fn holds_what_was_kept(&self, number: usize, step: &LayerStep) -> io::Result<bool> {
+        if self.state(number, step)? != StepState::Done {
+            return Ok(false);
+        }
+        let here = self.beneath(&step.path)?;
+        Ok(match (&here, &step.after) {
+            (Some(here), Some(after)) if after.kind == NodeKind::File => {
+                (here.size, here.modified) == (after.size, after.modified)
+            }
+            _ => true,
+        })
+    }
+
+    /// The node that stands at a path of the workspace now.
+    fn beneath(&self, path: &Path) -> io::Result<Option<NodeFacts>> {
+        let Some(name) = path.file_name() else {
+            return Ok(Some(NodeFacts::of(&fs::fstat(&self.lower)?)));
+        };
+        match parent_of(&self.lower, path) {
+            Ok(parent) => NodeFacts::at(parent, name),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn go(&self, steps: &[LayerStep], direction: Direction) -> Result<(), KeepError> {
+        let wanted = direction.goal();
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        if direction == Direction::Out {
+            order.reverse();
+        }
+        let mut done = Vec::new();
+        for number in order {
+            let step = &steps[number];
+            let outcome = match self.state(number, step) {
+                Ok(state) if state == wanted => continue,
+                Ok(StepState::Foreign) => Err(Errno::STALE),
+                Ok(_) => self.carry_out(number, step, direction),
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok(()) => done.push(number),
+                Err(error) => return Err(self.go_back(steps, &done, direction, (number, error))),
+            }
+        }
+        self.sync().map_err(|error| system(Path::new(""), error))
+    }
+
+    fn go_back(
+        &self,
+        steps: &[LayerStep],
+        done: &[usize],
+        direction: Direction,
+        (failed, error): (usize, Errno),
+    ) -> KeepError {
+        let back = direction.reverse();
+        let stuck: Vec<PathBuf> = done
+            .iter()
+            .rev()
+            .filter(|number| self.carry_out(**number, &steps[**number], back).is_err())
+            .map(|number| steps[*number].path.clone())
+            .collect();
+        let path = steps[failed].path.clone();
+        match (stuck.is_empty(), error) {
+            (false, error) => KeepError::Stuck { path, error, stuck },
+            (true, Errno::STALE | Errno::EXIST) => KeepError::Changed { path },
+            (true, error) => KeepError::System { path, error },
+        }
+    }
+
+    fn carry_out(&self, number: usize, step: &LayerStep, direction: Direction) -> io::Result<()> {
+        if step.work == LayerWork::Attributes {
+            return self.set_attributes(step, direction);
+        }
+        let name = step.path.file_name().ok_or(Errno::INVAL)?;
+        let real = Place { parent: parent_of(&self.lower, &step.path)?, name: name.to_owned() };
+        let aside = match step.work {
+            LayerWork::Delete => Place {
+                parent: self.attic.try_clone().map_err(as_errno)?,
+                name: attic_name(number),
+            },
+            LayerWork::Create | LayerWork::Replace | LayerWork::Attributes => {
+                Place { parent: parent_of(&self.upper, &step.path)?, name: name.to_owned() }
+            }
+        };
+        match (step.work, direction) {
+            (LayerWork::Create, Direction::In) | (LayerWork::Delete, Direction::Out) => {
+                aside.move_to(&real)
+            }
+            (LayerWork::Create, Direction::Out) | (LayerWork::Delete, Direction::In) => {
+                real.move_to(&aside)?;
+                let expected = step.before.as_ref().or(step.after.as_ref());
+                aside.must_be(expected, || aside.move_to(&real))
+            }
+            (LayerWork::Replace, _) => {
+                let expected = match direction {
+                    Direction::In => &step.before,
+                    Direction::Out => &step.after,
+                };
+                real.exchange_with(&aside)?;
+                aside.must_be(expected.as_ref(), || real.exchange_with(&aside))
+            }
+            (LayerWork::Attributes, _) => Ok(()),
+        }
+    }
+
+    /// Gives the real directory the recorded attributes.
+    fn set_attributes(&self, step: &LayerStep, direction: Direction) -> io::Result<()> {
+        let real = self.directory(&step.path)?;
+        let (facts, extended) = match direction {
+            Direction::In => (&step.after, step.extended.as_ref().map(|change| &change.after)),
+            Direction::Out => (&step.before, step.extended.as_ref().map(|change| &change.before)),
+        };
+        if let Some(wanted) = extended {
+            set_attributes(real.as_fd(), wanted)?;
+        }
+        facts.as_ref().map_or(Ok(()), |wanted| set_facts(&real, wanted))
+    }
+
+    /// Opens a directory of the workspace.
+    fn directory(&self, path: &Path) -> io::Result<OwnedFd> {
+        match path.file_name() {
+            None => open_directory_at(&self.lower, "."),
+            Some(name) => open_directory_at(parent_of(&self.lower, path)?, name),
+        }
+    }
+
+    /// Makes what will be moved in fit for the workspace: no marks, no devices, no set-id bits.
+    fn clean(&self, step: &LayerStep) -> io::Result<()> {
+        let (LayerWork::Create | LayerWork::Replace, Some(name)) =
+            (step.work, step.path.file_name())
+        else {
+            return Ok(());
+        };
+        let parent = parent_of(&self.upper, &step.path)?;
+        clean_node(&parent, name)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        fs::syncfs(&self.upper)?;
+        fs::syncfs(&self.lower)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    In,
+    Out,
+}
+
+impl Direction {
+    fn goal(self) -> StepState {
+        match self {
+            Direction::In => StepState::Done,
+            Direction::Out => StepState::NotDone,
+        }
+    }
+
+    fn reverse(self) -> Self {
+        match self {
+            Direction::In => Direction::Out,
+            Direction::Out => Direction::In,
+        }
+    }
+}
+
+/// A name in an open directory.
+struct Place {
+    parent: OwnedFd,
+    name: OsString,
+}
+
+impl Place {
+    fn move_to(&self, other: &Place) -> io::Result<()> {
+        self.rename(other, RenameFlags::NOREPLACE)
+    }
+
+    fn exchange_with(&self, other: &Place) -> io::Result<()> {
+        self.rename(other, RenameFlags::EXCHANGE)
+    }
+
+    /// A directory moves to another parent only if it can be written itself.
+    fn rename(&self, other: &Place, flags: RenameFlags) -> io::Result<()> {
+        let rename =
+            || fs::renameat_with(&self.parent, &self.name, &other.parent, &other.name, flags);
+        match rename() {
+            Err(Errno::ACCESS) => {
+                let opened = [self.open_up()?, other.open_up()?];
+                let outcome = rename();
+                for (node, mode) in opened.into_iter().flatten() {
+                    fs::fchmod(node, mode)?;
+                }
+                outcome
+            }
+            answer => answer,
+        }
+    }
+
+    /// Makes a directory writable for its owner; gives the mode it had.
+    fn open_up(&self) -> io::Result<Option<(OwnedFd, Mode)>> {
+        let Some(facts) = NodeFacts::at(&self.parent, &self.name)? else { return Ok(None) };
+        if facts.kind != NodeKind::Directory {
+            return Ok(None);
+        }
+        let wide = Mode::from_raw_mode(facts.mode | 0o700);
+        fs::chmodat(&self.parent, &self.name, wide, AtFlags::empty())?;
+        let directory = open_directory_at(&self.parent, &self.name)?;
+        Ok(Some((directory, Mode::from_raw_mode(facts.mode))))
+    }
+
+    /// The node that was moved here must be the expected one, or `back` undoes the move.
+    fn must_be(
+        &self,
+        expected: Option<&NodeFacts>,
+        back: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let found = NodeFacts::at(&self.parent, &self.name)?;
+        if found.as_ref().map(|node| node.inode) == expected.map(|node| node.inode) {
+            return Ok(());
+        }
+        back()?;
+        Err(Errno::STALE)
+    }
+}
+
+/// Sets owner, mode and time, in this order: each would undo the one before it otherwise.
+fn set_facts(directory: &OwnedFd, wanted: &NodeFacts) -> io::Result<()> {
+    let now = NodeFacts::of(&fs::fstat(directory)?);
+    if (now.owner, now.group) != (wanted.owner, wanted.group) {
+        let (owner, group) = (Uid::from_raw(wanted.owner), Gid::from_raw(wanted.group));
+        fs::fchown(directory, Some(owner), Some(group))?;
+    }
+    fs::fchmod(directory, Mode::from_raw_mode(wanted.mode))?;
+    set_modified(directory, wanted.modified)
+}
+
+fn looks_like(here: &NodeFacts, after: &NodeFacts) -> bool {
+    here.has_attributes_of(after) && here.modified == after.modified
+}
+
+fn clean_node(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    let Some(facts) = NodeFacts::at(parent, name)? else { return Ok(()) };
+    match facts.kind {
+        NodeKind::File => clean_file(parent, name, &facts),
+        NodeKind::Directory => {
+            let change =
+                |mode| fs::chmodat(parent, name, Mode::from_raw_mode(mode), AtFlags::empty());
+            let is_closed = facts.mode & 0o700 != 0o700;
+            if is_closed {
+                change(facts.mode | 0o700)?;
+            }
+            let directory = open_directory_at(parent, name)?;
+            strip_marks(&directory)?;
+            let is_emptied = clean_inside(&directory)?;
+            if is_emptied {
+                set_modified(&directory, facts.modified)?;
+            }
+            if is_closed { change(facts.mode) } else { Ok(()) }
+        }
+        NodeKind::Link
+        | NodeKind::Fifo
+        | NodeKind::Socket
+        | NodeKind::Whiteout
+        | NodeKind::Device => Ok(()),
+    }
+}
+
+/// Cleans what is in a directory; says if something was removed from it.
+fn clean_inside(directory: &OwnedFd) -> io::Result<bool> {
+    let mut is_emptied = false;
+    for name in OpenDirectory::names_in(directory)? {
+        let kind = NodeFacts::at(directory, &name)?.map(|facts| facts.kind);
+        match kind {
+            Some(NodeKind::Whiteout | NodeKind::Device) => {
+                fs::unlinkat(directory, &name, AtFlags::empty())?;
+                is_emptied = true;
+            }
+            _ => clean_node(directory, &name)?,
+        }
+    }
+    Ok(is_emptied)
+}
+
+fn clean_file(parent: &OwnedFd, name: &OsStr, facts: &NodeFacts) -> io::Result<()> {
+    let change = |mode| fs::chmodat(parent, name, Mode::from_raw_mode(mode), AtFlags::empty());
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mode = facts.mode & !0o6000;
+    let is_closed = facts.mode & 0o400 == 0;
+    if is_closed {
+        change(mode | 0o600)?;
+    }
+    strip_marks(&fs::openat(parent, name, flags, Mode::empty())?)?;
+    if is_closed || mode != facts.mode { change(mode) } else { Ok(()) }
+}
+
+/// A file without marks is not touched: removing nothing would still need the right to write.
+fn strip_marks(node: &OwnedFd) -> io::Result<()> {
+    let is_marked = attribute_names(node.as_fd())?.iter().any(|name| name.starts_with(MARK));
+    if is_marked { marks::strip(node.as_fd()) } else { Ok(()) }
+}
+
+/// The directory that holds a path, opened beneath a root without following links.
+fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    Opening::best(root).open(root, parent, flags, Mode::empty())
+}
+
+fn attic_name(number: usize) -> OsString {
+    format!("{number:08}").into()
+}
+
+fn system(path: &Path, error: Errno) -> KeepError {
+    KeepError::System { path: path.to_owned(), error }
+}
+
+fn as_errno(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,95 @@
+//! A command's layer: the upper directory of an overlay, read, compared with the workspace beneath it, and
+//! kept or taken back by exchanging names (`renameat2` with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`).
+//!
+//! Law: nothing is read that the command did not touch, links are never followed, and the old version of
+//! what is replaced is moved aside, never removed. What the workspace holds at each name is told by inode,
+//! so after a crash every step is known to be done or not done.
+
+mod keep;
+mod marks;
+mod node;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+pub use keep::{KeepError, KeepLog, NoKeepLog, StepState};
+pub use node::{ExtendedAttributes, NodeFacts, NodeKind, NodeTime};
+pub use plan::{
+    ExtendedChange, LayerBounds, LayerConflict, LayerPlan, LayerStep, LayerWork, NeverKept,
+    RefusedNode, TouchedNode,
+};
+
+use std::path::Path;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{self, Mode, OFlags};
+use rustix::io;
+
+/// The directories of one layer, by descriptor.
+#[derive(Debug)]
+pub struct Layer {
+    pub(crate) lower: OwnedFd,
+    pub(crate) upper: OwnedFd,
+    /// Old versions of what was deleted go here.
+    pub(crate) attic: OwnedFd,
+    /// Made on the workspace's file system before the layer was mounted: what changed beneath since then
+    /// has a later change time.
+    pub(crate) marker: NodeTime,
+}
+
+/// Names inside a layer's own directory.
+const UPPER: &str = "upper";
+const WORK: &str = "work";
+const ATTIC: &str = "attic";
+const MARKER: &str = "marker";
+
+impl Layer {
+    /// Makes the directories of a new layer in the empty directory `home`, its upper directory dressed like
+    /// the workspace's root, because its attributes are what the root shows.
+    pub fn create(workspace: &Path, home: &Path) -> io::Result<Self> {
+        let lower = open_directory(workspace)?;
+        let home = open_directory(home)?;
+        for name in [UPPER, WORK, ATTIC] {
+            fs::mkdirat(&home, name, Mode::RWXU)?;
+        }
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        fs::openat(&home, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
+        let layer = Self::from_parts(lower, &home)?;
+        node::dress_like(&layer.upper, &layer.lower)?;
+        Ok(layer)
+    }
+
+    /// Opens a layer that was made before.
+    pub fn open(workspace: &Path, home: &Path) -> io::Result<Self> {
+        Self::from_parts(open_directory(workspace)?, &open_directory(home)?)
+    }
+
+    fn from_parts(lower: OwnedFd, home: &OwnedFd) -> io::Result<Self> {
+        let marker = fs::statat(home, MARKER, fs::AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Self {
+            lower,
+            upper: open_directory_at(home, UPPER)?,
+            attic: open_directory_at(home, ATTIC)?,
+            marker: NodeTime::changed(&marker),
+        })
+    }
+
+    /// Says if both sides lie on one file system, so that names can be exchanged.
+    pub fn is_on_one_file_system(&self) -> io::Result<bool> {
+        Ok(fs::fstat(&self.lower)?.st_dev == fs::fstat(&self.upper)?.st_dev)
+    }
+}
+
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    fs::open(path, flags, Mode::empty())
+}
+
+/// Opens a directory by its name in another, without following a link.
+pub(crate) fn open_directory_at(
+    parent: impl rustix::fd::AsFd,
+    name: impl rustix::path::Arg,
+) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fs::openat(parent, name, flags, Mode::empty())
+}

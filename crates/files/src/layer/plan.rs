@@ -1,0 +1,438 @@
+//! The changes that a layer makes to the workspace beneath it, one step a name.
+//!
+//! Law: a copy that equals what lies beneath is no change. What somebody else changed beneath since the
+//! layer was mounted is a conflict, and a conflict keeps nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{self, Mode, OFlags};
+use rustix::io::{self, Errno};
+use serde::{Deserialize, Serialize};
+
+use super::marks;
+use super::node::{ExtendedAttributes, NodeFacts, NodeKind, attributes};
+use super::{Layer, open_directory_at};
+use crate::file::OpenDirectory;
+
+/// How much of a layer is looked at before it is too large to be kept by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct LayerBounds {
+    pub nodes: u64,
+    pub depth: usize,
+}
+
+impl Default for LayerBounds {
+    fn default() -> Self {
+        Self { nodes: 2_000_000, depth: 256 }
+    }
+}
+
+/// What keeping does at one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerWork {
+    /// A node, or a directory with all that is in it, where nothing was.
+    Create,
+    /// One node for another; directories go and come whole.
+    Replace,
+    Delete,
+    /// A directory stays and gets the mode, owner, extended attributes and time of its upper.
+    Attributes,
+}
+
+/// One change, by the path relative to the workspace's root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerStep {
+    pub path: PathBuf,
+    pub work: LayerWork,
+    pub before: Option<NodeFacts>,
+    pub after: Option<NodeFacts>,
+    /// Extended attributes of a directory that stays, where they change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extended: Option<ExtendedChange>,
+}
+
+/// Extended attributes before and after, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExtendedChange {
+    pub before: ExtendedAttributes,
+    pub after: ExtendedAttributes,
+}
+
+/// A path that changed both in the layer and beneath it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerConflict {
+    pub path: PathBuf,
+    pub why: &'static str,
+}
+
+/// Why a node is never kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeverKept {
+    Device,
+    /// Set-user-id or set-group-id on a file: the bits are dropped and the file is kept.
+    SetId,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedNode {
+    pub path: PathBuf,
+    pub why: NeverKept,
+}
+
+/// A node that the layer changes, for whoever judges names.
+#[derive(Debug, Clone, Copy)]
+pub struct TouchedNode<'a> {
+    pub path: &'a Path,
+    /// The node that will stand there; `None` for one that goes.
+    pub after: Option<&'a NodeFacts>,
+}
+
+/// Everything that keeping a layer would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LayerPlan {
+    pub steps: Vec<LayerStep>,
+    pub conflicts: Vec<LayerConflict>,
+    pub refused: Vec<RefusedNode>,
+}
+
+impl Layer {
+    /// Reads the layer. Its command and everything it started must have ended. `touch` is told of each node
+    /// that changes, also of those inside directories that come or go whole.
+    pub fn plan(
+        &self,
+        bounds: LayerBounds,
+        touch: &mut dyn FnMut(TouchedNode<'_>),
+    ) -> io::Result<LayerPlan> {
+        let mut reader = Reader {
+            layer: self,
+            plan: LayerPlan::default(),
+            left: bounds.nodes,
+            groups: BTreeMap::new(),
+            touch,
+        };
+        reader.merge(&self.upper, &self.lower, Path::new(""), bounds.depth)?;
+        reader.regroup();
+        let mut plan = reader.plan;
+        // Attributes last and from the inside out: what is done inside a directory changes its time.
+        let rank = |step: &LayerStep| match step.work {
+            LayerWork::Attributes => (1, usize::MAX - step.path.components().count()),
+            LayerWork::Create | LayerWork::Replace | LayerWork::Delete => (0, 0),
+        };
+        plan.steps.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.path.cmp(&b.path)));
+        Ok(plan)
+    }
+}
+
+struct Reader<'a> {
+    layer: &'a Layer,
+    plan: LayerPlan,
+    left: u64,
+    /// Files of the upper with several names: their names, changed or not.
+    groups: BTreeMap<u64, Vec<LayerStep>>,
+    touch: &'a mut dyn FnMut(TouchedNode<'_>),
+}
+
+impl Reader<'_> {
+    /// Compares a directory of the upper with the one that it is merged with.
+    fn merge(
+        &mut self,
+        upper: &OwnedFd,
+        lower: &OwnedFd,
+        path: &Path,
+        depth: usize,
+    ) -> io::Result<()> {
+        let (above, beneath) = (fs::fstat(upper)?, fs::fstat(lower)?);
+        let mut is_changed = false;
+        for name in self.names(upper, depth)? {
+            let path = path.join(&name);
+            let Some(after) = NodeFacts::at(upper, &name)? else { continue };
+            let before = NodeFacts::at(lower, &name)?;
+            let steps = self.plan.steps.len();
+            self.compare((upper, lower), &name, &path, (before, after), depth)?;
+            is_changed |= self.plan.steps.len() > steps;
+        }
+        let (after, before) = (NodeFacts::of(&above), NodeFacts::of(&beneath));
+        let extended = ExtendedChange {
+            before: attributes(lower.as_fd())?,
+            after: attributes(upper.as_fd())?,
+        };
+        let extended = (extended.before != extended.after).then_some(extended);
+        let same = after.has_attributes_of(&before)
+            && extended.is_none()
+            && (after.modified == before.modified || !is_changed && self.is_beneath_newer(&before));
+        if !same {
+            let (before, after) = (Some(before), Some(after));
+            let path = path.to_owned();
+            self.step(LayerStep { path, work: LayerWork::Attributes, before, after, extended });
+        }
+        Ok(())
+    }
+
+    /// The names in a directory, sorted, and counted against the bounds.
+    fn names(&mut self, directory: &OwnedFd, depth: usize) -> io::Result<Vec<OsString>> {
+        if depth == 0 {
+            return Err(Errno::NAMETOOLONG);
+        }
+        let mut names = OpenDirectory::names_in(directory)?;
+        self.left = self.left.checked_sub(names.len() as u64).ok_or(Errno::TOOBIG)?;
+        names.sort();
+        Ok(names)
+    }
+
+    fn compare(
+        &mut self,
+        (upper, lower): (&OwnedFd, &OwnedFd),
+        name: &OsStr,
+        path: &Path,
+        (before, after): (Option<NodeFacts>, NodeFacts),
+        depth: usize,
+    ) -> io::Result<()> {
+        match after.kind {
+            NodeKind::Whiteout => self.delete(lower, name, path, before, depth),
+            NodeKind::Device => {
+                let why = NeverKept::Device;
+                self.plan.refused.push(RefusedNode { path: path.to_owned(), why });
+                Ok(())
+            }
+            NodeKind::Directory => {
+                let directory = open_readable(upper, name, &after)?;
+                let is_directory = before.as_ref().is_some_and(|b| b.kind == NodeKind::Directory);
+                if is_directory && !marks::is_opaque(&directory)? {
+                    let beneath = open_directory_at(lower, name)?;
+                    return self.merge(&directory, &beneath, path, depth - 1);
+                }
+                self.bring_tree(&directory, path, depth - 1)?;
+                self.bring((upper, lower), name, path, (before, after), depth)
+            }
+            NodeKind::File | NodeKind::Link | NodeKind::Fifo | NodeKind::Socket => {
+                self.bring((upper, lower), name, path, (before, after), depth)
+            }
+        }
+    }
+
+    fn delete(
+        &mut self,
+        lower: &OwnedFd,
+        name: &OsStr,
+        path: &Path,
+        before: Option<NodeFacts>,
+        depth: usize,
+    ) -> io::Result<()> {
+        // Gone on both sides.
+        let Some(before) = before else { return Ok(()) };
+        self.check_beneath(path, &before);
+        self.let_go(lower, name, path, &before, depth)?;
+        let path = path.to_owned();
+        let (work, before) = (LayerWork::Delete, Some(before));
+        self.step(LayerStep { path, work, before, after: None, extended: None });
+        Ok(())
+    }
+
+    /// A node of the upper that takes a name of the workspace.
+    fn bring(
+        &mut self,
+        (upper, lower): (&OwnedFd, &OwnedFd),
+        name: &OsStr,
+        path: &Path,
+        (before, after): (Option<NodeFacts>, NodeFacts),
+        depth: usize,
+    ) -> io::Result<()> {
+        let owned = path.to_owned();
+        let step = |work, before| {
+            let after = Some(after.clone());
+            LayerStep { path: owned, work, before, after, extended: None }
+        };
+        let Some(before) = before else {
+            // A file that was renamed in the layer was copied up too; its old name does not lie here.
+            let parent = NodeFacts::of(&fs::fstat(lower)?);
+            let is_copy = after.kind == NodeKind::File && is_copied_up(upper, name);
+            if is_copy && self.is_beneath_newer(&parent) {
+                self.conflict(path, "it was deleted meanwhile");
+            }
+            self.judge(path, &after);
+            self.add(step(LayerWork::Create, None), &after);
+            return Ok(());
+        };
+        let is_same = is_same((upper, lower), name, &before, &after)?;
+        let step = step(LayerWork::Replace, Some(before.clone()));
+        if is_same {
+            // Kept apart: it counts if another name of the same file does.
+            if after.names > 1 && after.kind == NodeKind::File {
+                self.groups.entry(after.inode).or_default().push(step);
+            }
+            return Ok(());
+        }
+        self.check_beneath(path, &before);
+        if before.kind == NodeKind::Directory {
+            self.let_go(lower, name, path, &before, depth)?;
+        }
+        self.judge(path, &after);
+        self.add(step, &after);
+        Ok(())
+    }
+
+    /// Judges everything in a directory that comes whole.
+    fn bring_tree(&mut self, directory: &OwnedFd, path: &Path, depth: usize) -> io::Result<()> {
+        for name in self.names(directory, depth)? {
+            let path = path.join(&name);
+            let Some(facts) = NodeFacts::at(directory, &name)? else { continue };
+            match facts.kind {
+                NodeKind::Device => {
+                    let why = NeverKept::Device;
+                    self.plan.refused.push(RefusedNode { path, why });
+                }
+                NodeKind::Whiteout => {}
+                NodeKind::Directory => {
+                    let inner = open_readable(directory, &name, &facts)?;
+                    self.judge(&path, &facts);
+                    self.bring_tree(&inner, &path, depth - 1)?;
+                }
+                NodeKind::File | NodeKind::Link | NodeKind::Fifo | NodeKind::Socket => {
+                    self.judge(&path, &facts);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of everything that goes with a node of the workspace, and looks for what changed beneath.
+    fn let_go(
+        &mut self,
+        parent: &OwnedFd,
+        name: &OsStr,
+        path: &Path,
+        facts: &NodeFacts,
+        depth: usize,
+    ) -> io::Result<()> {
+        (self.touch)(TouchedNode { path, after: None });
+        if facts.kind != NodeKind::Directory {
+            return Ok(());
+        }
+        // A directory that this person cannot list was not emptied by the command either.
+        let Ok(directory) = open_directory_at(parent, name) else { return Ok(()) };
+        for name in self.names(&directory, depth)? {
+            let path = path.join(&name);
+            let Some(facts) = NodeFacts::at(&directory, &name)? else { continue };
+            if facts.kind != NodeKind::Directory {
+                self.check_beneath(&path, &facts);
+            }
+            self.let_go(&directory, &name, &path, &facts, depth - 1)?;
+        }
+        Ok(())
+    }
+
+    fn check_beneath(&mut self, path: &Path, before: &NodeFacts) {
+        if before.kind != NodeKind::Directory && self.is_beneath_newer(before) {
+            self.conflict(path, "it was changed meanwhile");
+        }
+    }
+
+    fn is_beneath_newer(&self, before: &NodeFacts) -> bool {
+        before.changed >= self.layer.marker
+    }
+
+    fn conflict(&mut self, path: &Path, why: &'static str) {
+        self.plan.conflicts.push(LayerConflict { path: path.to_owned(), why });
+    }
+
+    fn judge(&mut self, path: &Path, after: &NodeFacts) {
+        if after.kind == NodeKind::File && after.mode & 0o6000 != 0 {
+            self.plan.refused.push(RefusedNode { path: path.to_owned(), why: NeverKept::SetId });
+        }
+        (self.touch)(TouchedNode { path, after: Some(after) });
+    }
+
+    fn add(&mut self, step: LayerStep, after: &NodeFacts) {
+        if after.names > 1 && after.kind == NodeKind::File {
+            self.groups.entry(after.inode).or_default();
+        }
+        self.step(step);
+    }
+
+    fn step(&mut self, step: LayerStep) {
+        self.plan.steps.push(step);
+    }
+
+    /// A new name of a file keeps its link only if the unchanged names of the same file come along.
+    fn regroup(&mut self) {
+        let inode = |step: &LayerStep| step.after.as_ref().map(|after| after.inode);
+        let moved: BTreeSet<u64> = self.plan.steps.iter().filter_map(inode).collect();
+        for (inode, unchanged) in std::mem::take(&mut self.groups) {
+            if moved.contains(&inode) {
+                self.plan.steps.extend(unchanged);
+            }
+        }
+    }
+}
+
+fn is_copied_up(upper: &OwnedFd, name: &OsStr) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = fs::openat(upper, name, flags, Mode::empty());
+    opened.is_ok_and(|file| marks::is_copied_up(file).unwrap_or(false))
+}
+
+/// Opens a directory of the upper, also one that its owner made unreadable.
+fn open_readable(parent: &OwnedFd, name: &OsStr, facts: &NodeFacts) -> io::Result<OwnedFd> {
+    match open_directory_at(parent, name) {
+        Err(Errno::ACCESS) => {
+            let change =
+                |mode| fs::chmodat(parent, name, Mode::from_raw_mode(mode), fs::AtFlags::empty());
+            change(facts.mode | 0o700)?;
+            let opened = open_directory_at(parent, name);
+            change(facts.mode)?;
+            opened
+        }
+        answer => answer,
+    }
+}
+
+/// Says if a node of the upper is what lies beneath: attributes, time and content.
+fn is_same(
+    (upper, lower): (&OwnedFd, &OwnedFd),
+    name: &OsStr,
+    before: &NodeFacts,
+    after: &NodeFacts,
+) -> io::Result<bool> {
+    if !after.has_attributes_of(before) {
+        return Ok(false);
+    }
+    match after.kind {
+        NodeKind::File => {
+            let (size, time) = (after.size == before.size, after.modified == before.modified);
+            Ok(size && time && is_same_file((upper, lower), name).unwrap_or(false))
+        }
+        NodeKind::Link => {
+            let target = |side: &OwnedFd| fs::readlinkat(side, name, Vec::new());
+            Ok(target(upper)? == target(lower)?)
+        }
+        // What runs through them is not in the file system; their time is the overlay's own.
+        NodeKind::Fifo | NodeKind::Socket => Ok(true),
+        NodeKind::Directory | NodeKind::Whiteout | NodeKind::Device => Ok(false),
+    }
+}
+
+fn is_same_file((upper, lower): (&OwnedFd, &OwnedFd), name: &OsStr) -> std::io::Result<bool> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let open = |side: &OwnedFd| fs::openat(side, name, flags, Mode::empty());
+    let (above, beneath) = (open(upper)?, open(lower)?);
+    if attributes(above.as_fd())? != attributes(beneath.as_fd())? {
+        return Ok(false);
+    }
+    let (mut above, mut beneath) = (File::from(above), File::from(beneath));
+    let (mut left, mut right) = (vec![0; 256 * 1024], vec![0; 256 * 1024]);
+    loop {
+        let read = above.read(&mut left)?;
+        if read == 0 {
+            return Ok(beneath.read(&mut right[..1])? == 0);
+        }
+        if beneath.read_exact(&mut right[..read]).is_err() || left[..read] != right[..read] {
+            return Ok(false);
+        }
+    }
+}

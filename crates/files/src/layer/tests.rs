@@ -1,0 +1,235 @@
+//! Commands run on a real overlay in namespaces of their own, and on a copy; the trees must be the same.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::*;
+
+struct World {
+    _directory: tempfile::TempDir,
+    workspace: PathBuf,
+    copy: PathBuf,
+    home: PathBuf,
+}
+
+const BASE: &str = "umask 022; mkdir -p src/deep docs empty; echo one > a; echo two > src/b; echo three > src/deep/c; \
+    printf 'x%.0s' $(seq 9000) > big; ln -s src/b link; ln a hard; mkfifo pipe; echo run > run.sh; chmod 755 run.sh; \
+    touch -d '2001-02-03 04:05:06.789' a src/b src src/deep docs .";
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str| {
+            let path = directory.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            path
+        };
+        let (workspace, copy, home) = (place("workspace"), place("copy"), place("home"));
+        for tree in [&workspace, &copy] {
+            shell(tree, BASE);
+        }
+        // A change time is told from the marker's only if the clock has moved on.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        Self { _directory: directory, workspace, copy, home }
+    }
+
+    /// Runs a script on a layer.
+    fn run(&self, script: &str) -> Layer {
+        let layer = Layer::create(&self.workspace, &self.home).unwrap();
+        let (ws, home) = (self.workspace.display(), self.home.display());
+        let held = format!(
+            "mount -t overlay overlay -o lowerdir={ws},upperdir={home}/upper,workdir={home}/work,userxattr,volatile {ws} \
+             && cd {ws} && {{ {script}\n}}"
+        );
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &held]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        layer
+    }
+}
+
+fn shell(directory: &Path, script: &str) {
+    let output = Command::new("sh").args(["-c", script]).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A tree in comparable words: path, kind, mode, content or target, links of one file; times where wanted.
+fn tree(root: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    list(root, root, &mut lines);
+    lines.sort();
+    lines
+}
+
+fn list(root: &Path, directory: &Path, lines: &mut Vec<String>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let found = path.symlink_metadata().unwrap();
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        let content = match () {
+            () if found.is_symlink() => {
+                format!("-> {}", std::fs::read_link(&path).unwrap().display())
+            }
+            () if found.is_file() => {
+                format!("{:?}", jm_types::Digest::of(&std::fs::read(&path).unwrap()))
+            }
+            () => String::new(),
+        };
+        let attributes =
+            Command::new("getfattr").args(["-hd", "-m", "-"]).arg(&path).output().unwrap();
+        let attributes = String::from_utf8_lossy(&attributes.stdout)
+            .lines()
+            .skip(1)
+            .collect::<Vec<_>>()
+            .join(" ");
+        let names = if found.is_file() { found.nlink() } else { 0 };
+        lines.push(format!("{name} {:o} {names} {content} {attributes}", found.mode()));
+        if found.is_dir() {
+            list(root, &path, lines);
+        }
+    }
+}
+
+fn plan(layer: &Layer) -> LayerPlan {
+    layer.plan(LayerBounds::default(), &mut |_| {}).unwrap()
+}
+
+/// Scripts whose kept result must be that of a direct run, and whose taking back must restore the start.
+const SCRIPTS: &[(&str, &str)] = &[
+    ("nothing", "true"),
+    ("create", "echo new > n; mkdir -p d/e; echo x > d/e/f"),
+    ("change", "echo more >> a2; echo more >> src/b; echo q > src/deep/c"),
+    ("delete", "rm src/b; rm -r docs"),
+    ("delete everything", "rm -rf ./* .[!.]*"),
+    ("recreate a directory", "rm -r src; mkdir src; echo new > src/only"),
+    ("file becomes directory", "rm big; mkdir big; echo in > big/in"),
+    ("directory becomes file", "rm -r src; echo flat > src"),
+    ("file becomes link", "rm big; ln -s run.sh big"),
+    ("link changes", "ln -sfn docs link"),
+    ("modes", "chmod 600 big; chmod 700 src; chmod 555 docs"),
+    ("closed directory", "mkdir shut; echo x > shut/x; chmod 500 shut; mkdir none; chmod 000 none"),
+    ("unreadable file", "echo x > secret; chmod 000 secret"),
+    ("rename a file", "mv src/b src/renamed; mv run.sh docs/"),
+    ("edit in place", "sed -i s/three/drei/ src/deep/c"),
+    ("unchanged copy", "sed -i s/nomatch/x/ src/b; : >> src/deep/c"),
+    ("attributes", "setfattr -n user.note -v 1 big; setfattr -n user.dir -v 2 docs"),
+    ("new hard link", "ln big big2; ln src/b src/b3"),
+    ("fifo", "mkfifo another; rm pipe"),
+    ("many", "for i in $(seq 300); do echo $i > m$i; done; rm m2*"),
+    (
+        "odd names",
+        "printf x > \"$(printf 'new\\nline')\"; printf y > \"$(printf '\\377')\"; touch -- -dash",
+    ),
+    ("touch", "touch -d '2011-11-11' src docs big"),
+];
+
+#[test]
+fn a_kept_layer_is_what_a_direct_run_leaves_and_can_be_taken_back() {
+    for (name, script) in SCRIPTS {
+        let world = World::new();
+        let start = tree(&world.workspace);
+        let layer = world.run(script);
+        assert_eq!(tree(&world.workspace), start, "{name}: nothing counts before it is kept");
+        shell(&world.copy, script);
+        let found = plan(&layer);
+        assert!(found.conflicts.is_empty(), "{name}: {:?}", found.conflicts);
+        layer.keep(&found.steps, &mut NoKeepLog).unwrap();
+        assert_eq!(tree(&world.workspace), tree(&world.copy), "{name}");
+        layer.take_back(&found.steps).unwrap();
+        assert_eq!(tree(&world.workspace), start, "{name}: taken back");
+        layer.converge(&found.steps, StepState::Done).unwrap();
+        assert_eq!(tree(&world.workspace), tree(&world.copy), "{name}: kept again");
+    }
+}
+
+#[test]
+fn what_changed_nothing_is_no_step() {
+    for script in [
+        "true",
+        "cat a src/b > /dev/null",
+        "sed -i s/nomatch/x/ big; touch -r big.ref big 2>/dev/null || :",
+    ] {
+        let world = World::new();
+        let layer = world.run(script);
+        let steps = plan(&layer).steps;
+        let names: Vec<_> =
+            steps.iter().filter(|step| step.work != LayerWork::Attributes).collect();
+        assert!(names.is_empty() || script.contains("sed"), "{script}: {names:?}");
+    }
+}
+
+/// A person's change beneath the layer is a conflict for the same path and for no other.
+#[test]
+fn a_change_beneath_is_a_conflict() {
+    let cases = [
+        ("echo layer >> src/b", "echo person >> src/b", Some("src/b")),
+        ("rm src/b", "echo person >> src/b", Some("src/b")),
+        ("rm -r src", "echo person >> src/deep/c", Some("src/deep/c")),
+        ("echo layer > n", "echo person > n", Some("n")),
+        ("echo layer >> src/b", "rm src/b", Some("src/b")),
+        ("echo layer >> src/b", "echo person >> big", None),
+        ("echo layer > n", "echo person > m", None),
+    ];
+    for (script, beneath, expected) in cases {
+        let world = World::new();
+        let layer = world.run(script);
+        shell(&world.workspace, beneath);
+        let found: Vec<String> = plan(&layer)
+            .conflicts
+            .iter()
+            .map(|conflict| conflict.path.display().to_string())
+            .collect();
+        assert_eq!(
+            found,
+            Vec::from_iter(expected.map(str::to_owned)),
+            "{script} against {beneath}"
+        );
+    }
+}
+
+#[test]
+fn a_change_after_the_plan_keeps_nothing() {
+    let world = World::new();
+    let layer = world.run("echo layer >> src/b; echo new > aaa; rm big");
+    let found = plan(&layer);
+    shell(&world.workspace, "mv src/b src/old; echo person > src/b");
+    let before = tree(&world.workspace);
+    let error = layer.keep(&found.steps, &mut NoKeepLog).unwrap_err();
+    assert!(matches!(error, KeepError::Changed { .. }), "{error}");
+    assert_eq!(tree(&world.workspace), before);
+}
+
+#[test]
+fn what_was_edited_since_is_not_taken_back() {
+    let world = World::new();
+    let layer = world.run("echo layer >> src/b; echo new > n");
+    let found = plan(&layer);
+    layer.keep(&found.steps, &mut NoKeepLog).unwrap();
+    shell(&world.workspace, "echo person >> n");
+    let before = tree(&world.workspace);
+    let error = layer.take_back(&found.steps).unwrap_err();
+    assert!(matches!(error, KeepError::Changed { .. }), "{error}");
+    assert_eq!(tree(&world.workspace), before);
+}
+
+#[test]
+fn set_id_bits_are_dropped_and_told() {
+    let world = World::new();
+    let layer = world.run("cp run.sh su; chmod 4755 su; mkdir t; cp run.sh t/sg; chmod 2755 t/sg");
+    let found = plan(&layer);
+    let refused: Vec<_> =
+        found.refused.iter().map(|node| (node.path.display().to_string(), node.why)).collect();
+    assert_eq!(
+        refused,
+        [("su".to_owned(), NeverKept::SetId), ("t/sg".to_owned(), NeverKept::SetId)]
+    );
+    layer.keep(&found.steps, &mut NoKeepLog).unwrap();
+    for name in ["su", "t/sg"] {
+        let mode = world.workspace.join(name).metadata().unwrap().mode();
+        assert_eq!(mode & 0o7777, 0o755, "{name}");
+    }
+}
