@@ -143,7 +143,8 @@ mod tests {
             self.2
         }
         fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<Answer>, String> {
-            let answer = |verdict| Answer { verdict, reason: self.0.into(), is_confirmation: false };
+            let answer =
+                |verdict| Answer { verdict, reason: self.0.into(), is_confirmation: false };
             self.3.map(|verdict| verdict.map(answer)).map_err(str::to_owned)
         }
     }
@@ -179,7 +180,10 @@ mod tests {
         assert_eq!(chain.count(), 4);
         let facts = CallFacts::of_tool("write", CallEffect::Changes);
         let (answer, failures) = ask(&chain, &facts);
-        assert_eq!(answer.map(|(name, answer)| (name, answer.verdict)), Some(("second".into(), Verdict::Deny)));
+        assert_eq!(
+            answer.map(|(name, answer)| (name, answer.verdict)),
+            Some(("second".into(), Verdict::Deny))
+        );
         assert!(failures.is_empty());
         assert!(chain.get("second").is_some());
         assert!(chain.unregister("second"));
@@ -198,7 +202,10 @@ mod tests {
         ]);
         let (answer, failures) = ask(&chain, &CallFacts::of_tool("write", CallEffect::Changes));
         assert_eq!(answer.map(|(name, _)| name), Some("next".into()));
-        assert_eq!(failures, [ResolverFailure { resolver: "broken".into(), message: "nil value".into() }]);
+        assert_eq!(
+            failures,
+            [ResolverFailure { resolver: "broken".into(), message: "nil value".into() }]
+        );
     }
 
     #[test]

@@ -13,8 +13,8 @@ mod remembered;
 mod rule;
 
 pub use chain::{
-    Answer, Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, Resolver, ResolverChain, ResolverFailure,
-    THIRD_PARTY,
+    Answer, Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, Resolver, ResolverChain,
+    ResolverFailure, THIRD_PARTY,
 };
 pub use decision::{Decision, Reason, RuleOrigin, Step};
 pub use facts::{CallEffect, CallFacts, Floor, ToolOrigin, TouchedPath};

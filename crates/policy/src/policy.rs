@@ -55,7 +55,9 @@ impl Policy {
             return Some(self.denylisted(tool));
         }
         let alike = ALIKE.iter().find(|(one, _)| *one == tool).map(|(_, other)| *other);
-        alike.filter(|other| self.is_denied_by_the_person(other)).map(|other| self.denylisted(other))
+        alike
+            .filter(|other| self.is_denied_by_the_person(other))
+            .map(|other| self.denylisted(other))
     }
 
     fn is_denied(&self, tool: &str) -> bool {
@@ -83,7 +85,8 @@ impl Policy {
             return Judged { decision, failures: Vec::new() };
         }
         let by_rules = self.configured(facts);
-        let is_allowed = by_rules.as_ref().is_some_and(|(answer, _)| answer.verdict == Verdict::Allow);
+        let is_allowed =
+            by_rules.as_ref().is_some_and(|(answer, _)| answer.verdict == Verdict::Allow);
         if self.mode == ApprovalMode::Deny && !is_allowed {
             let denial = DenialReason::NotAllowlisted { tool: facts.governing.to_owned() };
             let reason = Reason::new(Step::DenyMode, "approval mode deny");
@@ -100,11 +103,8 @@ impl Policy {
 
     fn deny_rule(&self, facts: &CallFacts<'_>) -> Option<Decision> {
         let denies = |rule: &&Rule| rule.verdict == Verdict::Deny;
-        let (rule, matched) = self
-            .rules
-            .iter()
-            .filter(denies)
-            .find_map(|rule| Some((rule, rule.matches(facts)?)))?;
+        let (rule, matched) =
+            self.rules.iter().filter(denies).find_map(|rule| Some((rule, rule.matches(facts)?)))?;
         let denial = DenialReason::Denylisted { tool: facts.tool.to_owned() };
         let reason = Reason::new(Step::DenyRule, format!("denied by the rule `{rule}`"))
             .with_rule(rule.to_string(), rule.origin.clone())
@@ -121,7 +121,10 @@ impl Policy {
             return by_rule;
         }
         if self.allowlist.contains(facts.tool) || self.allowlist.contains(facts.governing) {
-            return Some(answer_of(Verdict::Allow, Reason::new(Step::Resolver, "on the allow list")));
+            return Some(answer_of(
+                Verdict::Allow,
+                Reason::new(Step::Resolver, "on the allow list"),
+            ));
         }
         let verdict = self.approval.answer(facts.tool, facts.effect)?;
         let text = match verdict {
@@ -201,7 +204,10 @@ impl Policy {
             Floor::None | Floor::Confirmation => "commands need approval",
             Floor::Person => "only a person can allow this",
         };
-        Decision::new(Verdict::Ask, Reason { step: Step::Floor, text: text.into(), ..decision.reason })
+        Decision::new(
+            Verdict::Ask,
+            Reason { step: Step::Floor, text: text.into(), ..decision.reason },
+        )
     }
 }
 
@@ -218,9 +224,7 @@ fn answer_of(verdict: Verdict, reason: Reason) -> (Answer, Reason) {
 }
 
 fn named((resolver, answer): (String, Answer)) -> (Answer, Reason) {
-    let reason = Reason {
-        resolver: Some(resolver),
-        ..Reason::new(Step::Resolver, answer.reason.clone())
-    };
+    let reason =
+        Reason { resolver: Some(resolver), ..Reason::new(Step::Resolver, answer.reason.clone()) };
     (answer, reason)
 }

@@ -138,7 +138,11 @@ mod tests {
 
     const TOOLS: [&str; 5] = ["bash", "read", "write", "edit", "calculator"];
 
-    fn resolve(items: &[&str], removed: &[&str], built_in: BuiltIn) -> Result<ApprovalList, ListError> {
+    fn resolve(
+        items: &[&str],
+        removed: &[&str],
+        built_in: BuiltIn,
+    ) -> Result<ApprovalList, ListError> {
         let preset = |approve: &[&str], deny: &[&str]| Preset {
             approve: approve.iter().map(|name| (*name).to_owned()).collect(),
             deny: deny.iter().map(|name| (*name).to_owned()).collect(),
@@ -179,9 +183,12 @@ mod tests {
         use CallEffect::{Changes, Inspects, Reads, Runs};
         let readonly = resolve(&["$readonly"], &[], BuiltIn::ByEffect).unwrap();
         let default = resolve(&["$default"], &["edit"], BuiltIn::ByEffect).unwrap();
-        for (effect, reads, changes) in
-            [(Reads, true, true), (Inspects, true, true), (Changes, false, true), (Runs, false, false)]
-        {
+        for (effect, reads, changes) in [
+            (Reads, true, true),
+            (Inspects, true, true),
+            (Changes, false, true),
+            (Runs, false, false),
+        ] {
             assert_eq!(readonly.answer("any", effect).is_some(), reads, "{effect:?}");
             assert_eq!(default.answer("any", effect).is_some(), changes, "{effect:?}");
         }

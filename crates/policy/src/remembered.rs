@@ -47,7 +47,9 @@ pub struct RememberedRules {
 impl RememberedRules {
     /// Stores an answer and gives its number. One that is there already with the same reach is renewed.
     pub fn add(&mut self, rule: String, scope: RuleScope, since: u64, until: Option<u64>) -> u64 {
-        if let Some(known) = self.rules.iter_mut().find(|known| known.rule == rule && known.scope == scope) {
+        if let Some(known) =
+            self.rules.iter_mut().find(|known| known.rule == rule && known.scope == scope)
+        {
             known.until = until;
             return known.number;
         }

@@ -107,7 +107,9 @@ impl Rule {
     fn match_paths(&self, glob: &GlobMatcher, paths: &[TouchedPath]) -> Option<Matched> {
         let hit = paths.iter().find(|path| glob.is_match(&path.path));
         let counts = match self.verdict {
-            Verdict::Allow => !paths.is_empty() && paths.iter().all(|path| glob.is_match(&path.path)),
+            Verdict::Allow => {
+                !paths.is_empty() && paths.iter().all(|path| glob.is_match(&path.path))
+            }
             Verdict::Ask | Verdict::Deny => hit.is_some(),
         };
         counts.then(|| Matched { part: hit.map(|path| path.path.clone()) })
