@@ -13,8 +13,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("workspace", &["jm-types"]),
     ("store", &["jm-types"]),
     ("providers", &["jm-types"]),
-    ("tools", &["jm-types", "jm-workspace"]),
-    ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
+    ("shell", &["jm-types"]),
+    ("tools", &["jm-types", "jm-shell", "jm-workspace"]),
+    ("engine", &["jm-types", "jm-shell", "jm-workspace", "jm-tools", "jm-store"]),
     ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers"]),
 ];
 
@@ -171,7 +172,7 @@ const GATE: &[&str] = &[
 /// C-04: the tools themselves reach no network, because nothing they are built of can.
 #[test]
 fn the_tools_know_no_network() {
-    for name in ["types", "workspace", "tools"] {
+    for name in ["types", "shell", "workspace", "tools"] {
         let manifest = repository().join("crates").join(name).join("Cargo.toml");
         let text = std::fs::read_to_string(manifest).unwrap();
         for word in ["reqwest", "hyper", "ureq", "curl", "socket2", "\"net\""] {

@@ -8,7 +8,6 @@ pub(crate) mod by_hand;
 pub mod calc;
 pub mod change;
 mod charset;
-pub mod danger;
 pub(crate) mod exact;
 pub mod find;
 pub mod job;

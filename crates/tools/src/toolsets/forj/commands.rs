@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jm_shell::Danger;
 use jm_types::{Limits, RiskLevel, ToolError};
 use jm_workspace::confine::Access;
 use jm_workspace::process::{Ending, Input, Program};
@@ -10,7 +11,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Lowered, Operation, Outcome, Output, Stakes, mismatch, parse};
-use crate::ops::danger::Danger;
 use crate::ops::exact::quoted;
 use crate::ops::printed::Uncut;
 use crate::ops::report::TestRun;

@@ -3,8 +3,10 @@
 //! Law: nothing before the command's name but the pager's switch, because configuration given
 //! there can name programs to run.
 
-use super::options::Options;
-use super::{Danger, Word, readers};
+use super::readers;
+use crate::danger::Danger;
+use crate::options::HarmlessOptions;
+use crate::word::ShellWord;
 
 const LOOKS: &[&str] = &[
     "annotate",
@@ -86,8 +88,8 @@ const CHANGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-pub(super) fn judge(arguments: &[Word]) -> Danger {
-    let skip = |word: &Word| word.is("--no-pager") || word.is("-P");
+pub(crate) fn danger_of_git(arguments: &[ShellWord]) -> Danger {
+    let skip = |word: &ShellWord| word.is("--no-pager") || word.is("-P");
     let start = arguments.iter().position(|word| !skip(word)).unwrap_or(arguments.len());
     let Some((first, rest)) = arguments[start..].split_first() else { return Danger::none() };
     let Some(command) = first.literal() else {
@@ -97,7 +99,7 @@ pub(super) fn judge(arguments: &[Word]) -> Danger {
         return Danger::unknown(format!("`git {command}` may name programs to run"));
     }
     if LOOKS.contains(&command) {
-        let options = readers::options_of("git").unwrap_or(Options::NONE);
+        let options = readers::reader_options("git").unwrap_or(HarmlessOptions::NONE);
         return options.judge(&format!("git {command}"), rest);
     }
     if only_lists(command, rest) {
@@ -110,8 +112,8 @@ pub(super) fn judge(arguments: &[Word]) -> Danger {
 }
 
 /// Commands that list in some forms and change in others.
-fn only_lists(command: &str, rest: &[Word]) -> bool {
-    let Some(words) = rest.iter().map(Word::literal).collect::<Option<Vec<&str>>>() else {
+fn only_lists(command: &str, rest: &[ShellWord]) -> bool {
+    let Some(words) = rest.iter().map(ShellWord::literal).collect::<Option<Vec<&str>>>() else {
         return false;
     };
     let all = |known: &[&str]| words.iter().all(|word| known.contains(word));

@@ -2,11 +2,12 @@
 //!
 //! Law: only scripts of a few plain forms are called harmless.
 
-use super::options::{Options, skip_options};
-use super::{Danger, Word};
+use crate::danger::Danger;
+use crate::options::{HarmlessOptions, skip_options};
+use crate::word::ShellWord;
 
-pub(super) fn sed(arguments: &[Word]) -> Danger {
-    let in_place = |word: &Word| {
+pub(crate) fn danger_of_sed(arguments: &[ShellWord]) -> Danger {
+    let in_place = |word: &ShellWord| {
         word.literal().is_some_and(|text| {
             let cluster = text.starts_with('-') && !text.starts_with("--") && text.contains('i');
             cluster || text.starts_with("--in")
@@ -38,9 +39,9 @@ pub(super) fn sed(arguments: &[Word]) -> Danger {
         rest = rest.get(1..).unwrap_or_default();
     }
     let is_plain =
-        |script: &&Word| script.literal().is_some_and(|text| text.split(';').all(only_prints));
+        |script: &&ShellWord| script.literal().is_some_and(|text| text.split(';').all(only_prints));
     match scripts.iter().all(is_plain) {
-        true => Options::NONE.judge("sed", rest),
+        true => HarmlessOptions::NONE.judge("sed", rest),
         false => Danger::unknown("a script of `sed` may write files or run commands"),
     }
 }
@@ -86,7 +87,7 @@ fn substitutes(rest: &str) -> bool {
     characters.as_str().trim_end().chars().all(|flag| "gpiI0123456789".contains(flag))
 }
 
-pub(super) fn awk(name: &str, arguments: &[Word]) -> Danger {
+pub(crate) fn danger_of_awk(name: &str, arguments: &[ShellWord]) -> Danger {
     let Some(rest) = skip_options(arguments, &[], &["-F", "-v"]) else {
         return Danger::unknown(format!("the options of `{name}` are not understood"));
     };

@@ -1,21 +1,21 @@
 //! Programs that only read, each with the options that leave it so: the table `readers.txt`.
 
-use super::options::{Options, Unknown};
+use crate::options::{HarmlessOptions, UnknownWords};
 
 const TABLE: &str = include_str!("readers.txt");
 
 /// The options of a program that only reads; `None` for any other.
-pub(super) fn options_of(program: &str) -> Option<Options> {
-    let mut unknown_words = Unknown::Harmless;
+pub(crate) fn reader_options(program: &str) -> Option<HarmlessOptions> {
+    let mut unknown_words = UnknownWords::Harmless;
     for line in TABLE.lines() {
         if line.starts_with("[some") {
-            unknown_words = Unknown::MayDoHarm;
+            unknown_words = UnknownWords::MayDoHarm;
         }
         let mut fields = line.split(' ');
         if fields.next() == Some(program) && !program.starts_with(['[', '#']) {
             let mut field = || fields.next().filter(|field| *field != "-").unwrap_or_default();
             let (short, valued, long) = (field(), field(), field());
-            return Some(Options { short, valued, long, unknown_words });
+            return Some(HarmlessOptions { short, valued, long, unknown_words });
         }
     }
     None
@@ -34,8 +34,8 @@ mod tests {
             let fields: Vec<&str> = row.split(' ').collect();
             assert_eq!(fields.len(), 4, "{row}");
             assert!(fields.iter().all(|field| !field.is_empty()), "{row}");
-            assert!(options_of(fields[0]).is_some(), "{row}");
+            assert!(reader_options(fields[0]).is_some(), "{row}");
         }
-        assert!(options_of("[some").is_none() && options_of("rm").is_none());
+        assert!(reader_options("[some").is_none() && reader_options("rm").is_none());
     }
 }

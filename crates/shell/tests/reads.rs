@@ -1,23 +1,25 @@
-//! A table of commands with their verdicts, and real shells as witnesses.
+//! A table of commands with their verdicts, and real shells as witnesses (FJ-SHELL, FJ-GATE).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 use std::path::Path;
 use std::process::Command;
 
-use super::*;
+use jm_shell::{Danger, DangerClass};
 
-const CASES: &str = include_str!("cases.txt");
+const CASES: &str = include_str!("reads.txt");
 
-fn class(word: &str) -> Class {
+fn class(word: &str) -> DangerClass {
     match word {
-        "read-only" => Class::ReadOnly,
-        "unknown" => Class::Unknown,
-        "destructive" => Class::Destructive,
+        "read-only" => DangerClass::ReadOnly,
+        "unknown" => DangerClass::Unknown,
+        "destructive" => DangerClass::Destructive,
         other => panic!("no such class: {other}"),
     }
 }
 
 /// `\n` in the table is a line break, `<CR>` a carriage return.
-fn cases() -> impl Iterator<Item = (Class, String)> {
+fn cases() -> impl Iterator<Item = (DangerClass, String)> {
     CASES.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
         let (word, command) = line.split_once('\t').expect("a verdict, a tab and a command");
         (class(word), command.replace("\\n", "\n").replace("\\t", "\t").replace("<CR>", "\r"))
@@ -37,20 +39,20 @@ fn every_command_of_the_table_is_judged_right() {
 
 #[test]
 fn a_program_with_arguments_is_judged_without_a_shell() {
-    let cases: &[(&[&str], Class, &str)] = &[
-        (&["ls", "-la", ";", "rm", "x"], Class::ReadOnly, "only reads"),
-        (&["echo", "$(rm x)", ">", "f"], Class::ReadOnly, "only reads"),
-        (&["rm", "x"], Class::Destructive, "`rm` removes files"),
-        (&["sh", "-c", "ls > f"], Class::Destructive, "`>` writes to f"),
+    let cases: &[(&[&str], DangerClass, &str)] = &[
+        (&["ls", "-la", ";", "rm", "x"], DangerClass::ReadOnly, "only reads"),
+        (&["echo", "$(rm x)", ">", "f"], DangerClass::ReadOnly, "only reads"),
+        (&["rm", "x"], DangerClass::Destructive, "`rm` removes files"),
+        (&["sh", "-c", "ls > f"], DangerClass::Destructive, "`>` writes to f"),
         (
             &["env", "LC_ALL=C", "sudo", "ls"],
-            Class::Destructive,
+            DangerClass::Destructive,
             "`sudo` acts with another user's rights",
         ),
-        (&["git", "push"], Class::Destructive, "`git push` reaches another repository"),
-        (&["make"], Class::Unknown, "`make` runs code"),
-        (&["frobnicate"], Class::Unknown, "`frobnicate` is not known to only read"),
-        (&["sh", "-c", "ls |"], Class::Unknown, "its shell syntax is not understood"),
+        (&["git", "push"], DangerClass::Destructive, "`git push` reaches another repository"),
+        (&["make"], DangerClass::Unknown, "`make` runs code"),
+        (&["frobnicate"], DangerClass::Unknown, "`frobnicate` is not known to only read"),
+        (&["sh", "-c", "ls |"], DangerClass::Unknown, "its shell syntax is not understood"),
     ];
     for (words, expected, why) in cases {
         let argv: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -63,15 +65,15 @@ fn a_program_with_arguments_is_judged_without_a_shell() {
 fn depth_and_number_do_not_lift_the_judgement() {
     for count in [1, 49, 50, 51, 500] {
         let harmless = vec!["ls"; count].join("; ");
-        assert_eq!(Danger::of_shell(&harmless).class, Class::ReadOnly, "{count} commands");
+        assert_eq!(Danger::of_shell(&harmless).class, DangerClass::ReadOnly, "{count} commands");
         let script = format!("{harmless}; rm x");
-        assert_eq!(Danger::of_shell(&script).class, Class::Destructive, "{count} commands");
+        assert_eq!(Danger::of_shell(&script).class, DangerClass::Destructive, "{count} commands");
         let nested = format!("{}rm x{}", "(".repeat(count), ")".repeat(count));
-        assert_ne!(Danger::of_shell(&nested).class, Class::ReadOnly, "{count} subshells");
+        assert_ne!(Danger::of_shell(&nested).class, DangerClass::ReadOnly, "{count} subshells");
         let wrapped = format!("{}rm x", "env ".repeat(count));
-        assert_ne!(Danger::of_shell(&wrapped).class, Class::ReadOnly, "{count} wrappers");
+        assert_ne!(Danger::of_shell(&wrapped).class, DangerClass::ReadOnly, "{count} wrappers");
     }
-    assert_eq!(Danger::of_shell(&"ls;".repeat(100_000)).class, Class::Unknown);
+    assert_eq!(Danger::of_shell(&"ls;".repeat(100_000)).class, DangerClass::Unknown);
 }
 
 /// Pieces from which scripts are made that a careless judge would misread.
@@ -160,7 +162,7 @@ fn no_shell_runs_what_was_not_seen() {
         let length = 2 + dice.roll(9);
         let pieces: Vec<&str> = (0..length).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
         let script = pieces.join(if dice.roll(2) == 0 { "" } else { " " });
-        if script.contains("victim") && Danger::of_shell(&script).class == Class::ReadOnly {
+        if script.contains("victim") && Danger::of_shell(&script).class == DangerClass::ReadOnly {
             harmless.push(script);
         }
     }

@@ -4,38 +4,39 @@
 //! its value, or as an abbreviation. No word ends the judging, because a `--` may be the value of the
 //! option before it.
 
-use super::{Danger, Word};
+use crate::danger::Danger;
+use crate::word::ShellWord;
 
 /// The options with which a program only reads.
-#[derive(Clone, Copy)]
-pub(super) struct Options {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HarmlessOptions {
     /// Letters of options without a value.
-    pub(super) short: &'static str,
+    pub(crate) short: &'static str,
     /// Letters of options that take a value; the rest of their word is that value.
-    pub(super) valued: &'static str,
+    pub(crate) valued: &'static str,
     /// Long names without their dashes, with or without a value, divided by commas.
-    pub(super) long: &'static str,
-    pub(super) unknown_words: Unknown,
+    pub(crate) long: &'static str,
+    pub(crate) unknown_words: UnknownWords,
 }
 
-/// What a word means that only the running shell knows.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Unknown {
+/// The meaning of a word that only the running shell knows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum UnknownWords {
     /// It may be an option, and one of the program's options does more than read.
     MayDoHarm,
     /// No option of the program does more than read.
     Harmless,
 }
 
-impl Options {
-    pub(super) const NONE: Self =
-        Self { short: "", valued: "", long: "", unknown_words: Unknown::MayDoHarm };
+impl HarmlessOptions {
+    pub(crate) const NONE: Self =
+        Self { short: "", valued: "", long: "", unknown_words: UnknownWords::MayDoHarm };
 
     /// Harmless when every word that looks like an option is a listed one.
-    pub(super) fn judge(&self, program: &str, arguments: &[Word]) -> Danger {
+    pub(crate) fn judge(&self, program: &str, arguments: &[ShellWord]) -> Danger {
         for argument in arguments {
             match argument.literal() {
-                None if self.unknown_words == Unknown::Harmless => {}
+                None if self.unknown_words == UnknownWords::Harmless => {}
                 None => {
                     return Danger::unknown(format!(
                         "an argument of `{program}` that is not known yet may be an option"
@@ -50,7 +51,7 @@ impl Options {
         Danger::none()
     }
 
-    fn admits(&self, text: &str) -> bool {
+    pub(crate) fn admits(&self, text: &str) -> bool {
         if !text.starts_with('-') || text == "-" || text == "--" {
             return true;
         }
@@ -73,7 +74,7 @@ impl Options {
     }
 
     /// The arguments that are neither options nor values of them.
-    pub(super) fn operands<'a>(&self, arguments: &'a [Word]) -> Vec<&'a Word> {
+    pub(crate) fn operands<'a>(&self, arguments: &'a [ShellWord]) -> Vec<&'a ShellWord> {
         let mut operands = Vec::new();
         let mut takes_value = false;
         for argument in arguments {
@@ -93,11 +94,11 @@ impl Options {
 
 /// Skips the options of a wrapper. `with_value` take the next word; anything else that begins with
 /// a dash must be in `alone`, or the rest cannot be told.
-pub(super) fn skip_options<'a>(
-    arguments: &'a [Word],
+pub(crate) fn skip_options<'a>(
+    arguments: &'a [ShellWord],
     alone: &[&str],
     with_value: &[&str],
-) -> Option<&'a [Word]> {
+) -> Option<&'a [ShellWord]> {
     let mut rest = arguments;
     while let Some((first, after)) = rest.split_first() {
         let text = first.literal()?;

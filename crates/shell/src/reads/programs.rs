@@ -1,8 +1,14 @@
-//! What programs do, by name; those that only read unless they are told otherwise, with what tells
+//! Programs by name: those that change something, those that run code, and those that only read unless they are told otherwise, with what tells
 //! them.
 
-use super::options::Options;
-use super::{Danger, Word, git, readers, scripts};
+use super::git::danger_of_git;
+use super::readers::reader_options;
+use super::scripts::{danger_of_awk, danger_of_sed};
+use crate::danger::Danger;
+use crate::find::danger_of_find;
+use crate::options::HarmlessOptions;
+use crate::word::ShellWord;
+use crate::wrappers::usual_name;
 
 /// Programs whose purpose is a change, and what it is.
 const CHANGERS: &[(&str, &[&str])] = &[
@@ -143,10 +149,10 @@ const CHANGERS: &[(&str, &[&str])] = &[
 
 /// Programs that run what the project or the arguments tell them.
 const RUNNERS: &[&str] = &[
-    "awk", "bash", "cargo", "cmake", "deno", "emacs", "eval", "gawk", "go", "gradle", "java",
-    "just", "lua", "make", "mawk", "meson", "mvn", "ninja", "node", "parallel", "perl", "php",
-    "pytest", "python", "python3", "ruby", "rustc", "rustup", "source", "tox", "trap", "vim",
-    "watch", ".",
+    "awk", "bash", "cargo", "cmake", "dash", "deno", "emacs", "eval", "gawk", "go", "gradle",
+    "java", "just", "lua", "make", "mawk", "meson", "mvn", "ninja", "node", "parallel", "perl",
+    "php", "pytest", "python", "python3", "ruby", "rustc", "rustup", "sh", "source", "tox", "trap",
+    "vim", "watch", ".",
 ];
 
 /// Asked for their version they do nothing else.
@@ -155,16 +161,34 @@ const VERSIONED: &[&str] = &[
     "perl", "php", "python", "python3", "ruby",
 ];
 
-pub(super) fn judge(name: &str, arguments: &[Word]) -> Danger {
+/// The danger of a program with its arguments. What wrappers run is judged as a command of its own.
+pub(crate) fn danger_of_program(words: &[ShellWord]) -> Danger {
+    let Some((first, arguments)) = words.split_first() else { return Danger::none() };
+    let Some(program) = first.literal() else {
+        return Danger::unknown("the program is not a plain word");
+    };
+    match usual_name(program) {
+        name if name.contains('/') => {
+            Danger::unknown(format!("`{program}` is a program of its own"))
+        }
+        "sudo" | "doas" | "su" | "pkexec" | "run0" => {
+            Danger::destructive(format!("`{program}` acts with another user's rights"))
+        }
+        name => danger_by_name(name, arguments),
+    }
+}
+
+fn danger_by_name(name: &str, arguments: &[ShellWord]) -> Danger {
     if let ([only], true) = (arguments, VERSIONED.contains(&name))
         && (only.is("--version") || (only.is("version") && name == "go"))
     {
         return Danger::none();
     }
     match name {
-        "git" => git::judge(arguments),
-        "sed" => scripts::sed(arguments),
-        "awk" | "gawk" | "mawk" => scripts::awk(name, arguments),
+        "find" => danger_of_find(arguments),
+        "git" => danger_of_git(arguments),
+        "sed" => danger_of_sed(arguments),
+        "awk" | "gawk" | "mawk" => danger_of_awk(name, arguments),
         "tar" => archive(arguments),
         // Their words are text, or nothing at all.
         ":" | "true" | "false" | "echo" | "expr" | "yes" => Danger::none(),
@@ -180,8 +204,8 @@ pub(super) fn judge(name: &str, arguments: &[Word]) -> Danger {
     }
 }
 
-fn by_table(name: &str, arguments: &[Word]) -> Danger {
-    if let Some(options) = readers::options_of(name) {
+fn by_table(name: &str, arguments: &[ShellWord]) -> Danger {
+    if let Some(options) = reader_options(name) {
         return options.judge(name, arguments);
     }
     if let Some((does, _)) = CHANGERS.iter().find(|(_, names)| names.contains(&name)) {
@@ -197,12 +221,12 @@ fn by_table(name: &str, arguments: &[Word]) -> Danger {
 }
 
 /// `test` and `[`: in some shells `-v` and `-R` run what stands in a subscript.
-pub(super) fn test(words: &[Word]) -> Danger {
+fn test(words: &[ShellWord]) -> Danger {
     let words = match words.split_last() {
         Some((last, rest)) if last.is("]") => rest,
         _ => words,
     };
-    let is_risky = |word: &Word| {
+    let is_risky = |word: &ShellWord| {
         word.literal()
             .is_some_and(|text| matches!(text, "-v" | "-R") || text.contains(['[', '`', '$']))
     };
@@ -224,8 +248,8 @@ fn is_comparison(text: &str) -> bool {
 }
 
 /// Their second operand is a file that they write.
-fn one_operand(name: &str, arguments: &[Word]) -> Danger {
-    let options = readers::options_of(name).unwrap_or(Options::NONE);
+fn one_operand(name: &str, arguments: &[ShellWord]) -> Danger {
+    let options = reader_options(name).unwrap_or(HarmlessOptions::NONE);
     let found = options.judge(name, arguments);
     match options.operands(arguments).len() {
         0 | 1 => found,
@@ -233,9 +257,9 @@ fn one_operand(name: &str, arguments: &[Word]) -> Danger {
     }
 }
 
-fn date(arguments: &[Word]) -> Danger {
-    let options = readers::options_of("date").unwrap_or(Options::NONE);
-    let sets = |word: &&Word| word.literal().is_none_or(|text| !text.starts_with('+'));
+fn date(arguments: &[ShellWord]) -> Danger {
+    let options = reader_options("date").unwrap_or(HarmlessOptions::NONE);
+    let sets = |word: &&ShellWord| word.literal().is_none_or(|text| !text.starts_with('+'));
     match options.operands(arguments).iter().any(sets) {
         true => Danger::unknown("`date` with a number sets the clock"),
         false => options.judge("date", arguments),
@@ -243,8 +267,8 @@ fn date(arguments: &[Word]) -> Danger {
 }
 
 /// `printf -v NAME` sets a variable.
-fn printf(arguments: &[Word]) -> Danger {
-    match arguments.first().map(Word::literal) {
+fn printf(arguments: &[ShellWord]) -> Danger {
+    match arguments.first().map(ShellWord::literal) {
         Some(Some(format)) if format.starts_with('-') && format != "--" => {
             Danger::unknown("`printf` with an option may set a variable")
         }
@@ -254,8 +278,8 @@ fn printf(arguments: &[Word]) -> Danger {
 }
 
 /// Into variables that no program listens to.
-fn read(arguments: &[Word]) -> Danger {
-    let is_own = |word: &Word| {
+fn read(arguments: &[ShellWord]) -> Danger {
+    let is_own = |word: &ShellWord| {
         let text = word.literal().unwrap_or("A");
         text == "-r" || text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
     };
@@ -265,8 +289,8 @@ fn read(arguments: &[Word]) -> Danger {
     }
 }
 
-fn set(arguments: &[Word]) -> Danger {
-    let words: Vec<&str> = arguments.iter().filter_map(Word::literal).collect();
+fn set(arguments: &[ShellWord]) -> Danger {
+    let words: Vec<&str> = arguments.iter().filter_map(ShellWord::literal).collect();
     let is_usual =
         |word: &&str| matches!(*word, "-e" | "-u" | "-eu" | "-euo" | "-o" | "pipefail" | "-x");
     match words.len() == arguments.len() && words.iter().all(is_usual) {
@@ -276,8 +300,8 @@ fn set(arguments: &[Word]) -> Danger {
 }
 
 /// `perl -i`: an editor.
-fn in_place(name: &str, arguments: &[Word]) -> Danger {
-    let edits = |word: &Word| {
+fn in_place(name: &str, arguments: &[ShellWord]) -> Danger {
+    let edits = |word: &ShellWord| {
         word.literal().is_some_and(|text| {
             text.starts_with('-') && !text.starts_with("--") && text.contains('i')
         })
@@ -289,13 +313,13 @@ fn in_place(name: &str, arguments: &[Word]) -> Danger {
 }
 
 /// Only the plainest forms of listing; options can run programs.
-fn archive(arguments: &[Word]) -> Danger {
-    let lists = arguments.first().and_then(Word::literal).is_some_and(|first| {
+fn archive(arguments: &[ShellWord]) -> Danger {
+    let lists = arguments.first().and_then(ShellWord::literal).is_some_and(|first| {
         let letters = first.strip_prefix('-').unwrap_or(first);
         letters.contains('t') && letters.chars().all(|letter| "tvfzjJa".contains(letter))
     });
     let rest = arguments.get(1..).unwrap_or_default();
-    let is_plain = |word: &Word| word.literal().is_some_and(|text| !text.starts_with('-'));
+    let is_plain = |word: &ShellWord| word.literal().is_some_and(|text| !text.starts_with('-'));
     match lists && rest.iter().all(is_plain) {
         true => Danger::none(),
         false => Danger::destructive("`tar` packs or unpacks files"),

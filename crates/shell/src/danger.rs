@@ -1,0 +1,60 @@
+//! Danger: how harmful a command could be, from reading to destruction (FJ-SHELL, FJ-GATE).
+//!
+//! Law: only a command whose every part is known to read, and nothing but read, is read-only. What
+//! cannot be understood is never called harmless, and a name alone proves nothing: its options, the
+//! commands that it starts and the files that it is redirected to are judged with it.
+
+use jm_types::RiskLevel;
+
+/// From harmless to harmful: the worst part of a command is the command's own class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DangerClass {
+    ReadOnly,
+    /// In no table, or not to be understood before it runs.
+    Unknown,
+    Destructive,
+}
+
+/// A class, and the reason in words for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Danger {
+    pub class: DangerClass,
+    pub why: String,
+}
+
+impl Danger {
+    /// The worse of two.
+    #[must_use]
+    pub fn and(self, other: Danger) -> Self {
+        if other.class > self.class { other } else { self }
+    }
+
+    pub fn needs_person(&self) -> bool {
+        self.class != DangerClass::ReadOnly
+    }
+
+    pub fn risk(&self) -> RiskLevel {
+        match self.class {
+            DangerClass::ReadOnly => RiskLevel::Low,
+            DangerClass::Unknown => RiskLevel::Medium,
+            DangerClass::Destructive => RiskLevel::High,
+        }
+    }
+
+    pub(crate) fn none() -> Self {
+        Self { class: DangerClass::ReadOnly, why: "only reads".to_owned() }
+    }
+
+    pub(crate) fn unknown(why: impl Into<String>) -> Self {
+        Self { class: DangerClass::Unknown, why: why.into() }
+    }
+
+    pub(crate) fn destructive(why: impl Into<String>) -> Self {
+        Self { class: DangerClass::Destructive, why: why.into() }
+    }
+}
+
+/// The first of the worst.
+pub(crate) fn worst(dangers: impl IntoIterator<Item = Danger>) -> Danger {
+    dangers.into_iter().fold(Danger::none(), Danger::and)
+}
