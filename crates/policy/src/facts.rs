@@ -2,6 +2,7 @@
 //!
 //! Law: they come from the prepared call and the sandbox, never from what the model says about itself.
 
+use jm_shell::CommandLine;
 use jm_types::RiskLevel;
 
 /// What a call does to the world, as far as the policy cares.
@@ -62,6 +63,8 @@ pub struct CallFacts<'a> {
     pub floor: Floor,
     pub origin: ToolOrigin,
     pub paths: Vec<TouchedPath>,
+    /// The command that would run, parsed.
+    pub command: Option<&'a CommandLine>,
 }
 
 impl<'a> CallFacts<'a> {
@@ -69,6 +72,7 @@ impl<'a> CallFacts<'a> {
     pub fn of_tool(tool: &'a str, effect: CallEffect) -> Self {
         let risk = if effect.is_side_effecting() { RiskLevel::Medium } else { RiskLevel::Low };
         let (floor, origin) = (Floor::None, ToolOrigin::Person);
-        Self { tool, governing: tool, effect, risk, floor, origin, paths: Vec::new() }
+        let paths = Vec::new();
+        Self { tool, governing: tool, effect, risk, floor, origin, paths, command: None }
     }
 }

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use jm_shell::Readers;
 use jm_types::{ApprovalMode, DenialReason, Verdict};
 
+use crate::book::{RuleAnswer, RuleBook};
 use crate::chain::{Answer, CONFIGURATION, ResolverChain, ResolverFailure};
 use crate::decision::{Decision, Reason, RuleOrigin, Step};
 use crate::facts::{CallFacts, Floor};
 use crate::presets::ApprovalList;
-use crate::rule::Rule;
 
 /// Tools that do what another does: a denial of that one means these too.
 const ALIKE: &[(&str, &str)] = &[("start_process", "run_command")];
@@ -28,9 +29,11 @@ pub struct Policy {
     pub denied_by_default: BTreeSet<String>,
     pub prompt_side_effects: bool,
     /// Rules of the configuration, of flags, and remembered answers.
-    pub rules: Vec<Rule>,
+    pub rules: RuleBook,
     /// `auto_approve`: tools and presets.
     pub approval: ApprovalList,
+    /// Commands that only read count as allowed beside the parts that a rule allows.
+    pub readers: Readers,
     /// The document to the letter: no rule and no remembered answer confirms a command beforehand.
     pub is_strict: bool,
     /// Resolvers beside the configuration.
@@ -102,23 +105,25 @@ impl Policy {
     }
 
     fn deny_rule(&self, facts: &CallFacts<'_>) -> Option<Decision> {
-        let denies = |rule: &&Rule| rule.verdict == Verdict::Deny;
-        let (rule, matched) =
-            self.rules.iter().filter(denies).find_map(|rule| Some((rule, rule.matches(facts)?)))?;
+        let found = self.rules.answer(facts, self.readers);
+        let RuleAnswer { rule, matched, .. } =
+            found.filter(|found| found.verdict == Verdict::Deny)?;
         let denial = DenialReason::Denylisted { tool: facts.tool.to_owned() };
         let reason = Reason::new(Step::DenyRule, format!("denied by the rule `{rule}`"))
             .with_rule(rule.to_string(), rule.origin.clone())
-            .matching(matched.part);
+            .matching(matched);
         Some(Decision::denied(denial, reason))
     }
 
-    /// The configuration's own answer: an `ask` rule, an `allow` rule, the allow list, `auto_approve`.
+    /// The configuration's own answer: a rule, the allow list, `auto_approve`.
     fn configured(&self, facts: &CallFacts<'_>) -> Option<(Answer, Reason)> {
-        let by_rule = [Verdict::Ask, Verdict::Allow]
-            .into_iter()
-            .find_map(|verdict| self.rule_that_says(verdict, facts));
-        if by_rule.is_some() {
-            return by_rule;
+        if let Some(found) = self.rules.answer(facts, self.readers) {
+            let reason = Reason::new(Step::Resolver, format!("the rule `{}`", found.rule))
+                .with_rule(found.rule.to_string(), found.rule.origin.clone())
+                .matching(found.matched);
+            let is_confirmation = found.verdict == Verdict::Allow && found.rule.command().is_some();
+            let (answer, reason) = answer_of(found.verdict, reason);
+            return Some((Answer { is_confirmation, ..answer }, reason));
         }
         if self.allowlist.contains(facts.tool) || self.allowlist.contains(facts.governing) {
             return Some(answer_of(
@@ -132,18 +137,6 @@ impl Policy {
             Verdict::Ask | Verdict::Deny => "denied by a preset of auto_approve",
         };
         Some(answer_of(verdict, Reason::new(Step::Resolver, text)))
-    }
-
-    fn rule_that_says(&self, verdict: Verdict, facts: &CallFacts<'_>) -> Option<(Answer, Reason)> {
-        let (rule, matched) = self
-            .rules
-            .iter()
-            .filter(|rule| rule.verdict == verdict)
-            .find_map(|rule| Some((rule, rule.matches(facts)?)))?;
-        let reason = Reason::new(Step::Resolver, format!("the rule `{rule}`"))
-            .with_rule(rule.to_string(), rule.origin.clone())
-            .matching(matched.part);
-        Some(answer_of(verdict, reason))
     }
 
     /// The configuration stands in the chain at its own priority.

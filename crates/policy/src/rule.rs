@@ -6,6 +6,7 @@
 use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
+use jm_shell::RuleSource;
 use jm_types::Verdict;
 use thiserror::Error;
 
@@ -14,7 +15,7 @@ use crate::facts::{CallFacts, TouchedPath};
 
 /// A rule as it was written.
 #[derive(Debug, Clone)]
-pub struct Rule {
+pub struct PolicyRule {
     pub verdict: Verdict,
     pub tool: String,
     pattern: Pattern,
@@ -27,13 +28,13 @@ enum Pattern {
     Any,
     /// Paths relative to the workspace root.
     Path(GlobMatcher),
-    /// A command, judged as a set of rules by [`crate::commands`].
-    Command(String),
+    /// A command, judged together with the other rules about commands.
+    Command(RuleSource),
 }
 
 /// A rule that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RuleError {
+pub enum PolicyRuleError {
     #[error("the rule `{rule}` names no tool; write TOOL or TOOL: PATTERN")]
     NoTool { rule: String },
     #[error("the rule `{rule}` has an empty pattern; write `{tool}` alone for every call of it")]
@@ -46,6 +47,8 @@ pub enum RuleError {
     ExampleMissed { rule: String, example: String },
     #[error("the rule `{rule}` must not match its example `{example}`, and does")]
     ExampleHit { rule: String, example: String },
+    #[error("the rule `{rule}` has no pattern that examples could be checked against")]
+    NeedlessExample { rule: String },
 }
 
 /// What the pattern of a tool's rules speaks of.
@@ -55,38 +58,38 @@ pub enum Subject {
     Commands,
 }
 
-impl Rule {
+impl PolicyRule {
     /// Reads `TOOL` or `TOOL: PATTERN`.
     pub fn parse(
         text: &str,
         verdict: Verdict,
         origin: RuleOrigin,
         subject: impl Fn(&str) -> Subject,
-    ) -> Result<Self, RuleError> {
+    ) -> Result<Self, PolicyRuleError> {
         let rule = text.trim().to_owned();
         let (tool, pattern) = match rule.split_once(':') {
             Some((tool, pattern)) => (tool.trim(), Some(pattern.trim())),
             None => (rule.as_str(), None),
         };
         if tool.is_empty() || tool.contains(char::is_whitespace) {
-            return Err(RuleError::NoTool { rule });
+            return Err(PolicyRuleError::NoTool { rule });
         }
         let tool = tool.to_owned();
         let pattern = match pattern {
             None => Pattern::Any,
-            Some("") => return Err(RuleError::EmptyPattern { rule, tool }),
+            Some("") => return Err(PolicyRuleError::EmptyPattern { rule, tool }),
             Some(pattern) => match subject(&tool) {
-                Subject::Commands => Pattern::Command(pattern.to_owned()),
+                Subject::Commands => Pattern::Command(RuleSource::new(verdict, pattern)),
                 Subject::Paths => Pattern::Path(glob(pattern, &rule)?),
             },
         };
         Ok(Self { verdict, tool, pattern, origin })
     }
 
-    /// The pattern, if this is a rule about commands.
-    pub fn command_pattern(&self) -> Option<&str> {
+    /// The rule about commands that this is, if it is one.
+    pub(crate) fn command(&self) -> Option<&RuleSource> {
         match &self.pattern {
-            Pattern::Command(pattern) => Some(pattern),
+            Pattern::Command(source) => Some(source),
             Pattern::Any | Pattern::Path(_) => None,
         }
     }
@@ -115,17 +118,30 @@ impl Rule {
         counts.then(|| Matched { part: hit.map(|path| path.path.clone()) })
     }
 
-    /// Checks the examples that a rule about paths carries.
-    pub fn check_path_examples(&self, hits: &[String], misses: &[String]) -> Result<(), RuleError> {
-        let Pattern::Path(glob) = &self.pattern else { return Ok(()) };
+    /// Adds examples that the rule must and must not match. Those of a rule about commands are checked when
+    /// the rules are put together.
+    pub fn with_examples(
+        mut self,
+        hits: Vec<String>,
+        misses: Vec<String>,
+    ) -> Result<Self, PolicyRuleError> {
         let rule = self.to_string();
-        if let Some(example) = hits.iter().find(|example| !glob.is_match(example)) {
-            return Err(RuleError::ExampleMissed { rule, example: example.clone() });
+        match &mut self.pattern {
+            Pattern::Command(source) => {
+                (source.matches, source.not_matches) = (hits, misses);
+            }
+            Pattern::Path(glob) => {
+                if let Some(example) = hits.into_iter().find(|example| !glob.is_match(example)) {
+                    return Err(PolicyRuleError::ExampleMissed { rule, example });
+                }
+                if let Some(example) = misses.into_iter().find(|example| glob.is_match(example)) {
+                    return Err(PolicyRuleError::ExampleHit { rule, example });
+                }
+            }
+            Pattern::Any if hits.is_empty() && misses.is_empty() => {}
+            Pattern::Any => return Err(PolicyRuleError::NeedlessExample { rule }),
         }
-        match misses.iter().find(|example| glob.is_match(example)) {
-            Some(example) => Err(RuleError::ExampleHit { rule, example: example.clone() }),
-            None => Ok(()),
-        }
+        Ok(self)
     }
 }
 
@@ -136,21 +152,21 @@ pub(crate) struct Matched {
 }
 
 /// `*` stays within a directory, `**` does not.
-fn glob(pattern: &str, rule: &str) -> Result<GlobMatcher, RuleError> {
+fn glob(pattern: &str, rule: &str) -> Result<GlobMatcher, PolicyRuleError> {
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    let bad = |error: globset::Error| RuleError::BadGlob {
+    let bad = |error: globset::Error| PolicyRuleError::BadGlob {
         rule: rule.to_owned(),
         message: error.kind().to_string(),
     };
     glob.map(|glob| glob.compile_matcher()).map_err(bad)
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for PolicyRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.pattern {
             Pattern::Any => f.write_str(&self.tool),
             Pattern::Path(glob) => write!(f, "{}: {}", self.tool, glob.glob()),
-            Pattern::Command(pattern) => write!(f, "{}: {pattern}", self.tool),
+            Pattern::Command(source) => write!(f, "{}: {}", self.tool, source.pattern),
         }
     }
 }

@@ -91,7 +91,7 @@ fn policy(case: &Case) -> Policy {
         }
     }
     let rule =
-        |verdict| Rule::parse("tool", verdict, RuleOrigin::Flag, |_| Subject::Paths).unwrap();
+        |verdict| PolicyRule::parse("tool", verdict, RuleOrigin::Flag, |_| Subject::Paths).unwrap();
     Policy {
         enabled: case.enabled,
         mode: case.mode,
@@ -99,7 +99,8 @@ fn policy(case: &Case) -> Policy {
         denylist: names(matches!(case.listed, Listed::Denied | Listed::Both)),
         denied_by_default: BTreeSet::new(),
         prompt_side_effects: case.prompts,
-        rules: case.rule.map(rule).into_iter().collect(),
+        rules: RuleBook::new(case.rule.map(rule).into_iter().collect(), Vec::new()).unwrap(),
+        readers: jm_shell::Readers::Allowed,
         approval: ApprovalList::default(),
         is_strict: case.is_strict,
         chain,
