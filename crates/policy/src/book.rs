@@ -1,0 +1,127 @@
+//! The rule book: all rules together, those about commands compiled for each tool.
+//!
+//! Law: the strictest rule that matches wins. A command is allowed only if every part of it is allowed by a
+//! rule or only reads, and at least one part by a rule.
+
+use std::collections::BTreeMap;
+
+use jm_shell::{
+    Because, CommandDecision, CommandLine, CommandRules, Readers, RuleContext, RuleText,
+};
+use jm_types::Verdict;
+
+use crate::facts::CallFacts;
+use crate::rule::{PolicyRule, PolicyRuleError};
+
+/// All rules of the configuration, of flags, and remembered answers.
+#[derive(Debug, Clone, Default)]
+pub struct RuleBook {
+    rules: Vec<PolicyRule>,
+    commands: BTreeMap<String, ToolCommands>,
+    /// Absolute paths of the workspace's directories.
+    roots: Vec<String>,
+}
+
+/// The rules about one tool's commands, and their places in the book.
+#[derive(Debug, Clone)]
+struct ToolCommands {
+    compiled: CommandRules,
+    places: Vec<usize>,
+}
+
+/// The book's answer about a call.
+#[derive(Debug, Clone)]
+pub(crate) struct RuleAnswer<'a> {
+    pub(crate) rule: &'a PolicyRule,
+    pub(crate) verdict: Verdict,
+    /// The part of the call that the rule matched; `None` for all of it.
+    pub(crate) matched: Option<String>,
+}
+
+impl RuleBook {
+    /// Puts rules together and checks their examples.
+    pub fn new(rules: Vec<PolicyRule>, roots: Vec<String>) -> Result<Self, PolicyRuleError> {
+        let mut by_tool: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (place, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.command().is_some()) {
+            by_tool.entry(rule.tool.clone()).or_default().push(place);
+        }
+        let compile = |(tool, places): (String, Vec<usize>)| {
+            let sources = places.iter().filter_map(|place| rules[*place].command());
+            let compiled =
+                CommandRules::new(sources).map_err(|error| PolicyRuleError::BadCommand {
+                    rule: format!("{tool}: {}", error.pattern),
+                    message: error.error.to_string(),
+                })?;
+            Ok((tool, ToolCommands { compiled, places }))
+        };
+        let commands = by_tool.into_iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(Self { rules, commands, roots })
+    }
+
+    pub fn rules(&self) -> &[PolicyRule] {
+        &self.rules
+    }
+
+    /// The strictest rule that matches a call; `None` where no rule does.
+    pub(crate) fn answer(&self, facts: &CallFacts<'_>, readers: Readers) -> Option<RuleAnswer<'_>> {
+        let plain = self.rules.iter().filter_map(|rule| {
+            let matched = rule.matches(facts)?.part;
+            Some(RuleAnswer { rule, verdict: rule.verdict, matched })
+        });
+        let by_command = facts.command.and_then(|line| self.command_answer(facts, line, readers));
+        plain
+            .chain(by_command)
+            .reduce(|one, other| if other.verdict > one.verdict { other } else { one })
+    }
+
+    fn command_answer(
+        &self,
+        facts: &CallFacts<'_>,
+        line: &CommandLine,
+        readers: Readers,
+    ) -> Option<RuleAnswer<'_>> {
+        let tool = self.commands.get(facts.governing).or_else(|| self.commands.get(facts.tool))?;
+        let decision = self.decide_command(tool, line, readers);
+        let deciding = decision.parts.iter().zip(line.parts()).find_map(|(part, shown)| {
+            let (Because::Rule(index) | Because::Named(index) | Because::MayMatch(index)) =
+                part.because
+            else {
+                return None;
+            };
+            (part.verdict == decision.verdict).then(|| (index, shown.shown()))
+        });
+        let (index, shown) = deciding?;
+        let rule = &self.rules[*tool.places.get(index)?];
+        Some(RuleAnswer { rule, verdict: decision.verdict, matched: Some(shown) })
+    }
+
+    fn decide_command(
+        &self,
+        tool: &ToolCommands,
+        line: &CommandLine,
+        readers: Readers,
+    ) -> CommandDecision {
+        let roots: Vec<&str> = self.roots.iter().map(String::as_str).collect();
+        tool.compiled.decide(line, &RuleContext { readers, roots: &roots })
+    }
+
+    /// The reasons part by part, for `jm policy explain`.
+    pub fn explain_command(&self, tool: &str, line: &CommandLine, readers: Readers) -> Vec<String> {
+        let none = ToolCommands { compiled: CommandRules::default(), places: Vec::new() };
+        let tool = self.commands.get(tool).unwrap_or(&none);
+        self.decide_command(tool, line, readers).explain(line, &tool.compiled)
+    }
+
+    /// The rules that an answer "always" would add for a command; `None` where nothing may be offered.
+    pub fn offer_for_command(
+        &self,
+        tool: &str,
+        line: &CommandLine,
+        readers: Readers,
+    ) -> Option<Vec<RuleText>> {
+        let none = CommandRules::default();
+        let compiled = self.commands.get(tool).map_or(&none, |tool| &tool.compiled);
+        let roots: Vec<&str> = self.roots.iter().map(String::as_str).collect();
+        compiled.derive(line, &RuleContext { readers, roots: &roots })
+    }
+}

@@ -1,0 +1,78 @@
+//! The facts of one call that decide whether it may run.
+//!
+//! Law: they come from the prepared call and the sandbox, never from what the model says about itself.
+
+use jm_shell::CommandLine;
+use jm_types::RiskLevel;
+
+/// What a call does to the world, as far as the policy cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEffect {
+    Reads,
+    /// Runs a program that confinement keeps to reading.
+    Inspects,
+    Changes,
+    Runs,
+}
+
+impl CallEffect {
+    pub fn is_side_effecting(self) -> bool {
+        match self {
+            CallEffect::Reads | CallEffect::Inspects => false,
+            CallEffect::Changes | CallEffect::Runs => true,
+        }
+    }
+}
+
+/// What the call itself demands, whatever lists, rules and modes say; ordered, the stricter is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Floor {
+    None,
+    /// The tool wants every call confirmed. A rule that the person wrote, or an answer that the person
+    /// gave before, is that confirmation, unless the policy is strict.
+    Confirmation,
+    /// Protected files, or a command that cannot be confined: only an answer to this very call counts.
+    Person,
+}
+
+/// Who brought a tool along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolOrigin {
+    /// Ours, or the person's own.
+    #[default]
+    Person,
+    /// The project's.
+    Project,
+}
+
+/// A file that a call touches, as a path relative to the workspace root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TouchedPath {
+    pub path: String,
+    pub is_written: bool,
+}
+
+/// Everything that is judged about a call.
+#[derive(Debug, Clone)]
+pub struct CallFacts<'a> {
+    pub tool: &'a str,
+    /// The tool whose rules govern the call, where it does what another tool is for.
+    pub governing: &'a str,
+    pub effect: CallEffect,
+    pub risk: RiskLevel,
+    pub floor: Floor,
+    pub origin: ToolOrigin,
+    pub paths: Vec<TouchedPath>,
+    /// The command that would run, parsed.
+    pub command: Option<&'a CommandLine>,
+}
+
+impl<'a> CallFacts<'a> {
+    /// A call of a tool that touches no files and demands nothing.
+    pub fn of_tool(tool: &'a str, effect: CallEffect) -> Self {
+        let risk = if effect.is_side_effecting() { RiskLevel::Medium } else { RiskLevel::Low };
+        let (floor, origin) = (Floor::None, ToolOrigin::Person);
+        let paths = Vec::new();
+        Self { tool, governing: tool, effect, risk, floor, origin, paths, command: None }
+    }
+}

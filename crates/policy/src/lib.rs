@@ -1,0 +1,30 @@
+//! May this call run: lists, rules, presets, resolvers, the mode, and the call's own floor.
+//!
+//! Pure: it reads no file and asks no person. The engine hands in the facts of a prepared call and gets a
+//! decision with its reason; faces show the question and hand the answer back.
+
+mod book;
+mod chain;
+mod decision;
+mod facts;
+mod offer;
+mod policy;
+mod presets;
+mod question;
+mod remembered;
+mod rule;
+
+pub use book::RuleBook;
+pub use chain::{
+    Answer, Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, Resolver, ResolverChain,
+    ResolverFailure, THIRD_PARTY,
+};
+pub use decision::{Decision, Reason, RuleOrigin, Step};
+pub use facts::{CallEffect, CallFacts, Floor, ToolOrigin, TouchedPath};
+pub use policy::{Judged, Policy};
+pub use presets::{ApprovalList, BuiltIn, ListError, Preset};
+pub use question::{
+    AlwaysOffer, CallAnswer, CallQuestion, Choice, OfferedScope, Question, QuestionAnswer,
+};
+pub use remembered::{RememberedRule, RememberedRules, RuleScope, RuleSite};
+pub use rule::{PolicyRule, PolicyRuleError, Subject};

@@ -1,0 +1,57 @@
+//! The rules that an answer "always" would store, offered beside the question.
+//!
+//! Law: nothing is offered for what was not shown whole, for what only a person may allow, and where the
+//! policy is strict. "Everywhere" is not offered for what runs a project's own code or changes its files.
+
+use jm_shell::Readers;
+use jm_types::Verdict;
+
+use crate::facts::{CallEffect, CallFacts, Floor};
+use crate::policy::Policy;
+use crate::question::{AlwaysOffer, OfferedScope};
+
+impl Policy {
+    /// The offers for a call that is asked about, the narrowest scope first.
+    pub fn offers(&self, facts: &CallFacts<'_>, is_shown_whole: bool) -> Vec<AlwaysOffer> {
+        let asks_each_time = self.asks_by_rule(facts);
+        if self.is_strict || !is_shown_whole || facts.floor == Floor::Person || asks_each_time {
+            return Vec::new();
+        }
+        let Some((rules, widest)) = self.offered_rules(facts) else { return Vec::new() };
+        [OfferedScope::Session, OfferedScope::Project, OfferedScope::Everywhere]
+            .into_iter()
+            .filter(|scope| *scope <= widest)
+            .map(|scope| AlwaysOffer { rules: rules.clone(), scope })
+            .collect()
+    }
+
+    /// A rule that asks was written to be asked.
+    fn asks_by_rule(&self, facts: &CallFacts<'_>) -> bool {
+        let found = self.rules.answer(facts, self.readers);
+        found.is_some_and(|found| found.verdict == Verdict::Ask)
+    }
+
+    fn offered_rules(&self, facts: &CallFacts<'_>) -> Option<(Vec<String>, OfferedScope)> {
+        let tool = facts.governing;
+        if let Some(line) = facts.command {
+            let offered = self.rules.offer_for_command(tool, line, Readers::Allowed)?;
+            let runs_project_code = offered.iter().any(|rule| rule.runs_project_code);
+            let widest = match runs_project_code {
+                true => OfferedScope::Project,
+                false => OfferedScope::Everywhere,
+            };
+            let rules = offered.iter().map(|rule| format!("{tool}: {}", rule.pattern)).collect();
+            return Some((rules, widest));
+        }
+        match facts.effect {
+            CallEffect::Changes if !facts.paths.is_empty() => {
+                Some((vec![format!("{tool}: **")], OfferedScope::Project))
+            }
+            CallEffect::Changes | CallEffect::Reads => {
+                Some((vec![tool.to_owned()], OfferedScope::Project))
+            }
+            // A program of which no command line is known.
+            CallEffect::Runs | CallEffect::Inspects => None,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The one place where it is decided if a call may run.
+//!
+//! Law: hard stops come first and nothing lifts them: switched off, deny list, deny rules, mode `deny` for
+//! what nothing allows (the sandbox refuses before a call gets here). Then the resolver chain, whose first
+//! answer counts; where none answers, the mode does. Then the call's own floor, which only a person meets.
+
+use std::collections::BTreeSet;
+
+use jm_shell::Readers;
+use jm_types::{ApprovalMode, DenialReason, Verdict};
+
+use crate::book::{RuleAnswer, RuleBook};
+use crate::chain::{Answer, CONFIGURATION, ResolverChain, ResolverFailure};
+use crate::decision::{Decision, Reason, RuleOrigin, Step};
+use crate::facts::{CallFacts, Floor};
+use crate::presets::ApprovalList;
+
+/// Tools that do what another does: a denial of that one means these too.
+const ALIKE: &[(&str, &str)] = &[("start_process", "run_command")];
+
+/// All that decides about calls.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub enabled: bool,
+    pub mode: ApprovalMode,
+    pub allowlist: BTreeSet<String>,
+    pub denylist: BTreeSet<String>,
+    /// Denied by the program's own defaults: the person may lift it.
+    pub denied_by_default: BTreeSet<String>,
+    pub prompt_side_effects: bool,
+    /// Rules of the configuration, of flags, and remembered answers.
+    pub rules: RuleBook,
+    /// `auto_approve`: tools and presets.
+    pub approval: ApprovalList,
+    /// Commands that only read count as allowed beside the parts that a rule allows.
+    pub readers: Readers,
+    /// The document to the letter: no rule and no remembered answer confirms a command beforehand.
+    pub is_strict: bool,
+    /// Resolvers beside the configuration.
+    pub chain: ResolverChain,
+}
+
+/// A decision, and the resolvers that failed on the way to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    pub decision: Decision,
+    pub failures: Vec<ResolverFailure>,
+}
+
+impl Policy {
+    /// The stops that need no look at the call's arguments.
+    pub fn stop(&self, tool: &str) -> Option<Decision> {
+        if !self.enabled {
+            let reason = Reason::new(Step::Disabled, "approval is not enabled");
+            return Some(Decision::denied(DenialReason::Disabled, reason));
+        }
+        if self.is_denied(tool) {
+            return Some(self.denylisted(tool));
+        }
+        let alike = ALIKE.iter().find(|(one, _)| *one == tool).map(|(_, other)| *other);
+        alike
+            .filter(|other| self.is_denied_by_the_person(other))
+            .map(|other| self.denylisted(other))
+    }
+
+    fn is_denied(&self, tool: &str) -> bool {
+        self.denylist.contains(tool)
+    }
+
+    fn is_denied_by_the_person(&self, tool: &str) -> bool {
+        self.is_denied(tool) && !self.denied_by_default.contains(tool)
+    }
+
+    fn denylisted(&self, tool: &str) -> Decision {
+        let denial = DenialReason::Denylisted { tool: tool.to_owned() };
+        let origin = match self.denied_by_default.contains(tool) {
+            true => RuleOrigin::BuiltIn,
+            false => RuleOrigin::Flag,
+        };
+        let reason = Reason::new(Step::DenyList, "on the deny list").with_rule(tool, origin);
+        Decision::denied(denial, reason)
+    }
+
+    /// Decides about a call whose paths have passed the sandbox.
+    pub fn decide(&self, facts: &CallFacts<'_>) -> Judged {
+        let stop = self.stop(facts.tool).or_else(|| self.stop(facts.governing));
+        if let Some(decision) = stop.or_else(|| self.deny_rule(facts)) {
+            return Judged { decision, failures: Vec::new() };
+        }
+        let by_rules = self.configured(facts);
+        let is_allowed =
+            by_rules.as_ref().is_some_and(|(answer, _)| answer.verdict == Verdict::Allow);
+        if self.mode == ApprovalMode::Deny && !is_allowed {
+            let denial = DenialReason::NotAllowlisted { tool: facts.governing.to_owned() };
+            let reason = Reason::new(Step::DenyMode, "approval mode deny");
+            return Judged { decision: Decision::denied(denial, reason), failures: Vec::new() };
+        }
+        let (answer, failures) = self.ask_chain(facts, by_rules);
+        let is_confirmed = answer.as_ref().is_some_and(|(answer, _)| answer.is_confirmation);
+        let decision = match answer {
+            Some((answer, reason)) => self.answered(facts, &answer, reason),
+            None => self.by_mode(facts),
+        };
+        Judged { decision: self.raise_to_floor(facts, decision, is_confirmed), failures }
+    }
+
+    fn deny_rule(&self, facts: &CallFacts<'_>) -> Option<Decision> {
+        let found = self.rules.answer(facts, self.readers);
+        let RuleAnswer { rule, matched, .. } =
+            found.filter(|found| found.verdict == Verdict::Deny)?;
+        let denial = DenialReason::Denylisted { tool: facts.tool.to_owned() };
+        let reason = Reason::new(Step::DenyRule, format!("denied by the rule `{rule}`"))
+            .with_rule(rule.to_string(), rule.origin.clone())
+            .matching(matched);
+        Some(Decision::denied(denial, reason))
+    }
+
+    /// The configuration's own answer: a rule, the allow list, `auto_approve`.
+    fn configured(&self, facts: &CallFacts<'_>) -> Option<(Answer, Reason)> {
+        if let Some(found) = self.rules.answer(facts, self.readers) {
+            let reason = Reason::new(Step::Resolver, format!("the rule `{}`", found.rule))
+                .with_rule(found.rule.to_string(), found.rule.origin.clone())
+                .matching(found.matched);
+            let is_confirmation = found.verdict == Verdict::Allow && found.rule.command().is_some();
+            let (answer, reason) = answer_of(found.verdict, reason);
+            return Some((Answer { is_confirmation, ..answer }, reason));
+        }
+        if self.allowlist.contains(facts.tool) || self.allowlist.contains(facts.governing) {
+            return Some(answer_of(
+                Verdict::Allow,
+                Reason::new(Step::Resolver, "on the allow list"),
+            ));
+        }
+        let verdict = self.approval.answer(facts.tool, facts.effect)?;
+        let text = match verdict {
+            Verdict::Allow => "approved by auto_approve",
+            Verdict::Ask | Verdict::Deny => "denied by a preset of auto_approve",
+        };
+        Some(answer_of(verdict, Reason::new(Step::Resolver, text)))
+    }
+
+    /// The configuration stands in the chain at its own priority.
+    fn ask_chain(
+        &self,
+        facts: &CallFacts<'_>,
+        configured: Option<(Answer, Reason)>,
+    ) -> (Option<(Answer, Reason)>, Vec<ResolverFailure>) {
+        let (above, failures) = self.chain.ask_while(facts, |priority| priority > CONFIGURATION);
+        if let Some(answer) = above.map(named).or(configured) {
+            return (Some(answer), failures);
+        }
+        let (below, more) = self.chain.ask_while(facts, |priority| priority <= CONFIGURATION);
+        (below.map(named), [failures, more].concat())
+    }
+
+    fn answered(&self, facts: &CallFacts<'_>, answer: &Answer, reason: Reason) -> Decision {
+        match answer.verdict {
+            Verdict::Deny => {
+                let denial = DenialReason::Denylisted { tool: facts.tool.to_owned() };
+                Decision::denied(denial, reason)
+            }
+            verdict @ (Verdict::Allow | Verdict::Ask) => Decision::new(verdict, reason),
+        }
+    }
+
+    fn by_mode(&self, facts: &CallFacts<'_>) -> Decision {
+        let asks = self.prompt_side_effects && facts.effect.is_side_effecting();
+        let (verdict, text) = match self.mode {
+            ApprovalMode::Auto => (Verdict::Allow, "approval mode auto"),
+            ApprovalMode::Deny => (Verdict::Deny, "approval mode deny"),
+            ApprovalMode::Prompt if !facts.effect.is_side_effecting() => {
+                (Verdict::Allow, "reads only")
+            }
+            ApprovalMode::Prompt if asks => (Verdict::Ask, needs_approval(facts)),
+            ApprovalMode::Prompt => {
+                (Verdict::Allow, "approval mode prompt without prompt_side_effects")
+            }
+        };
+        Decision::new(verdict, Reason::new(Step::Mode, text))
+    }
+
+    fn raise_to_floor(
+        &self,
+        facts: &CallFacts<'_>,
+        decision: Decision,
+        is_confirmed: bool,
+    ) -> Decision {
+        let is_met = match facts.floor {
+            Floor::None => true,
+            Floor::Confirmation => is_confirmed && !self.is_strict,
+            Floor::Person => false,
+        };
+        if is_met || decision.verdict != Verdict::Allow {
+            return decision;
+        }
+        let text = match facts.floor {
+            Floor::None | Floor::Confirmation => "commands need approval",
+            Floor::Person => "only a person can allow this",
+        };
+        Decision::new(
+            Verdict::Ask,
+            Reason { step: Step::Floor, text: text.into(), ..decision.reason },
+        )
+    }
+}
+
+fn needs_approval(facts: &CallFacts<'_>) -> &'static str {
+    match facts.effect {
+        crate::CallEffect::Runs => "needs approval: runs a command",
+        _ => "needs approval: modifies files",
+    }
+}
+
+fn answer_of(verdict: Verdict, reason: Reason) -> (Answer, Reason) {
+    let text = reason.text.clone();
+    (Answer { verdict, reason: text, is_confirmation: false }, reason)
+}
+
+fn named((resolver, answer): (String, Answer)) -> (Answer, Reason) {
+    let reason =
+        Reason { resolver: Some(resolver), ..Reason::new(Step::Resolver, answer.reason.clone()) };
+    (answer, reason)
+}
