@@ -12,6 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("workspace", &["jm-types"]),
     ("store", &["jm-types"]),
+    ("lua", &["jm-types"]),
     ("providers", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
@@ -239,8 +240,10 @@ fn test_texts() -> Vec<String> {
             false => text[product(&text).len()..].to_owned(),
         })
         .collect();
-    let specifications = files(&repository().join("crates/jm/tests/spec"), ".md");
-    texts.extend(specifications.iter().map(|path| std::fs::read_to_string(path).unwrap()));
+    for folder in ["crates/jm/tests/spec", "crates/lua/tests/spec"] {
+        let specifications = files(&repository().join(folder), ".md");
+        texts.extend(specifications.iter().map(|path| std::fs::read_to_string(path).unwrap()));
+    }
     texts
 }
 
