@@ -7,6 +7,7 @@ mod external;
 mod faces;
 mod instructions;
 mod locations;
+mod lua;
 mod project;
 mod sessions;
 mod trust;
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
         return code;
     }
     if let Some(code) = jm_workspace::jobs::hosted() {
+        return code;
+    }
+    if let Some(code) = jm_lua::inside::run_as_child() {
         return code;
     }
     jm_workspace::own::outlive_full_files();

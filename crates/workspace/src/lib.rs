@@ -5,6 +5,7 @@
 pub mod by_hand;
 mod child;
 pub mod commit;
+pub mod companion;
 pub mod confine;
 mod denies;
 pub mod directory;
