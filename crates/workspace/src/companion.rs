@@ -35,7 +35,7 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// With all the rights of this process, but without its environment and its descriptors.
+    /// With all the rights of this process, but without its environment.
     pub fn start_free(program: &Path, word: &str) -> Result<(UnixStream, Self), ToolError> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| failed(&error))?;
         reaper::bury();

@@ -173,9 +173,12 @@ struct LuaCall {
 
 impl Prepared for LuaCall {
     fn intent(&self) -> Intent {
-        let args = jm_lua::preview::generic(&self.args, MOST_SUMMARY);
+        let args = match jm_lua::preview::generic(&self.args, MOST_SUMMARY) {
+            args if args.is_empty() => args,
+            args => format!(" with {args}"),
+        };
         Intent {
-            summary: one_line(&format!("Run tool {} with {args}", self.tool)),
+            summary: one_line(&format!("Run tool {}{args}", self.tool)),
             effect: Effect::Runs,
             risk: RiskLevel::High,
             needs_person: false,
