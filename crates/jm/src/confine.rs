@@ -11,7 +11,7 @@ use crate::cli::Common;
 use crate::locations;
 
 /// Whatever becomes of the file that we were started from.
-const THIS_PROGRAM: &str = "/proc/self/exe";
+pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 const RECORDS: &str = "commands";
 
 /// The flags as settings.

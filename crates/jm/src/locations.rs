@@ -32,6 +32,11 @@ pub(crate) fn user_tools() -> Option<PathBuf> {
     user_config().and_then(|file| Some(file.parent()?.join("tools")))
 }
 
+/// The person's own Lua script.
+pub(crate) fn user_init() -> Option<PathBuf> {
+    user_config().map(|config| config.with_file_name("init.lua"))
+}
+
 pub(crate) fn state() -> Result<StateDir> {
     let path = state_path()?;
     StateDir::open(&path)

@@ -8,6 +8,7 @@ mod faces;
 mod instructions;
 mod locations;
 mod log;
+mod lua;
 mod model_client;
 mod project;
 mod sessions;
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
         return code;
     }
     if let Some(code) = jm_workspace::jobs::hosted() {
+        return code;
+    }
+    if let Some(code) = jm_lua::inside::run_as_child() {
         return code;
     }
     jm_workspace::own::outlive_full_files();

@@ -1,6 +1,6 @@
-//! A project's own configuration and tools, and the person's trust in them.
+//! A project's own configuration, tools and script, and the person's trust in them.
 //!
-//! Law: one trust for both, bound to the bytes of every file. Nothing of an untrusted project runs.
+//! Law: one trust for all, bound to the bytes of every file. Nothing of an untrusted project runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,17 @@ use crate::trust;
 /// A configuration file larger than this is not one.
 const MOST_CONFIG_BYTES: u64 = 1024 * 1024;
 
-/// A project with a configuration or tools of its own.
+/// A script larger than this is not one.
+const MOST_SCRIPT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A project with a configuration, tools or a script of its own.
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
     pub(crate) file: PathBuf,
     pub(crate) text: Option<String>,
     pub(crate) tools: PathBuf,
-    /// The files of `tools` with their bytes, where the person has trusted exactly these.
+    /// The files of `tools` with their bytes, and those of the script by their paths from there, where
+    /// the person has trusted exactly these.
     pub(crate) trusted: Option<BTreeMap<PathBuf, Digest>>,
 }
 
@@ -36,10 +40,10 @@ impl Project {
             Sandbox::new(&SandboxSettings::rooted_at(&root))?.working_root().path().to_owned();
         let (file, tools) = (root.join(".journeyman/config.toml"), root.join(".journeyman/tools"));
         let text = read_config(&file)?;
-        if text.is_none() && !tools.is_dir() {
+        let mut project = Self { root, file, text, tools, trusted: None };
+        if project.text.is_none() && !project.tools.is_dir() && !project.init().exists() {
             return Ok(None);
         }
-        let mut project = Self { root, file, text, tools, trusted: None };
         project.trusted = project.find_trust();
         Ok(Some(project))
     }
@@ -47,8 +51,29 @@ impl Project {
     /// Hashing what was never trusted would tell us nothing.
     fn find_trust(&self) -> Option<BTreeMap<PathBuf, Digest>> {
         let known = trust::known(&self.root)?;
-        let files = programs::contents(&self.tools).ok()?;
+        let files = self.files().ok()?;
         (known == self.digest(&files).to_string()).then(|| files.into_iter().collect())
+    }
+
+    /// Its Lua script.
+    pub(crate) fn init(&self) -> PathBuf {
+        self.root.join(".journeyman/init.lua")
+    }
+
+    /// Every file that could run, with its bytes: the tools, then the script and its modules.
+    fn files(&self) -> Result<Vec<(PathBuf, Digest)>> {
+        let mut files = programs::contents(&self.tools)?;
+        let init = self.init();
+        if !init.exists() {
+            return Ok(files);
+        }
+        let digest =
+            programs::digest(&init, MOST_SCRIPT_BYTES)?.context("init.lua is too large")?;
+        files.push((PathBuf::from("../init.lua"), digest));
+        let modules = programs::contents(&self.root.join(".journeyman/lua"))?;
+        let beside = |(path, digest)| (Path::new("../lua").join(path), digest);
+        files.extend(modules.into_iter().map(beside));
+        Ok(files)
     }
 
     pub(crate) fn level(&self) -> Trust {
@@ -57,7 +82,7 @@ impl Project {
 
     /// Trusts what is there now; how many files the tools have.
     pub(crate) fn grant(&self) -> Result<usize> {
-        let files = programs::contents(&self.tools).context("the project cannot be trusted")?;
+        let files = self.files().context("the project cannot be trusted")?;
         trust::grant(&self.root, &self.digest(&files))?;
         Ok(files.len())
     }

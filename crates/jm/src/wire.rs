@@ -11,7 +11,7 @@ use jm_engine::Core;
 use jm_engine::{CallRecorder, Engine, Policy, Session};
 use jm_tools::schema::Schema;
 use jm_tools::toolsets::Timeouts;
-use jm_tools::{ToolRegistry, Workspace};
+use jm_tools::{ToolRegistry, ToolSource, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent, Toolset};
 use jm_workspace::jobs::Jobs;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use crate::cli::{Approve, Common};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
-use crate::{confine, external, locations, sessions};
+use crate::{confine, external, locations, lua, sessions};
 
 /// Events that wait for a face; past this, tools wait.
 const EVENT_BUFFER: usize = 256;
@@ -136,6 +136,9 @@ pub(crate) fn wire_with(
     let workspace = workspace(common, config)?;
     let mut registry = registry(config)?;
     registry.add_source(Box::new(external::source(config, &workspace, project.as_ref())));
+    for source in lua::sources(config, &workspace, project.as_ref())? {
+        registry.add_source(Box::new(source));
+    }
     let (session, recorder) = open(&Opening {
         root: workspace.sandbox.working_root().path().to_owned(),
         toolset: config.toolset.name().to_owned(),
@@ -257,7 +260,7 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
     if flags.is_empty() && listed.is_empty() {
         return Ok(());
     }
-    let own = known_names(&loaded.config, project)?;
+    let own = known_names(common, &loaded.config, project)?;
     for name in flags {
         if !own.contains(name) {
             return Err(no_tool(name, &own));
@@ -289,12 +292,15 @@ fn no_tool(name: &str, names: &[String]) -> anyhow::Error {
 }
 
 /// Tools of this session: the toolset's, those that others answer for, and external ones.
-fn known_names(config: &Config, project: Option<&Project>) -> Result<Vec<String>> {
+fn known_names(common: &Common, config: &Config, project: Option<&Project>) -> Result<Vec<String>> {
     let known = registry(config)?;
     let manual = manual(config)?.into_iter().map(|tool| tool.name);
     let external = external::discovered(project);
     let external: Vec<String> = external.names().map(str::to_owned).collect();
-    Ok(known.names().iter().cloned().chain(manual).chain(external).collect())
+    let workspace = workspace(&Common { no_journal: true, ..common.clone() }, config)?;
+    let scripts = lua::sources(config, &workspace, project)?;
+    let scripts = scripts.iter().flat_map(ToolSource::names);
+    Ok(known.names().iter().cloned().chain(manual).chain(external).chain(scripts).collect())
 }
 
 fn names_of_all_toolsets(config: &Config) -> Result<Vec<String>> {

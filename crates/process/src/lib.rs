@@ -12,4 +12,6 @@ mod outside;
 pub use contract::unended::Unended;
 pub use outside::confine::Confiner;
 pub use outside::environment::EnvSanitizer;
-pub use outside::{command, confine, environment, output_reader, popen, spool, survivors};
+pub use outside::{
+    command, companion, confine, environment, output_reader, popen, spool, survivors,
+};

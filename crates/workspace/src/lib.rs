@@ -3,7 +3,7 @@
 //! Law: names only, no code.
 
 pub use jm_files::{commit, directory, names};
-pub use jm_process::{environment as env, popen as by_hand};
+pub use jm_process::{companion, environment as env, popen as by_hand};
 pub use jm_system::{fault, keyring, queue, worker};
 
 pub mod confine {

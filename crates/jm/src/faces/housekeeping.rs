@@ -27,8 +27,8 @@ pub(crate) fn config(common: &Common, args: &ConfigArgs) -> Result<u8> {
 
 pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
     let own = Project::find(common)?.context(
-        "this project has no .journeyman/config.toml and no .journeyman/tools; there is nothing to \
-         trust",
+        "this project has no .journeyman/config.toml, no .journeyman/tools and no \
+         .journeyman/init.lua; there is nothing to trust",
     )?;
     let project = own.root.display();
     if args.show {
@@ -44,8 +44,10 @@ pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
     }
     let files = own.grant()?;
     let configuration = own.text.is_some().then(|| own.file.display().to_string());
-    let tools = (files > 0).then(|| format!("a file of {}", own.tools.display()));
-    let bound: Vec<String> = configuration.into_iter().chain(tools).collect();
+    let tools =
+        (files > 0 && own.tools.is_dir()).then(|| format!("a file of {}", own.tools.display()));
+    let script = own.init().exists().then(|| own.init().display().to_string());
+    let bound: Vec<String> = configuration.into_iter().chain(tools).chain(script).collect();
     print::line(&format!("{project}: trusted, until {} changes", bound.join(" or ")))?;
     let tools = external::of_project(&own);
     if !tools.is_empty() {

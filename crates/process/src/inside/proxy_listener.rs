@@ -9,8 +9,8 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use crate::contract::confinement_rules::Network;
 use crate::contract::descriptors::send_descriptor;
-use jm_types::hosts::{Host, HostList};
 use crate::contract::protocol::{LaunchOrder, PROXY_LISTENER, given};
+use jm_types::hosts::{Host, HostList};
 
 /// The open listener, by its port.
 #[derive(Debug, Clone)]

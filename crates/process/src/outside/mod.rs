@@ -2,6 +2,7 @@
 
 pub(crate) mod child;
 pub mod command;
+pub mod companion;
 pub mod confine;
 pub(crate) mod egress_proxy;
 pub mod environment;

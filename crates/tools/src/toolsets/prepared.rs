@@ -7,7 +7,7 @@ use jm_types::{ErrorKind, ToolError};
 
 use super::envelope::{CallRef, Envelope};
 use super::lowered::{Lowered, Stakes};
-use crate::context::{Scope, CallContext};
+use crate::context::{CallContext, Scope};
 use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};

@@ -9,8 +9,8 @@ use jm_files::Sandbox;
 use jm_files::names::{Protection, protection};
 use serde::{Deserialize, Serialize};
 
-use jm_types::hosts::HostRule;
 use crate::outside::refusal::{Refusal, is_private};
+use jm_types::hosts::HostRule;
 
 /// A right beyond the confinement rules, for one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

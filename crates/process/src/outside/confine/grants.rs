@@ -4,7 +4,6 @@
 //! nothing narrower is known. What no flag could open is never offered, and because most refusals are
 //! only what a command printed, neither is anything that a command might want to talk a person into.
 
-
 use jm_files::Sandbox;
 
 use super::confiner::Confiner;

@@ -29,5 +29,5 @@ pub use super::refusal::{Refusal, SIGSYS, Withheld};
 pub use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, KeptName, KeptPresence, Network, Resources,
 };
-pub use jm_types::hosts::{Host, HostList, HostRule, NoHost};
 pub use crate::contract::landlock_version::landlock_version;
+pub use jm_types::hosts::{Host, HostList, HostRule, NoHost};

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 use super::missing_settings::missed_settings;
 use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
-use jm_types::hosts::HostRule;
 use crate::outside::refusal::Refusal;
+use jm_types::hosts::HostRule;
 
 const MOST_REFUSALS: usize = 3;
 const MOST_LINES: usize = 2_000;

@@ -9,8 +9,8 @@ use super::ProxyConnection;
 use super::address::may_connect;
 use super::relay::{ConnectionEnds, TunnelFault, say_last};
 use super::request::{ProxyRequest, RefusedRequest, RequestHead, RequestPurpose, parse, read_head};
-use jm_types::hosts::{Host, HostRule};
 use crate::outside::refusal::Refusal;
+use jm_types::hosts::{Host, HostRule};
 
 impl ProxyConnection {
     pub(super) fn serve(&self, client: &Arc<TcpStream>) {

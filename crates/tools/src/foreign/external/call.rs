@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::discover::{Candidate, ToolPlace};
 use super::envelope::{self, Code};
 use super::probe::DeclaredSchema;
-use crate::context::{Scope, CallContext};
+use crate::context::{CallContext, Scope};
 use crate::events::Events;
 use crate::ops::printed::{Manner, share_output};
 use crate::ops::refused::with_refusals;

@@ -1,0 +1,181 @@
+//! Lua scripts: whose they are, where they lie, and how they join the other tools (FL-REG).
+//!
+//! Law: where there is no script, this costs two looks and nothing else. A project's script runs only
+//! with the bytes that were trusted, and behind the rules of commands.
+
+mod host;
+mod tool;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jm_config::Config;
+use jm_lua::{CHILD_WORD, ModuleSource, ScriptChild, ScriptLimits, ScriptSettings, Scripts};
+use jm_lua::{ScriptHost, StartChild};
+use jm_tools::Workspace;
+use jm_workspace::Digest;
+use jm_workspace::companion::Companion;
+use jm_workspace::process::Program;
+use jm_workspace::state::read_text;
+
+use crate::locations;
+use crate::project::Project;
+use host::ProgramHost;
+pub(crate) use tool::LuaTools;
+
+/// A script larger than this is not one.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Whose script it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    User,
+    Project,
+}
+
+impl Owner {
+    fn word(self) -> &'static str {
+        match self {
+            Owner::User => "user",
+            Owner::Project => "project",
+        }
+    }
+}
+
+/// An `init.lua`, and the folder that its modules are in.
+#[derive(Debug, Clone)]
+struct Script {
+    owner: Owner,
+    init: PathBuf,
+    text: String,
+    /// The bytes that its files must have, by their paths from the folder of `init.lua`.
+    trusted: Option<BTreeMap<PathBuf, Digest>>,
+}
+
+/// The tools of all scripts; those of the person first.
+pub(crate) fn sources(
+    config: &Config,
+    workspace: &Workspace,
+    project: Option<&Project>,
+) -> Result<Vec<LuaTools>> {
+    let mut sources = Vec::new();
+    if let Some(init) = locations::user_init()
+        && let Some(text) = read_script(&init)?
+    {
+        let script = Script { owner: Owner::User, init, text, trusted: None };
+        sources.push(LuaTools::new(script.start(config, workspace), script.init, Owner::User));
+    }
+    if let Some(project) = project
+        && let Some(text) = read_script(&project.init())?
+    {
+        sources.push(of_project(config, workspace, project, text));
+    }
+    Ok(sources)
+}
+
+fn of_project(config: &Config, workspace: &Workspace, project: &Project, text: String) -> LuaTools {
+    let init = project.init();
+    let Some(trusted) = project.trusted.clone() else {
+        return LuaTools::untrusted(init);
+    };
+    let script = Script { owner: Owner::Project, init, text, trusted: Some(trusted) };
+    // Written since the trust was looked up.
+    if script.check_trust("init.lua", &script.text).is_err() {
+        return LuaTools::untrusted(script.init);
+    }
+    LuaTools::new(script.start(config, workspace), script.init, Owner::Project)
+}
+
+fn read_script(path: &Path) -> Result<Option<String>> {
+    read_text(path, MOST_BYTES).with_context(|| format!("script {}", path.display()))
+}
+
+impl Script {
+    fn start(&self, config: &Config, workspace: &Workspace) -> Scripts {
+        let settings = ScriptSettings {
+            init: ModuleSource { name: "init.lua".to_owned(), text: self.text.clone() },
+            limits: ScriptLimits::default(),
+            allow: Vec::new(),
+            default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
+        };
+        let host: Arc<dyn ScriptHost> = Arc::new(ProgramHost::new(self.clone(), workspace.clone()));
+        let start: StartChild = match self.owner {
+            Owner::User => Box::new(start_free),
+            Owner::Project => {
+                let workspace = workspace.clone();
+                Box::new(move || start_confined(&workspace))
+            }
+        };
+        Scripts::new(settings, host, start)
+    }
+
+    /// The module of that name, in `lua/` beside `init.lua`.
+    fn module(&self, name: &str) -> Result<Option<ModuleSource>, String> {
+        let is_plain = |part: &str| {
+            !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+        };
+        if !name.split('.').all(is_plain) {
+            return Err("a module's name is words joined by dots".to_owned());
+        }
+        let folder = self.init.parent().ok_or("init.lua is in no folder")?;
+        let stem = format!("lua/{}", name.replace('.', "/"));
+        for file in [format!("{stem}.lua"), format!("{stem}/init.lua")] {
+            let path = folder.join(&file);
+            let read = read_text(&path, MOST_BYTES);
+            let Some(text) = read.map_err(|error| format!("{}: {error}", path.display()))? else {
+                continue;
+            };
+            self.check_trust(&file, &text)?;
+            return Ok(Some(ModuleSource { name: file, text }));
+        }
+        Ok(None)
+    }
+
+    /// Trust was given to bytes; others must not run in their place.
+    fn check_trust(&self, file: &str, text: &str) -> Result<(), String> {
+        let Some(trusted) = &self.trusted else { return Ok(()) };
+        match trusted.get(&Path::new("..").join(file)) {
+            Some(digest) if *digest == Digest::of(text.as_bytes()) => Ok(()),
+            Some(_) | None => {
+                Err(format!("{file} has changed since it was trusted; read it, then `jm trust`"))
+            }
+        }
+    }
+}
+
+/// The process of a script, as the client knows it.
+struct Process(Companion);
+
+impl ScriptChild for Process {
+    fn kill(&mut self) {
+        self.0.kill();
+    }
+
+    fn ending(&mut self) -> Option<String> {
+        self.0.ending()
+    }
+}
+
+type Started = std::io::Result<(std::os::unix::net::UnixStream, Box<dyn ScriptChild>)>;
+
+fn start_free() -> Started {
+    let started = Companion::start_free(Path::new(crate::confine::THIS_PROGRAM), CHILD_WORD);
+    let (socket, companion) = started.map_err(std::io::Error::other)?;
+    Ok((socket, Box::new(Process(companion))))
+}
+
+fn start_confined(workspace: &Workspace) -> Started {
+    let words: Vec<OsString> = vec![std::env::current_exe()?.into(), CHILD_WORD.into()];
+    let environment = workspace.environment.sanitize(std::env::vars_os());
+    let program = Program::Argv(words.clone());
+    let sandbox = &workspace.sandbox;
+    let confinement = workspace.confiner.confinement(sandbox, &environment, &program, None);
+    let directory = sandbox.resolve(".").map_err(std::io::Error::other)?;
+    let started = Companion::start_confined(&confinement, &directory, &environment, words);
+    let (socket, companion) = started.map_err(std::io::Error::other)?;
+    Ok((socket, Box::new(Process(companion))))
+}
