@@ -220,3 +220,85 @@ fn names(value: Value) -> Option<Vec<String>> {
         one => name(one).map(|name| vec![name]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ChatDocument;
+
+    fn evaluate(json: &str) -> Result<JsonFrontMatter, FrontMatterError> {
+        let document = ChatDocument::parse(format!("```json\n{json}\n```\n@You:\n"));
+        document.front_matter().unwrap().evaluate(document.bytes()).unwrap()
+    }
+
+    #[test]
+    fn keys_are_variables_and_flemma_is_settings() {
+        let text = r#"{"n": 1, "flemma": {"tools": {"$append": "x", "auto_approve": {"$set": ["y"]}},
+                       "anthropic": {"thinking_budget": 5}, "odd": [1]}}"#;
+        let read = evaluate(text).unwrap();
+        assert_eq!(Value::Object(read.variables), json!({"n": 1}));
+        let list = |change| JsonSetting::List(change);
+        let expected = BTreeMap::from([
+            ("anthropic.thinking_budget".to_owned(), JsonSetting::Value(json!(5))),
+            ("odd".to_owned(), JsonSetting::Value(json!([1]))),
+            (
+                "tools".to_owned(),
+                list(ListChange { append: vec!["x".to_owned()], ..ListChange::default() }),
+            ),
+            (
+                "tools.auto_approve".to_owned(),
+                list(ListChange { set: Some(vec!["y".to_owned()]), ..ListChange::default() }),
+            ),
+        ]);
+        assert_eq!(read.settings, expected);
+        assert_eq!(evaluate(" ").unwrap(), JsonFrontMatter::default());
+    }
+
+    #[test]
+    fn faults_have_a_place() {
+        let cases = [
+            ("{\n\"a\": }", "3:6: front matter: expected value"),
+            ("[]", "2:1: front matter: it must be a JSON object"),
+            ("{\"flemma\": 1}", "2:1: front matter: `flemma` must be an object"),
+            (
+                "{\"flemma\": {\"tools\": {\"$add\": []}}}",
+                "2:1: front matter: `tools.$add` is not a list operator; use $set, $append, $prepend or \
+                 $remove",
+            ),
+            (
+                "{\"flemma\": {\"tools\": {\"$set\": 1}}}",
+                "2:1: front matter: `tools.$set` must be a list of names",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(evaluate(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        assert!(evaluate("{\"a\": 1, \"a\": 2}").unwrap_err().message.contains("twice"));
+    }
+
+    #[test]
+    fn list_operators_change_a_default() {
+        let names = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let defaults = names("$default calc");
+        let cases = [
+            (ListChange::default(), "$default calc", ""),
+            (ListChange { set: Some(names("a b a")), ..ListChange::default() }, "a b", ""),
+            (
+                ListChange {
+                    append: names("bash calc"),
+                    prepend: names("ls"),
+                    remove: names("calc write"),
+                    ..ListChange::default()
+                },
+                "ls $default bash",
+                "calc write",
+            ),
+        ];
+        for (change, items, removed) in cases {
+            let expected = ListValue { items: names(items), removed: names(removed) };
+            assert_eq!(change.apply(&defaults), expected, "{change:?}");
+        }
+    }
+}

@@ -175,15 +175,47 @@ impl<'a> Sides<'a> {
             merged.pieces.extend(ours);
         } else if is_same(ours, base) || is_same(ours, theirs) {
             merged.pieces.extend(theirs);
-        } else if let Some(joined) = joined(base, theirs, ours) {
-            merged.pieces.extend(joined);
+        } else if let Some(pieces) = paired(base, theirs, ours).or(joined(base, theirs, ours)) {
+            merged.pieces.extend(pieces);
         } else {
             let changed = theirs.iter().zip(base).find(|(their, base)| !their.same(base));
-            let piece = changed.map(|(their, _)| their).or(theirs.last());
-            return Err(conflict(piece.or(merged.pieces.last())));
+            let piece = changed.map(|(their, _)| their).or(theirs.last()).copied();
+            // Where they removed a block, it is named, at the place where it was.
+            let line = merged.pieces.last().map_or(1, |last| last.line);
+            let removed = base.first().map(|base| Piece { line, ..*base });
+            return Err(conflict(piece.or(removed).as_ref()));
         }
         Ok(())
     }
+}
+
+/// Both sides still have every piece, and no piece was changed by both; one side may have added some.
+fn paired<'a>(
+    base: &[Piece<'a>],
+    theirs: &[Piece<'a>],
+    ours: &[Piece<'a>],
+) -> Option<Vec<Piece<'a>>> {
+    let (their_own, our_own) = (theirs.get(..base.len())?, ours.get(..base.len())?);
+    let mut pieces = Vec::new();
+    for ((base, their), our) in base.iter().zip(their_own).zip(our_own) {
+        if their.kind != base.kind || our.kind != base.kind {
+            return None;
+        }
+        let gap = three_way(base.gap, their.gap, our.gap);
+        let piece = match (their.same(base), our.same(base)) {
+            (true, _) => our,
+            (false, true) => their,
+            (false, false) if their.same(our) => their,
+            (false, false) => return None,
+        };
+        pieces.push(Piece { gap, ..*piece });
+    }
+    match (&theirs[base.len()..], &ours[base.len()..]) {
+        ([], added) | (added, []) => pieces.extend(added),
+        (their, our) if is_same(their, our) => pieces.extend(their),
+        (_, _) => return None,
+    }
+    Some(pieces)
 }
 
 /// One side changed what was there, the other only added something behind it.

@@ -127,7 +127,9 @@ impl Words<'_> {
         let length = self.line[self.at..].iter().position(|byte| *byte == b'`')?;
         let range = ByteRange::new(self.at, self.at + length);
         self.at += length + 1;
-        (length > 0).then_some(range)
+        // Names and ids are compared with those of models and tools, which are text.
+        let is_text = std::str::from_utf8(range.of(self.line)).is_ok();
+        (length > 0 && is_text).then_some(range)
     }
 
     fn expect(&mut self, byte: u8) -> Option<()> {
@@ -166,7 +168,8 @@ mod tests {
 
     #[test]
     fn headers_are_read_or_told_broken() {
-        let cases: &[(&str, Option<Option<(&str, &str)>>)] = &[
+        type Found<'a> = Option<Option<(&'a str, &'a str)>>;
+        let cases: &[(&str, Found<'_>)] = &[
             ("**Tool Use:** `read` (`t1`)", Some(Some(("read", "t1")))),
             ("**Tool Use:**`read`(`t1`)  ", Some(Some(("read", "t1")))),
             ("**Tool Use:** `read` (`t 1`)", Some(Some(("read", "t 1")))),

@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn references_are_words_of_the_person() {
-        let cases: &[(&str, &[(&str, Option<&str>)])] = &[
+        type Found<'a> = &'a [(&'a str, Option<&'a str>)];
+        let cases: &[(&str, Found<'_>)] = &[
             ("see @./a.c and @../b/c.h.", &[("./a.c", None), ("../b/c.h", None)]),
             ("(@~/notes.md) @//etc/hosts, ok", &[("~/notes.md", None), ("/etc/hosts", None)]),
             ("@./pic%20one.png;type=image/png!", &[("./pic one.png", Some("image/png"))]),

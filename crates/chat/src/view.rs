@@ -232,3 +232,54 @@ fn read_attributes(text: &str) -> Vec<(&str, &str)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn native(provider: &str, model: &str, raw: &str) -> Native {
+        Native { provider: provider.to_owned(), model: model.to_owned(), raw: raw.to_owned() }
+    }
+
+    /// A vendor's item goes through the document byte for byte, to its provider and model only.
+    #[test]
+    fn signed_thoughts_come_back_as_they_were() {
+        let items = [
+            native("anthropic", "m", &thought_item("hm\n```\n@You:", "c2lnbmF0dXJl")),
+            native("anthropic", "m", &thought_item("", "c2ln")),
+            native("anthropic", "m", &redacted_item("AbC+/=")),
+            native("anthropic", "m", "{\"type\":\"redacted_thinking\", \"data\":\"@You:\"}"),
+            native("openai", "m", "{\"id\": \"rs_1\",  \"encrypted_content\": \"x\\ny\"}"),
+        ];
+        for item in items {
+            let text = serde_json::from_str::<serde_json::Value>(&item.raw).unwrap();
+            let text = text.get("thinking").and_then(|text| text.as_str()).unwrap_or_default();
+            let thought = Part::Thinking { text: text.to_owned(), native: Some(item.clone()) };
+            let message = Message { role: Role::Assistant, parts: vec![thought.clone()] };
+            let document = ChatDocument::parse("@You:\nhi\n").with_assistant(&message).unwrap();
+            let sent = |provider: &str, model: &str| {
+                document.view(&ViewSources::bare(provider, model)).messages[1].parts.clone()
+            };
+            assert_eq!(sent(&item.provider, "m"), vec![thought], "{}", item.raw);
+            for (provider, model) in [("gemini", "m"), (item.provider.as_str(), "n")] {
+                let [Part::Thinking { native, .. }] = &sent(provider, model)[..] else { panic!() };
+                assert_eq!(*native, None, "{}", item.raw);
+            }
+        }
+    }
+
+    #[test]
+    fn files_stand_where_they_are_referred_to_and_nowhere_else() {
+        let text = "@System:\n@./sys\n\n@You:\nsee @./a and `@./b`.\n\n@Assistant:\n@./a\n";
+        let document = ChatDocument::parse(text);
+        let file = |reference: &FileReference| {
+            let part = Part::text(format!("<{}>", reference.path));
+            (reference.path != "./none").then(|| vec![part])
+        };
+        let sources = ViewSources { file: &file, ..ViewSources::bare("a", "m") };
+        let view = document.view(&sources);
+        let texts: Vec<String> = view.messages.iter().map(Message::text).collect();
+        assert_eq!(texts, ["see <./a> and `@./b`.", "@./a"]);
+        assert_eq!(view.system.as_deref(), Some("@./sys"));
+    }
+}

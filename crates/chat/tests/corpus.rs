@@ -1,4 +1,4 @@
-//! The corpus: every `.chat` document beside the text of how it is read (FL-CHAT, FL-STATUS).
+//! The corpus: every `.chat` document beside the text of how it is read.
 //!
 //! `JM_BLESS=1` writes the texts anew, to be looked at before they are committed.
 

@@ -12,6 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("workspace", &["jm-types"]),
     ("store", &["jm-types"]),
+    ("chat", &["jm-types"]),
     ("providers", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),

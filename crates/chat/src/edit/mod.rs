@@ -78,34 +78,44 @@ pub enum EditError {
 }
 
 impl ChatDocument {
-    /// The document with splices made, which are in order and do not overlap.
+    /// The document with splices made, which are in order and do not overlap. Everything that no splice
+    /// touches must be there afterwards, in its place, and nothing else.
     pub(crate) fn spliced(&self, splices: &[ByteSplice]) -> Result<Self, EditError> {
-        let (Some(first), Some(last)) = (splices.first(), splices.last()) else {
-            return Ok(Self::parse(self.bytes()));
-        };
         let new = Self::parse(splice(self.bytes(), splices));
-        let (start, end) = (first.range.start, last.range.end);
-        let behind = self.bytes().len() - end;
-        let before = |mark: &&Mark| mark.span.end <= start;
-        let is_same_before =
-            self.marks().iter().filter(before).eq(new.marks().iter().filter(before));
-        let after = |marks: Vec<Mark>, length: usize| -> Vec<Mark> {
-            let from = length - behind;
-            let kept =
-                marks.into_iter().filter(|mark| mark.span.start >= from && mark.span.end > from);
-            kept.map(|mark| mark.counted_from(from)).collect()
+        let mut kept = Vec::new();
+        let mut added = Vec::new();
+        let mut old_marks = self.marks().into_iter().peekable();
+        let mut shift = Shift::default();
+        for splice in splices {
+            let is_before =
+                |mark: &Mark| mark.span.start < splice.range.start.max(splice.range.end);
+            while let Some(mark) = old_marks.next_if(is_before) {
+                if mark.span.end <= splice.range.start {
+                    kept.push(shift.moved(mark));
+                }
+            }
+            let start = shift.offset(splice.range.start);
+            added.push(ByteRange::new(start, start + splice.bytes.len()));
+            shift.count(splice);
+        }
+        kept.extend(old_marks.map(|mark| shift.moved(mark)));
+        let mut added = added.into_iter().peekable();
+        let is_old = |mark: &Mark| {
+            while added.next_if(|added| added.end <= mark.span.start).is_some() {}
+            added.peek().is_none_or(|added| mark.span.end <= added.start)
         };
-        let is_same_after =
-            after(self.marks(), self.bytes().len()) == after(new.marks(), new.bytes().len());
-        match is_same_before && is_same_after {
+        match new.marks().into_iter().filter(is_old).eq(kept) {
             true => Ok(new),
             false => Err(EditError::Swallowed { line: self.first_open_fence() }),
         }
     }
 
-    /// Every marker and block, with what it is.
+    /// Everything that the document holds, with what it is.
     fn marks(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
+        let front = self.front_matter().map(|front| front.span);
+        marks.extend(front.map(|span| Mark { span, kind: MarkKind::FrontMatter }));
+        marks.extend(self.preamble().map(|span| Mark { span, kind: MarkKind::Preamble }));
         for section in self.sections() {
             marks.push(Mark { span: section.marker, kind: MarkKind::Role(section.role) });
             let block = |block: &crate::ChatBlock| Mark {
@@ -131,14 +141,32 @@ struct Mark {
 
 #[derive(Debug, PartialEq, Eq)]
 enum MarkKind {
+    FrontMatter,
+    Preamble,
     Role(ChatRole),
     Block(std::mem::Discriminant<BlockKind>),
 }
 
-impl Mark {
-    fn counted_from(self, from: usize) -> Self {
-        let span = ByteRange::new(self.span.start - from, self.span.end - from);
-        Self { span, ..self }
+/// How far the splices so far have moved what is behind them.
+#[derive(Debug, Default)]
+struct Shift {
+    removed: usize,
+    added: usize,
+}
+
+impl Shift {
+    fn count(&mut self, splice: &ByteSplice) {
+        self.removed += splice.range.len();
+        self.added += splice.bytes.len();
+    }
+
+    fn offset(&self, offset: usize) -> usize {
+        offset + self.added - self.removed
+    }
+
+    fn moved(&self, mark: Mark) -> Mark {
+        let span = ByteRange::new(self.offset(mark.span.start), self.offset(mark.span.end));
+        Mark { span, ..mark }
     }
 }
 
