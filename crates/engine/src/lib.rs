@@ -8,6 +8,7 @@ pub mod batch;
 pub mod capacity;
 pub mod config;
 pub mod conversation;
+mod document;
 mod effects;
 pub mod engine;
 mod execute;

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+mod chat;
 mod journal;
 mod model;
 
+pub(crate) use chat::Chat;
 pub(crate) use journal::{Gc, Output, Redo, Span, Undo};
 pub(crate) use model::{Model, Run, ThinkingLevel, ToolProtocol};
 
@@ -96,6 +98,9 @@ pub(crate) struct Common {
     /// Of the faces that have a model.
     #[arg(skip)]
     pub(crate) max_iterations: Option<usize>,
+    /// The `.chat` document that is being run, which no tool may write.
+    #[arg(skip)]
+    pub(crate) document: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -125,6 +130,8 @@ pub(crate) enum Command {
     Repl(Repl),
     /// Go on with a conversation in a plain terminal
     Resume(Resume),
+    /// Continue a `.chat` document: run its tools, send it to the model
+    Chat(Chat),
     /// Take the tour: a throw-away project, a scripted model, a crash and its recovery, an undo
     Demo,
     /// Make one tool call, without a model

@@ -16,7 +16,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("providers", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
-    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers"]),
+    (
+        "jm",
+        &[
+            "jm-types",
+            "jm-workspace",
+            "jm-tools",
+            "jm-store",
+            "jm-engine",
+            "jm-providers",
+            "jm-chat",
+        ],
+    ),
 ];
 
 /// Words that belong to one room only.
