@@ -173,7 +173,7 @@ impl Chatting {
                 None => voice.insert(voices::open(common, &chat.model).await?),
             };
             turns += 1;
-            match self.send(&voice.clone()).await? {
+            match self.send(voice, &chat.model).await? {
                 Some(end) => return Ok(end),
                 None if chat.no_auto => return Ok(ChatEnd::Phase),
                 None => {}

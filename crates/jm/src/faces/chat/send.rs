@@ -10,6 +10,8 @@ use jm_types::{Assembly, Cancel, Message, Part, Role, ToolCall};
 use jm_workspace::OpenFile;
 
 use super::{ChatEnd, Chatting, INTERRUPTED};
+use crate::agent::parameters;
+use crate::cli::Model;
 use crate::instructions;
 
 /// Of a file that a message refers to.
@@ -24,7 +26,7 @@ enum Came {
 
 impl Chatting {
     /// Sends the conversation and appends the answer. `None` when it asks for tools.
-    pub(super) async fn send(&mut self, voice: &Client) -> Result<Option<ChatEnd>> {
+    pub(super) async fn send(&mut self, voice: &Client, model: &Model) -> Result<Option<ChatEnd>> {
         let view = self.view(voice);
         if !view.missing.is_empty() {
             // A person may have taken a result away since the phases before this one.
@@ -35,7 +37,7 @@ impl Chatting {
             return Ok(Some(ChatEnd::NothingToSend));
         };
         self.driver.engine.remember_message(last)?;
-        let (mut message, came) = self.listen(voice, view).await?;
+        let (mut message, came) = self.listen(voice, model, view).await?;
         name_calls(&mut message, self.paper.document.calls().len());
         if !message.parts.is_empty() {
             self.driver.engine.remember_message(&message)?;
@@ -83,11 +85,17 @@ impl Chatting {
         Some(vec![Part::text(format!("<file path=\"{name}\">\n{text}{cut}\n</file>"))])
     }
 
-    async fn listen(&mut self, voice: &Client, view: ChatView) -> Result<(Message, Came)> {
+    async fn listen(
+        &mut self,
+        voice: &Client,
+        model: &Model,
+        view: ChatView,
+    ) -> Result<(Message, Came)> {
         let core = self.driver.engine.core();
         let system =
             view.system.unwrap_or_else(|| instructions::system(&core.workspace, core.mode).text);
-        let request = voice.wishes().in_request(Request {
+        let wishes = voice.wishes().beneath(&parameters(model));
+        let request = wishes.in_request(Request {
             system,
             messages: view.messages.into(),
             tools: self.driver.engine.advertised().into(),
