@@ -14,6 +14,7 @@ mod content_keeper;
 mod context;
 pub mod conversation;
 pub mod core;
+mod document;
 mod effects;
 pub mod engine;
 mod execute;

@@ -384,7 +384,8 @@ fn silence() -> StreamError {
         .hint("say something more, or try again")
 }
 
-fn parameters(model: &Model) -> Parameters {
+/// What the flags ask of a model.
+pub(crate) fn parameters(model: &Model) -> Parameters {
     use jm_providers::Thinking;
     let thinking = model.thinking.map(|level| match level {
         ThinkingLevel::Off => Thinking::Off,

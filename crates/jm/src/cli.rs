@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jm_types::SessionId;
 
+mod chat;
 mod journal;
 mod model;
 
+pub(crate) use chat::Chat;
 pub(crate) use journal::{Gc, OutputArgs, Redo, Span, Undo};
 pub(crate) use model::{Model, RunArgs, ThinkingLevel, ToolProtocol};
 
@@ -100,6 +102,9 @@ pub(crate) struct Common {
     /// Of the faces that have a model.
     #[arg(skip)]
     pub(crate) max_iterations: Option<usize>,
+    /// The `.chat` document that is being run, which no tool may write.
+    #[arg(skip)]
+    pub(crate) document: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -129,6 +134,8 @@ pub(crate) enum Command {
     Repl(Repl),
     /// Go on with a conversation in a plain terminal
     Resume(Resume),
+    /// Continue a `.chat` document: run its tools, send it to the model
+    Chat(Chat),
     /// Take the tour: a throw-away project, a scripted model, a crash and its recovery, an undo
     Demo,
     /// Make one tool call, without a model

@@ -69,6 +69,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Run(run) => faces::run::run(&cli.common, &run),
         Command::Repl(repl) => faces::repl::run(&cli.common, &repl.model),
         Command::Resume(resume) => faces::repl::resume(&cli.common, &resume),
+        Command::Chat(chat) => faces::chat::run(&cli.common, &chat),
         Command::Demo => faces::demo::run(),
         Command::Call(call) => faces::call::run(&cli.common, &call),
         Command::Exec(exec) => faces::exec::run(&cli.common, &exec),

@@ -205,6 +205,7 @@ pub(crate) fn sandbox_settings(common: &Common, config: &Config) -> Result<Sandb
         locations::state_path().ok(),
         locations::system_tools(),
         common.config.clone(),
+        common.document.clone(),
     ];
     Ok(SandboxSettings {
         allowed_roots,

@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod call;
+pub(crate) mod chat;
 pub(crate) mod conversation;
 pub(crate) mod demo;
 pub(crate) mod disk_usage;

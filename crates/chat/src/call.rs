@@ -1,0 +1,119 @@
+//! The calls of a document, what answers each, and what is to be done about it next.
+
+use jm_types::ToolCall;
+
+use crate::block::{BlockKind, ResultState, ToolResultBlock};
+use crate::document::ChatDocument;
+use crate::link::CallLink;
+use crate::span::is_blank;
+use crate::status::ToolStatus;
+
+/// A call, and what the document has for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatCall {
+    pub call: ToolCall,
+    /// The line of its header, from 1.
+    pub line: usize,
+    pub answer: CallAnswer,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallAnswer {
+    Missing,
+    Placeholder(PlaceholderState),
+    Given { content: String, is_error: bool },
+}
+
+/// A placeholder as it stands in the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceholderState {
+    pub status: ToolStatus,
+    /// The text that somebody typed into the block.
+    pub typed: Option<String>,
+    /// From 1.
+    pub line: usize,
+}
+
+/// What becomes of a placeholder in the second phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextStep {
+    /// The tool runs.
+    Execute,
+    /// Somebody has to decide.
+    Wait,
+    /// The model gets this error.
+    Fail(String),
+    /// The model gets this text in place of a result. The tool does not run, and the cycle pauses.
+    Override(String),
+}
+
+impl PlaceholderState {
+    pub fn next_step(&self) -> NextStep {
+        match (self.status, &self.typed) {
+            (ToolStatus::Approved | ToolStatus::Pending, Some(text)) => {
+                NextStep::Override(text.clone())
+            }
+            (ToolStatus::Approved, None) => NextStep::Execute,
+            (ToolStatus::Pending, None) => NextStep::Wait,
+            (ToolStatus::Denied | ToolStatus::Rejected | ToolStatus::Aborted, Some(text)) => {
+                NextStep::Fail(text.clone())
+            }
+            (status @ (ToolStatus::Denied | ToolStatus::Rejected | ToolStatus::Aborted), None) => {
+                NextStep::Fail(status.default_text().unwrap_or_default().to_owned())
+            }
+        }
+    }
+}
+
+impl ChatCall {
+    /// Whether the model can be told of it: it has a result, and not merely a place for one.
+    pub fn is_answered(&self) -> bool {
+        match self.answer {
+            CallAnswer::Given { .. } => true,
+            CallAnswer::Missing | CallAnswer::Placeholder(_) => false,
+        }
+    }
+}
+
+impl ChatDocument {
+    /// Every call of the document, in order.
+    pub fn calls(&self) -> Vec<ChatCall> {
+        self.links().iter().filter_map(|link| self.call_of(*link)).collect()
+    }
+
+    /// The calls that have no result yet. Nothing is sent while there is one.
+    pub fn open_calls(&self) -> Vec<ChatCall> {
+        let mut calls = self.calls();
+        calls.retain(|call| !call.is_answered());
+        calls
+    }
+
+    pub(crate) fn call_of(&self, link: CallLink) -> Option<ChatCall> {
+        let block = self.block(link.call);
+        let BlockKind::ToolUse(call) = &block.kind else { return None };
+        let answer = link.result.and_then(|place| {
+            let result = self.result_at(place)?;
+            Some(self.answer_of(result, self.block(place).line))
+        });
+        let call = ToolCall {
+            id: call.id.text_of(self.bytes()),
+            name: call.name.text_of(self.bytes()),
+            arguments: call.input.content(self.bytes()).text_of(self.bytes()),
+        };
+        Some(ChatCall { call, line: block.line, answer: answer.unwrap_or(CallAnswer::Missing) })
+    }
+
+    fn answer_of(&self, result: &ToolResultBlock, line: usize) -> CallAnswer {
+        let range = result.fence.content(self.bytes());
+        let content = || range.text_of(self.bytes());
+        match result.state {
+            ResultState::Given => CallAnswer::Given { content: content(), is_error: false },
+            ResultState::Failed => CallAnswer::Given { content: content(), is_error: true },
+            ResultState::Placeholder { status, .. } => {
+                let is_empty = range.of(self.bytes()).split(|b| *b == b'\n').all(is_blank);
+                let typed = (!is_empty).then(content);
+                CallAnswer::Placeholder(PlaceholderState { status, typed, line })
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The words of the command line about `.chat` documents.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Model;
+
+#[derive(Debug, Args)]
+pub(crate) struct Chat {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// Go on by yourself until a person is needed (default)
+    #[arg(long, conflicts_with = "no_auto")]
+    pub(crate) auto: bool,
+    /// Do one phase only: categorize, execute or send
+    #[arg(long)]
+    pub(crate) no_auto: bool,
+    /// The most answers of the model before a person must go on
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_turns: usize,
+    /// Run or resolve this one call, and nothing else
+    #[arg(long, value_name = "ID", conflicts_with_all = ["auto", "no_auto"])]
+    pub(crate) tool: Option<String>,
+    /// Events as JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) model: Model,
+}

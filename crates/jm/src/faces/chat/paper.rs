@@ -1,0 +1,133 @@
+//! The document on disk, and what the program wrote into it last.
+//!
+//! Law: a document that somebody edited meanwhile is merged by block or left alone, never overwritten.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use jm_chat::{ChatDocument, EditError, MergeConflict, merge};
+use jm_types::{Cancel, Digest};
+use jm_workspace::commit::{After, FileChange, NoLog, commit};
+use jm_workspace::state::{StateDir, StateLock, read_bytes};
+use jm_workspace::{SafePath, Sandbox, SandboxSettings};
+
+use crate::locations;
+
+/// A document that is larger than this is none.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+/// How often a document is read again because somebody else wrote it.
+const ATTEMPTS: usize = 5;
+
+pub(super) struct Paper {
+    pub(super) path: PathBuf,
+    /// The session of this document, by its path.
+    pub(super) session: String,
+    pub(super) document: ChatDocument,
+    /// The document as the program last wrote it; nothing where it never did.
+    last_written: Option<ChatDocument>,
+    sandbox: Sandbox,
+    place: SafePath,
+    kept: StateDir,
+    _lock: StateLock,
+}
+
+impl Paper {
+    pub(super) fn open(file: &Path) -> Result<Self> {
+        let shown = file.display();
+        let path = std::path::absolute(file).with_context(|| shown.to_string())?;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
+        else {
+            bail!("{shown}: not the name of a document");
+        };
+        let sandbox =
+            Sandbox::new(&SandboxSettings::rooted_at(parent)).with_context(|| shown.to_string())?;
+        let place = sandbox.resolve(name).map_err(|error| anyhow!("{shown}: {error}"))?;
+        let bytes = read_bytes(&path, MOST_BYTES).with_context(|| shown.to_string())?;
+        let digest = Digest::of(path.as_os_str().as_encoded_bytes()).to_string();
+        let session = format!("chat-{}", &digest[..16]);
+        let kept = locations::state()?.subdirectory("chat").context("state directory")?;
+        let Some(lock) = kept.lock(&session)? else {
+            bail!("{shown}: another `jm chat` is working on this document");
+        };
+        let last = read_bytes(&kept.path().join(file_of(&session)), MOST_BYTES).ok();
+        Ok(Self {
+            document: ChatDocument::parse(bytes),
+            last_written: last.map(ChatDocument::parse),
+            path,
+            session,
+            sandbox,
+            place,
+            kept,
+            _lock: lock,
+        })
+    }
+
+    /// The document as the program left it, by which a person's edits are told from its own.
+    pub(super) fn last_written(&self) -> Option<&ChatDocument> {
+        self.last_written.as_ref()
+    }
+
+    /// Reads the document again.
+    pub(super) fn read(&mut self) -> Result<()> {
+        let bytes =
+            read_bytes(&self.path, MOST_BYTES).with_context(|| self.path.display().to_string())?;
+        if bytes != self.document.bytes() {
+            self.document = ChatDocument::parse(bytes);
+        }
+        Ok(())
+    }
+
+    /// Changes the document as it was last read, and writes it, merged with what somebody wrote meanwhile.
+    pub(super) fn edit(
+        &mut self,
+        edit: impl FnOnce(&ChatDocument) -> Result<ChatDocument, EditError>,
+    ) -> Result<(), PaperError> {
+        let ours = edit(&self.document).map_err(PaperError::Edit)?;
+        let mut wanted = ChatDocument::parse(ours.bytes());
+        for _ in 0..ATTEMPTS {
+            let found = read_bytes(&self.path, MOST_BYTES)
+                .map_err(|error| PaperError::Other(anyhow!("{}: {error}", self.path.display())))?;
+            if found != self.document.bytes() {
+                let theirs = ChatDocument::parse(found.clone());
+                wanted = merge(&self.document, &theirs, &ours).map_err(PaperError::Conflict)?;
+            }
+            if self.write(found, wanted.bytes())? {
+                self.last_written = Some(ChatDocument::parse(wanted.bytes()));
+                self.document = wanted;
+                return Ok(());
+            }
+        }
+        let shown = self.path.display();
+        Err(PaperError::Other(anyhow!("{shown}: somebody else keeps writing the document")))
+    }
+
+    /// Exchanges the file, if it still is what was read.
+    fn write(&self, before: Vec<u8>, after: &[u8]) -> Result<bool, PaperError> {
+        let change = FileChange {
+            path: self.place.clone(),
+            before: Some(Arc::new(before.clone())),
+            after: After::content(after.to_vec()),
+        };
+        if let Err(error) = commit(&self.sandbox, &[change], &Cancel::new(), &mut NoLog) {
+            let is_changed = read_bytes(&self.path, MOST_BYTES).is_ok_and(|now| now != before);
+            let failed = || PaperError::Other(anyhow!("{}: {error}", self.path.display()));
+            return if is_changed { Ok(false) } else { Err(failed()) };
+        }
+        let kept = self.kept.write(&file_of(&self.session), after);
+        kept.map_err(|error| PaperError::Other(anyhow!("state directory: {error}")))?;
+        Ok(true)
+    }
+}
+
+fn file_of(session: &str) -> String {
+    format!("{session}.chat")
+}
+
+/// A reason why the document was not written.
+#[derive(Debug)]
+pub(super) enum PaperError {
+    Conflict(MergeConflict),
+    Edit(EditError),
+    Other(anyhow::Error),
+}
