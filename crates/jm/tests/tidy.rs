@@ -13,9 +13,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("workspace", &["jm-types"]),
     ("store", &["jm-types"]),
     ("providers", &["jm-types"]),
+    ("tui", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
-    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers"]),
+    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers", "jm-tui"]),
 ];
 
 /// Words that belong to one room only.
