@@ -213,7 +213,7 @@ impl Renderer {
                 let room = self.width.saturating_sub(self.prefixes.concat().len());
                 for line in table.lines(room) {
                     self.line = line;
-                    self.end_line();
+                    self.end_line_even_if_empty();
                 }
                 self.wants_gap = true;
             }
