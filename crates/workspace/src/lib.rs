@@ -6,6 +6,7 @@ pub mod by_hand;
 mod child;
 pub mod commit;
 pub mod confine;
+pub mod console;
 mod denies;
 pub mod directory;
 pub mod env;
