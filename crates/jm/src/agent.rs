@@ -4,6 +4,7 @@
 //! did is on record.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use futures_util::StreamExt;
@@ -20,6 +21,7 @@ mod room;
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::drive::{Driver, End};
 use crate::faces::screen::Screen;
+use crate::faces::tui::Desk;
 use crate::instructions::{self, Instructions};
 use crate::{sessions, voices};
 
@@ -71,11 +73,23 @@ enum Listened {
 impl Agent {
     /// Must be called inside the runtime.
     pub(crate) async fn open(common: &Common, model: &Model) -> Result<Self> {
+        Self::open_at(common, model, None).await
+    }
+
+    /// The same with a screen.
+    pub(crate) async fn open_at(
+        common: &Common,
+        model: &Model,
+        desk: Option<&Arc<Desk>>,
+    ) -> Result<Self> {
         // The whole history is written anew for each request.
         jm_workspace::memory::expect_peaks();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
         let voice = voices::open(&common, model).await?;
-        let driver = Driver::new(&common)?;
+        let driver = match desk {
+            Some(desk) => Driver::at(&common, desk).await?,
+            None => Driver::new(&common)?,
+        };
         let core = driver.engine.core();
         let voice = voice.with_call_meta(match core.registry.toolset() {
             Toolset::Forj => CallMeta::Offered,

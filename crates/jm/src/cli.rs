@@ -7,9 +7,11 @@ use clap_complete::Shell;
 
 mod journal;
 mod model;
+mod screen;
 
 pub(crate) use journal::{Gc, Output, Redo, Span, Undo};
 pub(crate) use model::{Model, Run, ThinkingLevel, ToolProtocol};
+pub(crate) use screen::Screen;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -36,8 +38,10 @@ project, then JM_* variables, then flags. `jm config` shows what is in force and
 pub(crate) struct Cli {
     #[command(flatten, next_help_heading = "Options of every command")]
     pub(crate) common: Common,
+    #[command(flatten)]
+    pub(crate) screen: Screen,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -123,7 +127,7 @@ pub(crate) enum Command {
     Run(Run),
     /// Talk with the model in a plain terminal
     Repl(Repl),
-    /// Go on with a conversation in a plain terminal
+    /// Continue a conversation
     Resume(Resume),
     /// Take the tour: a throw-away project, a scripted model, a crash and its recovery, an undo
     Demo,
@@ -213,6 +217,9 @@ pub(crate) struct Resume {
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) model: Model,
+    /// Whole lines only: no cursor movement, no spinner
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 #[derive(Debug, Args)]

@@ -16,7 +16,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tui", &["jm-types"]),
     ("tools", &["jm-types", "jm-workspace"]),
     ("engine", &["jm-types", "jm-workspace", "jm-tools", "jm-store"]),
-    ("jm", &["jm-types", "jm-workspace", "jm-tools", "jm-store", "jm-engine", "jm-providers", "jm-tui"]),
+    (
+        "jm",
+        &[
+            "jm-types",
+            "jm-workspace",
+            "jm-tools",
+            "jm-store",
+            "jm-engine",
+            "jm-providers",
+            "jm-tui",
+        ],
+    ),
 ];
 
 /// Words that belong to one room only.

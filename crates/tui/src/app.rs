@@ -129,6 +129,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::Calls(calls) => engine::calls(app, calls, out),
         Msg::CallStarted { id } => engine::call_started(app, &id),
         Msg::Output { id, chunk } => engine::output(app, &id, &chunk),
+        Msg::CallFinished { id } => engine::call_finished(app, &id),
         Msg::CallDone { id, end, diff } => engine::call_done(app, &id, end, diff),
         Msg::Approval(requests) => panels::approval(app, requests, out),
         Msg::Question(question) => panels::question(app, question, out),

@@ -44,6 +44,10 @@ pub enum Msg {
         id: String,
         chunk: String,
     },
+    /// It has run; its result comes with those of its batch.
+    CallFinished {
+        id: String,
+    },
     CallDone {
         id: String,
         end: End,

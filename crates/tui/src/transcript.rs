@@ -29,7 +29,7 @@ impl Entry {
             Entry::Call(call) => {
                 let display = match &call.state {
                     State::Done(end) => end.display.len(),
-                    State::Pending | State::Executing { .. } => 0,
+                    State::Pending | State::Executing { .. } | State::Finished => 0,
                 };
                 call.arguments.len() + display + call.diff.as_ref().map_or(0, String::len)
             }

@@ -28,6 +28,7 @@ mod supplied;
 mod task;
 pub(crate) mod tool_reference;
 pub(crate) mod tools;
+pub(crate) mod tui;
 pub(crate) mod undo;
 
 /// What the process says with its exit code.

@@ -85,7 +85,7 @@ fn settle(common: &Common, listing: &Listing, store: &Store, session: &str) -> R
 }
 
 /// The owners of other sessions whose recovery is still to come: their files are not ours to remove.
-fn others(session: &str) -> Result<Vec<u32>> {
+pub(crate) fn others(session: &str) -> Result<Vec<u32>> {
     let views = sessions::store()?.unsettled().map_err(sessions::told)?;
     let others = views.into_iter().filter(|view| view.session != session);
     Ok(others.filter_map(|view| view.owner).map(|owner| owner.pid).collect())

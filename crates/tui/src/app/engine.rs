@@ -128,6 +128,12 @@ pub(super) fn call_started(app: &mut App, id: &str) {
     }
 }
 
+pub(super) fn call_finished(app: &mut App, id: &str) {
+    if let Some(call) = find(app, id) {
+        call.state = State::Finished;
+    }
+}
+
 pub(super) fn output(app: &mut App, id: &str, chunk: &str) {
     if let Some(call) = find(app, id) {
         call.output.push(chunk);

@@ -31,6 +31,8 @@ pub enum State {
     Executing {
         since: u64,
     },
+    /// It has run; what came of it is told with its batch.
+    Finished,
     Done(End),
 }
 
@@ -87,6 +89,7 @@ impl Call {
                     tail.push(" · scrolled (End follows)", Role::Warning);
                 }
             }
+            State::Finished => line.push("•", Role::Success),
             State::Pending | State::Done(_) => line.push("·", Role::Muted),
         }
         line.push(" ", Role::Text);

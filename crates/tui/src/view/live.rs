@@ -75,8 +75,11 @@ fn activity(app: &App, turn: &Turn, width: usize) -> Line {
             format!("thinking · {} words", thinking.text.split_whitespace().count())
         }
         _ if !turn.calls.is_empty() => {
-            let done =
-                turn.calls.iter().filter(|call| matches!(call.state, State::Done(_))).count();
+            let done = turn
+                .calls
+                .iter()
+                .filter(|call| matches!(call.state, State::Done(_) | State::Finished))
+                .count();
             format!("running · {} left", numbers::plural(turn.calls.len() - done, "call"))
         }
         _ if !app.answer.stream.is_empty() => "writing".to_owned(),
