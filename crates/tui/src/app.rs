@@ -240,3 +240,6 @@ impl App {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,15 +18,28 @@ enum Item {
 #[derive(Debug, Default)]
 pub struct Outbox {
     items: VecDeque<Item>,
+    /// The last line that came is blank, or there was none.
+    ends_blank: bool,
 }
 
 impl Outbox {
     pub fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
-        self.items.extend(lines.into_iter().map(Item::Line));
+        for line in lines {
+            self.ends_blank = line.is_empty();
+            self.items.push_back(Item::Line(line));
+        }
+    }
+
+    /// What follows stands apart: a blank line, unless there is one already.
+    pub fn gap(&mut self) {
+        if !self.ends_blank {
+            self.lines([Line::new()]);
+        }
     }
 
     pub fn code(&mut self, block: u64, index: usize, text: &str, now: u64) {
         let line = Line::of(text, Role::Text);
+        self.ends_blank = false;
         self.items.push_back(Item::Code { block, index, line, is_ready: false, since: now });
     }
 

@@ -10,8 +10,9 @@ use crate::text::{Line, Role};
 pub(super) fn turn_begins(app: &mut App, prompt: &str) {
     app.turn = Some(Turn { began: app.clock, ..Turn::default() });
     app.transcript.person(prompt);
+    app.outbox.gap();
     app.outbox.lines(block::person(prompt));
-    app.outbox.lines([Line::new()]);
+    app.outbox.gap();
 }
 
 pub(super) fn text(app: &mut App, delta: &str, out: &mut Vec<Effect>) {
@@ -76,7 +77,8 @@ fn end_thinking(app: &mut App) {
         return;
     }
     let seconds = now.saturating_sub(thinking.since) as f64 / 1000.0;
-    app.outbox.lines([block::thinking(&thinking.text, Some(seconds), columns), Line::new()]);
+    app.outbox.lines([block::thinking(&thinking.text, Some(seconds), columns)]);
+    app.outbox.gap();
     app.transcript.thinking(thinking.text);
 }
 
@@ -103,7 +105,7 @@ pub(super) fn response_ends(app: &mut App, out: &mut Vec<Effect>) {
     }
     let source = std::mem::take(&mut app.answer.source);
     if !source.trim().is_empty() {
-        app.outbox.lines([Line::new()]);
+        app.outbox.gap();
         app.answer.last.clone_from(&source);
         app.transcript.markdown(source);
     }
@@ -156,7 +158,7 @@ fn print_done(app: &mut App) {
         let call = turn.calls.remove(0);
         app.outbox.lines(call.lines(columns));
         if turn.calls.is_empty() {
-            app.outbox.lines([Line::new()]);
+            app.outbox.gap();
         }
         app.transcript.call(call);
     }

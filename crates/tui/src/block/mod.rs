@@ -12,7 +12,7 @@ use crate::text::{Line, Role, Style};
 
 /// The person's words as they were sent.
 pub fn person(text: &str) -> Vec<Line> {
-    let mut lines = vec![Line::new()];
+    let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let mark = if number == 0 { "> " } else { "  " };
         lines.push(Line::of(mark, Role::Accent).add(line, Role::Person));

@@ -128,10 +128,26 @@ impl Approval {
         lines
     }
 
+    /// Every call without its preview, for a panel that is too small for all of it: what is asked
+    /// about must be in sight before how it looks.
+    pub fn heads(&self) -> Vec<Line> {
+        let heads = self.requests.iter().enumerate();
+        heads.flat_map(|(number, request)| self.head(number, request)).collect()
+    }
+
     fn request(&self, number: usize, request: &Request, width: usize) -> Vec<Line> {
+        let mut lines = self.head(number, request);
+        lines.push(Line::of(format!("  {}", one_line(&request.why)), Role::Muted));
+        if let Some(preview) = &request.preview {
+            lines.extend(diff::diff(preview).into_iter().map(|line| line.cut(width)));
+        }
+        lines
+    }
+
+    fn head(&self, number: usize, request: &Request) -> Vec<Line> {
         let mut lines = Vec::new();
         if request.risk == RiskLevel::High {
-            lines.push(Line::of("HIGH RISK: read what it does before you answer", Role::Danger));
+            lines.push(Line::of("HIGH RISK: read it before you answer", Role::Danger));
         }
         let mut head = Line::new();
         if self.requests.len() > 1 {
@@ -148,10 +164,6 @@ impl Approval {
         }
         let warnings = request.warnings.iter();
         lines.extend(warnings.map(|it| Line::of(format!("  ! {}", one_line(it)), Role::Warning)));
-        lines.push(Line::of(format!("  {}", one_line(&request.why)), Role::Muted));
-        if let Some(preview) = &request.preview {
-            lines.extend(diff::diff(preview).into_iter().map(|line| line.cut(width)));
-        }
         lines
     }
 

@@ -17,6 +17,9 @@ use crate::key::Input;
 use crate::mailbox::Mailbox;
 use crate::msg::Msg;
 
+/// The least that crossterm looks at its input for; with nothing at all it does not look.
+const MOMENT: Duration = Duration::from_millis(1);
+
 #[derive(Debug)]
 pub struct Reader {
     state: Arc<State>,
@@ -96,7 +99,7 @@ fn read(state: &State, woken: &OwnedFd, mailbox: &Mailbox) {
 /// Everything that is there; whether there is a terminal still.
 fn take_all(mailbox: &Mailbox) -> bool {
     loop {
-        match event::poll(Duration::ZERO) {
+        match event::poll(MOMENT) {
             Ok(true) => {}
             Ok(false) => return true,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

@@ -5,5 +5,5 @@ pub mod modes;
 pub mod writer;
 
 pub use input::Reader;
-pub use modes::RawMode;
+pub use modes::{Output, RawMode};
 pub use writer::{Settings, Writer};

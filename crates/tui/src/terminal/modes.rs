@@ -4,7 +4,7 @@
 
 use std::io;
 
-use rustix::stdio::stdin;
+use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// Synchronised output: the terminal shows the frame when it is whole.
@@ -70,9 +70,23 @@ impl Drop for RawMode {
     }
 }
 
+/// The terminal's own descriptor, unbuffered: a frame is one write.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Output;
+
+impl io::Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        rustix::io::retry_on_intr(|| rustix::io::write(stdout(), bytes)).map_err(Into::into)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Columns and rows, asked of the kernel at each frame.
 pub fn size() -> (usize, usize) {
-    match tcgetwinsize(rustix::stdio::stdout()) {
+    match tcgetwinsize(stdout()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
         _ => (80, 24),
     }

@@ -121,8 +121,14 @@ fn panel_rows(app: &App, panel: &Panel, width: usize, room: usize) -> Vec<Line> 
     }
     let room_for_body = room.saturating_sub(answers.len() + 1);
     if body.len() > room_for_body {
-        let hidden = body.len() - room_for_body.saturating_sub(1);
+        let all = body.len();
+        if let Panel::Approval(approval) = panel
+            && approval.requests.len() > 1
+        {
+            body = approval.heads().iter().flat_map(|line| wrap(line, width)).collect();
+        }
         body.truncate(room_for_body.saturating_sub(1));
+        let hidden = all - body.len();
         body.push(Line::of(format!("… {hidden} more lines: d shows all"), Role::Warning));
     }
     let mut rows = vec![Line::of("─".repeat(width.min(40)), Style::of(Role::Warning))];

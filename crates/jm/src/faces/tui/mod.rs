@@ -20,7 +20,7 @@ use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::Msg;
 use jm_tui::runner::{self, Notice, Options};
 use jm_tui::status::Status;
-use jm_tui::terminal::Settings;
+use jm_tui::terminal::{Output, Settings};
 use jm_tui::text::Surroundings;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -121,7 +121,7 @@ fn open(
     let shown = std::thread::Builder::new().name("screen".into()).spawn(move || {
         let app = App::new(Status::default());
         let mut host = host::Host::new(orders);
-        runner::run(app, &own, std::io::stdout(), options, &mut host)
+        runner::run(app, &own, Output, options, &mut host)
     })?;
     let diverted = {
         let mailbox = Arc::clone(&mailbox);
