@@ -86,7 +86,11 @@ fn key_to_frame() {
     bytes.sort_unstable();
     let at = |percent: usize| times[times.len() * percent / 100];
     println!("key to frame, 10,000 blocks behind: p50 {:?}, p99 {:?} (goal: 5 ms)", at(50), at(99));
-    println!("bytes a frame: p50 {}, p99 {}", bytes[bytes.len() / 2], bytes[bytes.len() * 99 / 100]);
+    println!(
+        "bytes a frame: p50 {}, p99 {}",
+        bytes[bytes.len() / 2],
+        bytes[bytes.len() * 99 / 100]
+    );
 }
 
 fn resident() -> u64 {
@@ -143,7 +147,10 @@ fn start_to_first_frame() {
         child.wait().unwrap();
     }
     times.sort();
-    println!("start to the first frame, with `script` around it: {:?} (goal: 30 ms)", times[times.len() / 2]);
+    println!(
+        "start to the first frame, with `script` around it: {:?} (goal: 30 ms)",
+        times[times.len() / 2]
+    );
 }
 
 fn ticks(pid: u32) -> u64 {

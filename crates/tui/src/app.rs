@@ -28,6 +28,8 @@ pub struct App {
     pub clock: u64,
     pub width: usize,
     pub height: usize,
+    has_size: bool,
+    narrow_until: Option<u64>,
     pub status: Status,
     pub prompt: Prompt,
     /// While the model or its calls are at work.
@@ -108,6 +110,9 @@ pub(crate) struct Code {
 
 /// So long "press again" holds.
 pub(crate) const AGAIN: u64 = 2_000;
+/// After a change of the width, rows are narrow for so long.
+const UNSETTLED: u64 = 1_000;
+const NARROW: usize = 38;
 /// Turns longer than this end with a notice.
 const LONG_TURN: u64 = 10_000;
 
@@ -119,7 +124,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::Input(Input::Key(key)) => keys::key(app, key, out),
         Msg::Input(Input::Paste(text)) => keys::paste(app, &text, out),
         Msg::Input(Input::Focus) | Msg::Tick | Msg::Returned => {}
-        Msg::Size { width, height } => (app.width, app.height) = (width, height),
+        Msg::Size { width, height } => app.resize(width, height),
         Msg::TurnBegins { prompt } => engine::turn_begins(app, &prompt),
         Msg::Text(delta) => engine::text(app, &delta, out),
         Msg::Thinking(delta) => engine::thinking(app, &delta),
@@ -172,6 +177,23 @@ impl App {
         self.width.saturating_sub(1).max(1)
     }
 
+    /// A new size. One seldom comes alone, and a terminal may have wrapped what was drawn before we
+    /// hear of it; for a moment rows are so narrow that no further change wraps them.
+    pub fn resize(&mut self, width: usize, height: usize) {
+        if self.width != width && self.has_size {
+            self.narrow_until = Some(self.clock + UNSETTLED);
+        }
+        (self.width, self.height, self.has_size) = (width, height, true);
+    }
+
+    /// Columns of the live region.
+    pub fn live_columns(&self) -> usize {
+        match self.narrow_until {
+            Some(until) if self.clock < until => self.columns().min(NARROW),
+            _ => self.columns(),
+        }
+    }
+
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
     }
@@ -180,8 +202,9 @@ impl App {
     pub fn next_tick(&self) -> Option<u64> {
         let flash = self.flash.as_ref().map(|(_, until)| until.saturating_sub(self.clock).max(1));
         let spinner = (self.turn.is_some() && self.panel.is_none()).then_some(100);
+        let narrow = self.narrow_until.map(|until| until.saturating_sub(self.clock).max(1));
         let code = (!self.outbox.is_empty()).then_some(50);
-        [flash, spinner, code].into_iter().flatten().min()
+        [flash, spinner, narrow, code].into_iter().flatten().min()
     }
 
     /// Adds finished lines to the transcript.
@@ -215,6 +238,9 @@ impl App {
         let is_over = |until: &Option<u64>| until.is_some_and(|until| clock >= until);
         if self.flash.as_ref().is_some_and(|(_, until)| clock >= *until) {
             self.flash = None;
+        }
+        if is_over(&self.narrow_until) {
+            self.narrow_until = None;
         }
         if is_over(&self.armed.quit) {
             self.armed.quit = None;

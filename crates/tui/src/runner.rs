@@ -122,7 +122,7 @@ impl<W: Write> Screen<'_, W> {
     fn take(&mut self, msg: Msg) -> io::Result<Next> {
         let size = modes::size();
         if size != (self.app.width, self.app.height) {
-            (self.app.width, self.app.height) = size;
+            self.app.resize(size.0, size.1);
         }
         for effect in update(&mut self.app, msg) {
             match effect {
@@ -149,7 +149,7 @@ impl<W: Write> Screen<'_, W> {
 
     fn draw(&mut self) -> io::Result<()> {
         let size = modes::size();
-        (self.app.width, self.app.height) = size;
+        self.app.resize(size.0, size.1);
         let frame = view(&self.app);
         let was_full = self.writer.is_full();
         let finished = match frame.is_full {

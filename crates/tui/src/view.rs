@@ -26,8 +26,9 @@ pub struct Caret {
 }
 
 pub fn view(app: &App) -> Frame {
-    let width = app.columns();
+    let width = app.live_columns();
     if let Some(full) = &app.full {
+        let width = app.columns();
         return Frame { rows: full.view(width, app.height), caret: None, is_full: true };
     }
     let limit = limit(app);

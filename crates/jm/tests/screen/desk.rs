@@ -166,6 +166,16 @@ impl Desk {
         text(&self.run(&["display-message", "-p", format]).stdout).trim().to_owned()
     }
 
+    /// Column, row and visibility of the cursor, with the screen of the same moment.
+    pub(crate) fn cursor_and_screen(&self) -> ((usize, usize, usize), String) {
+        let format = "#{cursor_x} #{cursor_y} #{cursor_flag}";
+        let both = self.run(&["display-message", "-p", format, ";", "capture-pane", "-p"]);
+        let both = text(&both.stdout);
+        let (cursor, screen) = both.split_once('\n').unwrap();
+        let parts: Vec<usize> = cursor.split(' ').map(|part| part.parse().unwrap()).collect();
+        ((parts[0], parts[1], parts[2]), screen.to_owned())
+    }
+
     pub(crate) fn resize(&self, width: usize, height: usize) {
         self.run(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()]);
     }

@@ -74,7 +74,7 @@ fn whole_session(kind: Kind) {
     desk.key("Enter");
     desk.wait_for("Undone:");
     assert!(!desk.path("one.txt").exists(), "rewinding undoes");
-    desk.wait_for("> fix it");
+    desk.wait_until("the prompt again", |all| all.matches("> fix it").count() == 2);
     desk.key("C-c");
     desk.key("C-d");
     let all = desk.wait_for("continue with: jm resume");

@@ -169,7 +169,7 @@ impl<W: Write> Writer<W> {
     ) {
         let is_resized = size.0 != self.size.0;
         if is_resized {
-            self.live.caret.row = self.rows_above_caret(size.0);
+            self.reflow(size.0);
         }
         if is_resized || std::mem::take(&mut self.is_lost) || !finished.is_empty() {
             self.erase_live(text);
@@ -222,24 +222,34 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// Row by row, never from the cursor to the end of the screen: where the region begins in the
+    /// first row of the screen, tmux would move all of it into the scrollback.
     fn erase_live(&mut self, text: &mut String) {
         if self.live.rows.is_empty() {
             return;
         }
         up(self.live.caret.row, text);
-        text.push_str("\r\x1b[J");
+        // Back to the top by the terminal's own memory: should there be fewer rows than we think, the
+        // way down ends at the bottom of the screen, and counting back would lead too far.
+        text.push_str("\r\x1b7\x1b[2K");
+        for _ in 1..self.live.rows.len() {
+            text.push_str("\x1b[1B\x1b[2K");
+        }
+        text.push_str("\x1b8");
         self.live = Drawn::default();
     }
 
     /// After a change of the width: where the terminal has wrapped the rows, there are more of them.
-    fn rows_above_caret(&self, width: usize) -> usize {
-        let caret = self.live.caret;
+    fn reflow(&mut self, width: usize) {
         if !self.settings.reflows || width == 0 {
-            return caret.row;
+            return;
         }
-        let above = self.live.widths.iter().take(caret.row);
-        let rows: usize = above.map(|wide| wide.div_ceil(width).max(1)).sum();
-        rows + caret.column / width
+        let live = &mut self.live;
+        let heights: Vec<usize> = live.widths.iter().map(|it| it.div_ceil(width).max(1)).collect();
+        let above: usize = heights.iter().take(live.caret.row).sum();
+        live.caret.row = above + live.caret.column / width;
+        let rows = heights.iter().sum::<usize>().max(live.caret.row + 1);
+        live.rows.resize(rows, String::new());
     }
 }
 
