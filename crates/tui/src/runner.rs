@@ -14,7 +14,7 @@ use crate::highlight;
 use crate::mailbox::Mailbox;
 use crate::msg::{Effect, Highlight, Msg};
 use crate::terminal::modes;
-use crate::terminal::{RawMode, Reader, Settings, Writer};
+use crate::terminal::{Continued, RawMode, Reader, Settings, Writer};
 use crate::text::Line;
 use crate::view::view;
 
@@ -196,7 +196,11 @@ impl<W: Write> Screen<'_, W> {
     }
 
     fn suspend(&mut self) -> io::Result<()> {
-        self.lend(|host| host.suspend())
+        let continued = Continued::listen()?;
+        self.lend(|host| {
+            host.suspend();
+            continued.wait();
+        })
     }
 
     fn close(&mut self) -> io::Result<()> {

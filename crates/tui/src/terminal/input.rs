@@ -7,11 +7,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crossterm::event;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::stdio::stdin;
-use signal_hook::consts::SIGWINCH;
+use signal_hook::consts::{SIGCONT, SIGWINCH};
 
 use crate::key::Input;
 use crate::mailbox::Mailbox;
@@ -19,6 +19,8 @@ use crate::msg::Msg;
 
 /// The least that crossterm looks at its input for; with nothing at all it does not look.
 const MOMENT: Duration = Duration::from_millis(1);
+
+const NOT_STOPPED: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 #[derive(Debug)]
 pub struct Reader {
@@ -60,6 +62,26 @@ impl Reader {
     pub fn resume(&self) {
         *self.state.lock() = false;
         self.state.resumed.notify_all();
+    }
+}
+
+/// The signal that ends a stop (SIGCONT), heard from here on.
+#[derive(Debug)]
+pub struct Continued(OwnedFd);
+
+impl Continued {
+    pub fn listen() -> io::Result<Self> {
+        let (heard, signals) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        signal_hook::low_level::pipe::register(SIGCONT, signals)?;
+        Ok(Self(heard))
+    }
+
+    /// Another thread may be the one that is stopped first, so whoever sent the stop waits here until
+    /// it is over; where nobody could be stopped, not for long.
+    pub fn wait(&self) {
+        let mut sources = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
+        retry_on_intr(|| poll(&mut sources, Some(&NOT_STOPPED))).map(drop).unwrap_or_default();
+        rustix::io::read(&self.0, &mut [0u8; 64]).map(drop).unwrap_or_default();
     }
 }
 

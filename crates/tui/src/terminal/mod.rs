@@ -4,6 +4,6 @@ pub mod input;
 pub mod modes;
 pub mod writer;
 
-pub use input::Reader;
+pub use input::{Continued, Reader};
 pub use modes::{Output, RawMode};
 pub use writer::{Settings, Writer};
