@@ -210,6 +210,15 @@ impl Session {
     /// The person's answer to everything that is pending. BatchIds that nobody asked about are an
     /// error, and then nothing is decided.
     pub fn decide(&mut self, decision: &ApprovalDecision) -> Result<(), SessionError> {
+        self.decide_because(decision, None)
+    }
+
+    /// The same, with the person's reason for what is denied.
+    pub fn decide_because(
+        &mut self,
+        decision: &ApprovalDecision,
+        reason: Option<&str>,
+    ) -> Result<(), SessionError> {
         if let ApprovalDecision::ApproveSelected(ids) = decision {
             let asked = |id: &String| self.batch.pending().any(|r| r.tool_call_id == *id);
             if let Some(stranger) = ids.iter().find(|id| !asked(id)) {
@@ -235,7 +244,7 @@ impl Session {
                     entry.status = CallStatus::Approved { fingerprint };
                 }
                 (None, false) => {
-                    let denied = DenialReason::DeniedByPerson { reason: None };
+                    let denied = DenialReason::DeniedByPerson { reason: reason.map(str::to_owned) };
                     entry.refuse(form, &ToolError::from(denied));
                 }
             }

@@ -4,6 +4,7 @@
 //! did is on record.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use futures_util::StreamExt;
@@ -21,6 +22,7 @@ mod context_budget;
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::drive::{Driver, End};
 use crate::faces::screen::Screen;
+use crate::faces::tui::Desk;
 use crate::instructions::{self, Instructions};
 use crate::{model_client, sessions};
 
@@ -72,11 +74,23 @@ enum Listened {
 impl Agent {
     /// Must be called inside the runtime.
     pub(crate) async fn open(common: &Common, model: &Model) -> Result<Self> {
+        Self::open_at(common, model, None).await
+    }
+
+    /// The same with a screen.
+    pub(crate) async fn open_at(
+        common: &Common,
+        model: &Model,
+        desk: Option<&Arc<Desk>>,
+    ) -> Result<Self> {
         // The whole history is written anew for each request.
         jm_workspace::memory::expect_peaks();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
         let voice = model_client::open(&common, model).await?;
-        let driver = Driver::new(&common)?;
+        let driver = match desk {
+            Some(desk) => Driver::at(&common, desk).await?,
+            None => Driver::new(&common)?,
+        };
         let core = driver.engine.core();
         let voice = voice.with_call_meta(match core.registry.toolset() {
             Toolset::Forj => CallMeta::Offered,

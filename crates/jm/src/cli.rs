@@ -9,10 +9,12 @@ use jm_types::SessionId;
 mod chat;
 mod journal;
 mod model;
+mod screen;
 
 pub(crate) use chat::Chat;
 pub(crate) use journal::{Gc, OutputArgs, Redo, Span, Undo};
 pub(crate) use model::{Model, RunArgs, ThinkingLevel, ToolProtocol};
+pub(crate) use screen::Screen;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -42,8 +44,10 @@ their times; it filters like RUST_LOG.";
 pub(crate) struct Cli {
     #[command(flatten, next_help_heading = "Options of every command")]
     pub(crate) common: Common,
+    #[command(flatten)]
+    pub(crate) screen: Screen,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -132,7 +136,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Talk with the model in a plain terminal
     Repl(Repl),
-    /// Go on with a conversation in a plain terminal
+    /// Continue a conversation
     Resume(Resume),
     /// Continue a `.chat` document: run its tools, send it to the model
     Chat(Chat),
@@ -224,6 +228,9 @@ pub(crate) struct Resume {
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) model: Model,
+    /// Whole lines only: no cursor movement, no spinner
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 #[derive(Debug, Args)]

@@ -33,6 +33,9 @@ fn main() -> ExitCode {
     if let Some(code) = jm_lua::inside::run_as_child() {
         return code;
     }
+    if let Some(code) = jm_workspace::console::guarded() {
+        return code;
+    }
     jm_workspace::own::outlive_full_files();
     // A panic's message may carry what a file holds; where it happened is enough to report it.
     std::panic::set_hook(Box::new(|info| {
@@ -65,10 +68,12 @@ fn with_variables(mut cli: Cli) -> Cli {
 }
 
 fn run(cli: Cli) -> Result<u8> {
-    match cli.command {
+    let Some(command) = cli.command else { return faces::tui::run(&cli.common, &cli.screen) };
+    cli.screen.refuse_beside_a_command()?;
+    match command {
         Command::Run(run) => faces::run::run(&cli.common, &run),
         Command::Repl(repl) => faces::repl::run(&cli.common, &repl.model),
-        Command::Resume(resume) => faces::repl::resume(&cli.common, &resume),
+        Command::Resume(resume) => faces::tui::resume(&cli.common, &resume),
         Command::Chat(chat) => faces::chat::run(&cli.common, &chat),
         Command::Demo => faces::demo::run(),
         Command::Call(call) => faces::call::run(&cli.common, &call),

@@ -4,6 +4,7 @@
 //! Law: nothing here knows a workspace, a command or a tool.
 
 pub mod clock;
+pub mod console;
 pub mod descriptors;
 pub mod fault;
 pub mod folder;

@@ -4,7 +4,7 @@
 
 pub use jm_files::{commit, directory, names};
 pub use jm_process::{companion, environment as env, popen as by_hand};
-pub use jm_system::{fault, keyring, queue, worker};
+pub use jm_system::{console, fault, keyring, queue, worker};
 
 pub mod confine {
     //! `jm_process::confine`.

@@ -56,6 +56,13 @@ impl Agent {
         }));
     }
 
+    /// How much of the model's context is used.
+    pub(crate) fn context_percent(&self) -> Option<u8> {
+        let room = self.room()?;
+        let percent = self.tokens().saturating_mul(100) / room.limit.max(1);
+        Some(u8::try_from(percent.min(100)).unwrap_or(100))
+    }
+
     fn room(&self) -> Option<Room> {
         let limit = usize::try_from(self.voice.info().context?).unwrap_or(usize::MAX);
         let answer = (self.answer_tokens() as usize).min(limit / 4);

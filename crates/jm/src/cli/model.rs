@@ -56,7 +56,7 @@ pub(crate) enum ThinkingLevel {
     Max,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct RunArgs {
     /// What shall be done; standard input, where there is any, is added to it
     pub(crate) prompt: Vec<String>,

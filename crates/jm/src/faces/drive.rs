@@ -1,6 +1,7 @@
 //! The loop that every face shares: run, ask, run again, until all is answered.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -15,6 +16,7 @@ use tokio::task::JoinHandle;
 use super::answer::Answer;
 use super::interrupts::Interrupts;
 use super::prompt::Approver;
+use super::tui::Desk;
 use super::{print, recover};
 use crate::cli::Common;
 use crate::{sessions, wire};
@@ -55,14 +57,34 @@ impl Driver {
         print::warnings(&wired.warnings);
         recover::before_work(common, &wired.engine, &wired.session.id)?;
         let events = tokio::spawn(show_events(wired.events, common.debug));
-        let interrupts = Interrupts::listen(&wired.engine.canceller());
         let approver = Approver::new(common.yes);
-        let mut session = wired.session;
+        Ok(Self::of(common, (wired.engine, wired.session), events, approver))
+    }
+
+    /// The same with a screen, which shows events and asks questions.
+    pub(crate) async fn at(common: &Common, desk: &Arc<Desk>) -> Result<Self> {
+        let wired = wire::wire(common)?;
+        print::warnings(&wired.warnings);
+        desk.recover(common, &wired.engine, &wired.session.id).await?;
+        let events = tokio::spawn(Arc::clone(desk).show(wired.events));
+        let approver = match common.yes {
+            true => Approver::Always,
+            false => Approver::Desk(Arc::clone(desk)),
+        };
+        Ok(Self::of(common, (wired.engine, wired.session), events, approver))
+    }
+
+    fn of(
+        common: &Common,
+        (engine, mut session): (Engine, Session),
+        events: JoinHandle<()>,
+        approver: Approver,
+    ) -> Self {
+        let interrupts = Interrupts::listen(&engine.canceller());
         if approver.is_a_person() {
             session.offer_grants();
         }
-        let debug = common.debug;
-        Ok(Self { engine: wired.engine, session, approver, debug, events, interrupts })
+        Self { engine, session, approver, debug: common.debug, events, interrupts }
     }
 
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {

@@ -4,7 +4,24 @@ use jm_engine::Canceller;
 use tokio::sync::watch;
 
 /// One that comes while nobody waits is not lost: whoever waits next is told at once.
-pub(crate) struct Interrupts(watch::Receiver<()>);
+pub(crate) struct Interrupts {
+    receiver: watch::Receiver<()>,
+    interrupter: Interrupter,
+}
+
+/// Interrupts like a signal would.
+#[derive(Clone)]
+pub(crate) struct Interrupter {
+    canceller: Canceller,
+    sender: watch::Sender<()>,
+}
+
+impl Interrupter {
+    pub(crate) fn interrupt(&self) {
+        self.canceller.cancel();
+        self.sender.send_replace(());
+    }
+}
 
 impl Interrupts {
     /// Listens from here on. The first signal stops what is under way in an orderly way. Must be
@@ -12,28 +29,32 @@ impl Interrupts {
     pub(crate) fn listen(canceller: &Canceller) -> Self {
         use tokio::signal::unix::{SignalKind, signal};
         let (sender, receiver) = watch::channel(());
+        let interrupter = Interrupter { canceller: canceller.clone(), sender };
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
         for mut signals in kinds.into_iter().filter_map(|kind| signal(kind).ok()) {
-            let (canceller, sender) = (canceller.clone(), sender.clone());
+            let interrupter = interrupter.clone();
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
-                    canceller.cancel();
-                    sender.send_replace(());
+                    interrupter.interrupt();
                 }
             });
         }
-        Self(receiver)
+        Self { receiver, interrupter }
+    }
+
+    pub(crate) fn interrupter(&self) -> Interrupter {
+        self.interrupter.clone()
     }
 
     /// In a `select!` it comes first and `biased`, else an answer that is ready may win over it.
     pub(crate) async fn next(&mut self) {
-        if self.0.changed().await.is_err() {
+        if self.receiver.changed().await.is_err() {
             std::future::pending().await
         }
     }
 
     /// Forgets past interrupts: from here on only new ones count.
     pub(crate) fn forget(&mut self) {
-        self.0.mark_unchanged();
+        self.receiver.mark_unchanged();
     }
 }

@@ -29,6 +29,7 @@ mod supplied;
 mod task;
 pub(crate) mod tool_reference;
 pub(crate) mod tools;
+pub(crate) mod tui;
 pub(crate) mod undo;
 
 /// Exit codes of the process.

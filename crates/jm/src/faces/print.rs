@@ -4,6 +4,7 @@
 //! written as an escape.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use jm_types::text::{is_terminal_safe, one_line, sanitize};
@@ -54,8 +55,31 @@ pub(crate) fn debug(value: &impl Serialize) {
     }
 }
 
+/// Whoever shows notes while standard error must not be written, because a screen is drawn there.
+type Elsewhere = Box<dyn Fn(&str) + Send>;
+static ELSEWHERE: Mutex<Option<Elsewhere>> = Mutex::new(None);
+
+/// From here on notes are shown elsewhere, until this is dropped.
+pub(crate) struct Diverted(());
+
+impl Diverted {
+    pub(crate) fn to(elsewhere: Elsewhere) -> Self {
+        *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(elsewhere);
+        Self(())
+    }
+}
+
+impl Drop for Diverted {
+    fn drop(&mut self) {
+        *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
 /// A line for the person. Standard error that cannot be written has nobody to be told.
 pub(crate) fn note(text: &str) {
+    if let Some(elsewhere) = &*ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) {
+        return elsewhere(text);
+    }
     writeln!(std::io::stderr().lock(), "{}", sanitize(text)).unwrap_or_default();
 }
 

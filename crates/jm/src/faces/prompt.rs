@@ -11,6 +11,8 @@ use jm_types::text::{one_line, reveal};
 use jm_types::{Cancel, ErrorKind, RiskLevel, ToolError};
 use jm_workspace::terminal::Terminal;
 
+use super::tui::Desk;
+
 /// A preview with more lines than this may have pushed what stands above it out of sight.
 const LONG_PREVIEW: usize = 15;
 
@@ -20,6 +22,8 @@ pub(crate) enum Approver {
     /// `--yes`
     Always,
     Person(Arc<Mutex<Terminal>>),
+    /// A person at the screen.
+    Desk(Arc<Desk>),
     /// Headless: every question is answered with an error that says so.
     Nobody,
 }
@@ -35,7 +39,7 @@ impl Approver {
 
     /// Tells if somebody can be asked for more than a call was allowed.
     pub(crate) fn is_a_person(&self) -> bool {
-        matches!(self, Approver::Person(_))
+        matches!(self, Approver::Person(_) | Approver::Desk(_))
     }
 
     /// Settles what is pending. The person is waited for on a thread of its own, so that a signal
@@ -54,6 +58,7 @@ impl Approver {
                 })
                 .await??
             }
+            Approver::Desk(desk) => return desk.decide(session).await,
             Approver::Nobody => {
                 session.refuse_pending(nobody);
                 return Ok(());
@@ -67,7 +72,11 @@ impl Approver {
     /// Asks if the model may go on past its limit of rounds. `--yes` answers for single calls, so it
     /// lifts no limit.
     pub(crate) async fn grants_rounds(&self, done: usize, more: usize) -> Result<bool> {
-        let Approver::Person(terminal) = self else { return Ok(false) };
+        let terminal = match self {
+            Approver::Person(terminal) => terminal,
+            Approver::Desk(desk) => return Ok(desk.grants_rounds(done, more).await),
+            Approver::Always | Approver::Nobody => return Ok(false),
+        };
         let terminal = Arc::clone(terminal);
         let (cancel, _asks) = Asks::new();
         let ask = move || {

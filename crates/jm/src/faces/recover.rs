@@ -88,7 +88,7 @@ fn settle(
 }
 
 /// The owners of other sessions whose recovery is still to come: their files are not ours to remove.
-fn others(session: &SessionId) -> Result<Vec<u32>> {
+pub(crate) fn others(session: &SessionId) -> Result<Vec<u32>> {
     let views = sessions::store()?.unsettled().map_err(sessions::told)?;
     let others = views.into_iter().filter(|view| view.session != *session);
     Ok(others.filter_map(|view| view.owner).map(|owner| owner.pid).collect())

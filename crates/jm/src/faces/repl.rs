@@ -51,7 +51,7 @@ pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
 }
 
 /// Of this workspace, the session in which somebody spoke last.
-fn newest_conversation(common: &Common) -> Result<SessionId> {
+pub(crate) fn newest_conversation(common: &Common) -> Result<SessionId> {
     let store = sessions::store()?;
     let root = history::root(common)?;
     let views = store.sessions().map_err(sessions::told)?;
@@ -64,6 +64,11 @@ fn newest_conversation(common: &Common) -> Result<SessionId> {
 }
 
 pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
+    run_with(common, model, None)
+}
+
+/// The same, beginning with a prompt.
+pub(crate) fn run_with(common: &Common, model: &Model, first: Option<&str>) -> Result<u8> {
     block_on(async {
         let mut agent = Agent::open(common, model).await?;
         let toolset = agent.driver.engine.core().registry.toolset();
@@ -72,6 +77,11 @@ pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
         let reader = Reader::new()?;
         // The thread that reads may be left in the middle of a line.
         let manners = Manners::keep();
+        if let Some(first) = first
+            && let Err(error) = obey(&mut agent, &mut screen, Order::Say(first)).await
+        {
+            print::error(&error);
+        }
         loop {
             let line = tokio::select! {
                 biased;

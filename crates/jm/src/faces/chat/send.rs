@@ -31,7 +31,7 @@ impl Chatting {
         client: &ModelClient,
         model: &Model,
     ) -> Result<Option<ChatEnd>> {
-        let view = self.view(voice);
+        let view = self.view(client);
         if !view.missing.is_empty() {
             // A person may have taken a result away since the phases before this one.
             let ids = view.missing.join(", ");
@@ -41,7 +41,7 @@ impl Chatting {
             return Ok(Some(ChatEnd::NothingToSend));
         };
         self.driver.engine.remember_message(last)?;
-        let (mut message, came) = self.listen(voice, model, view).await?;
+        let (mut message, came) = self.listen(client, model, view).await?;
         name_calls(&mut message, self.paper.document.calls().len());
         if !message.parts.is_empty() {
             self.driver.engine.remember_message(&message)?;
@@ -66,7 +66,7 @@ impl Chatting {
             received.iter().find(|(known, _)| known == call).and_then(|(_, native)| native.clone())
         };
         let file = |reference: &FileReference| self.file(reference);
-        let (provider, model) = (voice.provider(), voice.model());
+        let (provider, model) = (client.provider(), client.model());
         let sources = ViewSources { provider, model, native_of_call: &native, file: &file };
         self.paper.document.view(&sources)
     }

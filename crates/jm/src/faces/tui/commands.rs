@@ -1,0 +1,326 @@
+//! The `/` commands and `!commands` that need the engine.
+
+use anyhow::{Context, Result, bail};
+use jm_engine::{Damaged, Guard, UndoReport, Which};
+use jm_tui::block::Note;
+use jm_tui::msg::{Msg, TurnEnd as Ended};
+use jm_tui::text::{Line, Role};
+use jm_types::text::{one_line, reveal};
+use jm_types::{ApprovalMode, ToolCall};
+use serde_json::json;
+
+use super::desk::Shown;
+use super::listing;
+use super::talk::Talk;
+use crate::agent::Agent;
+use crate::cli::{Approve, Common, Model};
+use crate::faces::screen::Screen;
+use crate::faces::{conversation, history};
+use crate::sessions;
+
+type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
+
+/// What follows from an order.
+pub(super) enum Next {
+    Stay,
+    Quit,
+    /// The agent is opened anew with something changed.
+    Reopen(Change),
+}
+
+pub(super) fn model(name: String) -> Next {
+    Next::Reopen(Box::new(move |_, model| model.model = Some(name)))
+}
+
+pub(super) fn clear() -> Next {
+    Next::Reopen(Box::new(|common, _| common.session = None))
+}
+
+pub(super) fn resume(id: String) -> Next {
+    Next::Reopen(Box::new(move |common, _| common.session = Some(id.into())))
+}
+
+fn approve(mode: Approve) -> Next {
+    Next::Reopen(Box::new(move |common, _| common.approve = Some(mode)))
+}
+
+pub(super) fn mode_word(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Auto => "auto",
+        ApprovalMode::Prompt => "prompt",
+        ApprovalMode::Deny => "deny",
+    }
+}
+
+/// prompt → auto → deny → prompt; with the end of the turn, where one runs.
+pub(super) fn cycle_approval(talk: &Talk, agent: &Agent) -> Next {
+    let (mode, word) = match agent.driver.engine.core().policy.mode {
+        ApprovalMode::Prompt => (Approve::Auto, "auto: calls run without a question"),
+        ApprovalMode::Auto => (Approve::Deny, "deny: calls that no list names are refused"),
+        ApprovalMode::Deny => (Approve::Prompt, "prompt: side effects ask"),
+    };
+    talk.desk.note(Note::info(format!("Approval {word}")));
+    approve(mode)
+}
+
+pub(super) async fn command(
+    talk: &mut Talk,
+    agent: &mut Agent,
+    name: &str,
+    rest: &str,
+) -> Result<Next> {
+    match name {
+        "model" if rest.is_empty() => {
+            let voice = agent.voice();
+            let text = format!("Model: {}/{}", voice.provider(), voice.model());
+            talk.desk.note(Note::info(text).hint("/model PROVIDER/NAME changes it"));
+        }
+        "model" => return Ok(model(rest.to_owned())),
+        "approve" => return approval(talk, agent, rest),
+        "clear" => return Ok(clear()),
+        "compact" => compact(talk, agent).await?,
+        "undo" => undo(talk, agent, rest)?,
+        "redo" => {
+            let report = take_back(agent, &Which::Undo)?;
+            talk.desk.send(Msg::Lines(told("Redone", &report)));
+        }
+        "diff" => changes(talk, agent)?,
+        "sessions" => listing::sessions(&talk.desk, &talk.common)?,
+        "resume" if rest.is_empty() => listing::sessions(&talk.desk, &talk.common)?,
+        "resume" => {
+            if !sessions::exists(rest)? {
+                bail!("No session {rest}\n  hint: /sessions lists them");
+            }
+            return Ok(resume(rest.to_owned()));
+        }
+        "tools" => tools(talk, agent),
+        "policy" => policy(talk, agent),
+        "status" => status(talk, agent),
+        "export" => {
+            let id = &agent.driver.session.id;
+            talk.desk.note(Note::info(format!("jm export {id} --html > session.html")));
+        }
+        "tool" => {
+            let (id, result) = rest.split_once(char::is_whitespace).context("/tool ID RESULT")?;
+            return talk.supply(agent, id, result.trim()).await;
+        }
+        other => talk.desk.note(Note::warning(format!("/{other} is not available here"))),
+    }
+    Ok(Next::Stay)
+}
+
+fn approval(talk: &Talk, agent: &Agent, rest: &str) -> Result<Next> {
+    let mode = match rest {
+        "" => {
+            let mode = agent.driver.engine.core().policy.mode;
+            let note = Note::info(format!("Approval mode: {}", mode_word(mode)));
+            talk.desk.note(note.hint("/approve auto, prompt or deny; Shift-Tab changes it"));
+            return Ok(Next::Stay);
+        }
+        "auto" => Approve::Auto,
+        "prompt" => Approve::Prompt,
+        "deny" => Approve::Deny,
+        other => bail!("No approval mode {other}\n  hint: auto, prompt or deny"),
+    };
+    Ok(approve(mode))
+}
+
+async fn compact(talk: &mut Talk, agent: &mut Agent) -> Result<()> {
+    if agent.driver.session.batch().awaits_results() {
+        bail!("Calls wait for their results\n  hint: /tool ID RESULT");
+    }
+    if agent.conversation.messages().is_empty() {
+        talk.desk.note(Note::info("Nothing to compact yet"));
+        return Ok(());
+    }
+    let before = agent.context_percent();
+    talk.desk.send(Msg::TurnBegins { prompt: "/compact".to_owned() });
+    let interrupter = agent.driver.interrupts.interrupter();
+    let mut shown = Shown(talk.desk.clone());
+    let work = agent.sum_up(&mut shown);
+    let Some(end) = talk.meanwhile(work, Some(interrupter)).await else { return Ok(()) };
+    match end? {
+        Some(end) => talk.ends(agent, end),
+        None => {
+            talk.desk.send(Msg::TurnEnds(Ended::Finished));
+            let percent = |it: Option<u8>| it.map_or("?".to_owned(), |it| format!("{it}%"));
+            let (from, to) = (percent(before), percent(agent.context_percent()));
+            talk.desk.note(Note::info(format!("Compacted: context from {from} to {to}")));
+        }
+    }
+    Ok(())
+}
+
+fn take_back(agent: &mut Agent, which: &Which) -> Result<UndoReport> {
+    let driver = &mut agent.driver;
+    let report = driver.engine.undo(&mut driver.session, which, Guard::Hash, Damaged::Refuse);
+    report.map_err(|error| {
+        let hints: String = error.hints.iter().map(|hint| format!("\n  hint: {hint}")).collect();
+        anyhow::anyhow!("{error}{hints}")
+    })
+}
+
+fn undo(talk: &Talk, agent: &mut Agent, rest: &str) -> Result<()> {
+    let count = match rest {
+        "" => 1,
+        number => number.parse::<usize>().context("/undo takes a number")?.max(1),
+    };
+    let report = take_back(agent, &Which::Last(count))?;
+    talk.desk.send(Msg::Lines(told("Undone", &report)));
+    Ok(())
+}
+
+fn told(done: &str, report: &UndoReport) -> Vec<Line> {
+    let path = |path: &std::path::Path| one_line(&path.to_string_lossy());
+    let calls = report.calls.iter().map(|taken| {
+        Line::of(format!("{done}: "), Role::Success)
+            .add(format!("{} {}", taken.call, taken.summary), Role::Text)
+    });
+    let mut lines: Vec<Line> = calls.collect();
+    for (what, paths) in [("restored", &report.restored), ("removed", &report.removed)] {
+        lines
+            .extend(paths.iter().map(|it| Line::of(format!("  {what} {}", path(it)), Role::Muted)));
+    }
+    for (left, why) in &report.skipped {
+        lines.push(Line::of(
+            format!("  left alone {}: {}", path(left), one_line(why)),
+            Role::Warning,
+        ));
+    }
+    let gaps = report.gaps.iter();
+    lines.extend(
+        gaps.map(|gap| Line::of(format!("  not tracked: {}", one_line(gap)), Role::Warning)),
+    );
+    lines
+}
+
+/// Undoes what was changed since a prompt, and gives its words back.
+pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<()> {
+    let seq: i64 = id.parse()?;
+    let session = agent.driver.session.id.clone();
+    let store = sessions::store()?;
+    let said = conversation::said(&store, &session)?;
+    let prompt = said.iter().find(|said| said.seq == seq).map(conversation::Said::text);
+    let mut first = None;
+    for call in store.walk_calls(&session) {
+        let call = call.map_err(sessions::told)?;
+        if call.seq > seq {
+            first = Some(call.call.call);
+            break;
+        }
+    }
+    drop(store);
+    let report = first.map(|call| take_back(agent, &Which::To(call)));
+    match report {
+        Some(Ok(report)) => talk.desk.send(Msg::Lines(told("Undone", &report))),
+        Some(Err(error)) => talk.desk.note(Note::info(format!("{error:#}"))),
+        None => talk.desk.note(Note::info("Nothing was changed since")),
+    }
+    talk.desk.note(Note::info("The conversation keeps what was said since that prompt"));
+    talk.desk.send(Msg::Draft(prompt.unwrap_or_default()));
+    Ok(())
+}
+
+/// What the calls of this session changed, in full screen.
+fn changes(talk: &Talk, agent: &Agent) -> Result<()> {
+    let store = sessions::store()?;
+    let session = &agent.driver.session.id;
+    let root = agent.driver.engine.core().workspace.sandbox.working_root().path().to_owned();
+    let mut lines = Vec::new();
+    for call in store.walk_calls(session) {
+        let call = call.map_err(sessions::told)?;
+        let diff = reveal(&history::diffs(&store, &root, &call));
+        if !diff.trim().is_empty() {
+            lines.push(Line::of(format!("{} {}", call.call.call, call.call.name), Role::Heading));
+            lines.extend(jm_tui::block::diff::diff(&diff));
+            lines.push(Line::new());
+        }
+    }
+    match lines.is_empty() {
+        true => talk.desk.note(Note::info("This session has changed nothing")),
+        false => talk.desk.send(Msg::Page { title: "changes".to_owned(), lines }),
+    }
+    Ok(())
+}
+
+fn tools(talk: &Talk, agent: &Agent) {
+    let tools = agent.driver.engine.advertised();
+    let row = |tool: &jm_types::ToolDefinition| {
+        let first = tool.description.lines().next().unwrap_or_default();
+        Line::of(format!("  {:<18} ", one_line(&tool.name)), Role::Accent)
+            .add(first, Role::Muted)
+            .cut(100)
+    };
+    talk.desk.send(Msg::Lines(tools.iter().map(row).collect()));
+}
+
+fn policy(talk: &Talk, agent: &Agent) {
+    let policy = &agent.driver.engine.core().policy;
+    let mode = match policy.mode {
+        ApprovalMode::Auto => "auto: calls run without a question",
+        ApprovalMode::Prompt => "prompt: side effects ask",
+        ApprovalMode::Deny => "deny: calls that no list names are refused",
+    };
+    let list =
+        |names: Vec<String>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let sorted = |names: Vec<&String>| {
+        let mut names: Vec<String> = names.into_iter().cloned().collect();
+        names.sort();
+        names
+    };
+    let allowed = list(sorted(policy.allowlist.iter().collect()));
+    let denied = list(sorted(policy.denylist.iter().collect()));
+    let lines =
+        [format!("Approval {mode}"), format!("Allowed: {allowed}"), format!("Denied: {denied}")];
+    talk.desk.send(Msg::Lines(lines.iter().map(Line::text).collect()));
+}
+
+fn status(talk: &Talk, agent: &Agent) {
+    let core = agent.driver.engine.core();
+    let voice = agent.voice();
+    let lines = [
+        format!("Model      {}/{}", voice.provider(), voice.model()),
+        format!("Session    {}", agent.driver.session.id),
+        format!("Root       {}", core.workspace.sandbox.working_root().path().display()),
+        format!("Sandbox    {}", core.workspace.confiner.backend().name()),
+        format!("Approval   {}", mode_word(core.policy.mode)),
+        format!("Messages   {}", agent.conversation.messages().len()),
+    ];
+    talk.desk.send(Msg::Lines(lines.iter().map(Line::text).collect()));
+}
+
+/// A command of the person's own: a call like any other, of which the model hears with the next prompt.
+pub(super) async fn shell(talk: &mut Talk, agent: &mut Agent, command: String) -> Result<()> {
+    let tools = agent.driver.engine.advertised();
+    let takes_command = |tool: &&jm_types::ToolDefinition| {
+        tool.parameters["properties"].get("command").is_some() && tool.name != "start_process"
+    };
+    let Some(tool) = tools.iter().find(takes_command) else {
+        bail!("Commands are off in this project\n  hint: start with `--allow run_command`");
+    };
+    talk.desk.send(Msg::TurnBegins { prompt: format!("!{command}") });
+    let call = ToolCall::new("shell", &tool.name, &json!({"command": command}));
+    let interrupter = agent.driver.interrupts.interrupter();
+    let new = jm_tui::msg::NewCall {
+        id: call.id.clone(),
+        key: String::new(),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+    };
+    talk.desk.send(Msg::Calls(vec![new]));
+    let mut shown = Shown(talk.desk.clone());
+    let work = agent.driver.answer(vec![call]);
+    let Some(end) = talk.meanwhile(work, Some(interrupter)).await else { return Ok(()) };
+    let batch = agent.driver.session.batch();
+    shown.results(batch)?;
+    agent.driver.delivered();
+    let said = batch.entries.iter().filter_map(|entry| entry.result());
+    let output: String = said.map(|result| result.content.clone()).collect();
+    talk.beside = format!("I ran this command myself:\n$ {command}\n{output}\n\n");
+    let ended = match end? {
+        crate::faces::drive::End::Answered => Ended::Finished,
+        crate::faces::drive::End::Interrupted => Ended::Interrupted,
+    };
+    talk.desk.send(Msg::TurnEnds(ended));
+    Ok(())
+}

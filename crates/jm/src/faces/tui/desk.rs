@@ -1,0 +1,277 @@
+//! The screen as the engine sees it: hears a turn, asks for approval, asks about recovery.
+//!
+//! Law: a question whose answer nobody waits for any more is taken off the screen.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use jm_engine::{ApprovalDecision, Batch, CallEntry, Choice, ConfirmationRequest, Engine, Session};
+use jm_tui::block::Note;
+use jm_tui::block::call::{End, Outcome as Drawn};
+use jm_tui::mailbox::Mailbox;
+use jm_tui::msg::{Msg, NewCall};
+use jm_tui::panel::approval::{Answer, Request};
+use jm_tui::panel::question::{Choice as Pick, Question};
+use jm_tui::text::Line;
+use jm_types::{SessionId, StreamEvent, ToolEvent, Usage};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::cli::{Common, OnRecovery};
+use crate::faces::answer::Outcome;
+use crate::faces::screen::Screen;
+use crate::faces::{facts, recover};
+use crate::sessions;
+
+#[derive(Debug)]
+pub(crate) struct Desk {
+    mailbox: Arc<Mailbox>,
+    approval: Mutex<Option<oneshot::Sender<Answer>>>,
+    question: Mutex<Option<(u64, oneshot::Sender<usize>)>>,
+    secret: Mutex<Option<oneshot::Sender<Option<String>>>>,
+    asked: AtomicU64,
+}
+
+/// Takes its question off the screen when nobody waits any more.
+struct Asking<'a>(&'a Desk);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.send(Msg::Withdrawn);
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(mailbox: Arc<Mailbox>) -> Self {
+        Self {
+            mailbox,
+            approval: Mutex::default(),
+            question: Mutex::default(),
+            secret: Mutex::default(),
+            asked: AtomicU64::new(1),
+        }
+    }
+
+    pub(crate) fn send(&self, msg: Msg) {
+        self.mailbox.send(msg);
+    }
+
+    pub(crate) fn note(&self, note: Note) {
+        self.send(Msg::Note(note));
+    }
+
+    /// The person's answers come from the screen.
+    pub(super) fn answered(&self, answer: Answer) {
+        if let Some(waits) = take(&self.approval) {
+            waits.send(answer).unwrap_or_default();
+        }
+    }
+
+    pub(super) fn chosen(&self, question: u64, choice: usize) {
+        let asked = take(&self.question).filter(|(number, _)| *number == question);
+        if let Some((_, waits)) = asked {
+            waits.send(choice).unwrap_or_default();
+        }
+    }
+
+    pub(super) fn secret_given(&self, secret: Option<String>) {
+        if let Some(waits) = take(&self.secret) {
+            waits.send(secret).unwrap_or_default();
+        }
+    }
+
+    pub(crate) async fn decide(&self, session: &mut Session) -> Result<()> {
+        let requests: Vec<Request> = session.batch().pending().map(request).collect();
+        let all = requests.len();
+        let (sender, receiver) = oneshot::channel();
+        put(&self.approval, sender);
+        self.send(Msg::Approval(requests));
+        let _asking = Asking(self);
+        let Ok(answer) = receiver.await else { bail!("the screen is gone") };
+        let decision = match answer.approved.len() {
+            0 => ApprovalDecision::DenyAll,
+            some if some == all => ApprovalDecision::ApproveAll,
+            _ => ApprovalDecision::ApproveSelected(answer.approved),
+        };
+        session.decide_because(&decision, answer.reason.as_deref()).map_err(Into::into)
+    }
+
+    /// Asks; nothing where the screen is gone.
+    pub(super) async fn ask(
+        &self,
+        title: &str,
+        facts: Vec<Line>,
+        choices: Vec<Pick>,
+    ) -> Option<usize> {
+        let id = self.asked.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        put(&self.question, (id, sender));
+        self.send(Msg::Question(Question { id, title: title.to_owned(), facts, choices }));
+        let _asking = Asking(self);
+        receiver.await.ok()
+    }
+
+    pub(super) async fn ask_secret(&self, title: &str) -> Option<String> {
+        let (sender, receiver) = oneshot::channel();
+        put(&self.secret, sender);
+        self.send(Msg::Secret { title: title.to_owned() });
+        receiver.await.ok().flatten()
+    }
+
+    pub(crate) async fn grants_rounds(&self, done: usize, more: usize) -> bool {
+        let title = format!("Stopped after {done} tool rounds. Continue for {more} more?");
+        let choices = vec![Pick::new('y', "continue"), Pick::new('n', "stop")];
+        self.ask(&title, Vec::new(), choices).await == Some(0)
+    }
+
+    /// A session with unfinished calls goes on only when the person, or a flag, has decided (FR-RES-05).
+    pub(crate) async fn recover(
+        &self,
+        common: &Common,
+        engine: &Engine,
+        session: &SessionId,
+    ) -> Result<()> {
+        let found = engine.examine(session)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let choice = match common.on_recovery {
+            Some(OnRecovery::Keep) => Some(Choice::Keep),
+            Some(OnRecovery::Discard) => Some(Choice::Discard),
+            Some(OnRecovery::Undo) => Some(Choice::Undo),
+            Some(OnRecovery::Fail) => None,
+            None => {
+                let words = facts::in_words(&sessions::store()?, engine, session, &found);
+                let lines = words.lines().skip(1).map(Line::text).collect();
+                let title = format!("A crash interrupted {} call(s) of this session", found.len());
+                let choices = vec![
+                    Pick::new('k', "keep the results"),
+                    Pick::new('d', "discard them"),
+                    Pick::new('u', "undo their changes"),
+                    Pick::new('l', "leave it"),
+                ];
+                match self.ask(&title, lines, choices).await {
+                    Some(0) => Some(Choice::Keep),
+                    Some(1) => Some(Choice::Discard),
+                    Some(2) => Some(Choice::Undo),
+                    _ => None,
+                }
+            }
+        };
+        match choice {
+            Some(choice) => {
+                engine.recover(found, choice, &recover::others(session)?).map_err(Into::into)
+            }
+            None => bail!(
+                "session {session} has calls that a crash interrupted; nothing was run\n  hint: `jm recover \
+                 --session {session}` decides about them"
+            ),
+        }
+    }
+
+    /// Events of running calls, until the engine is closed.
+    pub(crate) async fn show(self: Arc<Self>, mut events: mpsc::Receiver<ToolEvent>) {
+        while let Some(event) = events.recv().await {
+            match event {
+                ToolEvent::Started { tool_call_id: id, .. } => self.send(Msg::CallStarted { id }),
+                ToolEvent::StdoutChunk { tool_call_id: id, chunk }
+                | ToolEvent::StderrChunk { tool_call_id: id, chunk } => {
+                    self.send(Msg::Output { id, chunk });
+                }
+                ToolEvent::Noticed { text, .. } => self.note(Note::info(text)),
+                ToolEvent::Completed { tool_call_id: id } => self.send(Msg::CallFinished { id }),
+            }
+        }
+    }
+}
+
+fn put<T>(place: &Mutex<Option<T>>, value: T) {
+    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+}
+
+fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn request(request: &ConfirmationRequest) -> Request {
+    Request {
+        id: request.tool_call_id.clone(),
+        tool: request.tool_name.clone(),
+        summary: request.summary.clone(),
+        risk: request.risk_level,
+        why: format!("Needs approval: {}", request.rule),
+        warnings: request.warnings.clone(),
+        preview: request.preview.clone(),
+        is_cut: request.is_cut,
+    }
+}
+
+/// A turn, shown.
+#[derive(Debug)]
+pub(super) struct Shown(pub(super) Arc<Desk>);
+
+impl Screen for Shown {
+    fn event(&mut self, event: &StreamEvent) -> Result<()> {
+        match event {
+            StreamEvent::Text { delta, .. } => self.0.send(Msg::Text(delta.clone())),
+            StreamEvent::Thinking { delta, .. } => self.0.send(Msg::Thinking(delta.clone())),
+            StreamEvent::CallStarted { name, .. } => {
+                self.0.send(Msg::CallWriting { name: name.clone() });
+            }
+            StreamEvent::Retrying { wait_ms, why } => {
+                self.0.send(Msg::Retrying { wait_ms: *wait_ms, why: why.clone() });
+            }
+            StreamEvent::CallArguments { .. }
+            | StreamEvent::CallSealed { .. }
+            | StreamEvent::PartSealed { .. }
+            | StreamEvent::Usage(_)
+            | StreamEvent::Stop { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn response_ends(&mut self, _: Usage) -> Result<()> {
+        self.0.send(Msg::ResponseEnds);
+        Ok(())
+    }
+
+    fn calls(&mut self, batch: &Batch) -> Result<()> {
+        let call = |entry: &CallEntry| NewCall {
+            id: entry.call.id.clone(),
+            key: entry.key.to_string(),
+            name: entry.call.name.clone(),
+            arguments: entry.call.arguments.clone(),
+        };
+        self.0.send(Msg::Calls(batch.entries.iter().map(call).collect()));
+        Ok(())
+    }
+
+    fn results(&mut self, batch: &Batch) -> Result<()> {
+        for entry in &batch.entries {
+            if let Some(end) = end(entry) {
+                let id = entry.call.id.clone();
+                self.0.send(Msg::CallDone { id, end, diff: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> Result<()> {
+        self.0.note(Note::info(text));
+        Ok(())
+    }
+}
+
+fn end(entry: &CallEntry) -> Option<End> {
+    let result = entry.result()?;
+    let outcome = match Outcome::of(result) {
+        Outcome::Ran => Drawn::Completed,
+        Outcome::Failed => Drawn::Failed,
+        Outcome::Denied | Outcome::NeedsApproval => {
+            let reason = result.display.lines().next().unwrap_or("denied").to_owned();
+            Drawn::Denied { reason }
+        }
+    };
+    let seconds = entry.duration_ms as f64 / 1000.0;
+    Some(End { outcome, seconds, display: result.display.clone() })
+}

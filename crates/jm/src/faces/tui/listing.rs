@@ -1,0 +1,124 @@
+//! Lists for the screen: files, prompts, sessions, history.
+
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Result;
+use jm_tui::msg::{Msg, PickRow, Picking};
+use jm_types::{Cancel, Part, Role};
+use jm_workspace::EntryKind;
+use jm_workspace::tree::{Next, Passing, walk};
+
+use super::desk::Desk;
+use super::talk;
+use crate::agent::Agent;
+use crate::cli::Common;
+use crate::faces::conversation;
+use crate::faces::history;
+use crate::{locations, sessions};
+
+const HISTORY: &str = "prompts";
+const MOST_HISTORY: u64 = 4 * 1024 * 1024;
+const MOST_KEPT: usize = 2_000;
+const MOST_FILES: usize = 50_000;
+
+/// Files of the workspace that no ignore file names.
+pub(super) fn files(agent: &Agent) -> Vec<String> {
+    let sandbox = &agent.driver.engine.core().workspace.sandbox;
+    let found = Mutex::new(Vec::new());
+    let visit = |met: &jm_workspace::tree::Met<'_>| {
+        if met.kind == EntryKind::File
+            && let Some(path) = met.path.to_str()
+        {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.push(path.to_owned());
+            if found.len() >= MOST_FILES {
+                return Next::Stop;
+            }
+        }
+        Next::On
+    };
+    let passing = Passing { hidden: true, ignored: true };
+    // A tree that cannot be walked has no files to offer.
+    let walked = sandbox
+        .resolve(".")
+        .and_then(|start| walk(sandbox, &start, passing, &Cancel::new(), &visit));
+    walked.unwrap_or_default();
+    let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    files.sort();
+    files
+}
+
+/// What a prompt says; a file named by `@` stays a name, which the model reads by its tools.
+pub(super) fn parts(text: &str) -> Vec<Part> {
+    talk::words(text)
+}
+
+/// Prompts of earlier sessions, oldest first.
+pub(super) fn history() -> Vec<String> {
+    let text = locations::state().ok().and_then(|state| state.read(HISTORY, MOST_HISTORY).ok());
+    let lines = text.flatten().unwrap_or_default();
+    lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// A prompt for later sessions, one JSON string a line.
+pub(super) fn remember(text: &str) {
+    let mut entries = history();
+    entries.push(text.to_owned());
+    let skipped = entries.len().saturating_sub(MOST_KEPT);
+    let lines: Vec<String> =
+        entries[skipped..].iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect();
+    // A history that cannot be kept is a short one.
+    if let Ok(state) = locations::state() {
+        state.write(HISTORY, (lines.join("\n") + "\n").as_bytes()).unwrap_or_default();
+    }
+}
+
+/// The text of the last answer of the model.
+pub(super) fn last_answer(agent: &Agent) -> Option<String> {
+    let messages = agent.conversation.messages();
+    let answers = messages.iter().filter(|message| message.role == Role::Assistant);
+    answers.map(|message| message.text()).filter(|text| !text.trim().is_empty()).last()
+}
+
+/// The prompts of this session, newest first.
+pub(super) fn prompts(desk: &Desk, agent: &Agent) -> Result<()> {
+    let session = &agent.driver.session.id;
+    let said = conversation::said(&sessions::store()?, session)?;
+    let mut rows: Vec<PickRow> = said
+        .iter()
+        .filter(|said| said.who() == "user")
+        .map(|said| PickRow {
+            id: said.seq.to_string(),
+            title: said.text().lines().next().unwrap_or_default().to_owned(),
+            note: history::moment(said.at),
+        })
+        .filter(|row| !row.title.trim().is_empty())
+        .collect();
+    rows.reverse();
+    let title = "Go back to a prompt: its changes and all later ones are undone".to_owned();
+    desk.send(Msg::Pick { what: Picking::Rewind, title, rows });
+    Ok(())
+}
+
+/// The conversations of this workspace, newest first.
+pub(super) fn sessions(desk: &Desk, common: &Common) -> Result<()> {
+    let store = sessions::store()?;
+    let root = history::root(common)?;
+    let mut rows = Vec::new();
+    for view in store.sessions().map_err(sessions::told)? {
+        if view.root != root || !store.has_messages(&view.session).map_err(sessions::told)? {
+            continue;
+        }
+        let said = conversation::said(&store, &view.session)?;
+        let first = said.iter().find(|said| said.who() == "user").map(conversation::Said::text);
+        let title = first.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+        let time = history::moment(view.last.unwrap_or(view.opened));
+        rows.push(PickRow {
+            note: format!("{} · {time}", view.session),
+            id: view.session.to_string(),
+            title,
+        });
+    }
+    desk.send(Msg::Pick { what: Picking::Session, title: "Sessions".to_owned(), rows });
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! The engine's side: opens the agent, runs turns, and hears the person meanwhile.
+//!
+//! Law: the agent is owned here. While a turn runs, only what needs no agent is obeyed; the rest waits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use anyhow::Result;
+use jm_tui::block::{Note, Waiting};
+use jm_tui::mailbox::Mailbox;
+use jm_tui::msg::{Effect, Msg, Picking, TurnEnd as Ended};
+use jm_tui::status::Status;
+use jm_types::Part;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::commands::{self, Next};
+use super::desk::{Desk, Shown};
+use super::setup::{self, Setup};
+use super::{Left, Start, listing};
+use crate::agent::{Agent, TurnEnd};
+use crate::cli::{Common, Model};
+use crate::faces::interrupts::Interrupter;
+
+/// What is needed to open an agent, and what the conversation is about to hear.
+pub(super) struct Talk {
+    pub(super) common: Common,
+    pub(super) model: Model,
+    pub(super) desk: Arc<Desk>,
+    orders: UnboundedReceiver<Effect>,
+    /// Orders that came while they could not be obeyed.
+    later: VecDeque<Effect>,
+    /// What the person did beside the conversation; the model hears of it with the next prompt.
+    pub(super) beside: String,
+}
+
+/// A note that something else in the program wrote.
+pub(super) fn tell(mailbox: &Mailbox, text: &str) {
+    let text = text.trim();
+    if text.is_empty() {
+        return;
+    }
+    let (text, hint) = match text.split_once("\n  hint: ") {
+        Some((text, hint)) => (text, Some(hint.to_owned())),
+        None => (text, None),
+    };
+    let text = text.strip_prefix("jm: ").unwrap_or(text).to_owned();
+    mailbox.send(Msg::Note(Note { hint, ..Note::warning(text) }));
+}
+
+fn failed(error: &anyhow::Error) -> Note {
+    let text = format!("{error:#}");
+    match text.split_once("\n  hint: ") {
+        Some((text, hint)) => Note::error(text).hint(hint),
+        None => Note::error(text),
+    }
+}
+
+/// Until the person quits; the session that can be resumed.
+pub(super) async fn run(
+    start: Start,
+    mailbox: Arc<Mailbox>,
+    orders: UnboundedReceiver<Effect>,
+) -> Result<Left> {
+    let desk = Arc::new(Desk::new(mailbox));
+    let common = start.common;
+    let later = start.prompt.map(Effect::Submit).into_iter().collect();
+    let mut talk = Talk { common, model: start.model, desk, orders, later, beside: String::new() };
+    talk.desk.send(Msg::History(listing::history()));
+    match setup::model(&mut talk).await? {
+        Setup::Ready => {}
+        Setup::Quit => return Ok(Left::Nothing),
+        Setup::Demo => return Ok(Left::Demo),
+    }
+    let mut opened = talk.open().await;
+    loop {
+        let (agent, next) = match opened {
+            Ok(None) => return Ok(Left::Nothing),
+            Ok(Some(mut agent)) => {
+                let next = talk.converse(&mut agent).await;
+                (Some(agent), next)
+            }
+            Err(error) => {
+                talk.desk.note(failed(&error));
+                (None, talk.without_agent().await)
+            }
+        };
+        let session = agent.as_ref().and_then(|agent| {
+            let is_kept = !agent.conversation.messages().is_empty() && !talk.common.no_journal;
+            is_kept.then(|| agent.driver.session.id.clone())
+        });
+        if let Some(agent) = agent {
+            agent.close().await?;
+        }
+        match next {
+            Next::Quit => return Ok(session.map_or(Left::Nothing, Left::Session)),
+            Next::Stay => {}
+            Next::Reopen(change) => change(&mut talk.common, &mut talk.model),
+        }
+        opened = talk.open().await;
+    }
+}
+
+impl Talk {
+    /// Opens the agent, with the person at hand for questions; nothing where they quit meanwhile.
+    async fn open(&mut self) -> Result<Option<Agent>> {
+        let (common, model) = (self.common.clone(), self.model.clone());
+        let desk = Arc::clone(&self.desk);
+        let opening = Agent::open_at(&common, &model, Some(&desk));
+        let Some(agent) = self.meanwhile(opening, None).await else { return Ok(None) };
+        let agent = agent?;
+        self.common.session =
+            Some(agent.driver.session.id.clone()).filter(|_| !self.common.no_journal);
+        self.greet(&agent);
+        Ok(Some(agent))
+    }
+
+    fn greet(&self, agent: &Agent) {
+        self.show_status(agent);
+        for note in &agent.notes {
+            self.desk.note(Note::info(note));
+        }
+        let said = agent.conversation.messages().len();
+        if said > 0 {
+            self.desk.note(Note::info(format!("Resumed: {said} messages")));
+            if let Some(last) = listing::last_answer(agent) {
+                self.desk.send(Msg::Markdown(last));
+            }
+        }
+        self.show_waiting(agent);
+    }
+
+    pub(super) fn show_status(&self, agent: &Agent) {
+        self.desk.send(Msg::Status(Box::new(status(&self.common, agent))));
+    }
+
+    fn show_waiting(&self, agent: &Agent) {
+        let waiting: Vec<Waiting> = agent
+            .driver
+            .session
+            .batch()
+            .waiting()
+            .map(|entry| Waiting {
+                id: entry.call.id.clone(),
+                name: entry.call.name.clone(),
+                arguments: entry.call.arguments.clone(),
+            })
+            .collect();
+        if !waiting.is_empty() {
+            self.desk.send(Msg::Waiting(waiting));
+        }
+    }
+
+    async fn converse(&mut self, agent: &mut Agent) -> Next {
+        loop {
+            let order = match self.later.pop_front() {
+                Some(order) => Some(order),
+                None => tokio::select! {
+                    biased;
+                    () = agent.driver.interrupts.next() => None,
+                    order = self.orders.recv() => order,
+                },
+            };
+            let Some(order) = order else { return Next::Quit };
+            let next = self.obey(agent, order).await.unwrap_or_else(|error| {
+                self.desk.send(Msg::TurnEnds(Ended::Failed(failed(&error))));
+                Next::Stay
+            });
+            agent.driver.interrupts.forget();
+            match next {
+                Next::Stay => self.show_status(agent),
+                other => return other,
+            }
+        }
+    }
+
+    async fn obey(&mut self, agent: &mut Agent, order: Effect) -> Result<Next> {
+        match order {
+            Effect::Submit(text) => return self.submit(agent, text).await,
+            Effect::Shell(command) => commands::shell(self, agent, command).await?,
+            Effect::Command { name, rest } => {
+                return commands::command(self, agent, name, &rest).await;
+            }
+            Effect::CycleApproval => return Ok(commands::cycle_approval(self, agent)),
+            Effect::ListFiles => {
+                let files = listing::files(agent);
+                self.desk.send(Msg::Files(files));
+            }
+            Effect::ListPrompts => listing::prompts(&self.desk, agent)?,
+            Effect::Picked { what: Picking::Session, id } => return Ok(commands::resume(id)),
+            Effect::Picked { what: Picking::Rewind, id } => commands::rewind(self, agent, &id)?,
+            Effect::Remember(text) => listing::remember(&text),
+            Effect::Quit => return Ok(Next::Quit),
+            other => self.at_once(other, None),
+        }
+        Ok(Next::Stay)
+    }
+
+    async fn submit(&mut self, agent: &mut Agent, text: String) -> Result<Next> {
+        let beside = std::mem::take(&mut self.beside);
+        self.desk.send(Msg::TurnBegins { prompt: text.clone() });
+        let parts = listing::parts(&format!("{beside}{text}"));
+        let interrupter = agent.driver.interrupts.interrupter();
+        let mut shown = Shown(Arc::clone(&self.desk));
+        let turn = agent.turn(parts, &mut shown);
+        let Some(end) = self.meanwhile(turn, Some(interrupter)).await else {
+            return Ok(Next::Quit);
+        };
+        self.ends(agent, end?);
+        Ok(Next::Stay)
+    }
+
+    /// Results for calls that wait (FR-MODE-02); with the last one the model goes on.
+    pub(super) async fn supply(
+        &mut self,
+        agent: &mut Agent,
+        id: &str,
+        result: &str,
+    ) -> Result<Next> {
+        let interrupter = agent.driver.interrupts.interrupter();
+        self.desk.send(Msg::TurnBegins { prompt: format!("/tool {id} {result}") });
+        let mut shown = Shown(Arc::clone(&self.desk));
+        let results = vec![(id.to_owned(), result.to_owned())];
+        let turn = agent.supply(results, None, &mut shown);
+        let Some(end) = self.meanwhile(turn, Some(interrupter)).await else {
+            return Ok(Next::Quit);
+        };
+        self.ends(agent, end?);
+        Ok(Next::Stay)
+    }
+
+    pub(super) fn ends(&self, agent: &Agent, end: TurnEnd) {
+        let end = match end {
+            TurnEnd::Finished => Ended::Finished,
+            TurnEnd::Interrupted => Ended::Interrupted,
+            TurnEnd::Waiting => Ended::Waiting,
+            TurnEnd::Limit => Ended::Failed(
+                Note::warning(agent.stopped())
+                    .hint("send anything to continue, or raise --max-iterations"),
+            ),
+            TurnEnd::Failed(error) => {
+                let note = Note::error(error.message);
+                Ended::Failed(Note { hint: error.hint, ..note })
+            }
+        };
+        let waits = end == Ended::Waiting;
+        self.desk.send(Msg::TurnEnds(end));
+        if waits {
+            self.show_waiting(agent);
+        }
+    }
+
+    /// Works, and hears the person meanwhile; nothing where they quit.
+    pub(super) async fn meanwhile<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        interrupter: Option<Interrupter>,
+    ) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        let mut quits = false;
+        loop {
+            tokio::select! {
+                done = &mut work => return (!quits).then_some(done),
+                order = self.orders.recv() => match order {
+                    None | Some(Effect::Quit) => match &interrupter {
+                        // What runs is stopped in order before we go.
+                        Some(interrupter) if !quits => {
+                            quits = true;
+                            interrupter.interrupt();
+                        }
+                        Some(_) => {}
+                        None => return None,
+                    },
+                    Some(order) => self.at_once(order, interrupter.as_ref()),
+                },
+            }
+        }
+    }
+
+    /// What needs no agent is done, the rest waits.
+    fn at_once(&mut self, order: Effect, interrupter: Option<&Interrupter>) {
+        match order {
+            Effect::Stop => interrupter.into_iter().for_each(Interrupter::interrupt),
+            Effect::Answer(answer) => self.desk.answered(answer),
+            Effect::Choose { question, choice } => self.desk.chosen(question, choice),
+            Effect::Secret(secret) => self.desk.secret_given(secret),
+            Effect::Remember(text) => listing::remember(&text),
+            other => self.later.push_back(other),
+        }
+    }
+
+    /// No agent could be opened: the person may choose another model or session.
+    async fn without_agent(&mut self) -> Next {
+        loop {
+            let order = match self.later.pop_front() {
+                Some(order) => Some(order),
+                None => self.orders.recv().await,
+            };
+            match order {
+                None | Some(Effect::Quit) => return Next::Quit,
+                Some(Effect::Command { name: "model", rest }) if !rest.is_empty() => {
+                    return commands::model(rest);
+                }
+                Some(Effect::Command { name: "clear", .. }) => return commands::clear(),
+                Some(Effect::Picked { what: Picking::Session, id }) => return commands::resume(id),
+                Some(Effect::Submit(_) | Effect::Command { .. } | Effect::Shell(_)) => {
+                    let note = Note::warning("No model is open");
+                    self.desk.note(note.hint("/model PROVIDER/NAME opens one; /exit quits"));
+                }
+                Some(other) => self.at_once(other, None),
+            }
+        }
+    }
+}
+
+fn status(common: &Common, agent: &Agent) -> Status {
+    let core = agent.driver.engine.core();
+    let usage = agent.conversation.usage();
+    let root = core.workspace.sandbox.working_root().path().to_owned();
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    let shown = match home.and_then(|home| root.strip_prefix(home).map(|it| it.to_owned()).ok()) {
+        Some(rest) => format!("~/{}", rest.display()).trim_end_matches('/').to_owned(),
+        None => root.display().to_string(),
+    };
+    let approval = match (common.yes, core.policy.mode) {
+        (true, _) => "yes to all",
+        (false, mode) => commands::mode_word(mode),
+    };
+    Status {
+        model: format!("{}/{}", agent.voice().provider(), agent.voice().model()),
+        root: shown,
+        confinement: core.workspace.confiner.backend().name().to_owned(),
+        approval: approval.to_owned(),
+        session: agent.driver.session.id.to_string(),
+        context_percent: agent.context_percent(),
+        tokens_in: usage.input + usage.cache_read + usage.cache_write,
+        tokens_out: usage.output,
+        tokens_cached: usage.cache_read,
+        cost: agent.voice().cost(&usage),
+    }
+}
+
+/// Words of the person as parts of a message.
+pub(super) fn words(text: &str) -> Vec<Part> {
+    vec![Part::text(text)]
+}

@@ -1,0 +1,170 @@
+//! What users of such programs complain of, each as a test. (Pastes and answers are shown beside the
+//! code of the keys, the width of a paragraph beside that of Markdown.)
+
+use std::time::Duration;
+
+use crate::desk::{Desk, Kind, assert_each_once};
+
+/// Numbered paragraphs, slowly enough to be resized meanwhile.
+fn numbered(count: usize, delay_ms: usize) -> String {
+    let step = |number: usize| {
+        format!("{{ text = \"paragraph {number} is here.\\n\\n\" }}, {{ delay_ms = {delay_ms} }},")
+    };
+    let steps: String = (1..=count).map(step).collect();
+    format!("[[turn]]\nsteps = [{steps} {{ text = \"The end.\" }}]\n")
+}
+
+fn paragraphs(count: usize) -> impl Iterator<Item = String> {
+    (1..=count).map(|number| format!("paragraph {number} is here."))
+}
+
+/// 1 flicker, 2 alternate screen, 3 repeated fragments, 8 one block a frame, 9 a lost answer:
+/// an answer of 120 lines on 24 rows.
+#[test]
+fn all_of_a_long_answer_is_in_the_scrollback_once_and_nothing_flickers() {
+    let desk = Desk::new(Kind::Tmux, (80, 24));
+    desk.start(&numbered(120, 5), "");
+    let bytes = desk.record();
+    desk.line("go");
+    desk.wait_for("The end.");
+    assert_eq!(desk.fact("#{alternate_on} #{mouse_any_flag}"), "0 0");
+    desk.key("C-d");
+    let all = desk.wait_for("continue with");
+    assert_each_once(&all, paragraphs(120));
+    let bytes = std::fs::read(bytes).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    for never in ["\x1b[2J", "\x1b[3J", "\x1b[?1049h", "\x1b[?1000h", "\x1bM", "\x1b[S", "\x1b[r"] {
+        assert!(!text.contains(never), "{never:?}");
+    }
+    let frames = text.matches("\x1b[?2026h").count();
+    assert_eq!(frames, text.matches("\x1b[?2026l").count() - 1, "each begun frame is ended");
+    let outside: usize =
+        text.split("\x1b[?2026l").map(|part| part.find("\x1b[?2026h").unwrap_or(0)).sum();
+    assert!(outside < 300, "{outside} bytes outside of frames");
+    assert!(bytes.len() / frames < 800, "{} bytes a frame", bytes.len() / frames);
+}
+
+/// 5 history in every multiplexer: lines are written by line feeds.
+#[test]
+fn gnu_screen_keeps_every_line_too() {
+    let desk = Desk::new(Kind::Screen, (80, 24));
+    desk.start(&numbered(120, 5), "");
+    desk.line("go");
+    desk.wait_for("The end.");
+    desk.key("C-d");
+    let all = desk.wait_for("continue with");
+    assert_each_once(&all, paragraphs(120));
+}
+
+/// 6 and 7: a resize at any moment leaves one of each, and the new size is used at once.
+#[test]
+fn a_resize_neither_doubles_nor_loses() {
+    let desk = Desk::new(Kind::Tmux, (80, 24));
+    desk.start(&numbered(60, 40), "");
+    desk.line("go");
+    for (width, height) in [(50, 20), (100, 30), (40, 12), (120, 40), (80, 24)] {
+        std::thread::sleep(Duration::from_millis(250));
+        desk.resize(width, height);
+    }
+    desk.wait_for("The end.");
+    desk.resize(60, 20);
+    std::thread::sleep(Duration::from_millis(300));
+    let all = desk.all();
+    assert_each_once(&all, paragraphs(60));
+    assert_eq!(
+        all.matches("approve prompt").count() + all.matches("~/").count().min(1),
+        1,
+        "{all}"
+    );
+    assert_eq!(all.lines().filter(|line| line.trim_end() == ">").count(), 1, "one prompt:\n{all}");
+    desk.key("C-d");
+    desk.wait_for("continue with");
+    desk.assert_sane();
+}
+
+/// 10: what the terminal wrapped is one line when it is copied, with nothing before it.
+#[test]
+fn a_copied_paragraph_has_no_line_breaks_of_ours() {
+    let desk = Desk::new(Kind::Tmux, (40, 12));
+    let long = "word ".repeat(40).trim_end().to_owned();
+    desk.start(&format!("[[turn]]\nsteps = [{{ text = \"{long}\\n\\nend\" }}]\n"), "");
+    desk.line("go");
+    desk.wait_for("end");
+    let all = desk.all();
+    assert!(all.lines().any(|line| line.trim_end() == long), "joined by the terminal:\n{all}");
+}
+
+/// 12: the real cursor is visible and stands at the caret, also while something streams.
+#[test]
+fn the_cursor_stands_at_the_caret() {
+    let desk = Desk::new(Kind::Tmux, (80, 24));
+    desk.start(&numbered(40, 50), "");
+    desk.line("go");
+    desk.wait_for("paragraph 3 ");
+    desk.letters("漢字ab");
+    desk.wait_for("> 漢字ab");
+    for _ in 0..5 {
+        let (cursor, screen) = desk.cursor_and_screen();
+        let (column, row, flag) = cursor;
+        assert_eq!((column, flag), (8, 1), "{cursor:?}");
+        assert_eq!(screen.lines().nth(row).unwrap_or_default(), "> 漢字ab", "{cursor:?}\n{screen}");
+        std::thread::sleep(Duration::from_millis(40));
+    }
+}
+
+/// 15: killed, it leaves no mode behind, not even out of the full screen.
+#[test]
+fn a_kill_leaves_the_terminal_sane() {
+    for is_full in [false, true] {
+        let desk = Desk::new(Kind::Tmux, (80, 24));
+        desk.start("[[turn]]\nsteps = [{ text = \"Hello.\" }]\n", "");
+        desk.line("go");
+        desk.wait_for("Hello.");
+        if is_full {
+            desk.key("C-t");
+            desk.wait_for("q leaves");
+            assert_eq!(desk.fact("#{alternate_on}"), "1");
+        }
+        let program = desk.program();
+        let killed = std::process::Command::new("kill").args(["-9", &program.to_string()]).status();
+        assert!(killed.unwrap().success());
+        desk.wait_for("Killed");
+        desk.assert_sane();
+    }
+}
+
+/// Job control: Ctrl-Z gives the shell its terminal, fg brings the prompt back.
+#[test]
+fn a_stop_and_fg() {
+    let desk = Desk::new(Kind::Tmux, (80, 24));
+    desk.start("[[turn]]\nsteps = [{ text = \"Hello.\" }]\n", "");
+    desk.letters("half a prompt");
+    desk.wait_for("> half a prompt");
+    desk.key("C-z");
+    desk.wait_for("Stopped");
+    desk.assert_sane();
+    desk.line("fg");
+    desk.wait_for("> half a prompt");
+    desk.key("Enter");
+    desk.wait_for("Hello.");
+}
+
+/// 11: without cursor movement there are whole lines, and no spinner.
+#[test]
+fn plain_is_whole_lines() {
+    let desk = Desk::new(Kind::Tmux, (80, 24));
+    let script =
+        "[[turn]]\nsteps = [{ text = \"Hello\" }, { delay_ms = 300 }, { text = \" there.\" }]\n";
+    std::fs::write(desk.path("s.toml"), script).unwrap();
+    let bytes = desk.record();
+    let program = env!("CARGO_BIN_EXE_jm");
+    desk.line(&format!("ACCESSIBLE=1 {program} --model script:s.toml 'say hello please'"));
+    desk.wait_until("the next prompt", |all| all.contains("Hello there.\n>"));
+    desk.key("C-d");
+    desk.wait_until("the shell", |all| all.trim_end().ends_with("ready>"));
+    let bytes = std::fs::read(bytes).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    for never in ["\x1b[?1049h", "⠋", "Esc stops"] {
+        assert!(!text.contains(never), "{never:?}");
+    }
+}

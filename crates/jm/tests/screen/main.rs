@@ -1,0 +1,12 @@
+//! The screen in real terminals: the program in tmux and in GNU screen, driven by keys, with a scripted
+//! model behind it.
+//!
+//! Law: every finished line is in the terminal's scrollback exactly once; the terminal is as before
+//! when the program has gone, however it went.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+mod complaints;
+mod desk;
+mod hostile;
+mod session;

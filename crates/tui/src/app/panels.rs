@@ -1,0 +1,185 @@
+//! Panels: when they open, and which keys are theirs.
+
+use super::App;
+use crate::editor::Buffer;
+use crate::key::Key;
+use crate::msg::Effect;
+use crate::panel::approval::{Approval, Done, Mode, Request};
+use crate::panel::full::{Full, Outcome, Pager};
+use crate::panel::question::Question;
+use crate::panel::{Panel, QUIET};
+
+pub(super) fn approval(app: &mut App, requests: Vec<Request>, out: &mut Vec<Effect>) {
+    // The diff that is approved is the one that the transcript shows.
+    if let Some(turn) = &mut app.turn {
+        for request in &requests {
+            let asked = turn.calls.iter_mut().find(|call| call.id == request.id);
+            if let Some(call) = asked {
+                call.diff = request.preview.clone().filter(|preview| preview.contains("@@ "));
+            }
+        }
+    }
+    open(app, Panel::Approval(Approval::new(requests)), out);
+    out.push(Effect::Notify("Approval needed".to_owned()));
+}
+
+pub(super) fn question(app: &mut App, question: Question, out: &mut Vec<Effect>) {
+    open(app, Panel::Question(question), out);
+    out.push(Effect::Notify("A question".to_owned()));
+}
+
+pub(super) fn secret(app: &mut App, title: String) {
+    app.panel = Some(Panel::Secret { title, buffer: Buffer::default() });
+    app.is_focused = true;
+}
+
+fn open(app: &mut App, panel: Panel, _out: &mut Vec<Effect>) {
+    app.prompt.menu = None;
+    app.panel = Some(panel);
+    app.is_focused = false;
+}
+
+pub(super) fn withdrawn(app: &mut App) {
+    app.panel = None;
+    app.is_focused = false;
+}
+
+/// Whether a key is meant for the panel: it has the focus, or nobody is typing.
+fn is_meant(app: &App) -> bool {
+    let is_quiet = app.last_typed.is_none_or(|at| app.clock.saturating_sub(at) >= QUIET);
+    app.is_focused || (app.prompt.buffer.is_empty() && is_quiet)
+}
+
+/// Gives a key to the panel; whether it took it.
+pub(super) fn key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) -> bool {
+    if app.panel.is_none() {
+        return false;
+    }
+    if let Some(Panel::Secret { .. }) = app.panel {
+        secret_key(app, key, out);
+        return true;
+    }
+    if writes_reason(app) {
+        reason_key(app, key, is_burst, out);
+        return true;
+    }
+    match key {
+        Key::Tab => app.is_focused = !app.is_focused,
+        Key::Escape if app.is_focused => app.is_focused = false,
+        Key::Char(c) if !is_burst && is_meant(app) => return answer_key(app, c, out),
+        _ => return false,
+    }
+    true
+}
+
+fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
+    match &mut app.panel {
+        Some(Panel::Approval(approval)) => match approval.key(key) {
+            Done::Nothing => app.is_focused = true,
+            Done::Foreign => return app.is_focused,
+            Done::Answered(answer) => {
+                out.push(Effect::Answer(answer));
+                withdrawn(app);
+            }
+            Done::ShowDiff => {
+                let lines = approval.lines(app.width.saturating_sub(1).max(1));
+                app.full = Some(Full::Pager(Pager::at_start("approval", lines)));
+            }
+        },
+        Some(Panel::Question(question)) => match question.choice(key) {
+            Some(choice) => {
+                out.push(Effect::Choose { question: question.id, choice });
+                withdrawn(app);
+            }
+            None => return app.is_focused,
+        },
+        Some(Panel::Secret { .. }) | None => return false,
+    }
+    true
+}
+
+pub(crate) fn writes_reason(app: &App) -> bool {
+    matches!(&app.panel, Some(Panel::Approval(Approval { mode: Mode::Reason { .. }, .. })))
+}
+
+fn reason_key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
+    let Some(Panel::Approval(approval)) = &mut app.panel else { return };
+    match key {
+        Key::Escape => approval.mode = Mode::Asking,
+        Key::Enter if !is_burst => {
+            if let Some(answer) = approval.reason_given() {
+                out.push(Effect::Answer(answer));
+                withdrawn(app);
+            }
+        }
+        Key::Ctrl('c') => {
+            approval.mode = Mode::Asking;
+            out.push(Effect::Stop);
+        }
+        _ => {
+            if let Mode::Reason { buffer, .. } = &mut approval.mode {
+                edit(buffer, key);
+            }
+        }
+    }
+}
+
+fn secret_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
+    let Some(Panel::Secret { buffer, .. }) = &mut app.panel else { return };
+    match key {
+        Key::Enter => {
+            out.push(Effect::Secret(Some(buffer.take())));
+            withdrawn(app);
+        }
+        Key::Escape | Key::Ctrl('c' | 'd') => {
+            out.push(Effect::Secret(None));
+            withdrawn(app);
+        }
+        _ => edit(buffer, key),
+    }
+}
+
+/// Pasted text is for what is written, never an answer.
+pub(super) fn paste(app: &mut App, text: &str) -> bool {
+    match &mut app.panel {
+        Some(Panel::Secret { buffer, .. }) => buffer.insert(text.trim()),
+        Some(Panel::Approval(Approval { mode: Mode::Reason { buffer, .. }, .. })) => {
+            buffer.insert(&text.replace('\n', " "));
+        }
+        Some(Panel::Approval(_) | Panel::Question(_)) | None => return false,
+    }
+    true
+}
+
+fn edit(buffer: &mut Buffer, key: Key) {
+    match key {
+        Key::Char(c) => buffer.insert(c.encode_utf8(&mut [0; 4])),
+        Key::Backspace => buffer.backspace(),
+        Key::Delete => buffer.delete(),
+        Key::Left => buffer.left(),
+        Key::Right => buffer.right(),
+        Key::Home | Key::Ctrl('a') => buffer.home(),
+        Key::End | Key::Ctrl('e') => buffer.end(),
+        Key::Ctrl('u') => buffer.cut_to_start(),
+        Key::Ctrl('w') => buffer.cut_word(),
+        _ => {}
+    }
+}
+
+/// A key while something fills the screen.
+pub(super) fn full_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
+    let Some(full) = &mut app.full else { return };
+    let outcome = full.key(key);
+    let what = match full {
+        Full::Picker(picker) => Some(picker.what),
+        Full::Pager(_) => None,
+    };
+    match (outcome, what) {
+        (Outcome::Stay, _) => {}
+        (Outcome::Chosen(id), Some(what)) => {
+            app.full = None;
+            out.push(Effect::Picked { what, id });
+        }
+        (Outcome::Leave | Outcome::Chosen(_), _) => app.full = None,
+    }
+}

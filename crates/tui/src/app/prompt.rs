@@ -1,0 +1,253 @@
+//! Keys of the prompt: editing, history, completion, submission.
+
+use super::App;
+use crate::command::{self, Parsed};
+use crate::editor::{Menu, complete};
+use crate::key::Key;
+use crate::msg::Effect;
+
+pub(super) fn key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
+    if app.prompt.search.is_some() {
+        return search_key(app, key, out);
+    }
+    if app.prompt.menu.is_some() && menu_key(app, key) {
+        return;
+    }
+    let was_empty = app.prompt.buffer.is_empty();
+    let buffer = &mut app.prompt.buffer;
+    match key {
+        Key::Enter if is_burst => buffer.insert("\n"),
+        Key::Enter => return enter(app, out),
+        Key::NewLine | Key::Ctrl('j') => buffer.insert("\n"),
+        Key::Char(c) => {
+            buffer.insert(c.encode_utf8(&mut [0; 4]));
+            if was_empty {
+                app.prompt.is_shell = c == '!' && !is_burst;
+            }
+        }
+        Key::Backspace | Key::Ctrl('h') => buffer.backspace(),
+        Key::Delete | Key::Ctrl('d') => buffer.delete(),
+        Key::Left | Key::Ctrl('b') => return buffer.left(),
+        Key::Right | Key::Ctrl('f') => return buffer.right(),
+        Key::WordLeft | Key::Alt('b') => return buffer.word_left(),
+        Key::WordRight | Key::Alt('f') => return buffer.word_right(),
+        Key::Home | Key::Ctrl('a') => return buffer.home(),
+        Key::End | Key::Ctrl('e') => return buffer.end(),
+        Key::Ctrl('w') => buffer.cut_word(),
+        Key::Ctrl('u') => buffer.cut_to_start(),
+        Key::Ctrl('k') => buffer.cut_to_end(),
+        Key::Ctrl('y') => buffer.yank(),
+        Key::Ctrl('o') => buffer.unfold(),
+        Key::Up | Key::Ctrl('p') => return up(app),
+        Key::Down | Key::Ctrl('n') => return down(app),
+        Key::Ctrl('r') => app.prompt.search = Some((String::new(), 0)),
+        Key::Tab => {
+            offer(app, out);
+            accept_only(app);
+            return;
+        }
+        _ => return,
+    }
+    if app.prompt.buffer.is_empty() {
+        app.prompt.is_shell = false;
+    }
+    if matches!(key, Key::Char(_) | Key::Backspace) && !is_burst {
+        offer_while_typing(app, out);
+    }
+}
+
+fn up(app: &mut App) {
+    if app.prompt.buffer.up() {
+        return;
+    }
+    if app.prompt.buffer.is_empty()
+        && let Some(queued) = app.queue.pop()
+    {
+        return app.prompt.buffer.set(&queued);
+    }
+    let typed = app.prompt.buffer.text();
+    if let Some(entry) = app.prompt.history.older(&typed) {
+        app.prompt.buffer.set(entry);
+    }
+}
+
+fn down(app: &mut App) {
+    if !app.prompt.buffer.down()
+        && let Some(entry) = app.prompt.history.newer()
+    {
+        app.prompt.buffer.set(&entry);
+    }
+}
+
+/// Enter: a line break after `\`, a command, or words; while a turn runs they are queued, and a
+/// second Enter sends them at once.
+fn enter(app: &mut App, out: &mut Vec<Effect>) {
+    let text = app.prompt.buffer.text();
+    if text.trim().is_empty() {
+        return steer(app, out);
+    }
+    if let Some(line) = text.strip_suffix('\\')
+        && !app.prompt.buffer.has_pasted()
+    {
+        app.prompt.buffer.set(&format!("{line}\n"));
+        return;
+    }
+    let is_shell = std::mem::take(&mut app.prompt.is_shell);
+    let parsed = command::parse(&text);
+    if let Parsed::Unknown { name, near } = &parsed {
+        let near = near.map(|near| format!("; did you mean /{near}?")).unwrap_or_default();
+        return app.flash(format!("Unknown command /{name}{near} (see /help)"));
+    }
+    app.prompt.buffer.clear();
+    app.prompt.menu = None;
+    app.prompt.history.add(&text);
+    out.push(Effect::Remember(text.clone()));
+    match parsed {
+        Parsed::Known { name, rest } => run(app, name, rest, out),
+        Parsed::Words | Parsed::Unknown { .. } => match text.strip_prefix('!') {
+            Some(shell) if is_shell && app.is_working() => {
+                app.prompt.buffer.set(&format!("!{shell}"));
+                app.prompt.is_shell = true;
+                app.flash("A turn is running; Esc stops it");
+            }
+            Some(shell) if is_shell => out.push(Effect::Shell(shell.trim().to_owned())),
+            _ if app.is_working() => app.queue.push(text),
+            _ => out.push(Effect::Submit(text)),
+        },
+    }
+}
+
+fn steer(app: &mut App, out: &mut Vec<Effect>) {
+    let Some(turn) = &mut app.turn else { return };
+    if !app.queue.is_empty() && !turn.steers {
+        turn.steers = true;
+        super::keys::stop(app, out);
+    }
+}
+
+/// Commands that the screen answers itself; all others are the face's.
+fn run(app: &mut App, name: &'static str, rest: String, out: &mut Vec<Effect>) {
+    match name {
+        "help" => {
+            let lines = crate::help::lines(app.columns());
+            app.print(lines);
+        }
+        "copy" if app.answer.last.is_empty() => app.flash("Nothing to copy yet"),
+        "copy" => {
+            out.push(Effect::Copy(app.answer.last.clone()));
+            app.flash("Copied the last answer");
+        }
+        "cost" => {
+            let usage = app.status.usage();
+            app.note(&crate::block::Note::info(usage));
+        }
+        "rewind" => out.push(Effect::ListPrompts),
+        "exit" => {
+            let rest = app.outbox.take_all();
+            out.push(Effect::Print(rest));
+            out.push(Effect::Quit);
+        }
+        "status" | "tools" | "policy" | "sessions" | "approve" | "export" => {
+            out.push(Effect::Command { name, rest });
+        }
+        _ if app.is_working() => {
+            app.flash(format!("/{name} waits for the end of the turn; Esc stops it"))
+        }
+        _ => out.push(Effect::Command { name, rest }),
+    }
+}
+
+fn search_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
+    let Some((mut typed, mut skipped)) = app.prompt.search.take() else { return };
+    match key {
+        Key::Char(c) => (typed, skipped) = (format!("{typed}{c}"), 0),
+        Key::Backspace => {
+            typed.pop();
+            skipped = 0;
+        }
+        Key::Ctrl('r') | Key::Up => skipped += 1,
+        Key::Enter | Key::Right | Key::End => {
+            if let Some(found) = app.prompt.history.find(&typed, skipped) {
+                let found = found.to_owned();
+                app.prompt.buffer.set(&found);
+            }
+            return;
+        }
+        _ => return self::key(app, key, false, out),
+    }
+    if app.prompt.history.find(&typed, skipped).is_none() {
+        skipped = skipped.saturating_sub(1);
+    }
+    app.prompt.search = Some((typed, skipped));
+}
+
+/// Whether the menu took the key.
+fn menu_key(app: &mut App, key: Key) -> bool {
+    let Some(menu) = &mut app.prompt.menu else { return false };
+    match key {
+        Key::Down | Key::Ctrl('n') => menu.next(),
+        Key::Up | Key::Ctrl('p') => menu.previous(),
+        Key::Tab => accept(app),
+        Key::Enter => {
+            let typed = app.prompt.buffer.word_before();
+            let is_whole = menu.chosen().is_some_and(|it| it.text.trim_end() == typed);
+            if is_whole {
+                app.prompt.menu = None;
+                return false;
+            }
+            accept(app);
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn accept(app: &mut App) {
+    if let Some(menu) = app.prompt.menu.take()
+        && let Some(chosen) = menu.chosen()
+    {
+        app.prompt.buffer.replace_word_before(&chosen.text);
+    }
+}
+
+/// After Tab a single entry is taken at once.
+fn accept_only(app: &mut App) {
+    if app.prompt.menu.as_ref().is_some_and(|menu| menu.entries.len() == 1) {
+        accept(app);
+    }
+}
+
+fn offer(app: &mut App, out: &mut Vec<Effect>) {
+    let word = app.prompt.buffer.word_before();
+    let is_first = app.prompt.buffer.shown().0 == word;
+    app.prompt.menu = if word.starts_with('/') && is_first {
+        Menu::of(complete::commands(&word))
+    } else if let Some(typed) = word.strip_prefix('@') {
+        match &app.prompt.files {
+            Some(files) => Menu::of(complete::files(typed, files)),
+            None => {
+                if !std::mem::replace(&mut app.prompt.files_asked, true) {
+                    out.push(Effect::ListFiles);
+                }
+                None
+            }
+        }
+    } else {
+        None
+    };
+}
+
+fn offer_while_typing(app: &mut App, out: &mut Vec<Effect>) {
+    let word = app.prompt.buffer.word_before();
+    match word.starts_with(['/', '@']) {
+        true => offer(app, out),
+        false => app.prompt.menu = None,
+    }
+}
+
+/// The list of files has come; it is asked for anew with the next prompt.
+pub(super) fn files(app: &mut App, files: Vec<String>) {
+    app.prompt.files = Some(files);
+    app.prompt.files_asked = false;
+    offer(app, &mut Vec::new());
+}

@@ -1,0 +1,167 @@
+//! What the screen hears, and what it wants.
+//!
+//! Law: both are data. Whoever reads a `Msg` and an `Effect` knows everything that passed between the
+//! screen and the rest of the program.
+
+use crate::block::call::End;
+use crate::block::{Note, Waiting};
+use crate::key::Input;
+use crate::panel::approval::{Answer, Request};
+use crate::panel::question::Question;
+use crate::status::Status;
+use crate::text::Line;
+
+#[derive(Debug)]
+pub enum Msg {
+    Input(Input),
+    Size {
+        width: usize,
+        height: usize,
+    },
+    /// Time has passed.
+    Tick,
+    /// A turn begins with these words of the person's.
+    TurnBegins {
+        prompt: String,
+    },
+    Text(String),
+    Thinking(String),
+    /// The model writes a call.
+    CallWriting {
+        name: String,
+    },
+    Retrying {
+        wait_ms: u64,
+        why: String,
+    },
+    /// The model's message is over.
+    ResponseEnds,
+    Calls(Vec<NewCall>),
+    CallStarted {
+        id: String,
+    },
+    Output {
+        id: String,
+        chunk: String,
+    },
+    /// It has run; its result comes with those of its batch.
+    CallFinished {
+        id: String,
+    },
+    CallDone {
+        id: String,
+        end: End,
+        diff: Option<String>,
+    },
+    Approval(Vec<Request>),
+    Question(Question),
+    /// Nobody waits for an answer any more.
+    Withdrawn,
+    Secret {
+        title: String,
+    },
+    Waiting(Vec<Waiting>),
+    TurnEnds(TurnEnd),
+    Note(Note),
+    /// An answer to a command, such as a list.
+    Lines(Vec<Line>),
+    Markdown(String),
+    Status(Box<Status>),
+    Files(Vec<String>),
+    History(Vec<String>),
+    Pick {
+        what: Picking,
+        title: String,
+        rows: Vec<PickRow>,
+    },
+    Page {
+        title: String,
+        lines: Vec<Line>,
+    },
+    /// The editor was left with this text.
+    Edited(String),
+    /// Puts text into an empty prompt.
+    Draft(String),
+    Highlighted {
+        block: u64,
+        index: usize,
+        line: Line,
+    },
+    /// The terminal is ours again, after an editor or a stop.
+    Returned,
+    Quit,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCall {
+    pub id: String,
+    pub key: String,
+    pub name: String,
+    pub arguments: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    Finished,
+    Interrupted,
+    Waiting,
+    Failed(Note),
+}
+
+/// What a list is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picking {
+    Session,
+    Rewind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PickRow {
+    pub id: String,
+    pub title: String,
+    pub note: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// These lines are finished: write them once.
+    Print(Vec<Line>),
+    Submit(String),
+    /// A `!command` that the person typed.
+    Shell(String),
+    Command {
+        name: &'static str,
+        rest: String,
+    },
+    Stop,
+    Answer(Answer),
+    Choose {
+        question: u64,
+        choice: usize,
+    },
+    Secret(Option<String>),
+    CycleApproval,
+    ListFiles,
+    ListPrompts,
+    Picked {
+        what: Picking,
+        id: String,
+    },
+    Remember(String),
+    Edit(String),
+    Suspend,
+    Redraw,
+    Highlight(Highlight),
+    /// The person may be elsewhere: a bell, or a notice where the terminal has them.
+    Notify(String),
+    Copy(String),
+    Quit,
+}
+
+/// Code for the highlighter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Highlight {
+    Begin { block: u64, language: String },
+    Line { block: u64, index: usize, text: String },
+    End { block: u64 },
+}

@@ -1,0 +1,38 @@
+//! What is asked: approval of a batch, a question with choices, a secret; and what fills the screen.
+//!
+//! Law: an answer is typed on purpose. Keys count when the panel has the focus, or when nothing was
+//! typed for half a second and the prompt is empty; what is pasted never answers.
+
+pub mod approval;
+pub mod full;
+pub mod question;
+
+use approval::Approval;
+use question::Question;
+
+use crate::editor::Buffer;
+use crate::text::Line;
+
+/// Without typing for so long, a key is meant for the panel.
+pub const QUIET: u64 = 500;
+
+#[derive(Debug)]
+pub enum Panel {
+    Approval(Approval),
+    Question(Question),
+    /// Typed unseen.
+    Secret {
+        title: String,
+        buffer: Buffer,
+    },
+}
+
+impl Panel {
+    pub fn lines(&self, width: usize) -> Vec<Line> {
+        match self {
+            Panel::Approval(approval) => approval.lines(width),
+            Panel::Question(question) => question.lines(),
+            Panel::Secret { title, .. } => vec![Line::text(title)],
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! A question with a few answers, such as the recovery of calls that a crash interrupted.
+
+use crate::text::{Line, Role, Style};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    pub id: u64,
+    pub title: String,
+    /// The facts, drawn from data.
+    pub facts: Vec<Line>,
+    pub choices: Vec<Choice>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    pub key: char,
+    pub label: String,
+}
+
+impl Choice {
+    pub fn new(key: char, label: &str) -> Self {
+        Self { key, label: label.to_owned() }
+    }
+}
+
+impl Question {
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = vec![Line::of(&self.title, Style::of(Role::Warning).bold())];
+        lines.extend(self.facts.iter().cloned());
+        let mut answers = Line::new();
+        for (number, choice) in self.choices.iter().enumerate() {
+            if number > 0 {
+                answers.push("  ", Role::Text);
+            }
+            answers.push(choice.key.to_string(), Role::Accent);
+            answers.push(format!(" {}", choice.label), Role::Text);
+        }
+        lines.push(answers);
+        lines
+    }
+
+    /// By its key, or by its number.
+    pub fn choice(&self, key: char) -> Option<usize> {
+        let by_key = self.choices.iter().position(|choice| choice.key == key);
+        let by_number = || key.to_digit(10)?.checked_sub(1).map(|number| number as usize);
+        by_key.or_else(|| by_number().filter(|number| *number < self.choices.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_a_key_or_a_number() {
+        let question = Question {
+            id: 1,
+            title: "Keep?".into(),
+            facts: vec![],
+            choices: vec![Choice::new('k', "keep"), Choice::new('u', "undo")],
+        };
+        assert_eq!(question.lines().last().unwrap().plain(), "k keep  u undo");
+        let picks = ['k', 'u', '2', '3', '0', 'x'].map(|key| question.choice(key));
+        assert_eq!(picks, [Some(0), Some(1), Some(1), None, None, None]);
+    }
+}

@@ -1,0 +1,64 @@
+//! Drawing: what the live region, or the whole screen, looks like.
+//!
+//! Law: a pure function of the state. While work runs the live region is at most a third of the
+//! screen, so that what was said stays in sight; a question may take more.
+
+mod live;
+mod prompt;
+
+use crate::app::App;
+use crate::text::Line;
+
+/// What is to be on the screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Frame {
+    pub rows: Vec<Line>,
+    /// Where the real cursor stands.
+    pub caret: Option<Caret>,
+    /// The whole screen, not the live region.
+    pub is_full: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Caret {
+    pub row: usize,
+    pub column: usize,
+}
+
+pub fn view(app: &App) -> Frame {
+    let width = app.live_columns();
+    if let Some(full) = &app.full {
+        let width = app.columns();
+        return Frame { rows: full.view(width, app.height), caret: None, is_full: true };
+    }
+    let limit = limit(app);
+    let (mut bottom, mut caret) = prompt::rows(app, width, limit.saturating_sub(1).max(1));
+    bottom.push(status(app, width));
+    let room = limit.saturating_sub(bottom.len());
+    let mut rows = live::rows(app, width, room);
+    caret.row += rows.len();
+    rows.extend(bottom);
+    let rows = rows.into_iter().map(|row| row.cut(width)).collect();
+    Frame { rows, caret: Some(caret), is_full: false }
+}
+
+/// The most rows of the live region.
+fn limit(app: &App) -> usize {
+    let screen = app.height.saturating_sub(1).max(2);
+    let most = match (&app.panel, app.is_working()) {
+        (Some(_), _) => screen,
+        (None, true) => (app.height / 3).max(3),
+        (None, false) => (app.height / 2).max(4),
+    };
+    most.min(screen)
+}
+
+fn status(app: &App, width: usize) -> Line {
+    match &app.flash {
+        Some((text, _)) => Line::of(text, crate::text::Role::Warning).cut(width),
+        None => app.status.line(app.queue.len(), width),
+    }
+}
+
+#[cfg(test)]
+mod tests;
