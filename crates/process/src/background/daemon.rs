@@ -101,6 +101,7 @@ fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolE
         typing: Mutex::new(None),
         answers: Mutex::new(None),
         refusals: Mutex::new(None),
+        answering: Mutex::new(()),
         screen: order.terminal.map(|size| Mutex::new(TerminalScreen::new(size))),
         cancel: Cancel::new(),
         reason: Mutex::new(None),
@@ -142,6 +143,8 @@ fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolE
         Ok((child, line, ours.connect(&shared).map_err(fail)?))
     };
     let finished = run_with_output(start, lifetime, &shared.cancel, &mut listener)?;
+    // A key that ends the command was typed by a request that still waits for its answer.
+    drop(lock(&shared.answering));
     let how = match finished.ending {
         CommandEnding::Exited(code) => JobEnding::Exited(code),
         CommandEnding::Signalled(signal) => JobEnding::Signalled(signal),

@@ -22,7 +22,10 @@ const GONE: &str = "a client that goes away in the middle of a request has none"
 pub(super) fn serve(listener: &UnixListener, shared: &DaemonShared) {
     for stream in listener.incoming() {
         match stream {
-            Ok(stream) => ignore_error(answer(&stream, shared), GONE),
+            Ok(stream) => {
+                let _answering = lock(&shared.answering);
+                ignore_error(answer(&stream, shared), GONE);
+            }
             // Out of descriptors, perhaps; that passes.
             Err(_) => std::thread::sleep(PATIENCE),
         }

@@ -21,6 +21,8 @@ pub(super) struct DaemonShared {
     pub(super) answers: Mutex<Option<OwnedFd>>,
     /// Nothing where no hosts are listed.
     pub(super) refusals: Mutex<Option<ProxyRefusals>>,
+    /// Held while a request is answered: the daemon does not end in the middle of an answer.
+    pub(super) answering: Mutex<()>,
     pub(super) cancel: Cancel,
     /// The reason why it was stopped; the first one counts.
     pub(super) reason: Mutex<Option<JobEnding>>,
