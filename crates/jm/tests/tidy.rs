@@ -38,6 +38,15 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("println!", &[]),
     ("eprintln!", &[]),
     ("io::stdout", &["crates/jm/src/faces"]),
+    // The terminal's descriptor itself: frames, and what restores it after a kill.
+    (
+        " stdout()",
+        &["crates/jm/src/faces", "crates/tui/src/terminal", "crates/workspace/src/console.rs"],
+    ),
+    (
+        "(stdout()",
+        &["crates/jm/src/faces", "crates/tui/src/terminal", "crates/workspace/src/console.rs"],
+    ),
     ("unsafe {", &["crates/workspace/src"]),
 ];
 
