@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Result, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use rustix::io::retry_on_intr;
 use rustix::process::{Signal, kill_current_process_group, setsid};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{
@@ -101,9 +102,11 @@ fn restore(told: &[u8]) -> Result<()> {
         now.local_modes = LocalModes::from_bits_retain(local);
         tcsetattr(stdout(), OptionalActions::Now, &now)?;
     }
-    let mut terminal = std::io::stdout().lock();
-    terminal.write_all(last)?;
-    terminal.flush()
+    while !last.is_empty() {
+        let written = retry_on_intr(|| rustix::io::write(stdout(), last))?;
+        last = &last[written..];
+    }
+    Ok(())
 }
 
 fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {

@@ -139,7 +139,7 @@ fn keys_that_ask_for_something() {
         (Key::Ctrl('g'), Effect::Edit(String::new())),
     ];
     for (key, effect) in cases {
-        assert_eq!(World::new().key(*key).effects, [effect.clone()], "{key:?}");
+        assert_eq!(World::new().key(*key).effects, std::slice::from_ref(effect), "{key:?}");
     }
     let mut world = World::new();
     assert!(world.key(Key::Ctrl('t')).app.full.is_some());
@@ -251,7 +251,7 @@ fn a_paste_is_one_block_and_enter_after_it_sends() {
 #[test]
 fn answers_count_only_when_they_are_meant() {
     let all = Effect::Answer(Answer { approved: vec!["1".into()], reason: None });
-    assert_eq!(asked(1).key(Key::Char('y')).effects, [all.clone()]);
+    assert_eq!(asked(1).key(Key::Char('y')).effects, std::slice::from_ref(&all));
     let mut typing = asked(1);
     typing.app.prompt.buffer.set("ma");
     assert_eq!(typing.key(Key::Char('y')).effects, [], "the prompt is not empty");

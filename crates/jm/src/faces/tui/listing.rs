@@ -76,8 +76,8 @@ pub(super) fn remember(text: &str) {
 /// The text of the last answer of the model.
 pub(super) fn last_answer(agent: &Agent) -> Option<String> {
     let messages = agent.conversation.messages();
-    let answers = messages.iter().filter(|message| message.role == Role::Assistant);
-    answers.map(|message| message.text()).filter(|text| !text.trim().is_empty()).last()
+    let answers = messages.iter().rev().filter(|message| message.role == Role::Assistant);
+    answers.map(|message| message.text()).find(|text| !text.trim().is_empty())
 }
 
 /// The prompts of this session, newest first.
