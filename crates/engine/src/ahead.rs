@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use jm_tools::{CallContext, Expected, Foreseen, Seen};
+use jm_types::Freshness;
 use jm_types::ToolCall;
-use jm_workspace::Freshness;
 
 use crate::core::Core;
 use crate::prepare::prepare;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use jm_types::Freshness;
 use jm_types::SessionId;
-use jm_workspace::Freshness;
 
 /// The session's part of a context: who asks, and what the conversation has read.
 #[derive(Debug, Clone)]

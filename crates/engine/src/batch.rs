@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jm_process::confine::Grant;
 use jm_store::StoredOutput;
 use jm_tools::Prepared;
 use jm_types::{
     BatchNumber, CallKey, Digest, ReadRecord, RiskLevel, ToolCall, ToolError, ToolResult,
 };
-use jm_workspace::confine::Grant;
 use serde::{Deserialize, Serialize};
 
 use crate::reply::{self, ResultForm};

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jm_store::{Concurrent, Effect, FileState, Running, StoreError, TrackedElsewhere};
+use jm_system::identity::ProcessIdentity;
 use jm_tools::Effect as ToolEffect;
 use jm_types::CallKey;
-use jm_workspace::identity::Identity;
 
 use crate::core::Core;
 use crate::undo_call::UNDO;
@@ -113,7 +113,7 @@ impl Suspects {
 
 fn is_alive(call: &Running) -> bool {
     let owner = &call.owner;
-    Identity { pid: owner.pid, started: owner.started, boot: owner.boot.clone() }.is_alive()
+    ProcessIdentity { pid: owner.pid, started: owner.started, boot: owner.boot.clone() }.is_alive()
 }
 
 /// The commands among the calls that run elsewhere. A change of files is on record before it happens, so it

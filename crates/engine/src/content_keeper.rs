@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use jm_files::index::IndexedFile;
 use jm_store::{Entry as Append, FileRow, IndexChange};
 use jm_types::ToolError;
-use jm_workspace::index::IndexedFile;
 
 use crate::record::CallRecorder;
 

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use jm_files::{CommitLog, NoLog};
 use jm_tools::CallContext;
 use jm_types::{CallKey, Cancel};
-use jm_workspace::{CommitLog, NoLog};
 
 use crate::asker::Asker;
 use crate::core::Core;

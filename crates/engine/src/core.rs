@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use jm_files::index::Index;
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{Limits, ToolDefinition, ToolEvent, ToolsMode};
-use jm_workspace::index::Index;
 use tokio::sync::mpsc;
 
 use crate::capacity::{self, ContextEstimate};

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jm_files::index::{IndexDifference, IndexedFile};
+use jm_files::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 use jm_store::{Effect, Entry as Append, FileState, Order, Record};
+use jm_system::fault::crash_point;
 use jm_types::{CallKey, Digest, ToolError};
-use jm_workspace::fault::crash_point;
-use jm_workspace::index::{Difference, IndexedFile};
-use jm_workspace::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
 use tracing::Span;
 
 use crate::core::Core;
@@ -130,7 +130,7 @@ fn effect(entry: &ManifestEntry) -> Effect {
 }
 
 /// The difference between two looks, as effects.
-pub(crate) fn effects_of(difference: &Difference) -> Vec<Effect> {
+pub(crate) fn effects_of(difference: &IndexDifference) -> Vec<Effect> {
     let state = |file: &Option<IndexedFile>| match file {
         Some(file) => FileState::File {
             sha256: file.sha256,

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use jm_process::confine::{Access, Grant};
 use jm_store::StoredOutput;
 use jm_tools::{CallContext, Effect, Output, Prepared};
 use jm_types::{
     CallKey, Cancel, ErrorKind, ReadRecord, ToolCall, ToolError, ToolEvent, ToolResult,
 };
-use jm_workspace::confine::{Access, Grant};
 
 use crate::asker::Asker;
 use crate::context;

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use jm_files::{Found, OpenFile, SafePath, Sandbox};
 use jm_store::FileState;
 use jm_types::Digest;
-use jm_workspace::{Found, OpenFile, SafePath, Sandbox};
 
 /// Resolves a path of the journal, through the sandbox like any other; an error says why it is left alone.
 pub(crate) fn resolve(sandbox: &Sandbox, path: &Path) -> Result<SafePath, String> {

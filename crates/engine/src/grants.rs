@@ -3,8 +3,8 @@
 //! Law: it runs again only by a person's word, with what was shown and nothing else; without that
 //! word the result it had stands.
 
+use jm_process::confine::Grant;
 use jm_types::RiskLevel;
-use jm_workspace::confine::Grant;
 
 use crate::batch::{CallEntry, ConfirmationRequest};
 

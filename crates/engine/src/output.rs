@@ -6,15 +6,16 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jm_process::output_reader::CommandStream;
+use jm_process::spool::{SpoolPart, Spooled};
+use jm_process::survivors;
+use jm_process::survivors::Survivor;
 use jm_store::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
+use jm_system::fault::crash_point;
+use jm_system::worker::off_thread;
 use jm_tools::Whole;
+use jm_types::Digest;
 use jm_types::{CallKey, Hashing};
-use jm_workspace::Digest;
-use jm_workspace::fault::crash_point;
-use jm_workspace::pump::Stream;
-use jm_workspace::spool::{Part, Spooled};
-use jm_workspace::survivors::{self, Survivor};
-use jm_workspace::worker::off_thread;
 
 use crate::core::Core;
 use crate::record::CallRecorder;
@@ -36,7 +37,7 @@ impl CallRecorder {
     /// The processes of a call's command that still run.
     pub(crate) fn survivors(&self, call: &CallKey) -> Vec<Survivor> {
         let leader = self.outputs.as_ref().and_then(|outputs| outputs.spools.leader(call));
-        leader.map(|leader| survivors::lasting(&leader)).unwrap_or_default()
+        leader.map(|leader| survivors::lasting_survivors(&leader)).unwrap_or_default()
     }
 
     pub(crate) fn forget_spool(&self, call: &CallKey) {
@@ -109,16 +110,17 @@ pub(crate) async fn keep(
 
 fn describe(spooled: &Spooled) -> std::io::Result<StoredStream> {
     let stream = match spooled.stream {
-        Stream::Stdout => OutputStream::Stdout,
-        Stream::Stderr => OutputStream::Stderr,
+        CommandStream::Stdout => OutputStream::Stdout,
+        CommandStream::Stderr => OutputStream::Stderr,
     };
-    let part =
-        |part: &Part| Ok(StoredPart { start: part.start, size: part.size, sha256: digest(part)? });
+    let part = |part: &SpoolPart| {
+        Ok(StoredPart { start: part.start, size: part.size, sha256: digest(part)? })
+    };
     let parts = spooled.parts.iter().map(part).collect::<std::io::Result<_>>()?;
     Ok(StoredStream { stream, total: spooled.total, parts })
 }
 
-fn digest(part: &Part) -> std::io::Result<Digest> {
+fn digest(part: &SpoolPart) -> std::io::Result<Digest> {
     let mut content = part.open()?;
     let mut hashing = Hashing::default();
     let mut buffer = vec![0; BUFFER];

@@ -7,12 +7,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jm_system::worker::off_thread;
 use jm_tools::{CallContext, Effect, Intent, Prepared, Preview};
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line, summarize};
 use jm_types::text::redact_command;
 use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict};
-use jm_workspace::worker::off_thread;
-use jm_workspace::{Digest, ReadRecord};
+use jm_types::{Digest, ReadRecord};
 
 use crate::ahead::CallsAhead;
 use crate::asker::Asker;

@@ -3,10 +3,10 @@
 //! Law: it only looks. Protection and missing confinement make a call need a person; nothing here lifts that
 //! need.
 
+use jm_files::Protection;
+use jm_process::confine::Network;
 use jm_tools::{Effect, Intent, Use};
 use jm_types::{RiskLevel, ToolError};
-use jm_workspace::Protection;
-use jm_workspace::confine::Network;
 
 use crate::core::Core;
 

@@ -7,13 +7,13 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use jm_process::spool::SpoolDir;
 use jm_store::{
     CallRecord, Entry as Append, Journal, Message, Owner, Record, StoreError, StoredOutput,
     StoredResult,
 };
+use jm_system::fault::crash_point;
 use jm_types::{BatchNumber, CallKey, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
-use jm_workspace::fault::crash_point;
-use jm_workspace::spool::SpoolDir;
 use serde_json::Value;
 
 use crate::batch::{Batch, CallEntry, CallStatus, Journaled};
@@ -368,8 +368,8 @@ fn finished(entry: &CallEntry, result: &ToolResult) -> Record {
 
 #[cfg(test)]
 mod tests {
+    use jm_system::clock::now_epoch_ms;
     use jm_types::ToolCall;
-    use jm_workspace::file::now_epoch_ms;
     use serde_json::json;
 
     use super::*;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_tools::Prepared;
+use jm_types::Digest;
 use jm_types::{ToolCall, Verdict};
-use jm_workspace::Digest;
 
 use crate::ahead::CallsAhead;
 use crate::asker::Asker;

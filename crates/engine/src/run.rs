@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jm_process::confine::Grant;
 use jm_store::StoredOutput;
 use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResult, ToolsMode};
-use jm_workspace::confine::Grant;
 use tracing::{Instrument, info_span};
 
 use crate::ahead::CallsAhead;

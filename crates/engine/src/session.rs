@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jm_tools::toolsets::STANDARD;
+use jm_types::Freshness;
 use jm_types::text::{sanitize, truncate};
 use jm_types::{
     BatchNumber, CallKey, DenialReason, ErrorKind, Limits, SessionId, ToolCall, ToolError,
     ToolResult,
 };
-use jm_workspace::Freshness;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -8,17 +8,17 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
+use jm_files::Sandbox;
+use jm_files::git_control;
+use jm_files::index::{Index, IndexDifference, IndexedFile, LookBudget};
+use jm_files::names::protected_part;
+use jm_process::confine::{ProtectedNames, protected_names};
 use jm_store::{FileRow, Record, Tracking};
+use jm_system::clock::now_epoch_ms;
+use jm_system::fault::crash_point;
+use jm_system::worker::off_thread;
 use jm_tools::{Effect, Output};
 use jm_types::{CallKey, ToolCall, ToolError, ToolEvent};
-use jm_workspace::Sandbox;
-use jm_workspace::confine::{ProtectedNames, protected_names};
-use jm_workspace::fault::crash_point;
-use jm_workspace::file::now_epoch_ms;
-use jm_workspace::git::control;
-use jm_workspace::index::{Budget, Difference, Index, IndexedFile};
-use jm_workspace::names::protected_part;
-use jm_workspace::worker::off_thread;
 
 use crate::concurrent::{A_MOMENT, Beside, without_theirs};
 use crate::content_keeper::{ContentKeeper, row};
@@ -41,7 +41,7 @@ pub(crate) async fn around(
     let names = protected_names(sandbox);
     if core.recorder.journal().is_none() {
         let outcome = work.await;
-        tell_protected(core, call, &names, &Difference::default()).await;
+        tell_protected(core, call, &names, &IndexDifference::default()).await;
         return outcome;
     }
     let beside = Beside::watch(core, now_epoch_ms());
@@ -51,7 +51,7 @@ pub(crate) async fn around(
     // recorded any more the next write says so.
     let difference = match look(core).await {
         Ok(after) => before.difference(&after),
-        Err(error) => Difference { gap: Some(reason(&error)), ..Difference::default() },
+        Err(error) => IndexDifference { gap: Some(reason(&error)), ..IndexDifference::default() },
     };
     tracked(core, key, beside, &difference).unwrap_or_default();
     tell_protected(core, call, &names, &difference).await;
@@ -63,7 +63,7 @@ fn tracked(
     core: &Core,
     key: &CallKey,
     beside: Beside,
-    difference: &Difference,
+    difference: &IndexDifference,
 ) -> Result<(), ToolError> {
     crash_point("track.before");
     let theirs = core.recorder.journal().map(|journal| {
@@ -86,7 +86,7 @@ async fn tell_protected(
     core: &Core,
     call: &ToolCall,
     before: &ProtectedNames,
-    difference: &Difference,
+    difference: &IndexDifference,
 ) {
     let sandbox = &core.workspace.sandbox;
     let below = |path: &PathBuf| -> Option<PathBuf> {
@@ -108,7 +108,7 @@ async fn tell_protected(
 /// The notice about a protected name, relative to its root.
 fn notice(path: &Path) -> String {
     let shown = path.display().to_string();
-    if let Some((name, number)) = shown.rsplit_once(control::ASIDE)
+    if let Some((name, number)) = shown.rsplit_once(git_control::ASIDE)
         && number.parse::<usize>().is_ok()
     {
         return format!(
@@ -133,7 +133,7 @@ async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
         if known.files.is_empty() {
             known.files = remembered(sandbox, &core.recorder);
         }
-        look_within(sandbox, &core.recorder, &mut known, Budget::default())
+        look_within(sandbox, &core.recorder, &mut known, LookBudget::default())
     });
     looked.await.unwrap_or_else(|_| {
         Err(ToolError::failed("tracking", "the workspace could not be looked at"))
@@ -145,7 +145,7 @@ fn look_within(
     sandbox: &Sandbox,
     recorder: &CallRecorder,
     known: &mut Index,
-    budget: Budget,
+    budget: LookBudget,
 ) -> Result<Index, ToolError> {
     let mut keeper = ContentKeeper::new(recorder, sandbox.working_root().path());
     let mut keep = |path: &Path, file: &IndexedFile, bytes| keeper.keep(path, file, bytes);
@@ -193,9 +193,9 @@ fn change(
 mod tests {
     use std::time::Duration;
 
+    use jm_files::SandboxSettings;
     use jm_store::{Journal, Owner};
-    use jm_workspace::SandboxSettings;
-    use jm_workspace::file::now_epoch_ms;
+    use jm_system::clock::now_epoch_ms;
 
     use super::*;
 
@@ -206,7 +206,7 @@ mod tests {
         known: Index,
     }
 
-    const MOST: Budget = Budget { time: Duration::MAX, bytes: u64::MAX, files: usize::MAX };
+    const MOST: LookBudget = LookBudget { time: Duration::MAX, bytes: u64::MAX, files: usize::MAX };
 
     impl Ground {
         /// A workspace with so many files of a hundred bytes each, written a while ago.
@@ -229,7 +229,7 @@ mod tests {
             Self { _scratch: scratch, sandbox, recorder, known: Index::default() }
         }
 
-        fn look(&mut self, budget: Budget) -> Index {
+        fn look(&mut self, budget: LookBudget) -> Index {
             look_within(&self.sandbox, &self.recorder, &mut self.known, budget).unwrap()
         }
 
@@ -266,10 +266,10 @@ mod tests {
     fn a_look_that_was_cut_short_is_gone_on_with() {
         let mut ground = Ground::new(10);
         for (look, kept) in [(1, 3), (2, 6), (3, 9), (4, 10)] {
-            let index = ground.look(Budget { bytes: 350, ..MOST });
+            let index = ground.look(LookBudget { bytes: 350, ..MOST });
             assert_eq!(index.files.len(), kept, "look {look}");
             assert_eq!(ground.kept(), (kept, kept as u64), "look {look}");
-            let gap = index.difference(&ground.look(Budget { bytes: 0, ..MOST })).gap;
+            let gap = index.difference(&ground.look(LookBudget { bytes: 0, ..MOST })).gap;
             assert_eq!(gap, None, "look {look}: nothing moved");
         }
     }
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn without_time_nothing_is_tracked() {
         let mut ground = Ground::new(10);
-        let index = ground.look(Budget { time: Duration::ZERO, ..MOST });
+        let index = ground.look(LookBudget { time: Duration::ZERO, ..MOST });
         assert!(index.files.is_empty() && index.cut.is_some());
         assert_eq!(ground.kept(), (0, 0));
         let whole = ground.look(MOST);

@@ -10,11 +10,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use jm_files::{Sandbox, SandboxSettings};
+use jm_process::command::{
+    CommandInput, CommandProgram, CommandSpec, FinishedCommand, run_command,
+};
+use jm_process::confine::{
+    Backend, CommandSettings, Confinement, Confiner, Launcher, probe_backends,
+};
+use jm_process::output_reader::{
+    ChunkAnswer, CommandStream, NoListener, OutputListener, OutputView,
+};
 use jm_types::Cancel;
-use jm_workspace::confine::{Backend, CommandSettings, Confinement, Confiner, Launcher, probe};
-use jm_workspace::process::{CommandSpec, Finished, Input, Program, run};
-use jm_workspace::pump::{Deaf, Listener, Offer, Stream, View};
-use jm_workspace::{Sandbox, SandboxSettings};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 200;
@@ -24,16 +30,16 @@ const LINES: &str = "yes 'a line of output, neither short nor long' | head -c 10
 /// Somebody who reads along, and wants lines as a terminal shows them.
 struct Attentive;
 
-impl Listener for Attentive {
-    fn hear(&mut self, _: Stream, chunk: &str) -> Offer {
+impl OutputListener for Attentive {
+    fn hear(&mut self, _: CommandStream, chunk: &str) -> ChunkAnswer {
         std::hint::black_box(chunk);
-        Offer::Taken
+        ChunkAnswer::Taken
     }
 
-    fn hear_last(&mut self, _: Stream, _: &str) {}
+    fn hear_last(&mut self, _: CommandStream, _: &str) {}
 
-    fn view(&self) -> View {
-        View::Settled
+    fn view(&self) -> OutputView {
+        OutputView::Settled
     }
 }
 
@@ -51,7 +57,8 @@ fn measure(sandbox: &Sandbox, jm: &Path) {
     let plain = times(|| once(sandbox, "true", Confinement::Unsupervised));
     show("true, alone", &plain);
     let launcher = Launcher::new(jm);
-    let working = probe(&launcher).into_iter().filter(|one| one.works).map(|one| one.backend);
+    let working =
+        probe_backends(&launcher).into_iter().filter(|one| one.works).map(|one| one.backend);
     for backend in [Backend::None].into_iter().chain(working) {
         let name = backend.name();
         let again = times(|| once(sandbox, "true", confined(sandbox, &launcher, backend)));
@@ -156,33 +163,33 @@ fn environment() -> Vec<(OsString, OsString)> {
 
 fn confined(sandbox: &Sandbox, launcher: &Launcher, backend: Backend) -> Confinement {
     let settings = CommandSettings { backend: Some(backend), ..Default::default() };
-    let program = Program::Shell(String::new());
+    let program = CommandProgram::Shell(String::new());
     Confiner::new(launcher.clone(), settings).confinement(sandbox, &environment(), &program, None)
 }
 
-fn once(sandbox: &Sandbox, command: &str, confinement: Confinement) -> Finished {
-    heard(sandbox, command, confinement, &mut Deaf)
+fn once(sandbox: &Sandbox, command: &str, confinement: Confinement) -> FinishedCommand {
+    heard(sandbox, command, confinement, &mut NoListener)
 }
 
 fn heard(
     sandbox: &Sandbox,
     command: &str,
     confinement: Confinement,
-    listener: &mut dyn Listener,
-) -> Finished {
+    listener: &mut dyn OutputListener,
+) -> FinishedCommand {
     let spec = CommandSpec {
-        program: Program::Shell(command.to_owned()),
+        program: CommandProgram::Shell(command.to_owned()),
         directory: sandbox.resolve(".").unwrap(),
         environment: environment(),
-        input: Input::Closed,
+        input: CommandInput::Closed,
         timeout: Duration::from_secs(60),
         keep_bytes: 100 * 1024,
         confinement,
     };
-    run(spec, &Cancel::new(), listener).unwrap()
+    run_command(spec, &Cancel::new(), listener).unwrap()
 }
 
-fn times(mut work: impl FnMut() -> Finished) -> Vec<Duration> {
+fn times(mut work: impl FnMut() -> FinishedCommand) -> Vec<Duration> {
     let mut all: Vec<Duration> = (0..ROUNDS)
         .map(|_| {
             let began = Instant::now();
@@ -199,7 +206,7 @@ fn show(what: &str, times: &[Duration]) {
     println!("{what:<28} {:>9.2} {:>9.2}", at(50), at(99));
 }
 
-fn speed(what: &str, mut work: impl FnMut() -> Finished) {
+fn speed(what: &str, mut work: impl FnMut() -> FinishedCommand) {
     let began = Instant::now();
     work();
     println!("{what:<28} {:>9.0}", 1000.0 / began.elapsed().as_secs_f64());

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use jm_engine::CallRecorder;
+use jm_files::{OpenFile, Opening, Sandbox, SandboxSettings};
 use jm_tools::ops::change::lp1;
-use jm_workspace::{OpenFile, Opening, Sandbox, SandboxSettings};
 use serde_json::json;
 use shared::{Desk, difference, heading, ratio, report, sample};
 

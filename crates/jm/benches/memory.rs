@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use jm_engine::CallRecorder;
 use jm_store::{CallRecord, Entry, Journal, Owner, Record, StoredResult};
+use jm_system::clock::now_epoch_ms;
 use jm_types::{ToolResult, Verdict};
-use jm_workspace::file::now_epoch_ms;
 use serde_json::json;
 use shared::{Desk, heading, report, sample};
 

@@ -84,7 +84,7 @@ impl Agent {
         desk: Option<&Arc<Desk>>,
     ) -> Result<Self> {
         // The whole history is written anew for each request.
-        jm_workspace::memory::expect_peaks();
+        jm_system::memory::keep_freed_memory();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
         let voice = model_client::open(&common, model).await?;
         let driver = match desk {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use jm_config::{CommandBackend, Config};
-use jm_workspace::Confiner;
-use jm_workspace::confine::{Backend, CommandSettings, Launcher, Resources};
+use jm_process::Confiner;
+use jm_process::confine::{Backend, CommandSettings, Launcher, Resources};
 
 use crate::cli::Common;
 use crate::locations;

@@ -2,9 +2,9 @@
 //!
 //! Law: the same project gives the same bytes, so that a vendor's cache finds them again.
 
+use jm_files::OpenFile;
 use jm_tools::Workspace;
 use jm_types::{ErrorKind, ToolError, ToolsMode};
-use jm_workspace::OpenFile;
 
 /// A project's own instructions: the first of these that is there.
 const PROJECT_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md"];

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
-use jm_workspace::state::StateDir;
+use jm_system::state::StateDir;
 
 const NAME: &str = "journeyman";
 /// The hint for a state directory that cannot be used.

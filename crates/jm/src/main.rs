@@ -24,19 +24,19 @@ use faces::exit;
 
 fn main() -> ExitCode {
     // Before anything else: a launcher must have no second thread.
-    if let Some(code) = jm_workspace::launch::launched() {
+    if let Some(code) = jm_process::inside::run_as_launcher() {
         return code;
     }
-    if let Some(code) = jm_workspace::jobs::hosted() {
+    if let Some(code) = jm_process::background::run_as_daemon() {
         return code;
     }
     if let Some(code) = jm_lua::inside::run_as_child() {
         return code;
     }
-    if let Some(code) = jm_workspace::console::guarded() {
+    if let Some(code) = jm_system::console::guarded() {
         return code;
     }
-    jm_workspace::own::outlive_full_files();
+    jm_system::own_program::catch_file_size_signal();
     // A panic's message may carry what a file holds; where it happened is enough to report it.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();

@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use jm_providers::{Catalogue, ClientSettings, ModelClient, TrafficRecorder};
 use jm_script::{Script, ScriptedModel, script_file};
+use jm_system::keyring::Keyring;
+use jm_system::state::{read_text, write_new};
 use jm_types::text::one_line;
 use jm_types::{StreamError, StreamErrorKind};
-use jm_workspace::keyring::Keyring;
-use jm_workspace::state::{read_text, write_new};
 
 use crate::cli::{Common, Model, ToolProtocol};
 use crate::{locations, wire};

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use jm_config::Trust;
-use jm_workspace::state::read_text;
-use jm_workspace::{Digest, Sandbox, SandboxSettings, programs};
+use jm_files::{Sandbox, SandboxSettings};
+use jm_system::programs;
+use jm_system::state::read_text;
+use jm_types::Digest;
 
 use crate::cli::Common;
 use crate::trust;
@@ -62,15 +64,15 @@ impl Project {
 
     /// Every file that could run, with its bytes: the tools, then the script and its modules.
     fn files(&self) -> Result<Vec<(PathBuf, Digest)>> {
-        let mut files = programs::contents(&self.tools)?;
+        let mut files = programs::tree_digests(&self.tools)?;
         let init = self.init();
         if !init.exists() {
             return Ok(files);
         }
         let digest =
-            programs::digest(&init, MOST_SCRIPT_BYTES)?.context("init.lua is too large")?;
+            programs::digest_program(&init, MOST_SCRIPT_BYTES)?.context("init.lua is too large")?;
         files.push((PathBuf::from("../init.lua"), digest));
-        let modules = programs::contents(&self.root.join(".journeyman/lua"))?;
+        let modules = programs::tree_digests(&self.root.join(".journeyman/lua"))?;
         let beside = |(path, digest)| (Path::new("../lua").join(path), digest);
         files.extend(modules.into_iter().map(beside));
         Ok(files)

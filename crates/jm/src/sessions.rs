@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use jm_engine::{CallRecorder, Outputs, Session, recall};
+use jm_process::spool::SpoolDir;
 use jm_store::{Journal, Owner, Record, Store, StoreError, Turn, WriteQueue};
+use jm_system::clock::now_epoch_ms;
+use jm_system::identity::ProcessIdentity;
+use jm_system::queue::TicketQueue;
+use jm_system::state::{StateDir, fresh_id};
 use jm_types::SessionId;
 use jm_types::text::one_line;
-use jm_workspace::file::now_epoch_ms;
-use jm_workspace::identity::Identity;
-use jm_workspace::queue::TicketQueue;
-use jm_workspace::spool::SpoolDir;
-use jm_workspace::state::{StateDir, fresh_id};
 
 use crate::cli::Common;
 use crate::locations::{self, STATE_HINT};
@@ -127,7 +127,7 @@ pub(crate) fn open_named(
     }
     let state = locations::state()?;
     let path = journal_file(&state)?;
-    let own = owner(&Identity::own());
+    let own = owner(&ProcessIdentity::own());
     let open = || {
         let store = in_turn(Store::open(&path)?, &state);
         Journal::begin(store, id, &opening.root, &own, &is_alive, now_epoch_ms)
@@ -163,7 +163,7 @@ pub(crate) fn give_back_reserve() -> Result<()> {
     Ok(())
 }
 
-fn owner(identity: &Identity) -> Owner {
+fn owner(identity: &ProcessIdentity) -> Owner {
     Owner { pid: identity.pid, started: identity.started, boot: identity.boot.clone() }
 }
 
@@ -171,8 +171,8 @@ pub(crate) fn is_alive(owner: &Owner) -> bool {
     identity(owner).is_alive()
 }
 
-pub(crate) fn identity(owner: &Owner) -> Identity {
-    Identity { pid: owner.pid, started: owner.started, boot: owner.boot.clone() }
+pub(crate) fn identity(owner: &Owner) -> ProcessIdentity {
+    ProcessIdentity { pid: owner.pid, started: owner.started, boot: owner.boot.clone() }
 }
 
 fn is_well_formed(id: &str) -> bool {

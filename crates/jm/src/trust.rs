@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_workspace::Digest;
+use jm_types::Digest;
 
 use crate::locations;
 

@@ -9,13 +9,14 @@ use jm_config::{Config, ConfigWord, Layer, Loaded, Source};
 use jm_dialects::dialect_of;
 use jm_engine::Core;
 use jm_engine::{CallRecorder, Engine, Policy, Session};
+use jm_files::{PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
+use jm_process::EnvSanitizer;
+use jm_process::background::Jobs;
 use jm_tools::schema::Schema;
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, ToolSource, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent, Toolset};
-use jm_workspace::jobs::Jobs;
-use jm_workspace::{EnvSanitizer, PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
 use tokio::sync::mpsc;
 
 use crate::cli::{Approve, Common};

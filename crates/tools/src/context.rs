@@ -4,16 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use jm_files::{CommitLog, NoLog, ProjectState, SafePath, Sandbox};
+use jm_process::background::Jobs;
+use jm_process::confine::Grant;
+use jm_process::spool::Spool;
+use jm_process::{Confiner, EnvSanitizer};
+use jm_system::clock::now_epoch_ms;
+use jm_system::worker::off_thread;
 use jm_types::{CallKey, Cancel, Limits, SessionId, ToolError, ToolEvent};
-use jm_workspace::confine::Grant;
-use jm_workspace::file::now_epoch_ms;
-use jm_workspace::jobs::Jobs;
-use jm_workspace::spool::Spool;
-use jm_workspace::worker::off_thread;
-use jm_workspace::{
-    CommitLog, Confiner, Digest, EnvSanitizer, Extent, Freshness, NoLog, ProjectState, ReadRecord,
-    SafePath, Sandbox,
-};
+use jm_types::{Digest, Extent, Freshness, ReadRecord};
 use tokio::sync::mpsc;
 
 use crate::foresight::Expected;

@@ -3,10 +3,10 @@
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jm_process::output_reader::{ChunkAnswer, CommandStream, OutputListener, OutputView};
+use jm_process::spool::Spool;
 use jm_types::ToolEvent;
 use jm_types::text::sanitize::Sanitizer;
-use jm_workspace::pump::{Listener, Offer, Stream, View};
-use jm_workspace::spool::Spool;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::context::{CallContext, Whole};
@@ -19,7 +19,7 @@ pub struct Events {
     stdout: Sanitizer,
     stderr: Sanitizer,
     whole: Option<Whole>,
-    pub(crate) view: View,
+    pub(crate) view: OutputView,
 }
 
 impl Events {
@@ -30,7 +30,7 @@ impl Events {
             stdout: Sanitizer::default(),
             stderr: Sanitizer::default(),
             whole: ctx.whole.clone(),
-            view: View::Exact,
+            view: OutputView::Exact,
         }
     }
 
@@ -54,7 +54,14 @@ impl Events {
     pub fn unheard() -> Self {
         let (sender, _) = mpsc::channel(1);
         let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
-        Self { sender, tool_call_id: String::new(), stdout, stderr, whole: None, view: View::Exact }
+        Self {
+            sender,
+            tool_call_id: String::new(),
+            stdout,
+            stderr,
+            whole: None,
+            view: OutputView::Exact,
+        }
     }
 
     /// Tells the person what the result of a success does not say.
@@ -71,24 +78,24 @@ impl Events {
         }
     }
 
-    fn clean(&mut self, stream: Stream, chunk: &str) -> String {
+    fn clean(&mut self, stream: CommandStream, chunk: &str) -> String {
         match stream {
-            Stream::Stdout => self.stdout.push(chunk),
-            Stream::Stderr => self.stderr.push(chunk),
+            CommandStream::Stdout => self.stdout.push(chunk),
+            CommandStream::Stderr => self.stderr.push(chunk),
         }
     }
 
-    fn event(&self, stream: Stream, chunk: String) -> ToolEvent {
+    fn event(&self, stream: CommandStream, chunk: String) -> ToolEvent {
         let tool_call_id = self.tool_call_id.clone();
         match stream {
-            Stream::Stdout => ToolEvent::StdoutChunk { tool_call_id, chunk },
-            Stream::Stderr => ToolEvent::StderrChunk { tool_call_id, chunk },
+            CommandStream::Stdout => ToolEvent::StdoutChunk { tool_call_id, chunk },
+            CommandStream::Stderr => ToolEvent::StderrChunk { tool_call_id, chunk },
         }
     }
 }
 
-impl Listener for Events {
-    fn view(&self) -> View {
+impl OutputListener for Events {
+    fn view(&self) -> OutputView {
         self.view
     }
 
@@ -98,28 +105,28 @@ impl Listener for Events {
         }
     }
 
-    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+    fn keep(&mut self, stream: CommandStream, bytes: &[u8]) {
         if let Some(mut spool) = self.spool() {
             spool.write(stream, bytes);
         }
     }
 
-    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
+    fn hear(&mut self, stream: CommandStream, chunk: &str) -> ChunkAnswer {
         // Room first: a chunk that was cleaned cannot be offered again.
         let sender = self.sender.clone();
         let permit = match sender.try_reserve() {
             Ok(permit) => permit,
-            Err(TrySendError::Full(())) => return Offer::Full,
-            Err(TrySendError::Closed(())) => return Offer::Gone,
+            Err(TrySendError::Full(())) => return ChunkAnswer::Full,
+            Err(TrySendError::Closed(())) => return ChunkAnswer::Gone,
         };
         let clean = self.clean(stream, chunk);
         if !clean.is_empty() {
             permit.send(self.event(stream, clean));
         }
-        Offer::Taken
+        ChunkAnswer::Taken
     }
 
-    fn hear_last(&mut self, stream: Stream, chunk: &str) {
+    fn hear_last(&mut self, stream: CommandStream, chunk: &str) {
         let clean = self.clean(stream, chunk);
         self.send(self.event(stream, clean));
     }

@@ -3,10 +3,10 @@
 //! Law: an operation has one type of outcome. A row of a toolset pairs `lower` and `raise` by that type, so
 //! no tool can be handed the outcome of another one.
 
+use jm_files::CommitLog;
 use jm_types::ToolError;
 use jm_types::text::mask_credentials;
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
-use jm_workspace::CommitLog;
 
 use crate::context::Scope;
 use crate::events::Events;

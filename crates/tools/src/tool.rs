@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
+use jm_files::{Found, SafePath, Sandbox};
+use jm_types::Digest;
 use jm_types::{Limits, RiskLevel, ToolError};
-use jm_workspace::{Digest, Found, SafePath, Sandbox};
 use serde_json::Value;
 
 use crate::context::{CallContext, Scope};

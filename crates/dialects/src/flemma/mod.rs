@@ -7,6 +7,8 @@ mod text;
 
 use std::time::Duration;
 
+use jm_files::PathPolicy;
+use jm_files::text::ReplaceWhich;
 use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, SingleChange,
@@ -17,8 +19,6 @@ use jm_tools::toolsets::{
     Dialect, Lowered, Row, SchemaOf, Stakes, Translate, envelope, parse_args, with_notes,
 };
 use jm_types::{Limits, ToolError, Toolset};
-use jm_workspace::PathPolicy;
-use jm_workspace::text::ReplaceWhich;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! `grep`, `find` and `ls`.
 
+use jm_files::EntryKind;
 use jm_tools::Output;
 use jm_tools::ops::find::{Find, FindOutcome};
 use jm_tools::ops::search::{Case, Counted, FoundLine, Query, Search, SearchOutcome, Syntax};
 use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk, WalkOutcome, Walked};
 use jm_tools::toolsets::{Lowered, on_one_line, parse_args};
 use jm_types::{Limits, ToolError};
-use jm_workspace::EntryKind;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jm_process::command::{CommandInput, CommandProgram};
+use jm_process::confine::Access;
 use jm_shell::Danger;
 use jm_tools::ops::printed::Uncut;
 use jm_tools::ops::report::{TestReport, TestRun};
@@ -12,8 +14,6 @@ use jm_tools::toolsets::test_runs::{check_command, lower_known_runner, parse_tes
 use jm_tools::toolsets::{Lowered, Stakes, parse_args};
 use jm_tools::{Effect, Output};
 use jm_types::{Limits, RiskLevel, ToolError};
-use jm_workspace::confine::Access;
-use jm_workspace::process::{Input, Program};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -45,10 +45,12 @@ pub(super) fn lower_run_shell(args: Value, _: &Limits) -> Result<Lowered<Run>, T
     let run = Run {
         directory: args.cwd.unwrap_or_else(|| ".".to_owned()),
         variables: args.env.into_iter().collect(),
-        input: args.stdin.map_or(Input::Closed, |text| Input::Bytes(text.into_bytes())),
+        input: args
+            .stdin
+            .map_or(CommandInput::Closed, |text| CommandInput::Bytes(text.into_bytes())),
         timeout: args.timeout.map(Duration::from_secs),
         shown: Shown::InJson,
-        ..Run::new(Program::Argv(args.cmd.into_iter().map(Into::into).collect()))
+        ..Run::new(CommandProgram::Argv(args.cmd.into_iter().map(Into::into).collect()))
     };
     Ok(judged(run, summary, &danger))
 }

@@ -10,10 +10,10 @@ mod meta;
 mod tasks;
 mod tree;
 
+use jm_files::PathPolicy;
 use jm_tools::toolsets::tasks::{lower_task, lower_todo};
 use jm_tools::toolsets::{Dialect, Row, SchemaOf, Stakes, Translate};
 use jm_types::Toolset;
-use jm_workspace::PathPolicy;
 
 /// The toolset `forj`.
 pub static FORJ: Dialect = Dialect {

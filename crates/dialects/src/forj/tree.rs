@@ -1,5 +1,6 @@
 //! Finding files and text (FJ-LIST, FJ-GLOB, FJ-SEARCH).
 
+use jm_files::EntryKind;
 use jm_tools::Output;
 use jm_tools::ops::find::{FindOutcome, FoundFile};
 use jm_tools::ops::listing::{Links, Listing};
@@ -8,7 +9,6 @@ use jm_tools::ops::search::{
 };
 use jm_tools::toolsets::{Lowered, parse_args};
 use jm_types::{Limits, ToolError};
-use jm_workspace::EntryKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,6 +2,7 @@
 
 mod envelope;
 
+use jm_files::{EntryKind, PathPolicy};
 use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, Parents, SingleChange,
@@ -12,7 +13,6 @@ use jm_tools::toolsets::envelope::beginning_within;
 use jm_tools::toolsets::{Dialect, Lowered, Row, SchemaOf, Stakes, Translate, parse_args};
 use jm_types::text::json_length;
 use jm_types::{Limits, ToolError, Toolset};
-use jm_workspace::{EntryKind, PathPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

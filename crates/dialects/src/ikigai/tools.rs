@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jm_files::PathPolicy;
+use jm_files::text::ReplaceWhich;
 use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, NewText, Parents, SingleChange,
@@ -11,9 +13,8 @@ use jm_tools::ops::printed::{Binary, Printed, Uncut};
 use jm_tools::ops::run::{Run, RunOutcome, Shown};
 use jm_tools::toolsets::envelope::{beginning_within, text_within};
 use jm_tools::toolsets::{Dialect, Lowered, Row, SchemaOf, Stakes, Translate, parse_args};
+use jm_types::Extent;
 use jm_types::{ErrorKind, Limits, ToolError, Toolset};
-use jm_workspace::text::ReplaceWhich;
-use jm_workspace::{Extent, PathPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,10 +3,10 @@
 //! Law: every directory is opened through the sandbox, so a pattern reaches nothing that a path
 //! could not.
 
+use jm_files::{EntryKind, Found, OpenDirectory, Sandbox};
 use jm_tools::operation::{Execution, Operation};
 use jm_tools::{Foreseen, PathUse, Scope, Use};
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::{EntryKind, Found, OpenDirectory, Sandbox};
 
 use super::name::{NamePattern, is_magic, unescaped};
 

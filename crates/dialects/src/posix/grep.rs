@@ -3,10 +3,10 @@
 //! Law: the file list is a POSIX glob, links and special files are passed over, and so is what
 //! cannot be opened; only a wrong expression is an error.
 
+use jm_files::{OpenDirectory, Sandbox};
 use jm_tools::operation::{Execution, Operation};
 use jm_tools::{Foreseen, PathUse, Scope, Use};
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::{OpenDirectory, Sandbox};
 
 use super::ere::translate;
 use super::glob::PosixGlob;

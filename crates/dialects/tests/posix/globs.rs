@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_dialects::posix::PosixGlob;
+use jm_files::{ProjectState, Sandbox};
+use jm_process::{Confiner, EnvSanitizer};
 use jm_tools::{CallContext, Workspace};
 use jm_types::Limits;
-use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox};
 
 use crate::Dice;
 

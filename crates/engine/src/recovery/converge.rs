@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jm_files::{After, CommitLog, Committed, FileChange, Sandbox, Trade, commit_with_trades};
 use jm_store::{FileState, Store, StoreError};
 use jm_types::{Cancel, Digest, ToolError};
-use jm_workspace::{After, CommitLog, Committed, FileChange, Sandbox, Trade, commit_with_trades};
 
 use crate::files::{Standing, belongs_to_git, current, is_beneath_a_file, resolve};
 

@@ -6,14 +6,14 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jm_files::OpenFile;
+use jm_process::background::{JobLifetime, JobState};
+use jm_process::command::{CommandRecord, RecordedEnding};
+use jm_process::spool::Spooled;
+use jm_process::survivors::Survivor;
 use jm_store::{CallView, Effect, FileState, Record};
 use jm_tools::Effect as ToolEffect;
 use jm_types::{CallKey, SessionId, ToolError};
-use jm_workspace::OpenFile;
-use jm_workspace::jobs::{Keeping, State};
-use jm_workspace::launch::{CommandRecord, Ended};
-use jm_workspace::spool::Spooled;
-use jm_workspace::survivors::Survivor;
 
 use crate::core::Core;
 use crate::engine::Engine;
@@ -64,7 +64,7 @@ pub struct Examined {
     /// How a command ended, if its supervisor could still write that down.
     pub command: Option<CommandRecord>,
     /// The state of the process that it started in the background.
-    pub job: Option<State>,
+    pub job: Option<JobState>,
 }
 
 impl Examined {
@@ -78,10 +78,10 @@ impl Examined {
     }
 }
 
-fn job_words(job: &State, call: &CallKey) -> String {
+fn job_words(job: &JobState, call: &CallKey) -> String {
     match job {
-        State::Running { .. } => format!("it started a process that still runs: jm ps, {call}"),
-        State::Ended(end) => format!("it started a process: {}", end.how.words()),
+        JobState::Running { .. } => format!("it started a process that still runs: jm ps, {call}"),
+        JobState::Ended(end) => format!("it started a process: {}", end.how.words()),
     }
 }
 
@@ -91,11 +91,11 @@ fn command_words(command: &CommandRecord) -> String {
         bytes => format!("; {bytes} bytes of its output had been read"),
     };
     let ended = match command.ended {
-        Ended::Exited(code) => format!("it ended by itself with exit code {code}"),
-        Ended::Signalled(signal) => format!("signal {signal} ended it"),
-        Ended::TimedOut => "its time was up and it was ended".to_owned(),
-        Ended::Stopped => "it was stopped as asked".to_owned(),
-        Ended::Orphaned => {
+        RecordedEnding::Exited(code) => format!("it ended by itself with exit code {code}"),
+        RecordedEnding::Signalled(signal) => format!("signal {signal} ended it"),
+        RecordedEnding::TimedOut => "its time was up and it was ended".to_owned(),
+        RecordedEnding::Stopped => "it was stopped as asked".to_owned(),
+        RecordedEnding::Orphaned => {
             "it was still running when the program died, and was ended then, with all it had \
              started"
                 .to_owned()
@@ -195,10 +195,10 @@ pub(super) fn examine(core: &Core, view: CallView) -> Examined {
 }
 
 /// The state of the process that a call started. One that is just being ended is waited for.
-fn job_of(core: &Core, call: &CallKey) -> Option<State> {
+fn job_of(core: &Core, call: &CallKey) -> Option<JobState> {
     const ORPHAN_PATIENCE: Duration = Duration::from_secs(5);
     let job = core.workspace.jobs.find(call).ok()??;
-    if job.description.keeping == Keeping::WithTheSession {
+    if job.description.keeping == JobLifetime::WithTheSession {
         job.ended_within(ORPHAN_PATIENCE).ok()?;
     }
     job.state().ok()

@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jm_files::{After, FileChange, NoLog, Node, SafePath, Trade, directory};
 use jm_store::{Effect, FileState, Journal, Record};
+use jm_system::fault::crash_point;
 use jm_types::{Digest, ToolError};
-use jm_workspace::fault::crash_point;
-use jm_workspace::{After, FileChange, NoLog, Node, SafePath, Trade, directory};
 
 use super::converge::{Guard, PathGoal, Steps, converge};
 use super::decide::{Choice, goal};

@@ -9,10 +9,10 @@ mod facts;
 mod half_done;
 mod trade;
 
+use jm_files::directory;
 use jm_store::Record;
+use jm_system::fault::crash_point;
 use jm_types::ToolError;
-use jm_workspace::directory;
-use jm_workspace::fault::crash_point;
 
 use crate::engine::Engine;
 use crate::record::done_unrecorded;

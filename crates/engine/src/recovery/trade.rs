@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jm_files::{Node, Sandbox, Trade};
 use jm_store::{FileState, Store};
 use jm_types::Digest;
-use jm_workspace::{Node, Sandbox, Trade};
 
 use super::converge::{Blocked, CHANGED, Guard, PathGoal, content};
 use crate::files::resolve;

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jm_files::{After, OpenDirectory, SafePath, Sandbox, directory};
 use jm_store::{
     CallRecord, CallView, Concurrent, Damage, Effect, FileState, Record, Store, StoredResult,
 };
+use jm_system::fault::crash_point;
 use jm_types::text::sanitize;
 use jm_types::{CallKey, SessionId, ToolError, ToolResult};
-use jm_workspace::fault::crash_point;
-use jm_workspace::{After, OpenDirectory, SafePath, Sandbox, directory};
 
 use crate::core::Core;
 use crate::effects::EffectLog;

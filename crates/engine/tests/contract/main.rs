@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use jm_dialects::dialect_of;
 use jm_engine::Core;
 use jm_engine::{CallRecorder, Engine, Pause, Policy, Session};
+use jm_files::{ProjectState, Sandbox, SandboxSettings};
+use jm_process::EnvSanitizer;
 use jm_store::{Journal, Owner};
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{
@@ -24,7 +26,6 @@ use jm_types::{
     ApprovalMode, DenialReason, ErrorKind, Limits, RiskLevel, ToolCall, ToolError, ToolsMode,
     Toolset,
 };
-use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::{Value, json};
 
 fn tools_of(toolset: Toolset) -> Vec<Box<dyn ToolExecutor>> {
@@ -53,7 +54,7 @@ fn engine_with(
         workspace: Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
-            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            confiner: Arc::new(jm_process::Confiner::unsupervised()),
             jobs: Arc::default(),
             state: Arc::new(ProjectState::new(scratch.path(), scratch.path())),
         },

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use jm_files::{Dots, NoLog, OpenDirectory, OpenFile, Opening, PathPolicy};
 use jm_tools::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use jm_tools::ops::read::Read;
-use jm_workspace::{Dots, Freshness, NoLog, OpenDirectory, OpenFile, Opening, PathPolicy};
+use jm_types::Freshness;
 use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
 
 use crate::tree::{difference, leftovers, settled, tree};

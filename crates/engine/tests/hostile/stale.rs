@@ -3,11 +3,12 @@
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
+use jm_files::text::ReplaceWhich;
+use jm_files::{NoLog, Opening};
 use jm_tools::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use jm_tools::ops::read::Read;
 use jm_types::ToolResult;
-use jm_workspace::text::ReplaceWhich;
-use jm_workspace::{Extent, Freshness, NoLog, Opening};
+use jm_types::{Extent, Freshness};
 use rustix::fs::{CWD, Mode, Timespec, Timestamps};
 use serde_json::json;
 

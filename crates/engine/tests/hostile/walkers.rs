@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use jm_dialects::posix::{PosixGlob, PosixGrep};
+use jm_files::Opening;
 use jm_tools::CallContext;
 use jm_tools::ops::find::Find;
 use jm_tools::ops::listing::{Links, Listing};
 use jm_tools::ops::search::{Case, Query, Search, Syntax};
 use jm_tools::ops::walk::{Hidden, Kinds, Order, Walk};
+use jm_types::Freshness;
 use jm_types::ToolError;
-use jm_workspace::{Freshness, Opening};
 
 use crate::races::exchange;
 use crate::world::{NOT_HANGING, OPENINGS, Setting, World, quick_disk};

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use jm_dialects::dialect_of;
 use jm_engine::Core;
 use jm_engine::{ApprovalDecision, Engine, Pause, Policy, Session};
+use jm_files::{Opening, PathPolicy, ProjectState, Sandbox, SandboxSettings};
+use jm_process::EnvSanitizer;
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{CallContext, ToolExecutor, ToolRegistry, Workspace};
+use jm_types::Freshness;
 use jm_types::text::is_terminal_safe;
 use jm_types::{
     ApprovalMode, Limits, ToolCall, ToolDefinition, ToolEvent, ToolResult, ToolsMode, Toolset,
-};
-use jm_workspace::{
-    EnvSanitizer, Freshness, Opening, PathPolicy, ProjectState, Sandbox, SandboxSettings,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -142,7 +142,7 @@ impl World {
         let workspace = Workspace {
             sandbox: Arc::new(sandbox),
             environment: Arc::new(EnvSanitizer::new(&[])),
-            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            confiner: Arc::new(jm_process::Confiner::unsupervised()),
             jobs: Arc::default(),
             state: Arc::new(ProjectState::new(state.path(), &root)),
         };

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use jm_engine::Core;
 use jm_engine::{CallRecorder, Engine, Pause, Policy, Session};
+use jm_files::{ProjectState, Sandbox, SandboxSettings};
+use jm_process::EnvSanitizer;
 use jm_tools::toolsets::{STANDARD, Timeouts};
 use jm_tools::{ToolRegistry, Workspace};
 use jm_types::{ApprovalMode, Limits, ToolCall, ToolResult, ToolsMode};
-use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::Value;
 
 /// Sorted durations of many runs.
@@ -70,7 +71,7 @@ pub(crate) fn engine(root: &Path, recorder: CallRecorder) -> Engine {
         workspace: Workspace {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),
-            confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+            confiner: Arc::new(jm_process::Confiner::unsupervised()),
             jobs: Arc::default(),
             state: Arc::new(ProjectState::new(root, root)),
         },

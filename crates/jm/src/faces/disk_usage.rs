@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use jm_store::{Space, Store, StoreError};
+use jm_system::clock::now_epoch_ms;
 use jm_types::CallKey;
-use jm_workspace::file::now_epoch_ms;
 use serde_json::json;
 
 use super::{exit, print};

@@ -2,8 +2,9 @@
 //! directory has.
 
 use anyhow::{Context, Result};
-use jm_workspace::confine::{Backend, Mechanism, probe};
-use jm_workspace::{EnvSanitizer, Sandbox};
+use jm_files::Sandbox;
+use jm_process::EnvSanitizer;
+use jm_process::confine::{Backend, Mechanism, probe_backends};
 use serde_json::json;
 
 use super::disk_usage::Room;
@@ -37,7 +38,7 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
         .context("the workspace cannot be opened")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
     let environment = environment.sanitize(std::env::vars_os());
-    let mechanisms = probe(&confine::launcher());
+    let mechanisms = probe_backends(&confine::launcher());
     let confiner = confine::confiner(config)?;
     let plan = confiner.plan(&sandbox, &environment);
     let backend = confiner.backend();

@@ -3,12 +3,12 @@
 
 use jm_engine::FileFact;
 use jm_engine::{Engine, Examined, Side};
+use jm_process::output_reader::CommandStream;
+use jm_process::spool::Spooled;
 use jm_store::{FileState, Store};
 use jm_tools::ops::change::diff::unified_diff;
 use jm_types::SessionId;
 use jm_types::text::{one_line, reveal};
-use jm_workspace::pump::Stream;
-use jm_workspace::spool::Spooled;
 use serde_json::{Value, json};
 
 use super::history;
@@ -79,8 +79,8 @@ fn side(side: Side) -> &'static str {
 
 fn word(printed: &Spooled) -> &'static str {
     match printed.stream {
-        Stream::Stdout => "stdout",
-        Stream::Stderr => "stderr",
+        CommandStream::Stdout => "stdout",
+        CommandStream::Stderr => "stderr",
     }
 }
 

@@ -16,7 +16,7 @@ use crate::sessions;
 /// The canonical directory that the flags name.
 pub(crate) fn root(common: &Common) -> Result<PathBuf> {
     let root = common.root.first().map_or(Path::new("."), PathBuf::as_path);
-    let sandbox = jm_workspace::Sandbox::new(&jm_workspace::SandboxSettings::rooted_at(root))?;
+    let sandbox = jm_files::Sandbox::new(&jm_files::SandboxSettings::rooted_at(root))?;
     Ok(sandbox.working_root().path().to_owned())
 }
 
@@ -215,7 +215,7 @@ fn content(store: &Store, state: &FileState) -> Option<Vec<u8>> {
 
 fn still_there(path: &Path, state: &FileState) -> Option<Vec<u8>> {
     let FileState::File { sha256, .. } = state else { return None };
-    let text = jm_workspace::state::read_text(path, 16 * 1024 * 1024).ok()??;
+    let text = jm_system::state::read_text(path, 16 * 1024 * 1024).ok()??;
     (jm_types::Digest::of(text.as_bytes()) == *sha256).then(|| text.into_bytes())
 }
 

@@ -5,9 +5,9 @@
 use std::io::{IsTerminal, Read};
 
 use anyhow::{Context, Result, bail};
+use jm_system::keyring::Keyring;
+use jm_system::terminal::Terminal;
 use jm_types::text::one_line;
-use jm_workspace::keyring::Keyring;
-use jm_workspace::terminal::Terminal;
 use serde_json::json;
 
 use super::{exit, print};

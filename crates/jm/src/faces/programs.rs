@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use jm_dialects::ikigai::program::ToolProgram;
+use jm_files::{ProjectState, Sandbox};
+use jm_process::{Confiner, EnvSanitizer};
+use jm_system::install;
 use jm_tools::{CallContext, Workspace};
 use jm_types::Limits;
-use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, install};
 
 use super::{exit, print};
 use crate::cli::InstallPrograms;
@@ -75,7 +77,7 @@ pub(crate) fn install(args: &InstallPrograms) -> Result<u8> {
     let own = std::env::current_exe().context("where this program lies")?;
     let folder = std::path::absolute(args.prefix.join(FOLDER))?;
     let names: Vec<String> = ToolProgram::names().collect();
-    install::links(&folder, &own, &names)
+    install::make_links(&folder, &own, &names)
         .with_context(|| format!("installing into {}", folder.display()))?;
     names.iter().try_for_each(|name| print::line(&folder.join(name).display().to_string()))?;
     Ok(exit::RAN)

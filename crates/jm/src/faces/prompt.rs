@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use jm_engine::{ApprovalDecision, ConfirmationRequest, Session};
+use jm_system::terminal::Terminal;
 use jm_types::text::{one_line, reveal};
 use jm_types::{Cancel, ErrorKind, RiskLevel, ToolError};
-use jm_workspace::terminal::Terminal;
 
 use super::tui::Desk;
 

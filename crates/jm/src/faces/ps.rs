@@ -4,9 +4,9 @@
 //! people, and nothing is signalled by it.
 
 use anyhow::{Context, Result};
+use jm_process::background::{Job, JobDescription, JobEnding, JobLifetime, JobState, Jobs};
+use jm_system::clock::now_epoch_ms;
 use jm_types::text::one_line;
-use jm_workspace::file::now_epoch_ms;
-use jm_workspace::jobs::{Description, How, Job, Jobs, Keeping, State};
 use serde_json::{Value, json};
 
 use super::{exit, print};
@@ -36,7 +36,7 @@ fn find(jobs: &Jobs, name: &str) -> Result<Job> {
 fn list(jobs: &Jobs, ps: &Ps) -> Result<u8> {
     for job in jobs.all()? {
         let state = job.state()?;
-        if matches!(state, State::Ended(_)) && !ps.all {
+        if matches!(state, JobState::Ended(_)) && !ps.all {
             continue;
         }
         if ps.json {
@@ -48,30 +48,30 @@ fn list(jobs: &Jobs, ps: &Ps) -> Result<u8> {
     Ok(exit::RAN)
 }
 
-fn in_words(job: &Job, state: &State) -> String {
-    let Description { command, keeping, .. } = &job.description;
-    let kept = if *keeping == Keeping::Kept { ", kept" } else { "" };
+fn in_words(job: &Job, state: &JobState) -> String {
+    let JobDescription { command, keeping, .. } = &job.description;
+    let kept = if *keeping == JobLifetime::Kept { ", kept" } else { "" };
     let state = match state {
-        State::Running { pid } => {
+        JobState::Running { pid } => {
             let (elapsed, left) = times(&job.description);
             format!("pid {pid}, running for {} s, {} s left{kept}", elapsed / 1000, left / 1000)
         }
-        State::Ended(end) => end.how.words(),
+        JobState::Ended(end) => end.how.words(),
     };
     one_line(&format!("{}  {state}  {command}", job.name()))
 }
 
 /// How long it has run, and how long it still may.
-fn times(description: &Description) -> (u64, u64) {
+fn times(description: &JobDescription) -> (u64, u64) {
     let elapsed = now_epoch_ms().saturating_sub(description.started_at_ms);
     (elapsed, description.lifetime_ms.saturating_sub(elapsed))
 }
 
-fn as_json(job: &Job, state: &State) -> Value {
+fn as_json(job: &Job, state: &JobState) -> Value {
     let description = &job.description;
     let (pid, ended) = match state {
-        State::Running { pid } => (Some(pid), None),
-        State::Ended(end) => {
+        JobState::Running { pid } => (Some(pid), None),
+        JobState::Ended(end) => {
             (None, Some(json!({"how": end.how, "elapsed_ms": end.elapsed_ms, "at_ms": end.at_ms})))
         }
     };
@@ -80,7 +80,7 @@ fn as_json(job: &Job, state: &State) -> Value {
         "id": job.name(), "session": description.session, "command": description.command,
         "directory": description.directory, "running": pid.is_some(), "pid": pid,
         "started_at_ms": description.started_at_ms, "lifetime_ms": description.lifetime_ms,
-        "left_ms": left_ms, "kept": description.keeping == Keeping::Kept,
+        "left_ms": left_ms, "kept": description.keeping == JobLifetime::Kept,
         "terminal": description.terminal, "ended": ended,
     })
 }
@@ -89,7 +89,7 @@ fn stop(job: &Job) -> Result<u8> {
     let was_running = job.is_running()?;
     let end = job.stop().with_context(|| format!("process {}", job.name()))?;
     let how = match (was_running, end.how) {
-        (true, How::Stopped) => "stopped".to_owned(),
+        (true, JobEnding::Stopped) => "stopped".to_owned(),
         (true, how) => how.words(),
         (false, how) => format!("was not running: {}", how.words()),
     };

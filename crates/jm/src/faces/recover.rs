@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use jm_engine::{Choice, Engine};
 use jm_store::Store;
+use jm_system::terminal::Terminal;
 use jm_types::SessionId;
 use jm_types::text::sanitize;
-use jm_workspace::terminal::Terminal;
 
 use super::{exit, facts, history, print};
 use crate::cli::{Common, ListingArgs, OnRecovery};

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use jm_engine::{Damaged, Guard, Which};
+use jm_system::terminal::TerminalModes;
 use jm_types::text::one_line;
 use jm_types::{Part, SessionId, Toolset};
-use jm_workspace::terminal::Manners;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
@@ -76,7 +76,7 @@ pub(crate) fn run_with(common: &Common, model: &Model, first: Option<&str>) -> R
         greet(&agent);
         let reader = Reader::new()?;
         // The thread that reads may be left in the middle of a line.
-        let manners = Manners::keep();
+        let manners = TerminalModes::keep();
         if let Some(first) = first
             && let Err(error) = obey(&mut agent, &mut screen, Order::Say(first)).await
         {

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_config::Config;
+use jm_files::Sandbox;
+use jm_process::EnvSanitizer;
+use jm_process::command::{CommandEnding, CommandInput, CommandProgram, CommandSpec, run_command};
+use jm_process::confine::{Access, ConfinementPlan, find_refusals, read_only};
+use jm_process::output_reader::{ChunkAnswer, CommandStream, OutputListener};
 use jm_types::Cancel;
 use jm_types::text::one_line;
 use jm_types::text::sanitize::Sanitizer;
-use jm_workspace::confine::{Access, Plan, bites, reading};
-use jm_workspace::process::{CommandSpec, Ending, Input, Program, run as run_command};
-use jm_workspace::pump::{Listener, Offer, Stream};
-use jm_workspace::{EnvSanitizer, Sandbox};
 
 use super::{exit, print};
 use crate::cli::{Common, SandboxArgs as Args};
@@ -41,11 +42,11 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     check_words(&args.command)?;
     let seconds = args.timeout.unwrap_or(config.tools.timeouts.shell_commands_seconds);
     plan.gaps.iter().for_each(|gap| print::note(&format!("jm: not confined: {gap}")));
-    let program = Program::Argv(args.command.clone());
+    let program = CommandProgram::Argv(args.command.clone());
     let (environment, confinement) = match access {
         Access::ReadsOnly => {
             let confinement = confiner.reading(&sandbox, &environment, None)?;
-            (reading::environment(&sandbox, &environment, &[]), confinement)
+            (read_only::environment(&sandbox, &environment, &[]), confinement)
         }
         Access::Full => {
             let confinement = confiner.confined_by(plan.rules.clone(), &program, None);
@@ -56,7 +57,11 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
         program,
         directory: sandbox.resolve(".")?,
         environment,
-        input: if std::io::stdin().is_terminal() { Input::Closed } else { Input::Ours },
+        input: if std::io::stdin().is_terminal() {
+            CommandInput::Closed
+        } else {
+            CommandInput::Ours
+        },
         timeout: Duration::from_secs(seconds),
         keep_bytes: KEEP_BYTES,
         confinement,
@@ -94,31 +99,31 @@ fn choose_backend(config: &mut Config, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn execute(spec: CommandSpec, plan: &Plan) -> Result<u8> {
+fn execute(spec: CommandSpec, plan: &ConfinementPlan) -> Result<u8> {
     let seconds = spec.timeout.as_secs();
     let mut screen = Screen::default();
     let finished = run_command(spec, &screen.cancel.clone(), &mut screen)?;
-    if !matches!(finished.ending, Ending::Exited(0) | Ending::Cancelled) {
+    if !matches!(finished.ending, CommandEnding::Exited(0) | CommandEnding::Cancelled) {
         let said = [&finished.stderr, &finished.stdout].map(|kept| kept.render(KEEP_BYTES));
         let by_gate = finished.refused_by_proxy.into_iter();
-        for bite in by_gate.chain(bites(&said.concat(), &plan.rules)) {
+        for bite in by_gate.chain(find_refusals(&said.concat(), &plan.rules)) {
             print::note(&format!("jm: {}", bite.what()));
             bite.remedy().iter().for_each(|remedy| print::note(&format!("  hint: {remedy}")));
         }
     }
     finished.unended.iter().for_each(|one| print::note(&format!("jm: {}", one.in_words())));
     Ok(match finished.ending {
-        Ending::Exited(code) => u8::try_from(code).unwrap_or(exit::FAILED),
-        Ending::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(exit::FAILED),
-        Ending::TimedOut => {
+        CommandEnding::Exited(code) => u8::try_from(code).unwrap_or(exit::FAILED),
+        CommandEnding::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(exit::FAILED),
+        CommandEnding::TimedOut => {
             print::note(&format!("jm: ended after {seconds} s"));
             exit::TIMED_OUT
         }
-        Ending::Cancelled => exit::CLOSED_PIPE,
+        CommandEnding::Cancelled => exit::CLOSED_PIPE,
     })
 }
 
-fn in_words(plan: &Plan) -> String {
+fn in_words(plan: &ConfinementPlan) -> String {
     let walls = &plan.rules;
     let mut text = format!("confined by: {}\n", walls.backend.name());
     text.push_str(&format!("network: {}\n", walls.network.in_words()));
@@ -153,18 +158,18 @@ struct Screen {
 }
 
 impl Screen {
-    fn show(&mut self, stream: Stream, chunk: &str) {
+    fn show(&mut self, stream: CommandStream, chunk: &str) {
         let clean = match stream {
-            Stream::Stdout => self.stdout.push(chunk),
-            Stream::Stderr => self.stderr.push(chunk),
+            CommandStream::Stdout => self.stdout.push(chunk),
+            CommandStream::Stderr => self.stderr.push(chunk),
         };
         self.write(stream, clean.as_bytes());
     }
 
-    fn write(&self, stream: Stream, bytes: &[u8]) {
+    fn write(&self, stream: CommandStream, bytes: &[u8]) {
         let written = match stream {
-            Stream::Stdout => put(std::io::stdout().lock(), bytes),
-            Stream::Stderr => put(std::io::stderr().lock(), bytes),
+            CommandStream::Stdout => put(std::io::stdout().lock(), bytes),
+            CommandStream::Stderr => put(std::io::stderr().lock(), bytes),
         };
         if written.is_err() {
             self.cancel.cancel();
@@ -177,29 +182,29 @@ fn put(mut to: impl Write, bytes: &[u8]) -> std::io::Result<()> {
     to.flush()
 }
 
-fn is_terminal(stream: Stream) -> bool {
+fn is_terminal(stream: CommandStream) -> bool {
     match stream {
-        Stream::Stdout => std::io::stdout().is_terminal(),
-        Stream::Stderr => std::io::stderr().is_terminal(),
+        CommandStream::Stdout => std::io::stdout().is_terminal(),
+        CommandStream::Stderr => std::io::stderr().is_terminal(),
     }
 }
 
-impl Listener for Screen {
-    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+impl OutputListener for Screen {
+    fn keep(&mut self, stream: CommandStream, bytes: &[u8]) {
         if !is_terminal(stream) {
             self.write(stream, bytes);
         }
     }
 
-    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
+    fn hear(&mut self, stream: CommandStream, chunk: &str) -> ChunkAnswer {
         if !is_terminal(stream) {
-            return Offer::Gone;
+            return ChunkAnswer::Gone;
         }
         self.show(stream, chunk);
-        Offer::Taken
+        ChunkAnswer::Taken
     }
 
-    fn hear_last(&mut self, stream: Stream, chunk: &str) {
+    fn hear_last(&mut self, stream: CommandStream, chunk: &str) {
         if is_terminal(stream) {
             self.show(stream, chunk);
         }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_engine::Session;
+use jm_system::state::read_text;
 use jm_types::json::parse_strictly;
 use jm_types::text::one_line;
-use jm_workspace::state::read_text;
 use serde_json::{Value, json};
 
 use super::task;

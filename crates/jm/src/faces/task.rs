@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jm_system::state::{read_bytes, read_text};
+use jm_system::terminal;
 use jm_tools::schema::Schema;
 use jm_types::Part;
-use jm_workspace::state::{read_bytes, read_text};
-use jm_workspace::terminal;
 
 use super::print;
 use crate::cli::RunArgs;

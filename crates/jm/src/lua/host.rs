@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jm_files::{After, FileChange, NoLog, OpenFile, Protection, SafePath, commit};
 use jm_lua::{JobEnd, JobOrder, LogLevel, ModuleSource, ScriptHost};
+use jm_process::command::{CommandEnding, CommandInput, CommandProgram, CommandSpec, run_command};
+use jm_process::output_reader::NoListener;
 use jm_tools::Workspace;
 use jm_types::{Cancel, ToolError};
-use jm_workspace::process::{CommandSpec, Ending, Input, Program, run};
-use jm_workspace::pump::Deaf;
-use jm_workspace::{After, FileChange, NoLog, OpenFile, Protection, SafePath, commit};
 
 use super::Script;
 use crate::faces::print;
@@ -69,7 +69,7 @@ impl ProgramHost {
         let Workspace { sandbox, environment, confiner, .. } = &self.workspace;
         let wrapped = order.argv.iter().map(String::as_str).take(WRAPPER.len()).eq(WRAPPER);
         let words = order.argv.into_iter().skip(if wrapped { WRAPPER.len() } else { 0 });
-        let program = Program::Argv(words.map(Into::into).collect());
+        let program = CommandProgram::Argv(words.map(Into::into).collect());
         let mut variables = environment.sanitize(std::env::vars_os());
         let confinement = confiner.confinement(sandbox, &variables, &program, None);
         let own = order.env.into_iter();
@@ -79,16 +79,16 @@ impl ProgramHost {
             program,
             directory: self.resolve(order.cwd.as_deref().unwrap_or("."))?,
             environment: variables,
-            input: Input::Closed,
+            input: CommandInput::Closed,
             timeout: LONGEST_JOB,
             keep_bytes: MOST_BYTES,
             confinement,
         };
-        let finished = run(spec, cancel, &mut Deaf)?;
+        let finished = run_command(spec, cancel, &mut NoListener)?;
         let code = match finished.ending {
-            Ending::Exited(code) => code,
-            Ending::Signalled(signal) => 128 + signal,
-            Ending::TimedOut | Ending::Cancelled => 143,
+            CommandEnding::Exited(code) => code,
+            CommandEnding::Signalled(signal) => 128 + signal,
+            CommandEnding::TimedOut | CommandEnding::Cancelled => 143,
         };
         let text = |bytes: Option<Vec<u8>>| {
             String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()

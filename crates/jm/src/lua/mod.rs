@@ -16,11 +16,11 @@ use anyhow::{Context, Result};
 use jm_config::Config;
 use jm_lua::{CHILD_WORD, ModuleSource, ScriptChild, ScriptLimits, ScriptSettings, Scripts};
 use jm_lua::{ScriptHost, StartChild};
+use jm_process::command::CommandProgram;
+use jm_process::companion::Companion;
+use jm_system::state::read_text;
 use jm_tools::Workspace;
-use jm_workspace::Digest;
-use jm_workspace::companion::Companion;
-use jm_workspace::process::Program;
-use jm_workspace::state::read_text;
+use jm_types::Digest;
 
 use crate::locations;
 use crate::project::Project;
@@ -171,7 +171,7 @@ fn start_free() -> Started {
 fn start_confined(workspace: &Workspace) -> Started {
     let words: Vec<OsString> = vec![std::env::current_exe()?.into(), CHILD_WORD.into()];
     let environment = workspace.environment.sanitize(std::env::vars_os());
-    let program = Program::Argv(words.clone());
+    let program = CommandProgram::Argv(words.clone());
     let sandbox = &workspace.sandbox;
     let confinement = workspace.confiner.confinement(sandbox, &environment, &program, None);
     let directory = sandbox.resolve(".").map_err(std::io::Error::other)?;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_lua::{CallFailure, ScriptContext, ScriptTool, Scripts};
+use jm_system::programs;
 use jm_tools::{
     CallContext, Effect, Intent, Listed, Origin, Output, Prepared, Preview, Registered, Scope,
     ToolExecutor, ToolFut, ToolSource, ToolSpec,
 };
 use jm_types::text::one_line;
 use jm_types::{Digest, ErrorKind, Limits, RiskLevel, ToolError};
-use jm_workspace::programs;
 use serde_json::Value;
 
 use super::Owner;
@@ -190,7 +190,7 @@ impl Prepared for LuaCall {
     /// An approval is for the script as it is now.
     fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
         let init = &self.init;
-        let digest: Option<Digest> = programs::digest(init, MOST_HASHED)
+        let digest: Option<Digest> = programs::digest_program(init, MOST_HASHED)
             .map_err(|error| ToolError::io(init.to_path_buf(), error))?;
         // A formatter that fails has the generic form, so this is only missing with the child.
         let line = self.scripts.preview(&self.tool, self.args.clone(), MOST_SUMMARY);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jm_workspace::git::control::{self, DATA, Entry, Form, SURFACE, Treatment};
+use jm_files::git_control;
+use jm_files::git_control::{ControlEntry, ControlForm, DATA, SURFACE, Treatment};
 use tempfile::TempDir;
 
 use crate::world::{User, own_all, program, users, works};
@@ -112,7 +113,7 @@ fn note(path: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
 
 /// Whether git reads or runs an entry of this git directory, and does not write it in ordinary work.
 /// The private directory of a work tree has neither configuration nor hooks of its own.
-fn is_read(entry: &Entry, git: &str) -> bool {
+fn is_read(entry: &ControlEntry, git: &str) -> bool {
     match entry.treatment {
         Treatment::Report => false,
         Treatment::Placeholder => !git.contains("worktrees"),
@@ -139,10 +140,10 @@ const WAYS: &[(&str, &str)] = &[
 const EXCHANGE: &str = "case $(uname -m) in x86_64) N=316;; *) N=276;; esac\n\
     exchange() { perl -e 'exit(syscall($ARGV[0], -100, $ARGV[1], -100, $ARGV[2], 2) < 0)' $N \"$@\"; }\n";
 
-fn attempts(entry: &Entry, git: &str) -> String {
+fn attempts(entry: &ControlEntry, git: &str) -> String {
     let evil = match entry.form {
-        Form::File => "$PWD/evil/config",
-        Form::Directory => "$PWD/evil/hooks",
+        ControlForm::File => "$PWD/evil/config",
+        ControlForm::Directory => "$PWD/evil/hooks",
     };
     let name = entry.name;
     let mut script = format!("{EXCHANGE}P=$PWD/{git}/{name}; EVIL={evil}\n");
@@ -166,7 +167,7 @@ fn check(user: User, backend: &'static str) {
     let before = project.surface();
     let mut count = 0;
     for (place, git) in PLACES {
-        let held: Vec<&Entry> = SURFACE.iter().filter(|entry| is_read(entry, git)).collect();
+        let held: Vec<&ControlEntry> = SURFACE.iter().filter(|entry| is_read(entry, git)).collect();
         count += WAYS.len() * held.len();
         // Several in one command: what one leaves behind helps the next.
         let script: String = held.into_iter().map(|entry| attempts(entry, git)).collect();
@@ -255,7 +256,7 @@ fn is_known(below: &str) -> bool {
     let is_probe = first == "CoNfIg" || first.len() == 7 && first.starts_with('t');
     let families = ["sharedindex.", "MERGE_", "NOTES_", "BISECT_"];
     below.is_empty()
-        || control::entry_of(Path::new(below)).is_some()
+        || git_control::entry_of(Path::new(below)).is_some()
         || DATA.contains(&first)
         || references.contains(&first)
         || is_object

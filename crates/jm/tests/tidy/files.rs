@@ -15,6 +15,15 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("println!", &["crates/testing/src"]),
     ("eprintln!", &[]),
     ("io::stdout", &["crates/jm/src/faces"]),
+    // The terminal's descriptor itself: frames, and what restores it after a kill.
+    (
+        " stdout()",
+        &["crates/jm/src/faces", "crates/tui/src/terminal", "crates/system/src/console.rs"],
+    ),
+    (
+        "(stdout()",
+        &["crates/jm/src/faces", "crates/tui/src/terminal", "crates/system/src/console.rs"],
+    ),
     ("unsafe {", &["crates/system/src", "crates/files/src", "crates/process/src"]),
 ];
 

@@ -13,32 +13,50 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("system", &["jm-types"]),
     ("files", &["jm-types", "jm-system"]),
     ("process", &["jm-types", "jm-system", "jm-files"]),
-    ("workspace", &["jm-types", "jm-system", "jm-files", "jm-process"]),
     ("store", &["jm-types"]),
+    ("config", &["jm-types"]),
     ("providers", &["jm-types"]),
     ("script", &["jm-types", "jm-providers"]),
     ("shell", &["jm-types"]),
-    ("tools", &["jm-types", "jm-shell", "jm-workspace"]),
-    ("dialects", &["jm-types", "jm-shell", "jm-workspace", "jm-tools"]),
-    ("engine", &["jm-types", "jm-shell", "jm-workspace", "jm-tools", "jm-store"]),
+    ("policy", &["jm-types", "jm-shell"]),
+    ("lua", &["jm-types"]),
+    ("chat", &["jm-types"]),
+    ("tui", &["jm-types"]),
+    ("tools", &["jm-types", "jm-shell", "jm-system", "jm-files", "jm-process"]),
+    ("dialects", &["jm-types", "jm-shell", "jm-system", "jm-files", "jm-process", "jm-tools"]),
+    (
+        "engine",
+        &["jm-types", "jm-policy", "jm-shell", "jm-system", "jm-files", "jm-process", "jm-tools", "jm-store"],
+    ),
     (
         "jm",
         &[
             "jm-types",
-            "jm-workspace",
+            "jm-config",
+            "jm-policy",
+            "jm-shell",
+            "jm-system",
+            "jm-files",
+            "jm-process",
             "jm-tools",
             "jm-dialects",
             "jm-store",
             "jm-engine",
             "jm-providers",
             "jm-script",
+            "jm-lua",
+            "jm-chat",
+            "jm-tui",
         ],
     ),
 ];
 
 /// Crates whose modules import each other in one direction.
 const WITHOUT_CYCLES: &[&str] =
-    &["system", "files", "process", "shell", "tools", "dialects", "providers", "script"];
+    &[
+    "system", "files", "process", "shell", "policy", "config", "store", "tools", "dialects", "engine",
+    "providers", "script", "lua", "chat", "tui",
+];
 
 #[test]
 fn modules_import_each_other_in_one_direction() {

@@ -5,8 +5,8 @@
 
 use std::ffi::OsStr;
 
+use jm_process::command::{CommandInput, CommandProgram};
 use jm_types::text::mask_credentials;
-use jm_workspace::process::{Input, Program};
 
 use crate::ops::run::{MERGING, Run};
 use crate::quote::{question_entry, quote_words};
@@ -14,14 +14,14 @@ use crate::quote::{question_entry, quote_words};
 impl Run {
     /// Tells whether there is nothing to show but the command and its directory.
     pub(crate) fn is_only_a_command(&self) -> bool {
-        self.variables.is_empty() && matches!(self.input, Input::Closed)
+        self.variables.is_empty() && matches!(self.input, CommandInput::Closed)
     }
 
     /// Everything that decides what it does, a line or more for each.
     pub(crate) fn exact(&self) -> String {
         let command = match &self.program {
-            Program::Shell(text) => text.clone(),
-            Program::Argv(words) => match merged(words) {
+            CommandProgram::Shell(text) => text.clone(),
+            CommandProgram::Argv(words) => match merged(words) {
                 Some(text) => text,
                 None => {
                     let words: Vec<String> =
@@ -38,7 +38,7 @@ impl Run {
             let value = quote_words(std::slice::from_ref(value));
             text.push_str(&question_entry("variable", &format!("{name}={value}")));
         }
-        if let Input::Bytes(bytes) = &self.input {
+        if let CommandInput::Bytes(bytes) = &self.input {
             let name = format!("input ({} bytes)", bytes.len());
             text.push_str(&question_entry(&name, &String::from_utf8_lossy(bytes)));
         }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use jm_files::EntryKind;
+use jm_files::walk::{WalkEntry, WalkFilter, WalkStep};
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::EntryKind;
-use jm_workspace::tree::{Met, Next, Passing};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;
@@ -33,17 +33,17 @@ impl Find {
         let (by_name, by_path) = self.compiled()?;
         let sandbox = &scope.workspace.sandbox;
         let start = resolve_existing(sandbox, &self.path)?;
-        let passing = Passing { hidden: !self.hidden, ignored: !self.ignored };
+        let passing = WalkFilter { hidden: !self.hidden, ignored: !self.ignored };
         let stop_at = scope.deadline - scope.deadline.saturating_duration_since(Instant::now()) / 5;
-        let choose = |met: &Met<'_>| {
+        let choose = |met: &WalkEntry<'_>| {
             if met.kind == EntryKind::Directory {
                 let is_late = Instant::now() >= stop_at;
-                return Choice::Leave(if is_late { Next::Stop } else { Next::On });
+                return Choice::Leave(if is_late { WalkStep::Stop } else { WalkStep::On });
             }
             let name = met.path.file_name().map(Path::new);
             let is_match =
                 by_path.is_match(&met.path) || name.is_some_and(|name| by_name.is_match(name));
-            if is_match { Choice::Take(Next::On) } else { Choice::Leave(Next::On) }
+            if is_match { Choice::Take(WalkStep::On) } else { Choice::Leave(WalkStep::On) }
         };
         let gathering = Gathering { start: &start, name: &self.path, passing, most: usize::MAX };
         let mut found = gathering.run(scope, &choose)?;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use jm_files::walk::{WalkEntry, WalkFilter, WalkStep, shown_path, walk};
+use jm_files::{EntryKind, SafePath};
 use jm_types::ToolError;
-use jm_workspace::tree::{Met, Next, Passing, shown, walk};
-use jm_workspace::{EntryKind, SafePath};
 
 use crate::context::Scope;
 
@@ -32,15 +32,15 @@ pub struct FindOutcome {
 /// The decision on one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    Take(Next),
-    Leave(Next),
+    Take(WalkStep),
+    Leave(WalkStep),
 }
 
 /// A walk below `start`, whose entries are named below `name`.
 pub(super) struct Gathering<'a> {
     pub(super) start: &'a SafePath,
     pub(super) name: &'a str,
-    pub(super) passing: Passing,
+    pub(super) passing: WalkFilter,
     /// The walk ends with so many entries.
     pub(super) most: usize,
 }
@@ -50,24 +50,24 @@ impl Gathering<'_> {
     pub(super) fn run(
         &self,
         scope: &Scope,
-        choose: &(dyn Fn(&Met<'_>) -> Choice + Sync),
+        choose: &(dyn Fn(&WalkEntry<'_>) -> Choice + Sync),
     ) -> Result<Vec<(PathBuf, FoundFile)>, ToolError> {
         let found: Mutex<Vec<(PathBuf, FoundFile)>> = Mutex::default();
-        let visit = |met: &Met<'_>| {
+        let visit = |met: &WalkEntry<'_>| {
             let next = match choose(met) {
                 Choice::Take(next) => next,
                 Choice::Leave(next) => return next,
             };
             let entry = met.entry();
             let file = FoundFile {
-                path: shown(self.name, &met.path),
+                path: shown_path(self.name, &met.path),
                 kind: met.kind,
                 size: entry.size,
                 modified_epoch_ms: entry.modified_epoch_ms,
             };
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             found.push((met.path.clone(), file));
-            if found.len() >= self.most { Next::Stop } else { next }
+            if found.len() >= self.most { WalkStep::Stop } else { next }
         };
         walk(&scope.workspace.sandbox, self.start, self.passing, &scope.cancel, &visit)?;
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use ignore::overrides::Override;
+use jm_files::walk::{WalkEntry, WalkFilter, WalkStep};
+use jm_files::{EntryKind, Found, OpenFile, SafePath, Sandbox};
 use jm_types::ToolError;
-use jm_workspace::tree::{Met, Next, Passing};
-use jm_workspace::{EntryKind, Found, OpenFile, SafePath, Sandbox};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;
@@ -96,15 +96,15 @@ impl Listing {
         name: &str,
         depth: usize,
     ) -> Result<Vec<(PathBuf, FoundFile)>, ToolError> {
-        let passing = Passing { hidden: !self.hidden, ignored: true };
-        let choose = |met: &Met<'_>| {
+        let passing = WalkFilter { hidden: !self.hidden, ignored: true };
+        let choose = |met: &WalkEntry<'_>| {
             let is_never =
                 met.path.file_name().is_some_and(|own| NEVER.iter().any(|one| own == *one));
             if is_never {
-                return Choice::Leave(Next::Past);
+                return Choice::Leave(WalkStep::Past);
             }
             let level = met.path.iter().count();
-            Choice::Take(if level >= depth { Next::Past } else { Next::On })
+            Choice::Take(if level >= depth { WalkStep::Past } else { WalkStep::On })
         };
         Gathering { start, name, passing, most: MOST_GATHERED }.run(scope, &choose)
     }

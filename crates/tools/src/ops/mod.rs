@@ -24,9 +24,9 @@ pub mod tail;
 pub mod tasks;
 pub mod walk;
 
+use jm_files::{Found, OpenDirectory, SafePath, Sandbox};
 use jm_types::text::suggest::suggest;
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::{Found, OpenDirectory, SafePath, Sandbox};
 
 /// Resolves a path that has to be there.
 pub(crate) fn resolve_existing(sandbox: &Sandbox, path: &str) -> Result<SafePath, ToolError> {

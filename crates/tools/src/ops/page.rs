@@ -3,8 +3,8 @@
 //! Law: memory is bounded by what is shown, and bytes are kept as they are. A file of any size can
 //! be paged through; one that is very large is not read further only to count its lines.
 
+use jm_types::Hashing;
 use jm_types::ToolError;
-use jm_workspace::Hashing;
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;

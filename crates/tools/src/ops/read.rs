@@ -2,9 +2,10 @@
 //!
 //! Law: no read is unbounded, whatever the file is or becomes while it is read.
 
+use jm_files::{OpenFile, SafePath};
 use jm_types::ToolError;
 use jm_types::text::truncate::leaves_some;
-use jm_workspace::{Digest, Extent, Hashing, OpenFile, SafePath};
+use jm_types::{Digest, Extent, Hashing};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;

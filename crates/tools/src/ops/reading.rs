@@ -1,7 +1,8 @@
 //! The steps that every read of a file shares: opening it, and foreseeing what it would show.
 
+use jm_files::{OpenFile, SafePath};
 use jm_types::ToolError;
-use jm_workspace::{Digest, Extent, OpenFile, SafePath};
+use jm_types::{Digest, Extent};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;

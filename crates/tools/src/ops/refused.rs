@@ -1,30 +1,37 @@
 //! The refusals of confinement that a command ran into.
 
-use jm_workspace::Unended;
-use jm_workspace::confine::{Backend, Bite, SIGSYS, Walls, bites};
-use jm_workspace::process::{Ending, Finished};
+use jm_process::Unended;
+use jm_process::command::{CommandEnding, FinishedCommand};
+use jm_process::confine::{Backend, ConfinementRules, Refusal, SIGSYS, find_refusals};
 
 /// So much of each stream is searched.
 const SEARCHED: usize = 64 * 1024;
 
 /// The refusals met by a command that failed. One that did not has got what it needed.
-pub(crate) fn find_refusals(finished: &Finished, walls: Option<&Walls>) -> Vec<Bite> {
+pub(crate) fn refusals_of(
+    finished: &FinishedCommand,
+    walls: Option<&ConfinementRules>,
+) -> Vec<Refusal> {
     let Some(walls) = walls else { return Vec::new() };
     let mut found = finished.refused_by_proxy.clone();
     if walls.backend != Backend::None {
         let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(SEARCHED));
-        found.extend(bites(&said.concat(), walls));
+        found.extend(find_refusals(&said.concat(), walls));
     }
-    if finished.ending == Ending::Signalled(SIGSYS) {
-        found.push(Bite::Call);
+    if finished.ending == CommandEnding::Signalled(SIGSYS) {
+        found.push(Refusal::Call);
     }
     found
 }
 
 /// A failure in one sentence, with what confinement had to do with it.
-pub(crate) fn with_refusals(failure: &str, finished: &Finished, walls: Option<&Walls>) -> String {
-    let found = find_refusals(finished, walls);
-    let words = std::iter::once(failure.to_owned()).chain(found.iter().map(Bite::in_words));
+pub(crate) fn with_refusals(
+    failure: &str,
+    finished: &FinishedCommand,
+    walls: Option<&ConfinementRules>,
+) -> String {
+    let found = refusals_of(finished, walls);
+    let words = std::iter::once(failure.to_owned()).chain(found.iter().map(Refusal::in_words));
     let words = words.chain(finished.unended.iter().map(Unended::in_words));
     words.collect::<Vec<_>>().join("; ")
 }

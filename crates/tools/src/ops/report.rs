@@ -11,8 +11,8 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
+use jm_process::command::CommandProgram;
 use jm_types::ToolError;
-use jm_workspace::process::Program;
 
 use crate::context::Scope;
 use crate::events::Events;
@@ -66,7 +66,7 @@ impl TestRun {
     }
 
     fn as_run(&self, command: Vec<String>) -> Run {
-        let program = Program::Argv(command.into_iter().map(Into::into).collect());
+        let program = CommandProgram::Argv(command.into_iter().map(Into::into).collect());
         Run { directory: self.directory.clone(), shown: Shown::InJson, ..Run::new(program) }
     }
 

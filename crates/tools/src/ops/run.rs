@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
+use jm_files::SafePath;
+use jm_process::Unended;
+use jm_process::command::{
+    CommandEnding, CommandInput, CommandProgram, CommandSpec, FinishedCommand, run_command,
+};
+use jm_process::confine::{Access, ConfinementRules, Refusal, grants_for, read_only};
+use jm_process::output_reader::{OutputListener, OutputView};
 use jm_types::text::json_length;
 use jm_types::{Cancel, ErrorKind, ToolError};
-use jm_workspace::SafePath;
-use jm_workspace::Unended;
-use jm_workspace::confine::{Access, Bite, Walls, grants_for, reading};
-use jm_workspace::process::{CommandSpec, Ending, Finished, Input, Program, run};
-use jm_workspace::pump::{Listener, View};
 
 use crate::context::{Scope, Workspace};
 use crate::events::Events;
@@ -19,7 +21,7 @@ use crate::ops::not_found;
 use crate::ops::printed::{
     Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_utf8_text, share_output,
 };
-use crate::ops::refused::find_refusals;
+use crate::ops::refused::refusals_of;
 use crate::ops::tail::Last;
 use crate::tool::{PathUse, Preview, Use};
 
@@ -28,12 +30,12 @@ pub(super) const MERGING: [&str; 3] = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" 
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    pub program: Program,
+    pub program: CommandProgram,
     /// Where it starts; a path like any other.
     pub directory: String,
     /// Besides what the environment gives.
     pub variables: Vec<(String, String)>,
-    pub input: Input,
+    pub input: CommandInput,
     /// Shorter than the tool's own time, where the call asks for it.
     pub timeout: Option<Duration>,
     pub binary: Binary,
@@ -93,8 +95,8 @@ pub struct RunOutcome {
 }
 
 impl Run {
-    pub fn new(program: Program) -> Self {
-        let (directory, input) = (".".to_owned(), Input::Closed);
+    pub fn new(program: CommandProgram) -> Self {
+        let (directory, input) = (".".to_owned(), CommandInput::Closed);
         Self {
             program,
             directory,
@@ -110,7 +112,7 @@ impl Run {
     /// A shell command whose two streams come as one, in the order in which they were written.
     pub fn merged(command: &str) -> Self {
         let words = MERGING.into_iter().chain([command]);
-        Self::new(Program::Argv(words.map(OsString::from).collect()))
+        Self::new(CommandProgram::Argv(words.map(OsString::from).collect()))
     }
 
     pub fn run(&self, scope: &Scope, events: Events) -> Result<RunOutcome, ToolError> {
@@ -144,21 +146,21 @@ impl Run {
             },
         };
         events.view = match self.binary {
-            Binary::Encoded => View::Settled,
-            Binary::AsText => View::Exact,
+            Binary::Encoded => OutputView::Settled,
+            Binary::AsText => OutputView::Exact,
         };
         let (finished, walls) = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
         // Somebody who stops a command knows why it did not go on.
         let found = match finished.ending {
-            Ending::Exited(0) | Ending::Cancelled => Vec::new(),
-            Ending::Exited(_) | Ending::Signalled(_) | Ending::TimedOut => {
-                find_refusals(&finished, walls.as_ref())
+            CommandEnding::Exited(0) | CommandEnding::Cancelled => Vec::new(),
+            CommandEnding::Exited(_) | CommandEnding::Signalled(_) | CommandEnding::TimedOut => {
+                refusals_of(&finished, walls.as_ref())
             }
         };
         scope.refused.note(grants_for(&found, sandbox, walls.as_ref()));
         let unended: Vec<String> = finished.unended.iter().map(Unended::in_words).collect();
         unended.iter().for_each(|text| events.notice(text));
-        let refusals: Vec<String> = found.iter().map(Bite::in_words).chain(unended).collect();
+        let refusals: Vec<String> = found.iter().map(Refusal::in_words).chain(unended).collect();
         match self.outcome(&finished, scope, room, &events) {
             Ok(outcome) => Ok(RunOutcome { refusals, ..outcome }),
             Err(stopped) => Err(refusals.into_iter().fold(stopped, ToolError::hint)),
@@ -167,13 +169,13 @@ impl Run {
 
     fn outcome(
         &self,
-        finished: &Finished,
+        finished: &FinishedCommand,
         scope: &Scope,
         room: usize,
         events: &Events,
     ) -> Result<RunOutcome, ToolError> {
         let room = match finished.ending {
-            Ending::Exited(0) => room,
+            CommandEnding::Exited(0) => room,
             _ => room.saturating_sub(NOTE_ROOM).max(LEAST_ROOM),
         };
         let whole = events.whole_output();
@@ -198,14 +200,14 @@ impl Run {
         }
         let text = || text_of(&stdout, &stderr);
         let exit = match finished.ending {
-            Ending::Exited(code) => Exit::Code(code),
-            Ending::Signalled(signal) => Exit::Signal(signal),
-            Ending::TimedOut => {
+            CommandEnding::Exited(code) => Exit::Code(code),
+            CommandEnding::Signalled(signal) => Exit::Signal(signal),
+            CommandEnding::TimedOut => {
                 let (tool, elapsed) = (scope.tool_name.clone(), finished.elapsed);
                 let timeout = ToolError::new(ErrorKind::Timeout { tool, elapsed });
                 return Err(timeout.with_output(text()));
             }
-            Ending::Cancelled => return Err(ToolError::cancelled().with_output(text())),
+            CommandEnding::Cancelled => return Err(ToolError::cancelled().with_output(text())),
         };
         let [out, errors] =
             [&finished.stdout, &finished.stderr].map(|stream| Printed::of(stream, self.binary));
@@ -252,10 +254,10 @@ impl Shown {
 /// One start of a program for a tool, with the cleaned environment.
 #[derive(Debug)]
 pub(crate) struct Invocation {
-    pub(crate) program: Program,
+    pub(crate) program: CommandProgram,
     /// The workspace's root where none is named.
     pub(crate) directory: Option<SafePath>,
-    pub(crate) input: Input,
+    pub(crate) input: CommandInput,
     /// Besides what the environment gives.
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) timeout: Duration,
@@ -271,8 +273,8 @@ impl Invocation {
         self,
         workspace: &Workspace,
         cancel: &Cancel,
-        listener: &mut dyn Listener,
-    ) -> Result<(Finished, Option<Walls>), ToolError> {
+        listener: &mut dyn OutputListener,
+    ) -> Result<(FinishedCommand, Option<ConfinementRules>), ToolError> {
         let sandbox = &workspace.sandbox;
         let record = self.record.as_deref();
         // The rules follow from the person's environment alone: a variable that a call sets must not
@@ -286,7 +288,7 @@ impl Invocation {
         };
         match self.access {
             Access::ReadsOnly => {
-                environment = reading::environment(sandbox, &environment, &self.variables);
+                environment = read_only::environment(sandbox, &environment, &self.variables);
             }
             Access::Full => environment.extend(self.variables),
         }
@@ -300,7 +302,7 @@ impl Invocation {
             keep_bytes: self.keep_bytes,
             confinement,
         };
-        Ok((run(spec, cancel, listener)?, walls))
+        Ok((run_command(spec, cancel, listener)?, walls))
     }
 }
 

@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use jm_files::{DirectoryEntry, EntryKind, OpenDirectory, Sandbox};
 use jm_types::ToolError;
-use jm_workspace::{DirectoryEntry, EntryKind, OpenDirectory, Sandbox};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;

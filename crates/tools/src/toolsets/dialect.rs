@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use jm_files::PathPolicy;
 use jm_types::{ToolError, Toolset};
-use jm_workspace::PathPolicy;
 
 use super::envelope::{CallRef, Envelope};
 use super::row::{Row, Timeouts};

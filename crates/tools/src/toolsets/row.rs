@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
+use jm_files::NoLog;
 use jm_types::{Limits, ToolError};
-use jm_workspace::NoLog;
 use serde_json::Value;
 
 use super::envelope::Envelope;

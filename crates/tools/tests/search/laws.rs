@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use jm_files::SandboxSettings;
 use jm_tools::ops::find::Find;
 use jm_tools::ops::search::{Case, Query, Search, Syntax};
-use jm_workspace::SandboxSettings;
 
 use crate::{places, scope, tree};
 

@@ -11,10 +11,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jm_files::{ProjectState, Sandbox, SandboxSettings};
+use jm_process::{Confiner, EnvSanitizer};
 use jm_tools::ops::search::{Case, Query, Search, SearchOutcome, Syntax};
 use jm_tools::{CallContext, Workspace};
 use jm_types::Limits;
-use jm_workspace::{Confiner, EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::Value;
 
 /// A path, a line from 1, and a column in characters from 1.

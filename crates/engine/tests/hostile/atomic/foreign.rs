@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 
+use jm_files::{After, CommitLog, FileChange, Manifest, commit};
+use jm_system::fault::fail_at;
 use jm_types::{Cancel, ToolError};
-use jm_workspace::fault::fail_at;
-use jm_workspace::{After, CommitLog, FileChange, Manifest, commit};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::io::Errno;
 

@@ -5,11 +5,12 @@ mod foreign;
 
 use std::os::unix::fs::PermissionsExt;
 
+use jm_files::{CommitLog, Manifest, NoLog, Opening};
+use jm_system::fault::{clear, fail_at};
 use jm_tools::ops::change::lp1;
 use jm_tools::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use jm_types::ToolError;
-use jm_workspace::fault::{clear, fail_at};
-use jm_workspace::{CommitLog, Digest, Freshness, Manifest, NoLog, Opening};
+use jm_types::{Digest, Freshness};
 use rustix::io::Errno;
 
 use crate::tree::{Tree, difference, leftovers, settled, tree};

@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
+use jm_files::NoLog;
+use jm_files::text::{ReplaceWhich, Text};
 use jm_tools::ops::change::lp1;
 use jm_tools::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
-use jm_workspace::text::{ReplaceWhich, Text};
-use jm_workspace::{Freshness, NoLog};
+use jm_types::Freshness;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};

@@ -4,9 +4,10 @@ mod bytes;
 mod patches;
 mod reading;
 
+use jm_files::{NoLog, Opening};
 use jm_tools::ops::change::{Change, ChangeRules, Edit, FileEdit, FreshnessRule, NewText};
+use jm_types::Freshness;
 use jm_types::ToolError;
-use jm_workspace::{Freshness, NoLog, Opening};
 
 use crate::world::{Setting, World, quick_disk};
 

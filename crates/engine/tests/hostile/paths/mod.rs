@@ -14,8 +14,8 @@ mod toolsets;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
+use jm_files::{Dots, Opening, PathPolicy};
 use jm_types::{ToolCall, ToolResult};
-use jm_workspace::{Dots, Opening, PathPolicy};
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::json;
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use jm_files::{OpenFile, PathPolicy, Sandbox, SandboxSettings};
 use jm_types::ToolError;
-use jm_workspace::{OpenFile, PathPolicy, Sandbox, SandboxSettings};
 
 use crate::world::{OPENINGS, World, in_own_process, sandbox};
 

@@ -6,10 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use jm_engine::{ApprovalDecision, Pause};
+use jm_files::NoLog;
 use jm_tools::ops::change::{Change, Edit, Existing, FileEdit, FreshnessRule};
 use jm_tools::ops::read::Read;
+use jm_types::Freshness;
 use jm_types::ToolCall;
-use jm_workspace::{Freshness, NoLog};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde_json::{Value, json};

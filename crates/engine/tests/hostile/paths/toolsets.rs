@@ -3,8 +3,8 @@
 //! Law: words differ between toolsets, ground does not. A path that leads out or is denied is refused
 //! by each of these tools, what one of them may read all may, and the invariants hold for every call.
 
+use jm_files::Opening;
 use jm_types::{ToolCall, ToolResult, Toolset};
-use jm_workspace::Opening;
 use serde_json::{Value, json};
 
 use super::{Denied, Fails, MARK, Outside, Plant, Refused, Row, Want, Works};

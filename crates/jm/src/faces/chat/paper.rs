@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_chat::{ChatDocument, EditError, MergeConflict, merge};
+use jm_files::commit::{After, FileChange, NoLog, commit};
+use jm_files::{SafePath, Sandbox, SandboxSettings};
+use jm_system::state::{StateDir, StateLock, read_bytes};
 use jm_types::{Cancel, Digest};
-use jm_workspace::commit::{After, FileChange, NoLog, commit};
-use jm_workspace::state::{StateDir, StateLock, read_bytes};
-use jm_workspace::{SafePath, Sandbox, SandboxSettings};
 
 use crate::locations;
 

@@ -5,9 +5,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use futures_util::StreamExt;
 use jm_chat::{ChatView, FileReference, ToolStatus, ViewSources};
+use jm_files::OpenFile;
 use jm_providers::{ModelClient, ModelRequest};
 use jm_types::{Assembly, Cancel, Message, Part, Role, ToolCall};
-use jm_workspace::OpenFile;
 
 use super::{ChatEnd, Chatting, INTERRUPTED};
 use crate::agent::parameters;

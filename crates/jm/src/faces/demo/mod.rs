@@ -7,8 +7,8 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use jm_workspace::own::{OwnProgram, Scratch};
-use jm_workspace::terminal::Terminal;
+use jm_system::own_program::{OwnProgram, ScratchDir};
+use jm_system::terminal::Terminal;
 
 use super::{exit, print, prompt};
 
@@ -22,7 +22,7 @@ const TEST: &str = "test \"$(sh greet.sh World)\" = 'Hello, World' && echo ok\n"
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Stage {
-    scratch: Scratch,
+    scratch: ScratchDir,
     program: OwnProgram,
     /// A person who answers prompts and turns the pages.
     person: Option<Terminal>,
@@ -48,7 +48,7 @@ pub(crate) fn run() -> Result<u8> {
 
 impl Stage {
     fn build() -> Result<Self> {
-        let scratch = Scratch::new("jm-demo")
+        let scratch = ScratchDir::new("jm-demo")
             .context("the demo needs a place for temporary files; TMPDIR names it")?;
         for (name, text) in [
             ("project/greet.sh", GREET),

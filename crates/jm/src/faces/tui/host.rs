@@ -1,7 +1,8 @@
 //! What the screen needs of the machine: the guard, the editor, job control, and a way to the engine.
 
+use jm_system::console;
+use jm_system::console::TerminalGuard;
 use jm_tui::msg::Effect;
-use jm_workspace::console::{self, TerminalGuard};
 use tokio::sync::mpsc::UnboundedSender;
 
 pub(super) struct Host {

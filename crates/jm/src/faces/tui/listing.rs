@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
+use jm_files::EntryKind;
+use jm_files::walk::{WalkFilter, WalkStep, walk};
 use jm_tui::msg::{Msg, PickRow, Picking};
 use jm_types::{Cancel, Part, Role};
-use jm_workspace::EntryKind;
-use jm_workspace::tree::{Next, Passing, walk};
 
 use super::desk::Desk;
 use super::talk;
@@ -25,19 +25,19 @@ const MOST_FILES: usize = 50_000;
 pub(super) fn files(agent: &Agent) -> Vec<String> {
     let sandbox = &agent.driver.engine.core().workspace.sandbox;
     let found = Mutex::new(Vec::new());
-    let visit = |met: &jm_workspace::tree::Met<'_>| {
+    let visit = |met: &jm_files::walk::WalkEntry<'_>| {
         if met.kind == EntryKind::File
             && let Some(path) = met.path.to_str()
         {
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             found.push(path.to_owned());
             if found.len() >= MOST_FILES {
-                return Next::Stop;
+                return WalkStep::Stop;
             }
         }
-        Next::On
+        WalkStep::On
     };
-    let passing = Passing { hidden: true, ignored: true };
+    let passing = WalkFilter { hidden: true, ignored: true };
     // A tree that cannot be walked has no files to offer.
     let walked = sandbox
         .resolve(".")

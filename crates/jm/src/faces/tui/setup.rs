@@ -1,11 +1,11 @@
 //! The first start: no model is configured, so one is chosen, with its key.
 
 use anyhow::{Context, Result};
+use jm_system::keyring::Keyring;
+use jm_system::state::write_new;
 use jm_tui::block::Note;
 use jm_tui::panel::question::Choice;
 use jm_tui::text::Line;
-use jm_workspace::keyring::Keyring;
-use jm_workspace::state::write_new;
 
 use super::talk::Talk;
 use crate::{locations, model_client};

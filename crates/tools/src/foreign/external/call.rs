@@ -8,12 +8,12 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use jm_process::command::{CommandEnding, CommandInput, CommandProgram, FinishedCommand};
+use jm_process::confine::{Access, ConfinementRules};
+use jm_process::output_reader::{ChunkAnswer, CommandStream, OutputListener};
+use jm_system::programs;
 use jm_types::text::truncate::head_and_tail;
 use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolError};
-use jm_workspace::confine::{Access, Walls};
-use jm_workspace::process::{Ending, Finished, Input, Program};
-use jm_workspace::programs;
-use jm_workspace::pump::{Listener, Offer, Stream};
 use serde_json::Value;
 
 use super::discover::{Candidate, ToolPlace};
@@ -64,7 +64,7 @@ impl TrustedProgram {
     /// Trust was given to bytes; others must not run in their place.
     pub(super) fn check_bytes(&self, tool: &str) -> Result<(), ToolError> {
         let Some(trusted) = self.bytes else { return Ok(()) };
-        let digest = programs::digest(&self.path, u64::MAX - 1);
+        let digest = programs::digest_program(&self.path, u64::MAX - 1);
         match digest.map_err(|error| self.missing(tool, &error))? {
             Some(digest) if digest == trusted => Ok(()),
             Some(_) | None => {
@@ -159,7 +159,7 @@ impl Prepared for ExternalCall {
     /// An approval is for the program as it is now.
     fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
         let TrustedProgram { place, path, .. } = &self.program;
-        let digest = match programs::digest(path, MOST_HASHED) {
+        let digest = match programs::digest_program(path, MOST_HASHED) {
             // It may still be run, as programs that only root can read are.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
             digest => digest.map_err(|error| self.program.missing(&self.tool, &error))?,
@@ -210,8 +210,8 @@ impl ExternalCall {
         self.program.check_bytes(&self.tool)?;
         let invocation = Invocation {
             directory: None,
-            program: Program::Argv(vec![self.program.path.clone().into()]),
-            input: Input::Bytes(self.args.to_string().into_bytes()),
+            program: CommandProgram::Argv(vec![self.program.path.clone().into()]),
+            input: CommandInput::Bytes(self.args.to_string().into_bytes()),
             variables,
             timeout: scope.deadline.saturating_duration_since(Instant::now()),
             keep_bytes: scope.output_limit,
@@ -237,17 +237,17 @@ impl ExternalCall {
     fn judge(&self, printed: &ToolPrinted<'_>) -> Result<Output, ToolError> {
         let (tool, finished) = (&self.tool, printed.finished);
         let code = match finished.ending {
-            Ending::Exited(0) => return self.wrap(printed),
-            Ending::Exited(code) => code,
-            Ending::Signalled(signal) => 128 + signal,
-            Ending::TimedOut => {
+            CommandEnding::Exited(0) => return self.wrap(printed),
+            CommandEnding::Exited(code) => code,
+            CommandEnding::Signalled(signal) => 128 + signal,
+            CommandEnding::TimedOut => {
                 let seconds = finished.elapsed.as_secs_f64();
                 let error = format!("Tool '{tool}' timed out after {seconds:.1} s");
                 let kind = Failure::Timeout { tool: tool.clone(), elapsed: finished.elapsed };
                 let words = printed.failure(&error, Code::ToolTimeout, None);
                 return Err(ToolError::new(kind).in_words(words));
             }
-            Ending::Cancelled => {
+            CommandEnding::Cancelled => {
                 let (stdout, stderr) = share_output(
                     &finished.stdout,
                     &finished.stderr,
@@ -288,8 +288,8 @@ impl ExternalCall {
 
 /// The output of a tool, and the bytes that an answer can hold of it.
 struct ToolPrinted<'a> {
-    finished: &'a Finished,
-    walls: Option<&'a Walls>,
+    finished: &'a FinishedCommand,
+    walls: Option<&'a ConfinementRules>,
     limit: usize,
     /// The command that shows all of it, if it is kept.
     whole: Option<&'a str>,
@@ -324,24 +324,24 @@ impl ToolPrinted<'_> {
 /// whole.
 struct Progress(Events);
 
-impl Listener for Progress {
+impl OutputListener for Progress {
     fn started(&mut self, pid: u32) {
         self.0.started(pid);
     }
 
-    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+    fn keep(&mut self, stream: CommandStream, bytes: &[u8]) {
         self.0.keep(stream, bytes);
     }
 
-    fn hear(&mut self, stream: Stream, chunk: &str) -> Offer {
+    fn hear(&mut self, stream: CommandStream, chunk: &str) -> ChunkAnswer {
         match stream {
-            Stream::Stdout => Offer::Gone,
-            Stream::Stderr => self.0.hear(stream, chunk),
+            CommandStream::Stdout => ChunkAnswer::Gone,
+            CommandStream::Stderr => self.0.hear(stream, chunk),
         }
     }
 
-    fn hear_last(&mut self, stream: Stream, chunk: &str) {
-        if stream == Stream::Stderr {
+    fn hear_last(&mut self, stream: CommandStream, chunk: &str) {
+        if stream == CommandStream::Stderr {
             self.0.hear_last(stream, chunk);
         }
     }

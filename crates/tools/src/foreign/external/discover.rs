@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use jm_system::programs;
+use jm_system::programs::{FileStamp, ProgramFile};
 use jm_types::Digest;
-use jm_workspace::programs::{self, ProgramFile, Stamp};
 
 const LONGEST_NAME: usize = 64;
 
@@ -55,7 +56,7 @@ pub struct Candidate {
     pub path: PathBuf,
     /// The digest of the bytes that it must hold to be started.
     pub bytes: Option<Digest>,
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     pub fault: Option<ToolFault>,
 }
 
@@ -76,7 +77,7 @@ pub struct Discovered {
 pub fn discover(directories: &[Directory]) -> Discovered {
     let mut discovered = Discovered::default();
     for directory in directories {
-        match programs::list(&directory.path) {
+        match programs::list_programs(&directory.path) {
             Ok(files) => files.iter().for_each(|file| discovered.add(directory, file)),
             Err(error) => discovered.add_unreadable(directory, &error),
         }
@@ -123,7 +124,7 @@ impl Discovered {
             place: directory.place,
             path: directory.path.clone(),
             bytes: None,
-            stamp: Stamp::default(),
+            stamp: FileStamp::default(),
             fault: Some(fault),
         };
         self.candidates.entry(directory.path.display().to_string()).or_default().push(candidate);
@@ -217,7 +218,7 @@ mod tests {
             is_executable: true,
             is_link: false,
             foreign: None,
-            stamp: Stamp::default(),
+            stamp: FileStamp::default(),
         }
     }
 

@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use jm_system::programs;
+use jm_system::state::StateDir;
 use jm_types::{Digest, ToolError};
-use jm_workspace::programs;
-use jm_workspace::state::StateDir;
 
 use crate::context::Workspace;
 use crate::registered::Registered;
@@ -124,7 +124,7 @@ impl ExternalTools {
         let program = TrustedProgram::of(candidate);
         program.check_bytes(name)?;
         // A program that cannot be read may still be run; its answer is then not remembered.
-        let digest = programs::digest(path, call::MOST_HASHED).ok().flatten();
+        let digest = programs::digest_program(path, call::MOST_HASHED).ok().flatten();
         if let Some(known) = digest.and_then(|digest| self.remembered(name, candidate, digest)) {
             return Ok(known);
         }

@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jm_process::command::{CommandEnding, CommandInput, CommandProgram};
+use jm_process::confine::Access;
+use jm_process::output_reader::NoListener;
 use jm_types::{Cancel, json};
-use jm_workspace::confine::Access;
-use jm_workspace::process::{Ending, Input, Program};
-use jm_workspace::pump::Deaf;
 use serde_json::{Map, Value};
 
 use crate::context::Workspace;
@@ -34,8 +34,8 @@ pub(super) fn ask(
 ) -> Result<String, String> {
     let invocation = Invocation {
         directory: None,
-        program: Program::Argv(vec![path.into(), "--schema".into()]),
-        input: Input::Closed,
+        program: CommandProgram::Argv(vec![path.into(), "--schema".into()]),
+        input: CommandInput::Closed,
         variables: Vec::new(),
         timeout: patience,
         // One more on each side tells a full answer from one that is too long.
@@ -43,13 +43,13 @@ pub(super) fn ask(
         record: None,
         access: Access::Full,
     };
-    let ran = invocation.run(workspace, &Cancel::new(), &mut Deaf);
+    let ran = invocation.run(workspace, &Cancel::new(), &mut NoListener);
     let (finished, walls) = ran.map_err(|error| error.to_string())?;
     let fault = match finished.ending {
-        Ending::Exited(0) => None,
-        Ending::Exited(code) => Some(format!("ended with exit code {code}")),
-        Ending::Signalled(signal) => Some(format!("was ended by signal {signal}")),
-        Ending::TimedOut | Ending::Cancelled => {
+        CommandEnding::Exited(0) => None,
+        CommandEnding::Exited(code) => Some(format!("ended with exit code {code}")),
+        CommandEnding::Signalled(signal) => Some(format!("was ended by signal {signal}")),
+        CommandEnding::TimedOut | CommandEnding::Cancelled => {
             Some(format!("did not answer within {} s", patience.as_secs_f64()))
         }
     };

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jm_files::{ProjectState, Sandbox, SandboxSettings};
+use jm_process::EnvSanitizer;
 use jm_types::Limits;
-use jm_workspace::{EnvSanitizer, ProjectState, Sandbox, SandboxSettings};
 use serde_json::json;
 
 use super::*;
@@ -29,7 +30,7 @@ fn workspace(root: &Path) -> Workspace {
     Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(EnvSanitizer::new(&[])),
-        confiner: Arc::new(jm_workspace::Confiner::unsupervised()),
+        confiner: Arc::new(jm_process::Confiner::unsupervised()),
         jobs: Arc::default(),
         state: Arc::new(state),
     }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use jm_files::Sandbox;
+use jm_files::git_index::{Tracked, tracked_state};
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::Sandbox;
-use jm_workspace::git::{Tracked, tracked};
 
 use super::parens;
 use super::target::Target;
@@ -37,7 +37,7 @@ pub(super) fn is_emacs_lisp(path: &Path) -> bool {
 /// The warning before somebody's uncommitted work is changed.
 pub(super) fn warning(sandbox: &Sandbox, target: &Target) -> Option<String> {
     let before = target.before.as_deref()?;
-    match tracked(sandbox, &target.path, before)? {
+    match tracked_state(sandbox, &target.path, before)? {
         Tracked::Clean => None,
         Tracked::Changed => Some("had uncommitted changes".to_owned()),
         Tracked::Conflicted => Some("is in the middle of a merge".to_owned()),

@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
+use jm_files::text::{LineRangeError, ReplaceWhich, Text, append, replace_lines, replace_text};
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::text::{LineRangeError, ReplaceWhich, Text, append, replace_lines, replace_text};
 
 use super::lp1::{PatchError, Section, apply};
 use super::mismatch;

@@ -3,8 +3,8 @@
 //! Law: a file never ends up in two encodings. Text that its encoding cannot express is refused, never
 //! replaced by something else.
 
+use jm_files::text::{foreign_byte, is_utf16};
 use jm_types::ToolError;
-use jm_workspace::text::{foreign_byte, is_utf16};
 
 use super::edit::Edit;
 

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use jm_files::text::Text;
 use jm_types::{ErrorKind, ReplaceError, ToolError};
-use jm_workspace::text::Text;
 
 use super::lp1::{DiffersIn, nearest};
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jm_files::{CommitLog, Committed, FileChange, Found, SafePath, commit};
 use jm_types::replace::{MOST_BYTES, ReplaceError};
+use jm_types::{Digest, Extent};
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::{CommitLog, Committed, Digest, Extent, FileChange, Found, SafePath, commit};
 
 use super::edit::{Edit, Existing, FileEdit, already_exists};
 use super::outcome::ChangedFile;

@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use jm_workspace::confine::Access;
-use jm_workspace::process::{Ending, Input, Program};
-use jm_workspace::pump::Deaf;
-use jm_workspace::{Found, SafePath, Staging};
+use jm_files::{Found, SafePath, Staging};
+use jm_process::command::{CommandEnding, CommandInput, CommandProgram};
+use jm_process::confine::Access;
+use jm_process::output_reader::NoListener;
 
 use crate::context::Scope;
 use crate::ops::run::Invocation;
@@ -38,17 +38,17 @@ pub(super) fn stage_in_git(scope: &Scope, path: &SafePath) -> Staged {
     }
     let left = scope.deadline.saturating_duration_since(Instant::now());
     let invocation = Invocation {
-        program: Program::Argv(words(path.relative())),
+        program: CommandProgram::Argv(words(path.relative())),
         directory: None,
-        input: Input::Closed,
+        input: CommandInput::Closed,
         variables: Vec::new(),
         timeout: left.min(PATIENCE),
         keep_bytes: KEPT,
         record: None,
         access: Access::Full,
     };
-    match invocation.run(workspace, &scope.cancel, &mut Deaf) {
-        Ok((finished, _)) if finished.ending == Ending::Exited(0) => Staged::Yes,
+    match invocation.run(workspace, &scope.cancel, &mut NoListener) {
+        Ok((finished, _)) if finished.ending == CommandEnding::Exited(0) => Staged::Yes,
         Ok((finished, _)) => {
             let words = finished.stderr.render(KEPT);
             let first = words.lines().next().unwrap_or("git add did not end by itself");

@@ -4,9 +4,9 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use jm_files::SafePath;
+use jm_files::text::Text;
 use jm_types::{ErrorKind, ToolError};
-use jm_workspace::SafePath;
-use jm_workspace::text::Text;
 
 use super::edit::Edit;
 use super::lp1::target_lines;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jm_files::{After, FileChange, Found, OpenFile, SafePath};
+use jm_types::Digest;
 use jm_types::ToolError;
-use jm_workspace::{After, Digest, FileChange, Found, OpenFile, SafePath};
 
 use super::edit::FileEdit;
 use super::outcome::{ChangedFile, Did, EditDone, EditFailure};

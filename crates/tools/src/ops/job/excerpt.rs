@@ -5,9 +5,9 @@
 
 use std::io::Result;
 
+use jm_process::background::{Job, JobExcerpt, JobState};
 use jm_types::text::sanitize;
 use jm_types::text::utf8::unfinished_length;
-use jm_workspace::jobs::{Excerpt, Job, State};
 
 /// A part of a job's output, with the numbers of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl JobText {
 
     fn read(job: &Job, start: u64, end: Option<u64>, most: usize) -> Result<Self> {
         // Before the output, so that the last character of a job that has ended is its last.
-        let has_ended = matches!(job.state()?, State::Ended(_));
+        let has_ended = matches!(job.state()?, JobState::Ended(_));
         let excerpt = job.read(start, end, most)?;
         let shown = of(&excerpt, has_ended);
         Ok(match job.description.terminal {
@@ -40,7 +40,7 @@ impl JobText {
     }
 }
 
-fn of(excerpt: &Excerpt, has_ended: bool) -> JobText {
+fn of(excerpt: &JobExcerpt, has_ended: bool) -> JobText {
     let mut text = String::new();
     let mut start = None;
     let mut at = excerpt.start;
@@ -88,7 +88,7 @@ mod tests {
     fn check(pieces: &[(u64, &[u8])], bounds: (u64, u64, u64, u64), ended: bool, expected: &str) {
         let (start, end, total, dropped) = bounds;
         let pieces = pieces.iter().map(|(place, bytes)| (*place, bytes.to_vec())).collect();
-        let shown = of(&Excerpt { start, end, total, dropped, pieces }, ended);
+        let shown = of(&JobExcerpt { start, end, total, dropped, pieces }, ended);
         let found = format!("{}-{}: {}", shown.start, shown.end, shown.text);
         assert_eq!(found, expected);
     }

@@ -9,11 +9,14 @@ use std::ffi::OsString;
 use std::io::ErrorKind as IoKind;
 use std::time::{Duration, Instant};
 
+use jm_process::background::{
+    Job, JobEnding, JobLifetime, JobSeen, JobSpec, JobState, ScreenText, TerminalSize, Typed,
+    TypedCount,
+};
+use jm_process::command::CommandProgram;
+use jm_system::clock::now_epoch_ms;
 use jm_types::ToolError;
 use jm_types::text::redact_command;
-use jm_workspace::file::now_epoch_ms;
-use jm_workspace::jobs::{How, Job, JobSpec, Keeping, ScreenText, Seen, Size, State, Taken, Typed};
-use jm_workspace::process::Program;
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;
@@ -44,13 +47,13 @@ pub enum JobCall {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartJob {
-    pub program: Program,
+    pub program: CommandProgram,
     /// As a person would read it.
     pub command: String,
     pub directory: String,
     pub lifetime: Duration,
-    pub terminal: Option<Size>,
-    pub keeping: Keeping,
+    pub terminal: Option<TerminalSize>,
+    pub keeping: JobLifetime,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,15 +124,15 @@ pub struct ListedJob {
     pub id: JobId,
     pub command: String,
     pub status: JobStatus,
-    pub keeping: Keeping,
-    pub terminal: Option<Size>,
+    pub keeping: JobLifetime,
+    pub terminal: Option<TerminalSize>,
 }
 
 /// The state of a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum JobStatus {
     Running { elapsed: Duration, left: Duration },
-    Ended { how: How, elapsed: Duration },
+    Ended { how: JobEnding, elapsed: Duration },
 }
 
 #[derive(Debug)]
@@ -138,7 +141,7 @@ pub struct Look {
     pub output: LookedAt,
     /// Tells whether the text that was waited for came; `None` when none was.
     pub found: Option<bool>,
-    pub taken: Option<Taken>,
+    pub taken: Option<TypedCount>,
     /// The refusals of confinement that the session was not told yet, as far as they are known.
     pub refusals: Vec<String>,
 }
@@ -226,8 +229,8 @@ impl StartJob {
             confinement,
         })?;
         await_echo(scope, &job, 0)?;
-        if let State::Ended(end) = job.state().map_err(failed)?
-            && let How::NotStarted(why) = end.how
+        if let JobState::Ended(end) = job.state().map_err(failed)?
+            && let JobEnding::NotStarted(why) = end.how
         {
             workspace.jobs.forget(&job);
             return Err(ToolError::failed("start_process", why));
@@ -284,7 +287,7 @@ fn room(scope: &Scope, refusals: &[String]) -> usize {
     scope.output_limit.saturating_sub(FRAME + hints)
 }
 
-fn note(job: &Job, seen: &Seen) -> Result<(), ToolError> {
+fn note(job: &Job, seen: &JobSeen) -> Result<(), ToolError> {
     if *seen == job.seen() { Ok(()) } else { job.note_seen(seen).map_err(failed) }
 }
 
@@ -292,7 +295,7 @@ fn note(job: &Job, seen: &Seen) -> Result<(), ToolError> {
 fn look(scope: &Scope, job: &Job, view: Option<JobView>) -> Result<Look, ToolError> {
     let read = printed(job)?;
     let look = glance(scope, job, view)?;
-    note(job, &Seen { read, ..job.seen() })?;
+    note(job, &JobSeen { read, ..job.seen() })?;
     Ok(look)
 }
 
@@ -324,12 +327,12 @@ fn listed(scope: &Scope, job: &Job) -> Result<ListedJob, ToolError> {
     let description = job.description.clone();
     let lifetime = Duration::from_millis(description.lifetime_ms);
     let status = match job.state().map_err(failed)? {
-        State::Running { .. } => {
+        JobState::Running { .. } => {
             let elapsed = now_epoch_ms().saturating_sub(description.started_at_ms);
             let elapsed = Duration::from_millis(elapsed);
             JobStatus::Running { elapsed, left: lifetime.saturating_sub(elapsed) }
         }
-        State::Ended(end) => {
+        JobState::Ended(end) => {
             JobStatus::Ended { how: end.how, elapsed: Duration::from_millis(end.elapsed_ms) }
         }
     };
@@ -365,7 +368,7 @@ fn write(
     Ok(Look { taken: Some(taken), ..glance(scope, job, view)? })
 }
 
-fn over(scope: &Scope, job: &Job, how: &How) -> ToolError {
+fn over(scope: &Scope, job: &Job, how: &JobEnding) -> ToolError {
     let id = JobId::of(&scope.session_id, job.name()).unwrap_or(JobId(0));
     ToolError::failed("process", format!("nothing was typed: {id} is not running; {}", how.words()))
         .hint("read it to see what it printed, or start it again")

@@ -1,7 +1,7 @@
 //! The test runner of a project, found by the names in its root, and its command line.
 
+use jm_files::{Found, OpenDirectory, OpenFile, SafePath, Sandbox};
 use jm_types::ToolError;
-use jm_workspace::{Found, OpenDirectory, OpenFile, SafePath, Sandbox};
 
 /// A larger manifest is not one.
 const MOST_MANIFEST: u64 = 1024 * 1024;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::Override;
+use jm_files::walk::{WalkEntry, WalkFilter, WalkStep, shown_path, walk};
+use jm_files::{EntryKind, Found, OpenFile};
 use jm_types::ToolError;
-use jm_workspace::tree::{Met, Next, Passing, shown, walk};
-use jm_workspace::{EntryKind, Found, OpenFile};
 
 use super::collect::Collector;
 use super::globs::compile_globs;
@@ -133,8 +133,8 @@ impl<'a> Searching<'a> {
             (Found::Directory, _) => {
                 let from = Base::of(place.asked());
                 let passing =
-                    Passing { hidden: !self.search.hidden, ignored: !self.search.ignored };
-                let visit = |met: &Met<'_>| self.visit(&from, globs, met);
+                    WalkFilter { hidden: !self.search.hidden, ignored: !self.search.ignored };
+                let visit = |met: &WalkEntry<'_>| self.visit(&from, globs, met);
                 walk(sandbox, &place, passing, &scope.cancel, &visit)
             }
             (Found::File | Found::Special(_), _) => {
@@ -146,10 +146,10 @@ impl<'a> Searching<'a> {
         }
     }
 
-    fn visit(&self, from: &Base, overrides: &Override, met: &Met<'_>) -> Next {
+    fn visit(&self, from: &Base, overrides: &Override, met: &WalkEntry<'_>) -> WalkStep {
         if self.is_exhausted() {
             self.ran_out.fetch_add(1, Ordering::Relaxed);
-            return Next::Stop;
+            return WalkStep::Stop;
         }
         let is_directory = met.kind == EntryKind::Directory;
         let has_starts = !self.search.starts.is_empty();
@@ -157,19 +157,19 @@ impl<'a> Searching<'a> {
         let is_left_out = !overrides.is_empty()
             && overrides.matched(Path::new("/").join(&path), is_directory).is_ignore();
         if is_left_out || self.collector.is_beyond(&path) {
-            return Next::Past;
+            return WalkStep::Past;
         }
         if met.kind == EntryKind::File {
             match met.open() {
                 Ok(Some(file)) if file.size > self.search.most_file_bytes => {
                     self.too_large.fetch_add(1, Ordering::Relaxed);
                 }
-                Ok(Some(file)) => self.file(path, shown(&from.name, &met.path), file),
+                Ok(Some(file)) => self.file(path, shown_path(&from.name, &met.path), file),
                 Ok(None) => {}
                 Err(_) => drop(self.unread.fetch_add(1, Ordering::Relaxed)),
             }
         }
-        Next::On
+        WalkStep::On
     }
 
     fn is_exhausted(&self) -> bool {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
-use jm_workspace::OpenFile;
+use jm_files::OpenFile;
 
 use super::ahead::reading_ahead;
 use super::request::{Counted, Search};

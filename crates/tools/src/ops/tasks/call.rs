@@ -1,7 +1,7 @@
 //! The calls that work on lists of tasks, and their outcomes.
 
+use jm_system::clock::now_epoch_ms;
 use jm_types::ToolError;
-use jm_workspace::file::now_epoch_ms;
 
 use super::action::{TaskAction, TaskOutcome};
 use super::board::Board;

@@ -1,8 +1,8 @@
 //! A list of tasks as a file of the project: a change like any other.
 
+use jm_files::CommitLog;
 use jm_types::ToolError;
 use jm_types::text::redact;
-use jm_workspace::CommitLog;
 
 use super::action::TaskOutcome;
 use super::board::{Board, List};

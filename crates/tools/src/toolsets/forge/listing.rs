@@ -2,8 +2,8 @@
 //!
 //! Law: what is returned is one whole JSON object, never longer than the budget.
 
+use jm_files::EntryKind;
 use jm_types::{Limits, ToolError};
-use jm_workspace::EntryKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 mod listing;
 
+use jm_files::PathPolicy;
+use jm_process::command::CommandProgram;
 use jm_types::{Limits, ToolError, Toolset};
-use jm_workspace::PathPolicy;
-use jm_workspace::process::Program;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -205,7 +205,7 @@ fn lower_run_command(args: Value, _: &Limits) -> Result<Lowered<Run>, ToolError>
         return Err(ToolError::bad_args("command contains a NUL character"));
     }
     let summary = format!("Run command: {}", args.command);
-    let run = Run::new(Program::Shell(args.command));
+    let run = Run::new(CommandProgram::Shell(args.command));
     Ok(Lowered::new(run, summary))
 }
 

@@ -1,7 +1,7 @@
 //! `edit_file`, `edit_region` and `multi_edit`: parts of files that were read before.
 
+use jm_files::text::ReplaceWhich;
 use jm_types::{Limits, ToolError};
-use jm_workspace::text::ReplaceWhich;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -7,8 +7,8 @@ mod processes;
 mod tasks;
 mod tests_run;
 
+use jm_files::PathPolicy;
 use jm_types::{Limits, ToolError, Toolset};
-use jm_workspace::PathPolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

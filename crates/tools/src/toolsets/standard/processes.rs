@@ -3,9 +3,11 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use jm_process::background::{
+    JobLifetime, KEY_NAMES, TerminalKey, TerminalSize, Typed, TypedCount,
+};
+use jm_process::command::CommandProgram;
 use jm_types::{Limits, ToolError};
-use jm_workspace::jobs::{KEY_NAMES, Keeping, Key, Size, Taken, Typed};
-use jm_workspace::process::Program;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,8 +25,8 @@ const LONGEST_LIFETIME: u64 = 12 * 60 * 60;
 const USUAL_WAIT: u64 = 10;
 const LONGEST_WAIT: u64 = 600;
 /// A program that measures its terminal gets one in which it can draw.
-const SMALLEST: Size = Size { rows: 5, columns: 20 };
-const LARGEST: Size = Size { rows: 200, columns: 500 };
+const SMALLEST: TerminalSize = TerminalSize { rows: 5, columns: 20 };
+const LARGEST: TerminalSize = TerminalSize { rows: 200, columns: 500 };
 
 pub(super) const START_PROCESS: Row = Row {
     name: "start_process",
@@ -90,9 +92,9 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> 
     }
     let terminal = terminal(args.pty.unwrap_or(false), args.rows, args.columns)?;
     let (keeping, how) = if args.keep_after_session.unwrap_or(false) {
-        (Keeping::Kept, ", to be kept after the session")
+        (JobLifetime::Kept, ", to be kept after the session")
     } else {
-        (Keeping::WithTheSession, "")
+        (JobLifetime::WithTheSession, "")
     };
     let place = args.cwd.as_deref().map(|cwd| format!(" in {cwd}")).unwrap_or_default();
     let lifetime = args.lifetime_seconds;
@@ -112,7 +114,7 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> 
 fn program(
     command: Option<String>,
     argv: Option<Vec<String>>,
-) -> Result<(Program, String), ToolError> {
+) -> Result<(CommandProgram, String), ToolError> {
     let has_nul = |text: &String| text.contains('\0');
     match (command, argv) {
         (Some(command), None) if command.trim().is_empty() => {
@@ -121,7 +123,7 @@ fn program(
         (Some(command), None) if has_nul(&command) => {
             Err(ToolError::bad_args("command contains a NUL character"))
         }
-        (Some(command), None) => Ok((Program::Shell(command.clone()), command)),
+        (Some(command), None) => Ok((CommandProgram::Shell(command.clone()), command)),
         (None, Some(argv)) if argv.first().is_none_or(String::is_empty) => {
             Err(ToolError::bad_args("argv has to begin with the name of a program"))
         }
@@ -130,7 +132,7 @@ fn program(
         }
         (None, Some(argv)) => {
             let shown = serde_json::to_string(&argv).unwrap_or_default();
-            Ok((Program::Argv(argv.into_iter().map(Into::into).collect()), shown))
+            Ok((CommandProgram::Argv(argv.into_iter().map(Into::into).collect()), shown))
         }
         (Some(_), Some(_)) => Err(ToolError::bad_args("give either command or argv, not both")),
         (None, None) => Err(ToolError::bad_args("command is missing")
@@ -142,7 +144,7 @@ fn terminal(
     is_wanted: bool,
     rows: Option<u16>,
     columns: Option<u16>,
-) -> Result<Option<Size>, ToolError> {
+) -> Result<Option<TerminalSize>, ToolError> {
     if !is_wanted {
         return match rows.or(columns) {
             Some(_) => Err(ToolError::bad_args("rows and columns are of a terminal")
@@ -150,12 +152,12 @@ fn terminal(
             None => Ok(None),
         };
     }
-    let rows = rows.unwrap_or(Size::USUAL.rows);
-    let columns = columns.unwrap_or(Size::USUAL.columns);
+    let rows = rows.unwrap_or(TerminalSize::USUAL.rows);
+    let columns = columns.unwrap_or(TerminalSize::USUAL.columns);
     let fits = (SMALLEST.rows..=LARGEST.rows).contains(&rows)
         && (SMALLEST.columns..=LARGEST.columns).contains(&columns);
     if fits {
-        return Ok(Some(Size { rows, columns }));
+        return Ok(Some(TerminalSize { rows, columns }));
     }
     Err(ToolError::bad_args(format!(
         "a terminal has {} to {} rows and {} to {} columns",
@@ -286,10 +288,11 @@ fn typed(text: Option<String>, keys: Option<Vec<String>>) -> Result<Vec<Typed>, 
     let mut typed: Vec<Typed> =
         text.filter(|text| !text.is_empty()).map(Typed::Text).into_iter().collect();
     for name in keys.unwrap_or_default() {
-        let key: Key = name.parse().map_err(|error: jm_workspace::jobs::NoSuchKey| {
-            ToolError::bad_args(error.to_string())
-                .hint(format!("keys are {KEY_NAMES}; anything else is text"))
-        })?;
+        let key: TerminalKey =
+            name.parse().map_err(|error: jm_process::background::NoSuchKey| {
+                ToolError::bad_args(error.to_string())
+                    .hint(format!("keys are {KEY_NAMES}; anything else is text"))
+            })?;
         typed.push(Typed::Key(key));
     }
     if typed.is_empty() {
@@ -310,8 +313,8 @@ fn shown(typed: &[Typed]) -> String {
 fn raise_start(look: Look, _: usize) -> Result<Output, ToolError> {
     let ListedJob { id, command, keeping, .. } = &look.listed;
     let end = match keeping {
-        Keeping::WithTheSession => "it ends with this session",
-        Keeping::Kept => "it is kept after this session",
+        JobLifetime::WithTheSession => "it ends with this session",
+        JobLifetime::Kept => "it is kept after this session",
     };
     Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{}", text_of(&look))))
 }
@@ -327,7 +330,7 @@ fn raise_process(outcome: JobOutcome, _: usize) -> Result<Output, ToolError> {
 }
 
 fn line_of(listed: &ListedJob) -> String {
-    let kept = if listed.keeping == Keeping::Kept { ", kept" } else { "" };
+    let kept = if listed.keeping == JobLifetime::Kept { ", kept" } else { "" };
     let terminal = if listed.terminal.is_some() { ", terminal" } else { "" };
     format!("{}: {}{kept}{terminal}: {}", listed.id, words(&listed.status), listed.command)
 }
@@ -372,8 +375,8 @@ fn text_of(look: &Look) -> String {
     format!("{head}]\n{hints}{joint}{body}")
 }
 
-fn note_of_taken(taken: Taken) -> Option<String> {
-    let Taken { bytes, offered, is_closed } = taken;
+fn note_of_taken(taken: TypedCount) -> Option<String> {
+    let TypedCount { bytes, offered, is_closed } = taken;
     match (bytes == offered, is_closed) {
         (true, false) => None,
         (true, true) => Some("its input is closed now".to_owned()),

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use jm_workspace::text::{NewlineKind, Terminator, Text};
+use jm_files::text::{NewlineKind, Terminator, Text};
 
 use super::error::{Hits, Miss, PatchError, Problem, Unpatchable};
 use super::locate::is_already_applied;

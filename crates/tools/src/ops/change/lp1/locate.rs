@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use jm_workspace::text::Text;
+use jm_files::text::Text;
 
 use super::nearest::nearest_window;
 use super::window::{contains, hits};

@@ -1,6 +1,6 @@
 //! What holds for every file and every patch.
 
-use jm_workspace::text::Text;
+use jm_files::text::Text;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
