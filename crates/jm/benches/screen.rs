@@ -76,7 +76,7 @@ fn key_to_frame() {
         session.hear(Msg::Text(if number % 40 == 39 { "end.\n\n" } else { "token " }.into()));
         if number % 10 == 0 {
             let begin = Instant::now();
-            let key = if number % 500 == 499 { Key::Ctrl('u') } else { Key::Char('k') };
+            let key = if number % 500 == 490 { Key::Ctrl('u') } else { Key::Char('k') };
             session.hear(Msg::Input(Input::Key(key)));
             times.push(begin.elapsed());
             bytes.push(session.writer.last_bytes);
