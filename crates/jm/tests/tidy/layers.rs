@@ -26,7 +26,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("dialects", &["jm-types", "jm-shell", "jm-system", "jm-files", "jm-process", "jm-tools"]),
     (
         "engine",
-        &["jm-types", "jm-policy", "jm-shell", "jm-system", "jm-files", "jm-process", "jm-tools", "jm-store"],
+        &[
+            "jm-types",
+            "jm-policy",
+            "jm-shell",
+            "jm-system",
+            "jm-files",
+            "jm-process",
+            "jm-tools",
+            "jm-store",
+        ],
     ),
     (
         "jm",
@@ -52,10 +61,22 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates whose modules import each other in one direction.
-const WITHOUT_CYCLES: &[&str] =
-    &[
-    "system", "files", "process", "shell", "policy", "config", "store", "tools", "dialects", "engine",
-    "providers", "script", "lua", "chat", "tui",
+const WITHOUT_CYCLES: &[&str] = &[
+    "system",
+    "files",
+    "process",
+    "shell",
+    "policy",
+    "config",
+    "store",
+    "tools",
+    "dialects",
+    "engine",
+    "providers",
+    "script",
+    "lua",
+    "chat",
+    "tui",
 ];
 
 #[test]
