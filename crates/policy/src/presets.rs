@@ -156,11 +156,18 @@ mod tests {
         ApprovalList::resolve(&owned(items), &owned(removed), &own, built_in, &tools)
     }
 
+    /// A list, what is removed from it, and the answers it gives about tools.
+    type ListCase = (
+        &'static [&'static str],
+        &'static [&'static str],
+        &'static [(&'static str, Option<Verdict>)],
+    );
+
     /// FL-PRESET: union, denial wins, plain names mix in, remove reaches into presets.
     #[test]
     fn lists_are_united_and_denial_wins() {
         use Verdict::{Allow, Deny};
-        let cases: &[(&[&str], &[&str], &[(&str, Option<Verdict>)])] = &[
+        let cases: &[ListCase] = &[
             (&["$readonly"], &[], &[("read", Some(Allow)), ("write", None), ("bash", None)]),
             (&["$default"], &[], &[("read", Some(Allow)), ("edit", Some(Allow)), ("bash", None)]),
             (&["$default"], &["write"], &[("read", Some(Allow)), ("write", None)]),

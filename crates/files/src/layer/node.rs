@@ -76,7 +76,7 @@ impl NodeFacts {
             owner: stat.st_uid,
             group: stat.st_gid,
             size: u64::try_from(stat.st_size).unwrap_or(0),
-            names: stat.st_nlink.into(),
+            names: stat.st_nlink,
             modified: NodeTime::modified(stat),
             changed: NodeTime::changed(stat),
         }
