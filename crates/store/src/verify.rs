@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
             match serde_json::from_str::<Record>(&body) {
                 Err(_) => {
                     let session = self.session.clone();
-                    self.damage.push(Damage::Unreadable { session: session.into(), seq });
+                    self.damage.push(Damage::Unreadable { session, seq });
                 }
                 Ok(record) => self.record(connection, row, seq, record)?,
             }
@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
         let wrong = columns.into_iter().filter(|(_, is_right)| !is_right);
         let session = self.session;
         let damage =
-            wrong.map(|(column, _)| Damage::Session { session: session.to_owned().into(), column });
+            wrong.map(|(column, _)| Damage::Session { session: session.to_owned(), column });
         self.damage.extend(damage);
     }
 
@@ -296,7 +296,7 @@ impl<'a> Walk<'a> {
         }
         let session = self.session;
         let missing = std::mem::take(&mut self.seen).into_keys();
-        let missing = missing.map(|path| Damage::Read { session: session.to_owned().into(), path });
+        let missing = missing.map(|path| Damage::Read { session: session.to_owned(), path });
         self.damage.extend(missing);
         Ok(())
     }
