@@ -105,7 +105,7 @@ impl Engine {
         let begins = !listening.has_begun && !matches!(event, StreamEvent::Retrying { .. });
         listening.has_begun |= begins;
         if begins && let Some(batch) = conversation.take_undelivered() {
-            self.core().recorder.say_delivered(batch.into());
+            self.core().recorder.say_delivered(batch);
         }
         let sealed = match &event {
             // A vendor that seals a call twice has still asked once.

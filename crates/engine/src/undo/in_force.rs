@@ -270,7 +270,7 @@ mod tests {
         let mut force = InForce { state: HashMap::new(), steps: HashMap::new() };
         let owned = |keys: &[&str]| keys.iter().map(|key| CallKey::from(*key)).collect();
         for (key, of, in_part) in steps {
-            force.add(CallKey::from(*key).into(), owned(of), owned(in_part));
+            force.add(CallKey::from(*key), owned(of), owned(in_part));
         }
         force
     }

@@ -22,16 +22,20 @@ fn killed() -> Machine {
 }
 
 /// Runs a program to its end: its output, the time it took, and the most memory it held, in kilobytes.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, clippy::zombie_processes, reason = "wait4 waits for it and says what it used")]
 fn measured(command: &mut Command, output: &std::path::Path) -> (String, Duration, i64) {
     let file = File::create(output).unwrap();
     command.stdout(file.try_clone().unwrap()).stderr(file).stdin(Stdio::null()).process_group(0);
     let began = Instant::now();
     let child = command.spawn().unwrap();
     let pid = i32::try_from(child.id()).unwrap();
-    let (mut status, mut usage) = (0, unsafe { std::mem::zeroed::<libc::rusage>() });
+    let mut status = 0;
+    // SAFETY: `rusage` is numbers only, for which all zeroes is a value.
+    let mut usage = unsafe { std::mem::zeroed::<libc::rusage>() };
     // The standard library waits without asking what was used.
-    assert_eq!(unsafe { libc::wait4(pid, &mut status, 0, &mut usage) }, pid);
+    // SAFETY: both pointers are to locals that outlive the call, and the child is ours.
+    let waited = unsafe { libc::wait4(pid, &mut status, 0, &mut usage) };
+    assert_eq!(waited, pid);
     (text(&fs::read(output).unwrap()), began.elapsed(), usage.ru_maxrss)
 }
 
