@@ -8,7 +8,7 @@ use std::path::Path;
 const STEPS: &[&[&str]] = &[
     &["engine", "turn", "run", "session"],
     &["plan", "revalidate", "prepare", "preflight", "ahead", "policy"],
-    &["record", "output", "effects", "keep"],
+    &["record", "output", "effects", "content_keeper"],
     &["grants"],
     &["execute", "track", "concurrent"],
     &["reply"],
