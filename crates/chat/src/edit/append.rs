@@ -2,9 +2,10 @@
 
 use jm_types::{Message, Part};
 
-use super::{ByteSplice, EditError};
+use super::ByteSplice;
 use crate::block::ChatRole;
 use crate::document::ChatDocument;
+use crate::edit_error::EditError;
 use crate::span::{TextLine, is_blank};
 
 impl ChatDocument {
