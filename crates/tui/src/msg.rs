@@ -11,6 +11,8 @@ use crate::panel::question::Question;
 use crate::status::Status;
 use crate::text::Line;
 
+pub use crate::panel::full::{PickRow, Picking};
+
 #[derive(Debug)]
 pub enum Msg {
     Input(Input),
@@ -106,20 +108,6 @@ pub enum TurnEnd {
     Interrupted,
     Waiting,
     Failed(Note),
-}
-
-/// What a list is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Picking {
-    Session,
-    Rewind,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PickRow {
-    pub id: String,
-    pub title: String,
-    pub note: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]

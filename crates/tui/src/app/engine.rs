@@ -1,6 +1,6 @@
 //! What the engine tells: words, calls, results, the end of a turn.
 
-use super::{App, Code, Thinking, Turn};
+use super::state::{App, Code, Thinking, Turn};
 use crate::block::call::{Call, End, State};
 use crate::block::{self, Note};
 use crate::markdown::Piece;

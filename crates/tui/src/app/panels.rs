@@ -1,6 +1,6 @@
 //! Panels: when they open, and which keys are theirs.
 
-use super::App;
+use super::state::App;
 use crate::editor::Buffer;
 use crate::key::Key;
 use crate::msg::Effect;

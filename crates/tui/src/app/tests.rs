@@ -7,6 +7,7 @@ use crate::key::Key;
 use crate::msg::{NewCall, TurnEnd};
 use crate::panel::approval::{Answer, Request};
 use crate::panel::question::{Choice, Question};
+use crate::status::Status;
 
 /// An app whose person types with a second between two keys.
 struct World {
