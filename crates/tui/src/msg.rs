@@ -1,4 +1,4 @@
-//! What the screen hears, and what it wants.
+//! Messages that the screen hears, and effects that it wants.
 //!
 //! Law: both are data. Whoever reads a `Msg` and an `Effect` knows everything that passed between the
 //! screen and the rest of the program.

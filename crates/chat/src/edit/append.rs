@@ -1,4 +1,4 @@
-//! What is added to the end of a conversation: an answer, a fresh `@You:`, the mark of an aborted one.
+//! Additions to the end of a conversation: an answer, a fresh `@You:`, the mark of an aborted one.
 
 use jm_types::{Message, Part};
 

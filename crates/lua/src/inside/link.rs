@@ -68,7 +68,7 @@ impl Link {
         Ok(())
     }
 
-    /// Whether the program has asked to stop that call.
+    /// True if the program has asked to stop that call.
     pub(super) fn is_cancelled(&self, call: MessageId) -> bool {
         self.inbox.iter().any(|message| matches!(message, ToChild::Cancel { id } if *id == call))
     }

@@ -31,7 +31,7 @@ pub(super) struct Line {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What callers, the reader and jobs have in common.
+/// The state that callers, the reader and jobs have in common.
 struct Shared {
     host: Arc<dyn ScriptHost>,
     writer: Mutex<UnixStream>,

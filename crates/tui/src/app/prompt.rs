@@ -182,7 +182,7 @@ fn search_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
     app.prompt.search = Some((typed, skipped));
 }
 
-/// Whether the menu took the key.
+/// True if the menu took the key.
 fn menu_key(app: &mut App, key: Key) -> bool {
     let Some(menu) = &mut app.prompt.menu else { return false };
     match key {

@@ -1,4 +1,4 @@
-//! What every key does, and what never answers a question.
+//! The effect of every key, and the keys that never answer a question.
 
 use jm_types::RiskLevel;
 

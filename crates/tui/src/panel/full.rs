@@ -1,4 +1,4 @@
-//! What fills the screen on demand: a pager and a list to choose from.
+//! Panels that fill the screen on demand: a pager and a list to choose from.
 
 use crate::key::Key;
 use crate::text::wrap::wrap;

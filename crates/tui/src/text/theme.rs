@@ -1,4 +1,4 @@
-//! What a terminal can show, told by the environment: colours, background, characters.
+//! The abilities of a terminal, told by the environment: colours, background, characters.
 //!
 //! Law: nothing is asked of the terminal, so nothing waits for its answer.
 
@@ -61,7 +61,7 @@ impl Surroundings<'_> {
         Theme { depth: self.depth(), background, high_contrast, utf8: self.is_utf8() }
     }
 
-    /// Lines only, without cursor movement (FR-TUI for screen readers, pipes and dumb terminals).
+    /// Lines only, without cursor movement (FR-TUI-02 for screen readers, pipes and dumb terminals).
     pub fn wants_plain(&self) -> bool {
         self.get("TERM").is_none_or(|term| term == "dumb")
             || self.get("ACCESSIBLE").is_some_and(|value| value != "0")
@@ -105,7 +105,7 @@ impl Surroundings<'_> {
         self.get("STY").is_some() && self.get("TMUX").is_none()
     }
 
-    /// Whether lines that were drawn are wrapped anew when the terminal becomes narrower. xterm, GNU
+    /// True if lines that were drawn are wrapped anew when the terminal becomes narrower. xterm, GNU
     /// screen and the console cut them instead.
     pub fn reflows(&self) -> bool {
         let term = self.get("TERM").unwrap_or_default();
