@@ -37,7 +37,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What a person can do.
+    /// The step that a person can take.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             StoreError::Open { .. } => Some(

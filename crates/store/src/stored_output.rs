@@ -14,7 +14,7 @@ pub struct StoredStream {
     pub stream: OutputStream,
     /// How much there was.
     pub total: u64,
-    /// What is kept of it, in order; one part when that is all.
+    /// The parts that are kept of it, in order; one when that is all.
     pub parts: Vec<StoredPart>,
 }
 
