@@ -1,4 +1,4 @@
-//! What a long document costs: reading and writing 10 MB, and one edit in it.
+//! The cost of a long document: reading and writing 10 MB, and one edit in it.
 //!
 //! `cargo bench -p jm-chat`.
 

@@ -34,7 +34,7 @@ pub struct PlaceholderState {
     pub line: usize,
 }
 
-/// What becomes of a placeholder in the second phase.
+/// The step that a placeholder is due in the second phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
     /// The tool runs.
@@ -66,7 +66,7 @@ impl PlaceholderState {
 }
 
 impl ChatCall {
-    /// Whether the model can be told of it: it has a result, and not merely a place for one.
+    /// True if the model can be told of it: it has a result, and not merely a place for one.
     pub fn is_answered(&self) -> bool {
         match self.answer {
             CallAnswer::Given { .. } => true,

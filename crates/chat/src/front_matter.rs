@@ -27,7 +27,7 @@ pub enum FrontMatterLanguage {
     Json,
 }
 
-/// What a document begins with.
+/// The kind of a document's beginning.
 pub(crate) enum Start {
     None,
     Unclosed,

@@ -14,7 +14,7 @@ use crate::span::{ByteRange, TextLine, column_of, is_blank, leading_blanks};
 
 mod tool;
 
-/// What a document's bytes say.
+/// The parts of a document, read from its bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     pub(crate) front_matter: Option<FrontMatter>,

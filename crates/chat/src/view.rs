@@ -27,7 +27,7 @@ pub struct ChatView {
     pub missing: Vec<String>,
 }
 
-/// What the document itself does not hold.
+/// The sources of a view beside the document itself.
 pub struct ViewSources<'a> {
     /// The provider and model that the conversation is for.
     pub provider: &'a str,

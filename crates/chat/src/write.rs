@@ -5,9 +5,10 @@ use base64::prelude::BASE64_STANDARD;
 use jm_types::{Native, ToolCall};
 use serde_json::{Value, json};
 
-use crate::edit::{EditError, NewResult};
+use crate::edit_error::EditError;
 use crate::escape::{escape, trim_blank_lines};
 use crate::fence::fence_for;
+use crate::new_result::NewResult;
 use crate::status::{PlaceholderForm, ToolStatus};
 
 /// Writes blocks with one kind of line end.

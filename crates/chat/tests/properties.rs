@@ -161,7 +161,7 @@ fn check_spans(document: &ChatDocument) {
     }
 }
 
-/// Whether two documents differ in nothing but one result of a call.
+/// True if two documents differ in nothing but one result of a call.
 fn differ_in_one(old: &ChatDocument, new: &ChatDocument, kind: &str) -> bool {
     let (old, new) = (pieces(old), pieces(new));
     let differing: Vec<_> = old.iter().zip(&new).filter(|(old, new)| old != new).collect();
@@ -170,7 +170,7 @@ fn differ_in_one(old: &ChatDocument, new: &ChatDocument, kind: &str) -> bool {
         && differing.iter().all(|(old, new)| old.0 == kind && new.0 == kind)
 }
 
-/// Whether one list is the other with something inserted.
+/// True if one list is the other with something inserted.
 fn holds_in_order(new: &[(String, Vec<u8>)], old: &[(String, Vec<u8>)]) -> bool {
     let mut rest = new.iter();
     old.iter().all(|piece| rest.any(|found| found == piece))
@@ -324,7 +324,7 @@ proptest! {
         prop_assert_eq!(&calls[0].arguments, expected);
     }
 
-    /// What the person did to one block and the program to another is both in the merged document.
+    /// Changes of the person to one block and of the program to another are both in the merged document.
     #[test]
     fn edits_of_two_blocks_are_merged(Written(bytes) in document(), content in content()) {
         let base = ChatDocument::parse(bytes);

@@ -3,60 +3,21 @@
 //! Law: a higher layer wins, except that a project never takes a denial away, and that a project
 //! the person has not trusted changes nothing but for the tighter.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::consent::stays_denied;
-use crate::keys::{
-    CALLS, DENYLIST, ITERATIONS, KEYS, MOST_QUOTA, PROFILE, ProjectRight, ValueKind,
-};
+use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE, ProjectRight, ValueKind};
+use crate::loaded::Loaded;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
 use crate::settings::Config;
-use crate::text::Setting;
+use crate::text::{Layer, Setting};
 use crate::{check, environment, network, text};
-
-/// The text of one configuration file, or what the command line says in the same form.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layer {
-    pub source: Source,
-    pub text: String,
-}
 
 /// The person's trust in this project's files as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     Trusted,
     Untrusted,
-}
-
-/// A configuration, and how it came to be.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
-    pub config: Config,
-    /// For each key who set it; more than one where lists add up.
-    pub provenance: BTreeMap<&'static str, Vec<SettingOrigin>>,
-    /// For each tool of the denylist who denied it: the lowest layer that wrote it down, and the
-    /// built-in values only if none did.
-    pub denials: BTreeMap<String, SettingOrigin>,
-    pub warnings: Vec<String>,
-}
-
-impl Default for Loaded {
-    fn default() -> Self {
-        Self::of(Config::default())
-    }
-}
-
-impl Loaded {
-    fn of(config: Config) -> Self {
-        let default = SettingOrigin::whole(Source::Default);
-        let denied = config.tools.approval.denylist.iter().cloned();
-        Self {
-            provenance: KEYS.iter().map(|key| (key.path, vec![default.clone()])).collect(),
-            denials: denied.map(|tool| (tool, default.clone())).collect(),
-            warnings: Vec::new(),
-            config,
-        }
-    }
 }
 
 /// Lays layers, given in rising priority, over the built-in values. The environment comes after

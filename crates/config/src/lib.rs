@@ -9,6 +9,7 @@ mod consent;
 mod environment;
 mod keys;
 mod layer;
+mod loaded;
 mod modes;
 mod nearest;
 mod network;
@@ -19,7 +20,8 @@ mod text;
 
 pub use consent::AllowedAndDenied;
 pub use keys::{ConfigKey, KEYS};
-pub use layer::{Layer, Loaded, Trust, load};
+pub use layer::{Trust, load};
+pub use loaded::Loaded;
 pub use modes::{ApprovalMode, CommandBackend, ConfigWord, Profile, ToolsMode, Toolset};
 pub use origin::{ConfigError, Position, SettingOrigin, Source};
 pub use render::{reference, render, render_json};
@@ -28,6 +30,7 @@ pub use settings::{
     ExternalSection, ListDirectorySection, OutputSection, ReadFileSection, SandboxSection,
     TimeoutSection, ToolsSection,
 };
+pub use text::Layer;
 
 #[cfg(test)]
 mod tests;

@@ -7,12 +7,18 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::keys::{ConfigKey, KEYS, tables};
-use crate::layer::Layer;
 use crate::nearest::{did_you_mean, nearest};
 use crate::origin::{ConfigError, LoadReport, Position, SettingOrigin, Source, shown};
 
 /// A larger file is a mistake or an attack.
 const LARGEST: usize = 1024 * 1024;
+
+/// The text of one configuration file, or what the command line says in the same form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    pub source: Source,
+    pub text: String,
+}
 
 /// One key with the value that a layer gives it, not yet checked.
 #[derive(Debug)]

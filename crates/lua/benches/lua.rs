@@ -1,4 +1,4 @@
-//! What a script costs: a resolver's answer, a tool's answer, the start of its process.
+//! The cost of a script: a resolver's answer, a tool's answer, the start of its process.
 //!
 //! A plain program: `cargo bench -p jm-lua`. It is the child too, started anew.
 

@@ -264,7 +264,7 @@ pub struct DocumentOptions {
     /// `None` where the document does not choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Whether the document has a resolver of its own, to be asked by its name.
+    /// True if the document has a resolver of its own, to be asked by its name.
     #[serde(default)]
     pub has_resolver: bool,
     #[serde(default)]

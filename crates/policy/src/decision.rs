@@ -81,7 +81,7 @@ impl Reason {
     }
 }
 
-/// What becomes of a call.
+/// The decision on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     pub verdict: Verdict,

@@ -5,7 +5,7 @@
 use jm_shell::CommandLine;
 use jm_types::RiskLevel;
 
-/// What a call does to the world, as far as the policy cares.
+/// The effect of a call on the world, as far as the policy cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEffect {
     Reads,
@@ -24,7 +24,7 @@ impl CallEffect {
     }
 }
 
-/// What the call itself demands, whatever lists, rules and modes say; ordered, the stricter is greater.
+/// The demand of the call itself, whatever lists, rules and modes say; ordered, the stricter is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Floor {
     None,
@@ -35,7 +35,7 @@ pub enum Floor {
     Person,
 }
 
-/// Who brought a tool along.
+/// The origin of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolOrigin {
     /// Ours, or the person's own.

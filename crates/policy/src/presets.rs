@@ -18,7 +18,7 @@ pub struct Preset {
     pub deny: Vec<String>,
 }
 
-/// What the two built-in presets hold: a document's names, or tools by what they do.
+/// The content of the two built-in presets: a document's names, or tools by what they do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuiltIn {
     /// Toolset `flemma`: `$readonly` is `read`, `$default` is `read`, `write` and `edit`.

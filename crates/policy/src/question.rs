@@ -26,7 +26,7 @@ pub struct CallQuestion {
     /// The diff, or the whole command with its environment and input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// What "always" would store; empty where it is not offered.
+    /// The rules that "always" would store; empty where it is not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<AlwaysOffer>,
     /// A tool that is off by default: an answer may switch it on for the project.

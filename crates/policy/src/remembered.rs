@@ -29,7 +29,7 @@ pub struct RememberedRule {
     pub bound_to: Option<String>,
 }
 
-/// Who asks what is in force: a session in a project, now.
+/// The place that asks which rules are in force: a session in a project, now.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleSite<'a> {
     pub session: &'a str,

@@ -51,7 +51,7 @@ pub enum PolicyRuleError {
     NeedlessExample { rule: String },
 }
 
-/// What the pattern of a tool's rules speaks of.
+/// The subject of the pattern in a tool's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Paths,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jm_policy::*;
 use jm_types::{ApprovalMode, Verdict};
 
-/// Who denies the tool by name.
+/// The lists that name the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Listed {
     No,

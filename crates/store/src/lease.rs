@@ -6,19 +6,9 @@
 
 use jm_types::SessionId;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
-
-/// A process, told from any other that ever had its number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    pub pid: u32,
-    /// When it started, in the kernel's own ticks.
-    pub started: u64,
-    /// Which boot of the machine.
-    pub boot: String,
-}
+use crate::error::StoreError;
+use crate::owner::Owner;
 
 /// Takes the session for `owner`, unless its present owner is alive. Until something is recorded, the
 /// session belongs to the root of whoever opened it last.

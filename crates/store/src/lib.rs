@@ -5,6 +5,8 @@
 mod blobs;
 mod collect;
 mod concurrent;
+mod database;
+mod error;
 mod files;
 mod history;
 mod journal;
@@ -12,106 +14,33 @@ mod lease;
 mod marks;
 mod message;
 mod output;
+mod owner;
 mod query;
+mod queue;
 mod record;
+mod role;
 mod schema;
+mod stored_output;
 mod verify;
 mod write;
-
-use std::path::PathBuf;
-
-use jm_types::SessionId;
-use thiserror::Error;
 
 pub use blobs::BlobStats;
 pub use collect::{Collected, Space};
 pub use concurrent::{Running, TrackedElsewhere};
+pub use database::Store;
+pub use error::StoreError;
 pub use files::{FileRow, IndexChange};
 pub use history::{Calls, Changed, Place};
-pub use journal::{Entry, Journal, Store};
-pub use lease::Owner;
-pub use message::{Message, MessageView, Role, as_records};
-pub use output::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
+pub use journal::{Entry, Journal};
+pub use message::{Message, MessageView, as_records};
+pub use output::Incoming;
+pub use owner::Owner;
 pub use query::{CallView, EffectView, SessionView};
+pub use queue::{Order, Turn, WriteQueue};
 pub use record::{CallRecord, Concurrent, Effect, FileState, Record, StoredResult, Tracking};
+pub use role::Role;
+pub use stored_output::{OutputStream, StoredOutput, StoredPart, StoredStream};
 pub use verify::Damage;
-pub use write::{Order, Turn, WriteQueue};
-
-#[derive(Debug, Error)]
-pub enum StoreError {
-    #[error("the journal {} cannot be used: {error}", path.display())]
-    Open { path: PathBuf, error: rusqlite::Error },
-    #[error(
-        "the journal was written by a newer version of Journeyman (schema {found}, known {known})"
-    )]
-    Newer { found: i64, known: i64 },
-    #[error("session {session} is in use by process {}", owner.pid)]
-    InUse { session: SessionId, owner: Owner },
-    #[error("another process has taken over this session")]
-    Fenced,
-    #[error("the journal could not be written: {0}")]
-    Write(rusqlite::Error),
-    #[error("the journal is busy: other processes have been writing to it for {} s", write::PATIENCE.as_secs())]
-    Busy,
-    #[error("the journal holds text, and this is none: {0}")]
-    NoText(serde_json::Error),
-    #[error("a record of the journal cannot be read: {0}")]
-    Record(#[from] serde_json::Error),
-    #[error("stored content cannot be read: {0}")]
-    Content(#[from] std::io::Error),
-    #[error("stored content {0} is missing")]
-    Missing(jm_types::Digest),
-    #[error("its content was removed from the store to save space")]
-    Released(jm_types::Digest),
-}
-
-impl StoreError {
-    /// What a person can do.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            StoreError::Open { .. } => Some(
-                "check that the state directory is writable and not full; `jm verify` looks for damage",
-            ),
-            StoreError::Newer { .. } => {
-                Some("use that version, or another state directory (JM_STATE_DIR)")
-            }
-            StoreError::InUse { .. } => Some("wait for it to end, or use another session"),
-            StoreError::Busy => Some("try again; `jm sessions` shows which sessions are in use"),
-            StoreError::Fenced => Some("start again; nothing that was recorded is lost"),
-            StoreError::Write(error) if is_full(error) => {
-                Some("free space on the disk that holds the state directory, then run again")
-            }
-            StoreError::Write(_) => Some("check the state directory; `jm verify` looks for damage"),
-            StoreError::NoText(_) => {
-                Some("a name that is not UTF-8 cannot be recorded; rename it, or use --no-journal")
-            }
-            StoreError::Record(_) | StoreError::Content(_) | StoreError::Missing(_) => {
-                Some("`jm verify` says what is damaged")
-            }
-            StoreError::Released(_) => Some("`journal.quota_bytes` says how much is kept"),
-        }
-    }
-
-    pub fn is_full(&self) -> bool {
-        matches!(self, StoreError::Write(error) if is_full(error))
-    }
-}
-
-/// A lock that others hold is no damage.
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
-                StoreError::Busy
-            }
-            _ => StoreError::Write(error),
-        }
-    }
-}
-
-fn is_full(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
-}
 
 #[cfg(test)]
 mod tests;

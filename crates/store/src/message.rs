@@ -7,32 +7,12 @@ use std::collections::HashSet;
 
 use jm_types::{BatchNumber, CallKey, Digest, Part, SessionId, ToolCall};
 use rusqlite::{OptionalExtension, params};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::journal::{Entry, Journal};
 use crate::record::{CallRecord, INLINE, Record, StoredResult};
+use crate::role::Role;
 use crate::{Store, StoreError};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    System,
-    User,
-    Assistant,
-    Tool,
-}
-
-impl Role {
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        }
-    }
-}
 
 /// A message to be remembered.
 #[derive(Debug, Clone, PartialEq)]

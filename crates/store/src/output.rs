@@ -7,81 +7,11 @@ use std::io::Read;
 
 use jm_types::{CallKey, Digest};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use serde::{Deserialize, Serialize};
 
 use crate::blobs::{self, BlobStats};
 use crate::journal::Journal;
+use crate::stored_output::{StoredOutput, StoredPart, StoredStream};
 use crate::{Store, StoreError};
-
-/// A call's output as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct StoredOutput {
-    pub streams: Vec<StoredStream>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredStream {
-    pub stream: OutputStream,
-    /// How much there was.
-    pub total: u64,
-    /// What is kept of it, in order; one part when that is all.
-    pub parts: Vec<StoredPart>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutputStream {
-    Stdout,
-    Stderr,
-    /// Of a tool that is no command: the result before it was cut.
-    Content,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredPart {
-    pub start: u64,
-    pub size: u64,
-    pub sha256: Digest,
-}
-
-impl OutputStream {
-    pub fn word(self) -> &'static str {
-        match self {
-            OutputStream::Stdout => "stdout",
-            OutputStream::Stderr => "stderr",
-            OutputStream::Content => "content",
-        }
-    }
-}
-
-impl StoredOutput {
-    pub fn contents(&self) -> impl Iterator<Item = Digest> {
-        self.streams.iter().flat_map(|stream| stream.parts.iter().map(|part| part.sha256))
-    }
-}
-
-impl StoredStream {
-    pub fn kept(&self) -> u64 {
-        self.parts.iter().map(|part| part.size).sum()
-    }
-
-    /// How much is kept, honestly.
-    pub fn in_words(&self) -> String {
-        let (word, total) = (self.stream.word(), self.total);
-        match self.parts.as_slice() {
-            [first, .., last] => {
-                format!(
-                    "{word}: the first {} and the last {} of {total} bytes",
-                    first.size, last.size
-                )
-            }
-            [only] if only.size < total => {
-                format!("{word}: the first {} of {total} bytes", only.size)
-            }
-            _ => format!("{word}: {total} bytes"),
-        }
-    }
-}
 
 /// One part on its way into the store.
 pub struct Incoming<'a> {

@@ -8,9 +8,9 @@ use jm_types::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::lease::Owner;
-use crate::message::Role;
-use crate::output::StoredOutput;
+use crate::owner::Owner;
+use crate::role::Role;
+use crate::stored_output::StoredOutput;
 
 /// One event. Calls are named by our own key, because providers repeat their ids.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

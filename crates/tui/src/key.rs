@@ -28,7 +28,7 @@ pub enum Key {
     Alt(char),
 }
 
-/// What comes from the terminal.
+/// One input from the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     Key(Key),

@@ -1,4 +1,4 @@
-//! What the screen hears, and what it wants.
+//! Messages that the screen hears, and effects that it wants.
 //!
 //! Law: both are data. Whoever reads a `Msg` and an `Effect` knows everything that passed between the
 //! screen and the rest of the program.
@@ -10,6 +10,8 @@ use crate::panel::approval::{Answer, Request};
 use crate::panel::question::Question;
 use crate::status::Status;
 use crate::text::Line;
+
+pub use crate::panel::full::{PickRow, Picking};
 
 #[derive(Debug)]
 pub enum Msg {
@@ -106,20 +108,6 @@ pub enum TurnEnd {
     Interrupted,
     Waiting,
     Failed(Note),
-}
-
-/// What a list is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Picking {
-    Session,
-    Rewind,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PickRow {
-    pub id: String,
-    pub title: String,
-    pub note: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]

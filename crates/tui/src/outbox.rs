@@ -30,7 +30,7 @@ impl Outbox {
         }
     }
 
-    /// What follows stands apart: a blank line, unless there is one already.
+    /// Sets apart what follows: a blank line, unless there is one already.
     pub fn gap(&mut self) {
         if !self.ends_blank {
             self.lines([Line::new()]);
@@ -55,7 +55,7 @@ impl Outbox {
         }
     }
 
-    /// What may leave now.
+    /// The lines that may leave now.
     pub fn take(&mut self, now: u64) -> Vec<Line> {
         let mut lines = Vec::new();
         while let Some(item) = self.items.pop_front() {

@@ -38,11 +38,11 @@ pub struct Options {
     pub keyboard: bool,
 }
 
-/// What the screen cannot do itself.
+/// The work that the screen cannot do itself.
 pub trait Host {
     /// Carries out an effect; must not wait.
     fn effect(&mut self, effect: Effect);
-    /// What to write to the terminal should this program die, after each change of it.
+    /// Takes the sequence to write to the terminal should this program die, after each change of it.
     fn rescue(&mut self, sequence: &str);
     /// Lets the person edit a text; the terminal is theirs meanwhile.
     fn edit(&mut self, text: &str) -> Option<String>;
@@ -83,7 +83,7 @@ struct Screen<'a, W: Write> {
     host: &'a mut dyn Host,
 }
 
-/// Whether the screen goes on.
+/// The next step of the screen.
 #[derive(PartialEq, Eq)]
 enum Next {
     Continue,
@@ -222,7 +222,7 @@ impl<W: Write> Drop for Screen<'_, W> {
     }
 }
 
-/// What else comes within a moment, unless it is a key.
+/// Gathers the messages that come within a moment, unless one is a key.
 fn gather(mailbox: &Mailbox, moment: Duration, msgs: &mut Vec<Msg>) {
     let until = Instant::now() + moment;
     loop {

@@ -3,27 +3,14 @@
 //! Law: a pure function of the state. While work runs the live region is at most a third of the
 //! screen, so that what was said stays in sight; a question may take more.
 
+mod frame;
 mod live;
 mod prompt;
 
+pub use frame::{Caret, Frame};
+
 use crate::app::App;
 use crate::text::Line;
-
-/// What is to be on the screen.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Frame {
-    pub rows: Vec<Line>,
-    /// Where the real cursor stands.
-    pub caret: Option<Caret>,
-    /// The whole screen, not the live region.
-    pub is_full: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Caret {
-    pub row: usize,
-    pub column: usize,
-}
 
 pub fn view(app: &App) -> Frame {
     let width = app.live_columns();

@@ -1,10 +1,11 @@
-//! What is added to the end of a conversation: an answer, a fresh `@You:`, the mark of an aborted one.
+//! Additions to the end of a conversation: an answer, a fresh `@You:`, the mark of an aborted one.
 
 use jm_types::{Message, Part};
 
-use super::{ByteSplice, EditError};
+use super::ByteSplice;
 use crate::block::ChatRole;
 use crate::document::ChatDocument;
+use crate::edit_error::EditError;
 use crate::span::{TextLine, is_blank};
 
 impl ChatDocument {

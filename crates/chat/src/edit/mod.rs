@@ -6,6 +6,7 @@
 use crate::block::{BlockKind, ChatRole};
 use crate::diagnostic::{self, Diagnostic};
 use crate::document::ChatDocument;
+use crate::edit_error::EditError;
 use crate::span::ByteRange;
 
 mod append;
@@ -26,55 +27,6 @@ impl ByteSplice {
     pub(crate) fn insert(at: usize, text: &str) -> Self {
         Self::replace(ByteRange::at(at), text)
     }
-}
-
-/// A result to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewResult {
-    pub content: String,
-    pub is_error: bool,
-    pub is_json: bool,
-}
-
-impl NewResult {
-    pub fn text(content: impl Into<String>) -> Self {
-        Self { content: content.into(), is_error: false, is_json: false }
-    }
-
-    pub fn json(content: impl Into<String>) -> Self {
-        Self { content: content.into(), is_error: false, is_json: true }
-    }
-
-    pub fn error(content: impl Into<String>) -> Self {
-        Self { content: content.into(), is_error: true, is_json: false }
-    }
-
-    /// A failure that printed something first.
-    pub fn error_with_output(error: &str, output: &str) -> Self {
-        match output.trim().is_empty() {
-            true => Self::error(error),
-            false => Self::error(format!("{error}\n\nPartial output:\n{output}")),
-        }
-    }
-}
-
-/// A reason why a document cannot be edited as asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
-    #[error("the document has no call `{id}`")]
-    NoCall { id: String },
-    #[error("the call `{id}` has a result or a placeholder already")]
-    Answered { id: String },
-    #[error("the call `{id}` has no placeholder")]
-    NoPlaceholder { id: String },
-    #[error("the document has no message of the assistant")]
-    NoAssistant,
-    #[error(
-        "`{name}` cannot be written in a header: it is empty or holds a backtick or a line end"
-    )]
-    Unwritable { name: String },
-    #[error("line {line}: this block has no end and would swallow what is added; close it first")]
-    Swallowed { line: usize },
 }
 
 impl ChatDocument {

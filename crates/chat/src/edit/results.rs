@@ -1,9 +1,11 @@
 //! Placeholders and results: inserted beside their call, changed in their place.
 
-use super::{ByteSplice, EditError, NewResult};
+use super::ByteSplice;
 use crate::block::{ChatRole, ResultState, RoleSection, ToolResultBlock};
 use crate::document::ChatDocument;
+use crate::edit_error::EditError;
 use crate::link::{BlockPlace, CallLink};
+use crate::new_result::NewResult;
 use crate::recognize::value_of;
 use crate::span::{ByteRange, TextLine, is_blank};
 use crate::status::{PlaceholderForm, ToolStatus};

@@ -13,7 +13,7 @@ use crate::status::{PlaceholderForm, ToolStatus};
 /// The first word of a placeholder's info string.
 pub(crate) const PLACEHOLDER: &[u8] = b"flemma:tool";
 
-/// What stands behind a header.
+/// The block behind a header.
 enum Behind {
     Fence(CodeFence),
     /// A fence that nothing closes, on this line.

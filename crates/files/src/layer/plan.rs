@@ -32,7 +32,7 @@ impl Default for LayerBounds {
     }
 }
 
-/// What keeping does at one name.
+/// The step of keeping at one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerWork {

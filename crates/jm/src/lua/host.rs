@@ -1,4 +1,4 @@
-//! What a script can have of the program: modules, paths, files, commands, messages (FL-CTX).
+//! The services of the program for a script: modules, paths, files, commands, messages (FL-CTX).
 //!
 //! Law: a path goes through the sandbox, a program is a command behind its rules. A script has no other
 //! way to either.

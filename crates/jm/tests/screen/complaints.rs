@@ -1,4 +1,4 @@
-//! What users of such programs complain of, each as a test. (Pastes and answers are shown beside the
+//! Complaints of users of such programs, each as a test. (Pastes and answers are shown beside the
 //! code of the keys, the width of a paragraph beside that of Markdown.)
 
 use std::time::Duration;

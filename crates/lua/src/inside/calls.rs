@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::natives::SharedLink;
+use super::link::SharedLink;
 use super::watch::Watch;
 use crate::protocol::{Failure, FromChild, MessageId};
 

@@ -97,7 +97,7 @@ fn from_table(table: &Table, mark: Option<&Table>, depth: usize) -> Result<Value
     Ok(Value::Object(fields.into_iter().collect::<Map<_, _>>()))
 }
 
-/// Whether a table has no fields besides its list.
+/// True if a table has no fields besides its list.
 fn has_only(table: &Table, length: usize) -> bool {
     table.pairs::<Lvalue, Lvalue>().take(length + 1).count() == length
 }

@@ -10,10 +10,10 @@ use mlua::{Function, IntoLuaMulti, Lua, Table, Value as Lvalue};
 use serde_json::Value;
 
 use super::calls::Calls;
-use super::link::Link;
-use super::natives::{self, SharedLink};
+use super::link::{Link, SharedLink};
+use super::script_error::plain_error;
 use super::watch::Watch;
-use super::{convert, plain_error, state};
+use super::{convert, natives, state};
 use crate::preview;
 use crate::protocol::{Call, Failure, FromChild, MessageId, ScriptContext, Start, ToChild};
 

@@ -3,9 +3,11 @@
 //! Law: the interpreter has one thread, which reads and writes. Another one only waits for the program to
 //! be gone, and then ends the process, whatever a script is doing.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,6 +23,9 @@ pub(super) struct Link {
     inbox: VecDeque<ToChild>,
     last_id: MessageId,
 }
+
+/// The socket, for all natives and the loop.
+pub(super) type SharedLink = Rc<RefCell<Link>>;
 
 impl Link {
     pub(super) fn new(stream: UnixStream) -> Self {
@@ -63,7 +68,7 @@ impl Link {
         Ok(())
     }
 
-    /// Whether the program has asked to stop that call.
+    /// True if the program has asked to stop that call.
     pub(super) fn is_cancelled(&self, call: MessageId) -> bool {
         self.inbox.iter().any(|message| matches!(message, ToChild::Cancel { id } if *id == call))
     }

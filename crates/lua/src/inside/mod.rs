@@ -8,6 +8,7 @@ mod convert;
 mod interpreter;
 mod link;
 mod natives;
+mod script_error;
 mod state;
 mod watch;
 
@@ -22,6 +23,7 @@ use crate::CHILD_WORD;
 use crate::protocol::{FromChild, ToChild};
 use interpreter::Interpreter;
 use link::Link;
+use script_error::plain_error;
 
 /// Runs as the child, if the first word of the command line says so. The socket is standard input.
 pub fn run_as_child() -> Option<ExitCode> {
@@ -60,22 +62,4 @@ fn serve(stream: UnixStream) -> Result<()> {
         Err(message) => interpreter.tell(&FromChild::StartFailed { message })?,
     }
     interpreter.serve()
-}
-
-/// An error of a script in its own words: no type, no stack of ours.
-fn plain_error(error: &mlua::Error) -> String {
-    let text = match error {
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
-            return plain_error(cause);
-        }
-        mlua::Error::RuntimeError(message) | mlua::Error::SyntaxError { message, .. } => {
-            message.clone()
-        }
-        mlua::Error::MemoryError(_) => natives::OUT_OF_MEMORY.to_owned(),
-        other => other.to_string(),
-    };
-    match text.split_once("\nstack traceback:") {
-        Some((message, _)) => message.to_owned(),
-        None => text,
-    }
 }

@@ -10,16 +10,14 @@ use serde_json::Value;
 
 use super::calls::Calls;
 use super::convert::{from_lua, mend_schema, to_lua};
-use super::link::Link;
-use super::plain_error;
+use super::link::SharedLink;
+use super::script_error::{OUT_OF_MEMORY, plain_error};
 use crate::protocol::{
     Ask, Failure, FromChild, JobOrder, LogLevel, MessageId, ModuleSource, ScriptTool, Start,
 };
 
 /// A longer message is cut.
 const MOST_LOGGED: usize = 4 * 1024;
-
-pub(super) type SharedLink = Rc<RefCell<Link>>;
 
 /// The table that every part of the runtime gets.
 pub(super) fn table(
@@ -72,8 +70,6 @@ fn describe(error: &Lvalue) -> String {
         },
     }
 }
-
-pub(super) const OUT_OF_MEMORY: &str = "out of memory: the script used more than it may";
 
 fn add_json(lua: &Lua, natives: &Table) -> mlua::Result<()> {
     let list = |lua: &Lua, items: Table| {

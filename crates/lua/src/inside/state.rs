@@ -9,7 +9,7 @@ use crate::protocol::{Library, Start};
 
 /// Functions of the base library that read files or load bytecode; `load` is replaced.
 const BASE_WITHOUT: &[&str] = &["dofile", "loadfile", "collectgarbage"];
-/// What is left of `os` unless a person opens it: clocks and dates.
+/// Functions of `os` that only a person opens; clocks and dates are left.
 const OS_WITHOUT: &[&str] =
     &["execute", "exit", "getenv", "remove", "rename", "setlocale", "tmpname"];
 

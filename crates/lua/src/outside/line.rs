@@ -15,8 +15,9 @@ use jm_types::Cancel;
 use rustix::net::{Shutdown, shutdown};
 use serde_json::{Value, json};
 
+use super::failure::{CallFailure, SourceFailure};
+use super::host::{ScriptChild, ScriptHost};
 use super::wait::{News, Waiting};
-use super::{CallFailure, ScriptChild, ScriptHost, SourceFailure};
 use crate::frame::{FrameReader, encode};
 use crate::protocol::{
     Ask, Call, Failure, FromChild, JobEnd, JobOrder, MessageId, ScriptTool, Start, ToChild,
@@ -30,7 +31,7 @@ pub(super) struct Line {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What callers, the reader and jobs have in common.
+/// The state that callers, the reader and jobs have in common.
 struct Shared {
     host: Arc<dyn ScriptHost>,
     writer: Mutex<UnixStream>,

@@ -3,10 +3,11 @@
 //! Law: a call has one result, in bounded time, whatever the script does. A child that dies or hangs is
 //! ended and told of, and the next call starts another.
 
+mod failure;
+mod host;
 mod line;
 mod wait;
 
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,45 +16,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::protocol::{
-    Call, DocumentOptions, JobEnd, JobOrder, Library, LogLevel, ModuleSource, Resolved,
-    ResolverEntry, ScriptContext, ScriptLimits, ScriptTool, Start, ToolAnswer,
+    Call, DocumentOptions, Library, LogLevel, ModuleSource, Resolved, ResolverEntry, ScriptContext,
+    ScriptLimits, ScriptTool, Start, ToolAnswer,
 };
 use line::Line;
 
-/// The process of a child, as whoever started it knows it.
-pub trait ScriptChild: Send {
-    /// Ends it at once; no error if it has ended.
-    fn kill(&mut self);
-
-    /// How it ended, such as `signal 9`; waits for that a moment at most.
-    fn ending(&mut self) -> Option<String>;
-}
-
-/// Starts a child: this program with [`crate::CHILD_WORD`] and one end of a socket as its standard
-/// input. The caller decides what confines it.
-pub type StartChild =
-    Box<dyn Fn() -> std::io::Result<(UnixStream, Box<dyn ScriptChild>)> + Send + Sync>;
-
-/// Everything that a script can have of the program. Called on a thread of the client, so it must not
-/// call the client.
-pub trait ScriptHost: Send + Sync {
-    /// The module of that name beside `init.lua`.
-    fn module(&self, name: &str) -> Result<Option<ModuleSource>, String>;
-
-    fn is_path_writable(&self, path: &str) -> bool;
-
-    /// The command that runs this one confined.
-    fn wrap_command(&self, argv: Vec<String>) -> Result<Vec<String>, String>;
-
-    fn read_file(&self, path: &str) -> Result<String, String>;
-
-    fn write_file(&self, path: &str, text: &str) -> Result<(), String>;
-
-    /// Runs a program to its end, on a thread of its own.
-    fn run_job(&self, order: JobOrder, cancel: &Cancel) -> JobEnd;
-
-    fn log(&self, level: LogLevel, text: &str);
-}
+pub use failure::{CallFailure, SourceFailure};
+pub use host::{ScriptChild, ScriptHost, StartChild};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptSettings {
@@ -61,34 +30,6 @@ pub struct ScriptSettings {
     pub limits: ScriptLimits,
     pub allow: Vec<Library>,
     pub default_timeout: Duration,
-}
-
-/// A call without a value, in words for the model and for people.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CallFailure {
-    /// The script's own error.
-    #[error("{0}")]
-    Script(String),
-    #[error("timed out after {:.1} s", .0.as_secs_f64())]
-    TimedOut(Duration),
-    #[error(
-        "did not stop after {:.1} s, so the Lua process was ended; the next call starts it again",
-        .0.as_secs_f64()
-    )]
-    Hung(Duration),
-    #[error("cancelled")]
-    Cancelled,
-    #[error("the Lua process ended during the call ({0}); the next call starts it again")]
-    Died(String),
-    #[error("{0}")]
-    NotStarted(String),
-}
-
-/// A source of tools that ended with an error.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceFailure {
-    pub source: String,
-    pub error: String,
 }
 
 /// The scripts of one `init.lua`. Nothing is started before something is asked.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, context};
 
-/// Whether the child outlives it.
+/// The state of the child afterwards.
 #[derive(Clone, Copy, PartialEq)]
 enum Child {
     Stays,

@@ -197,7 +197,7 @@ fn compare(answer: &str, expected: &str) -> Result<(), String> {
     if is_same { Ok(()) } else { Err(format!("answered: {answer}\nexpected: {expected}")) }
 }
 
-/// Whether a text is the pattern, in which `…` stands for anything.
+/// True if a text is the pattern, in which `…` stands for anything.
 fn fits(text: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('…');
     let first = pieces.next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What the engine tells: words, calls, results, the end of a turn.
+//! Messages of the engine: words, calls, results, the end of a turn.
 
-use super::{App, Code, Thinking, Turn};
+use super::state::{App, Code, Thinking, Turn};
 use crate::block::call::{Call, End, State};
 use crate::block::{self, Note};
 use crate::markdown::Piece;
@@ -183,7 +183,7 @@ pub(super) fn turn_ends(app: &mut App, end: TurnEnd, out: &mut Vec<Effect>) {
     send_queued(app, is_interrupted && !turn.steers, out);
 }
 
-/// What was queued is sent; after a stop it goes back into the prompt, because it may not fit any more.
+/// Sends what was queued; after a stop it goes back into the prompt, because it may not fit any more.
 fn send_queued(app: &mut App, was_stopped: bool, out: &mut Vec<Effect>) {
     if app.queue.is_empty() {
         return;

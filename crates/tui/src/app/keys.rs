@@ -1,6 +1,8 @@
 //! Keys: who gets them, in order: what fills the screen, the panel, the menu, the prompt.
 
-use super::{AGAIN, App, panels, prompt};
+use super::state::{AGAIN, App};
+use super::stop::stop;
+use super::{panels, prompt};
 use crate::key::Key;
 use crate::msg::Effect;
 use crate::panel::full::Pager;
@@ -59,14 +61,6 @@ fn scroll(app: &mut App, lines: isize) {
     let running =
         calls.filter(|call| matches!(call.state, crate::block::call::State::Executing { .. }));
     running.for_each(|call| call.output.scroll(lines));
-}
-
-pub(super) fn stop(app: &mut App, out: &mut Vec<Effect>) {
-    if let Some(turn) = &mut app.turn {
-        turn.is_stopping = true;
-        out.push(Effect::Stop);
-    }
-    panels::withdrawn(app);
 }
 
 /// Ctrl-C: stops the turn, else clears the line, else asks to be pressed again.

@@ -1,6 +1,6 @@
 //! Panels: when they open, and which keys are theirs.
 
-use super::App;
+use super::state::App;
 use crate::editor::Buffer;
 use crate::key::Key;
 use crate::msg::Effect;
@@ -44,7 +44,7 @@ pub(super) fn withdrawn(app: &mut App) {
     app.is_focused = false;
 }
 
-/// Whether a key is meant for the panel: it has the focus, or nobody is typing.
+/// True if a key is meant for the panel: it has the focus, or nobody is typing.
 fn is_meant(app: &App) -> bool {
     let is_quiet = app.last_typed.is_none_or(|at| app.clock.saturating_sub(at) >= QUIET);
     app.is_focused || (app.prompt.buffer.is_empty() && is_quiet)

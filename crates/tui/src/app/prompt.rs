@@ -1,6 +1,7 @@
 //! Keys of the prompt: editing, history, completion, submission.
 
-use super::App;
+use super::state::App;
+use super::stop::stop;
 use crate::command::{self, Parsed};
 use crate::editor::{Menu, complete};
 use crate::key::Key;
@@ -121,7 +122,7 @@ fn steer(app: &mut App, out: &mut Vec<Effect>) {
     let Some(turn) = &mut app.turn else { return };
     if !app.queue.is_empty() && !turn.steers {
         turn.steers = true;
-        super::keys::stop(app, out);
+        stop(app, out);
     }
 }
 
@@ -181,7 +182,7 @@ fn search_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
     app.prompt.search = Some((typed, skipped));
 }
 
-/// Whether the menu took the key.
+/// True if the menu took the key.
 fn menu_key(app: &mut App, key: Key) -> bool {
     let Some(menu) = &mut app.prompt.menu else { return false };
     match key {

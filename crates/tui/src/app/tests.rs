@@ -1,4 +1,4 @@
-//! What every key does, and what never answers a question.
+//! The effect of every key, and the keys that never answer a question.
 
 use jm_types::RiskLevel;
 
@@ -7,6 +7,7 @@ use crate::key::Key;
 use crate::msg::{NewCall, TurnEnd};
 use crate::panel::approval::{Answer, Request};
 use crate::panel::question::{Choice, Question};
+use crate::status::Status;
 
 /// An app whose person types with a second between two keys.
 struct World {

@@ -36,7 +36,7 @@ pub enum State {
     Done(End),
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
     pub outcome: Outcome,

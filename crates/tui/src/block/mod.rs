@@ -1,4 +1,4 @@
-//! What a transcript is made of: pure functions from data to lines.
+//! The blocks of a transcript: pure functions from data to lines.
 //!
 //! Law: a block is drawn once, when it is finished, for the width it finds then.
 

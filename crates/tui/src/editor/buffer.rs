@@ -59,12 +59,12 @@ impl Buffer {
         self.atoms.is_empty()
     }
 
-    /// What is sent.
+    /// The text that is sent.
     pub fn text(&self) -> String {
         self.atoms.iter().map(Atom::text).collect()
     }
 
-    /// What is drawn: the text before the caret, and after it.
+    /// The text that is drawn: the part before the caret, and after it.
     pub fn shown(&self) -> (String, String) {
         let mut pastes = 0;
         let mut shown = |atoms: &[Atom]| -> String {

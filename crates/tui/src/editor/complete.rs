@@ -8,10 +8,10 @@ use crate::command::COMMANDS;
 /// Entries of a menu that are offered at most.
 const MOST: usize = 200;
 
-/// What can stand for the word before the caret.
+/// A proposal for the word before the caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// What is put into the prompt.
+    /// The text that is put into the prompt.
     pub text: String,
     pub note: String,
 }

@@ -30,7 +30,7 @@ struct Renderer {
     out: Vec<Line>,
     line: Line,
     styles: Vec<Style>,
-    /// What stands before each line of the containers we are in, and before the next line only.
+    /// The prefix of each line in the containers we are in, and before the next line only.
     prefixes: Vec<String>,
     mark: Option<String>,
     /// The next number of each open list; none for bullets.

@@ -1,7 +1,7 @@
 //! Markdown as it comes: what is finished is given out at once, the rest waits.
 //!
 //! Law: whatever the pieces, what is given out in the end is the same, and a line is given out once.
-//! What waits is bounded, so a paragraph without end costs no more than one with.
+//! The rest that waits is bounded, so a paragraph without end costs no more than one with.
 
 use jm_types::text::Fence;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
@@ -55,7 +55,7 @@ struct Block {
     start: usize,
     end: usize,
     kind: Kind,
-    /// Where the items of a list begin.
+    /// The offsets at which the items of a list begin.
     items: Vec<usize>,
 }
 

@@ -26,7 +26,7 @@ pub struct Request {
     pub is_cut: bool,
 }
 
-/// What the person answers: these run, all others do not.
+/// The person's answer: these run, all others do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub approved: Vec<String>,
@@ -52,7 +52,7 @@ pub enum Mode {
     },
 }
 
-/// What a key did.
+/// The outcome of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Done {
     Nothing,

@@ -1,7 +1,6 @@
-//! What fills the screen on demand: a pager and a list to choose from.
+//! Panels that fill the screen on demand: a pager and a list to choose from.
 
 use crate::key::Key;
-use crate::msg::{PickRow, Picking};
 use crate::text::wrap::wrap;
 use crate::text::{Line, Role, Style};
 
@@ -11,7 +10,21 @@ pub enum Full {
     Picker(Picker),
 }
 
-/// What a key did.
+/// The use of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picking {
+    Session,
+    Rewind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PickRow {
+    pub id: String,
+    pub title: String,
+    pub note: String,
+}
+
+/// The outcome of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     Stay,

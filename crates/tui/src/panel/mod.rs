@@ -1,4 +1,4 @@
-//! What is asked: approval of a batch, a question with choices, a secret; and what fills the screen.
+//! Questions: approval of a batch, a question with choices, a secret; and panels of the whole screen.
 //!
 //! Law: an answer is typed on purpose. Keys count when the panel has the focus, or when nothing was
 //! typed for half a second and the prompt is empty; what is pasted never answers.

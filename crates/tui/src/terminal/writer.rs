@@ -25,7 +25,7 @@ pub struct Writer<W> {
     settings: Settings,
     /// The live region as it stands.
     live: Drawn,
-    /// What fills the screen, where something does.
+    /// The rows that fill the screen, where something does.
     full: Option<Vec<String>>,
     size: (usize, usize),
     /// Must be drawn anew, whatever stands there.

@@ -1,4 +1,4 @@
-//! What a terminal can show, told by the environment: colours, background, characters.
+//! The abilities of a terminal, told by the environment: colours, background, characters.
 //!
 //! Law: nothing is asked of the terminal, so nothing waits for its answer.
 
@@ -105,7 +105,7 @@ impl Surroundings<'_> {
         self.get("STY").is_some() && self.get("TMUX").is_none()
     }
 
-    /// Whether lines that were drawn are wrapped anew when the terminal becomes narrower. xterm, GNU
+    /// True if lines that were drawn are wrapped anew when the terminal becomes narrower. xterm, GNU
     /// screen and the console cut them instead.
     pub fn reflows(&self) -> bool {
         let term = self.get("TERM").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What goes on, above the prompt: words that stream, calls that run, a question, what is queued.
+//! The work that goes on, above the prompt: words that stream, calls that run, a question, what is queued.
 
 use crate::app::{App, Turn};
 use crate::block::call::State;

@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::Caret;
+use super::frame::Caret;
 use crate::app::App;
 use crate::editor::{Buffer, Menu};
 use crate::panel::Panel;

@@ -286,7 +286,7 @@ fn is_policy(reason: &DenialReason) -> bool {
     }
 }
 
-/// What a phase came to.
+/// The outcome of a phase.
 #[derive(Debug, Default)]
 struct Phase {
     did: bool,

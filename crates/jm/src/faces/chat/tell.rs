@@ -1,4 +1,4 @@
-//! What a person or an editor reads of it: notes and words, or JSON lines (docs/formats/chat.md).
+//! The output that a person or an editor reads: notes and words, or JSON lines (docs/formats/chat.md).
 
 use anyhow::Result;
 use jm_types::text::one_line;

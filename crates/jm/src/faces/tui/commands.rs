@@ -20,7 +20,7 @@ use crate::sessions;
 
 type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
 
-/// What follows from an order.
+/// The step that follows from an order.
 pub(super) enum Next {
     Stay,
     Quit,
@@ -221,7 +221,7 @@ pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the calls of this session changed, in full screen.
+/// Shows the changes of this session's calls in full screen.
 fn changes(talk: &Talk, agent: &Agent) -> Result<()> {
     let store = sessions::store()?;
     let session = &agent.driver.session.id;

@@ -1,4 +1,4 @@
-//! What the screen needs of the machine: the guard, the editor, job control, and a way to the engine.
+//! The screen's side of the machine: the guard, the editor, job control, and a way to the engine.
 
 use jm_system::console;
 use jm_system::console::TerminalGuard;

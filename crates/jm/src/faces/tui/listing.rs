@@ -48,7 +48,7 @@ pub(super) fn files(agent: &Agent) -> Vec<String> {
     files
 }
 
-/// What a prompt says; a file named by `@` stays a name, which the model reads by its tools.
+/// The parts of a prompt; a file named by `@` stays a name, which the model reads by its tools.
 pub(super) fn parts(text: &str) -> Vec<Part> {
     talk::words(text)
 }

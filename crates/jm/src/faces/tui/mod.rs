@@ -32,7 +32,7 @@ use super::{demo, exit, print, repl, run as headless};
 use crate::cli::{Cli, Common, Model, Resume, RunArgs, Screen};
 use crate::{sessions, wire};
 
-/// What the screen opens with.
+/// The state that the screen opens with.
 #[derive(Debug, Clone)]
 pub(crate) struct Start {
     pub(crate) common: Common,
@@ -40,7 +40,7 @@ pub(crate) struct Start {
     pub(crate) prompt: Option<String>,
 }
 
-/// What is left when the screen is closed.
+/// The state left when the screen is closed.
 #[derive(Debug)]
 enum Left {
     Nothing,

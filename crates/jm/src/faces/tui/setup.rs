@@ -18,7 +18,7 @@ const VENDORS: &[(&str, &str, &str)] = &[
     ("openrouter", "OpenRouter", "openrouter/anthropic/claude-sonnet-4.5"),
 ];
 
-/// What came of it.
+/// The outcome of the setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Setup {
     Ready,

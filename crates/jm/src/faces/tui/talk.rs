@@ -21,7 +21,7 @@ use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Model};
 use crate::faces::interrupts::Interrupter;
 
-/// What is needed to open an agent, and what the conversation is about to hear.
+/// The parts needed to open an agent, and those that the conversation is about to hear.
 pub(super) struct Talk {
     pub(super) common: Common,
     pub(super) model: Model,
@@ -29,7 +29,7 @@ pub(super) struct Talk {
     orders: UnboundedReceiver<Effect>,
     /// Orders that came while they could not be obeyed.
     later: VecDeque<Effect>,
-    /// What the person did beside the conversation; the model hears of it with the next prompt.
+    /// The person's actions beside the conversation; the model hears of it with the next prompt.
     pub(super) beside: String,
 }
 
@@ -276,7 +276,7 @@ impl Talk {
         }
     }
 
-    /// What needs no agent is done, the rest waits.
+    /// Does what needs no agent; the rest waits.
     fn at_once(&mut self, order: Effect, interrupter: Option<&Interrupter>) {
         match order {
             Effect::Stop => interrupter.into_iter().for_each(Interrupter::interrupt),

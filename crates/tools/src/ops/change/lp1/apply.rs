@@ -10,8 +10,8 @@ use jm_files::text::{NewlineKind, Terminator, Text};
 use super::error::{Hits, Miss, PatchError, Problem, Unpatchable};
 use super::locate::is_already_applied;
 use super::nearest::nearest;
+use super::patch::{FinalNewline, PatchAction, PatchOperation, PatchTarget, Section};
 use super::window::hits;
-use super::{FinalNewline, PatchAction, PatchOperation, PatchTarget, Section};
 
 /// The bytes after the section. `before` is `None` for a missing file, and so is the answer if the
 /// section leaves it empty: then there is nothing to create.

@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 use jm_files::text::Text;
 
 use super::nearest::nearest_window;
+use super::patch::{FinalNewline, PatchAction, Section};
 use super::window::{contains, hits};
-use super::{FinalNewline, PatchAction, Section};
 
 /// The most find blocks without a match that are looked for by likeness, which takes a while.
 const GUESSES: usize = 8;

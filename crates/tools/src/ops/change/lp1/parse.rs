@@ -5,10 +5,9 @@
 
 use std::num::NonZeroUsize;
 
-use super::{
-    Block, FinalNewline, Patch, PatchAction, PatchError, PatchOperation, PatchTarget, Problem,
-    Section, SyntaxFault,
-};
+use super::error::{PatchError, Problem};
+use super::patch::{FinalNewline, Patch, PatchAction, PatchOperation, PatchTarget, Section};
+use super::syntax::{Block, SyntaxFault};
 
 const BLANKS: [char; 2] = [' ', '\t'];
 

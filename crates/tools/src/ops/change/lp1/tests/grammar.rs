@@ -1,5 +1,7 @@
 //! What is a patch, and what is not.
 
+use std::num::NonZeroUsize;
+
 use super::super::*;
 use super::{plain, section_text};
 

@@ -1,5 +1,7 @@
 //! What holds for every file and every patch.
 
+use std::num::NonZeroUsize;
+
 use jm_files::text::Text;
 use proptest::collection::vec;
 use proptest::option;

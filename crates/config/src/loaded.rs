@@ -1,0 +1,38 @@
+//! A configuration with where each of its values comes from.
+
+use std::collections::BTreeMap;
+
+use crate::keys::KEYS;
+use crate::origin::{SettingOrigin, Source};
+use crate::settings::Config;
+
+/// A configuration, and how it came to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    pub config: Config,
+    /// For each key who set it; more than one where lists add up.
+    pub provenance: BTreeMap<&'static str, Vec<SettingOrigin>>,
+    /// For each tool of the denylist who denied it: the lowest layer that wrote it down, and the
+    /// built-in values only if none did.
+    pub denials: BTreeMap<String, SettingOrigin>,
+    pub warnings: Vec<String>,
+}
+
+impl Default for Loaded {
+    fn default() -> Self {
+        Self::of(Config::default())
+    }
+}
+
+impl Loaded {
+    fn of(config: Config) -> Self {
+        let default = SettingOrigin::whole(Source::Default);
+        let denied = config.tools.approval.denylist.iter().cloned();
+        Self {
+            provenance: KEYS.iter().map(|key| (key.path, vec![default.clone()])).collect(),
+            denials: denied.map(|tool| (tool, default.clone())).collect(),
+            warnings: Vec::new(),
+            config,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Failures of calls and of sources of tools.
+
+use std::time::Duration;
+
+/// A call without a value, in words for the model and for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallFailure {
+    /// The script's own error.
+    #[error("{0}")]
+    Script(String),
+    #[error("timed out after {:.1} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    #[error(
+        "did not stop after {:.1} s, so the Lua process was ended; the next call starts it again",
+        .0.as_secs_f64()
+    )]
+    Hung(Duration),
+    #[error("cancelled")]
+    Cancelled,
+    #[error("the Lua process ended during the call ({0}); the next call starts it again")]
+    Died(String),
+    #[error("{0}")]
+    NotStarted(String),
+}
+
+/// A source of tools that ended with an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFailure {
+    pub source: String,
+    pub error: String,
+}
