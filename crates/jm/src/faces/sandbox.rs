@@ -42,9 +42,9 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     }
     check_words(&args.command)?;
     let seconds = args.timeout.unwrap_or(config.tools.timeouts.shell_commands_seconds);
+    let held = if args.hold { Some(hold::begin(&confiner, &sandbox, &plan, args)?) } else { None };
     plan.gaps.iter().for_each(|gap| print::note(&format!("jm: not confined: {gap}")));
     let program = CommandProgram::Argv(args.command.clone());
-    let held = if args.hold { Some(hold::begin(&confiner, &sandbox, &plan, args)?) } else { None };
     let (environment, confinement) = match (access, &held) {
         (Access::ReadsOnly, _) => {
             let confinement = confiner.reading(&sandbox, &environment, None)?;
