@@ -170,6 +170,8 @@ pub(crate) enum Command {
     Ps(Ps),
     /// Run a command behind the walls that a tool's command would get
     Sandbox(SandboxArgs),
+    /// List held changes of `jm sandbox --hold`, show one as a diff, keep it or drop it
+    Held(Held),
     /// Say what works on this machine, and what holds commands in
     Doctor(ListingArgs),
     /// List the tools, or show one with its schema
@@ -322,9 +324,49 @@ pub(crate) struct SandboxArgs {
     /// Confine it like a command that runs without a question: it can write nothing
     #[arg(long)]
     pub(crate) read_only: bool,
+    /// Hold what it changes in the workspace until it is kept: asks afterwards, and sets the changes aside
+    /// where nobody can be asked (exit code 3; `jm held`)
+    #[arg(long, conflicts_with_all = ["show", "read_only"])]
+    pub(crate) hold: bool,
+    /// With --hold: keep what it changed without asking
+    #[arg(long, requires = "hold", conflicts_with = "drop")]
+    pub(crate) keep: bool,
+    /// With --hold: show what it changed and drop it
+    #[arg(long, requires = "hold")]
+    pub(crate) drop: bool,
     /// The command and its arguments; it reads what is piped in, and never the terminal
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Held {
+    #[command(subcommand)]
+    pub(crate) command: Option<HeldCommand>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HeldCommand {
+    /// List what is held (default)
+    List(ListingArgs),
+    /// Show the changes as a diff
+    Diff {
+        /// Id from `jm held list`; the only one of this workspace without it
+        id: Option<String>,
+    },
+    /// Apply the changes to the workspace
+    Keep {
+        /// Id from `jm held list`; the only one of this workspace without it
+        id: Option<String>,
+    },
+    /// Throw the changes away
+    Drop {
+        /// Id from `jm held list`; the only one of this workspace without it
+        id: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

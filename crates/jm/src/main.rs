@@ -90,6 +90,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Du(listing) => faces::disk_usage::disk_use(&cli.common, &listing),
         Command::Ps(ps) => faces::ps::run(&cli.common, &ps),
         Command::Sandbox(sandbox) => faces::sandbox::run(&cli.common, &sandbox),
+        Command::Held(held) => faces::held::run(&cli.common, &held),
         Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),
         Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
         Command::Config(config) => faces::housekeeping::config(&cli.common, &config),

@@ -13,5 +13,5 @@ pub use contract::unended::Unended;
 pub use outside::confine::Confiner;
 pub use outside::environment::EnvSanitizer;
 pub use outside::{
-    command, companion, confine, environment, output_reader, popen, spool, survivors,
+    command, companion, confine, environment, held, output_reader, popen, spool, survivors,
 };

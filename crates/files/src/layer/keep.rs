@@ -15,7 +15,8 @@ use super::marks;
 use super::node::{
     MARK, NodeFacts, NodeKind, attribute_names, attributes, set_attributes, set_modified,
 };
-use super::plan::{LayerStep, LayerWork};
+use super::plan::{LayerStep, LayerWork, is_own};
+use super::remove::remove_tree;
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 use crate::open::Opening;
@@ -395,6 +396,10 @@ fn clean_inside(directory: &OwnedFd) -> io::Result<bool> {
     for name in OpenDirectory::names_in(directory)? {
         let kind = NodeFacts::at(directory, &name)?.map(|facts| facts.kind);
         match kind {
+            Some(_) if is_own(&name) => {
+                remove_tree(directory, &name)?;
+                is_emptied = true;
+            }
             Some(NodeKind::Whiteout | NodeKind::Device) => {
                 fs::unlinkat(directory, &name, AtFlags::empty())?;
                 is_emptied = true;

@@ -8,12 +8,20 @@
 mod keep;
 mod marks;
 mod node;
+mod path_bytes;
 mod plan;
+mod remove;
+mod report;
+mod runs_later;
 #[cfg(test)]
 mod tests;
 
 pub use keep::{KeepError, KeepLog, NoKeepLog, StepState};
 pub use node::{ExtendedAttributes, NodeFacts, NodeKind, NodeTime};
+pub use remove::remove_layer;
+pub use report::{LayerReport, NodeChange, TouchedKinds};
+pub use runs_later::NameJudge;
+
 pub use plan::{
     ExtendedChange, LayerBounds, LayerConflict, LayerPlan, LayerStep, LayerWork, NeverKept,
     RefusedNode, TouchedNode,
@@ -38,8 +46,8 @@ pub struct Layer {
 }
 
 /// Names inside a layer's own directory.
-const UPPER: &str = "upper";
-const WORK: &str = "work";
+pub const UPPER: &str = "upper";
+pub const WORK: &str = "work";
 const ATTIC: &str = "attic";
 const MARKER: &str = "marker";
 

@@ -18,6 +18,7 @@ use super::marks;
 use super::node::{ExtendedAttributes, NodeFacts, NodeKind, attributes};
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
+use crate::names::{Protection, protection_in};
 
 /// How much of a layer is looked at before it is too large to be kept by itself.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +49,7 @@ pub enum LayerWork {
 /// One change, by the path relative to the workspace's root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerStep {
+    #[serde(with = "super::path_bytes")]
     pub path: PathBuf,
     pub work: LayerWork,
     pub before: Option<NodeFacts>,
@@ -77,6 +79,8 @@ pub enum NeverKept {
     Device,
     /// Set-user-id or set-group-id on a file: the bits are dropped and the file is kept.
     SetId,
+    /// Journeyman's own configuration: a command decides nothing about the program that confines it.
+    OwnConfiguration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +93,8 @@ pub struct RefusedNode {
 #[derive(Debug, Clone, Copy)]
 pub struct TouchedNode<'a> {
     pub path: &'a Path,
+    /// The node that stands there now; `None` for a name that is new.
+    pub before: Option<&'a NodeFacts>,
     /// The node that will stand there; `None` for one that goes.
     pub after: Option<&'a NodeFacts>,
 }
@@ -152,6 +158,10 @@ impl Reader<'_> {
         for name in self.names(upper, depth)? {
             let path = path.join(&name);
             let Some(after) = NodeFacts::at(upper, &name)? else { continue };
+            if is_own(&name) {
+                self.refuse(path, NeverKept::OwnConfiguration);
+                continue;
+            }
             let before = NodeFacts::at(lower, &name)?;
             let steps = self.plan.steps.len();
             self.compare((upper, lower), &name, &path, (before, after), depth)?;
@@ -196,8 +206,7 @@ impl Reader<'_> {
         match after.kind {
             NodeKind::Whiteout => self.delete(lower, name, path, before, depth),
             NodeKind::Device => {
-                let why = NeverKept::Device;
-                self.plan.refused.push(RefusedNode { path: path.to_owned(), why });
+                self.refuse(path.to_owned(), NeverKept::Device);
                 Ok(())
             }
             NodeKind::Directory => {
@@ -255,7 +264,7 @@ impl Reader<'_> {
             if is_copy && self.is_beneath_newer(&parent) {
                 self.conflict(path, "it was deleted meanwhile");
             }
-            self.judge(path, &after);
+            self.judge(path, None, &after);
             self.add(step(LayerWork::Create, None), &after);
             return Ok(());
         };
@@ -272,7 +281,7 @@ impl Reader<'_> {
         if before.kind == NodeKind::Directory {
             self.let_go(lower, name, path, &before, depth)?;
         }
-        self.judge(path, &after);
+        self.judge(path, Some(&before), &after);
         self.add(step, &after);
         Ok(())
     }
@@ -283,18 +292,16 @@ impl Reader<'_> {
             let path = path.join(&name);
             let Some(facts) = NodeFacts::at(directory, &name)? else { continue };
             match facts.kind {
-                NodeKind::Device => {
-                    let why = NeverKept::Device;
-                    self.plan.refused.push(RefusedNode { path, why });
-                }
+                _ if is_own(&name) => self.refuse(path, NeverKept::OwnConfiguration),
+                NodeKind::Device => self.refuse(path, NeverKept::Device),
                 NodeKind::Whiteout => {}
                 NodeKind::Directory => {
                     let inner = open_readable(directory, &name, &facts)?;
-                    self.judge(&path, &facts);
+                    self.judge(&path, None, &facts);
                     self.bring_tree(&inner, &path, depth - 1)?;
                 }
                 NodeKind::File | NodeKind::Link | NodeKind::Fifo | NodeKind::Socket => {
-                    self.judge(&path, &facts);
+                    self.judge(&path, None, &facts);
                 }
             }
         }
@@ -310,7 +317,7 @@ impl Reader<'_> {
         facts: &NodeFacts,
         depth: usize,
     ) -> io::Result<()> {
-        (self.touch)(TouchedNode { path, after: None });
+        (self.touch)(TouchedNode { path, before: Some(facts), after: None });
         if facts.kind != NodeKind::Directory {
             return Ok(());
         }
@@ -341,11 +348,15 @@ impl Reader<'_> {
         self.plan.conflicts.push(LayerConflict { path: path.to_owned(), why });
     }
 
-    fn judge(&mut self, path: &Path, after: &NodeFacts) {
+    fn judge(&mut self, path: &Path, before: Option<&NodeFacts>, after: &NodeFacts) {
         if after.kind == NodeKind::File && after.mode & 0o6000 != 0 {
-            self.plan.refused.push(RefusedNode { path: path.to_owned(), why: NeverKept::SetId });
+            self.refuse(path.to_owned(), NeverKept::SetId);
         }
-        (self.touch)(TouchedNode { path, after: Some(after) });
+        (self.touch)(TouchedNode { path, before, after: Some(after) });
+    }
+
+    fn refuse(&mut self, path: PathBuf, why: NeverKept) {
+        self.plan.refused.push(RefusedNode { path, why });
     }
 
     fn add(&mut self, step: LayerStep, after: &NodeFacts) {
@@ -369,6 +380,11 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Tells whether a name is that of Journeyman's own configuration.
+pub(super) fn is_own(name: &OsStr) -> bool {
+    protection_in(Path::new(""), name) == Protection::Never
 }
 
 fn is_copied_up(upper: &OwnedFd, name: &OsStr) -> bool {

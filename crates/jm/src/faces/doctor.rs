@@ -8,7 +8,7 @@ use jm_process::confine::{Backend, Mechanism, probe_backends};
 use serde_json::json;
 
 use super::disk_usage::Room;
-use super::{exit, print};
+use super::{exit, hold, print};
 use crate::cli::{Common, ListingArgs};
 use crate::{confine, wire};
 
@@ -42,6 +42,10 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let confiner = confine::confiner(config)?;
     let plan = confiner.plan(&sandbox, &environment);
     let backend = confiner.backend();
+    // Without a state directory there is no place for a layer, which the room below tells too.
+    let layers = hold::layers().map_err(|error| format!("{error:#}"));
+    let root = sandbox.working_root().path();
+    let layers = layers.and_then(|layers| confiner.try_layer(root, &layers));
     let holds = |by: &[Backend]| by.contains(&backend);
     // A state directory that cannot be used is one of the things to tell.
     let room = Room::now(config.journal.quota_bytes);
@@ -51,6 +55,7 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
         print::json(&json!({
             "mechanisms": mechanisms, "backend": backend, "configured": config.tools.sandbox.commands,
             "enforced": enforced.collect::<Vec<_>>(), "gaps": plan.gaps,
+            "hold": {"works": layers.is_ok(), "detail": layers.as_ref().err()},
             "state": room.as_ref().ok().map(|room| json!({
                 "path": room.path, "free": room.free, "stored": room.stored, "most": room.most,
             })),
@@ -59,9 +64,20 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     } else {
         let network = plan.rules.network.in_words();
         print::text(&in_words(&mechanisms, (backend, &network), &plan.gaps, &holds))?;
+        print::text(&layers_in_words(&layers))?;
         print::text(&room_in_words(&room))?;
     }
     Ok(if backend == Backend::None { exit::FAILED } else { exit::RAN })
+}
+
+fn layers_in_words(layers: &Result<(), String>) -> String {
+    match layers {
+        Ok(()) => "held commands (jm sandbox --hold): work\n".to_owned(),
+        Err(why) => {
+            let why = jm_types::text::one_line(why);
+            format!("held commands (jm sandbox --hold): do not work here: {why}\n")
+        }
+    }
 }
 
 fn warnings(room: &Result<Room>) -> Vec<String> {

@@ -15,6 +15,7 @@ use jm_types::Cancel;
 use jm_types::text::one_line;
 use jm_types::text::sanitize::Sanitizer;
 
+use super::hold::{self, KeepAnswer};
 use super::{exit, print};
 use crate::cli::{Common, SandboxArgs as Args};
 use crate::{confine, wire};
@@ -41,16 +42,21 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     }
     check_words(&args.command)?;
     let seconds = args.timeout.unwrap_or(config.tools.timeouts.shell_commands_seconds);
+    let held = if args.hold { Some(hold::begin(&confiner, &sandbox, &plan, args)?) } else { None };
     plan.gaps.iter().for_each(|gap| print::note(&format!("jm: not confined: {gap}")));
     let program = CommandProgram::Argv(args.command.clone());
-    let (environment, confinement) = match access {
-        Access::ReadsOnly => {
+    let (environment, confinement) = match (access, &held) {
+        (Access::ReadsOnly, _) => {
             let confinement = confiner.reading(&sandbox, &environment, None)?;
             (read_only::environment(&sandbox, &environment, &[]), confinement)
         }
-        Access::Full => {
-            let confinement = confiner.confined_by(plan.rules.clone(), &program, None);
-            (environment, confinement)
+        (Access::Full, held) => {
+            let rules = plan.rules.clone();
+            let rules = match held {
+                Some((_, place)) => rules.on_layer(place.clone()),
+                None => rules,
+            };
+            (environment, confiner.confined_by(rules, &program, None))
         }
     };
     let spec = CommandSpec {
@@ -67,13 +73,23 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
         confinement,
     };
     let is_line = matches!(&args.command[..], [one] if one.to_string_lossy().contains(' '));
-    execute(spec, &plan).map_err(|error| {
+    let ended = execute(spec, &plan).map_err(|error| {
         if is_line {
             anyhow!("{error:#}\n  hint: no shell reads this: jm sandbox -- sh -c '...'")
         } else {
             error
         }
-    })
+    });
+    match (held, ended) {
+        (None, ended) => ended,
+        (Some((held, _)), Ok(code)) => {
+            hold::settle(held, &hold::judge(&sandbox, &plan), KeepAnswer::of(args), code)
+        }
+        (Some((held, _)), Err(error)) => {
+            held.remove().context("the layer cannot be removed")?;
+            Err(error)
+        }
+    }
 }
 
 /// Whatever is no flag of ours begins the command, so a mistyped one would be looked for as a program.

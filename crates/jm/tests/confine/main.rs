@@ -6,6 +6,7 @@ mod escapes;
 mod gate;
 mod git_surface;
 mod hangs;
+mod held;
 mod hints;
 mod jobs;
 mod ladder;

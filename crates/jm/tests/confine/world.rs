@@ -224,6 +224,11 @@ impl World {
             .unwrap()
     }
 
+    /// Takes the world as it is now for what it was before.
+    pub(crate) fn look_again(&mut self) {
+        self.before = self.look();
+    }
+
     /// What the world outside noticed; nothing, if all is well.
     pub(crate) fn harm(&mut self) -> Vec<String> {
         let mut harm = self.listeners.heard();

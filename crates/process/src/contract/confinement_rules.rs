@@ -3,11 +3,13 @@
 //! Law: they are computed before the command starts and handed over whole. The back end that enforces them
 //! (namespaces, bubblewrap, Landlock) decides nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use jm_types::Network;
 use jm_types::defaults;
 use serde::{Deserialize, Serialize};
+
+use super::within::is_within;
 
 /// The back end that confines a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -128,6 +130,38 @@ pub struct ConfinementRules {
     /// that finds another file there fails.
     pub identities: Vec<FileIdentity>,
     pub resources: Resources,
+    /// The layer on which the command sees a workspace root: nothing that it changes there counts
+    /// until it is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<LayerPlace>,
+}
+
+/// The directories of a layer. Each is opened by its name where it is mounted, and must be the one
+/// that was meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerPlace {
+    /// The workspace root, which is the layer's lower directory.
+    pub root: FileIdentity,
+    pub upper: FileIdentity,
+    pub work: FileIdentity,
+}
+
+impl ConfinementRules {
+    /// The same rules on a layer. Protected names need no mounts there, because what becomes of them
+    /// is judged when the layer is kept.
+    pub fn on_layer(mut self, layer: LayerPlace) -> Self {
+        self.kept.clear();
+        self.absent.clear();
+        self.identities.retain(|one| self.hidden.contains(&one.path));
+        self.layer = Some(layer);
+        self
+    }
+
+    /// Tells whether a path lies below the root that the command sees through its layer.
+    pub(crate) fn is_on_layer(&self, path: &Path) -> bool {
+        let root = self.layer.as_ref().map(|layer| &*layer.root.path);
+        root.is_some_and(|root| path != root && is_within(path, root))
+    }
 }
 
 /// Paths are bytes; JSON has only text.

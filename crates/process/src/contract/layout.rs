@@ -81,6 +81,11 @@ pub(crate) fn mount_layout(rules: &ConfinementRules) -> Layout {
     all.extend(rules.kept.iter().map(|kept| (kept.path.clone(), MountKind::Kept)));
     all.extend(rules.hidden.iter().map(|path| (path.clone(), MountKind::Hidden)));
     all.extend(anchor_directories(rules).into_iter().map(|path| (path, MountKind::Writable)));
+    // On a layer all of the root is there already, and nothing of it is real.
+    all.retain(|(path, place)| match place {
+        MountKind::Readable | MountKind::Cached | MountKind::Data => !rules.is_on_layer(path),
+        MountKind::Scratch | MountKind::Writable | MountKind::Kept | MountKind::Hidden => true,
+    });
     all.sort_unstable_by(|(one, place), (other, second)| {
         by_names(one, other).then(place.cmp(second))
     });
@@ -118,6 +123,8 @@ pub(crate) fn anchor_directories(rules: &ConfinementRules) -> Vec<PathBuf> {
     let held = held.chain(&rules.absent);
     // Where nothing can be written nothing can be renamed.
     let held = held.filter(|_| rules.access == Access::Full);
+    // On a layer the kernel renames no directory that was there before.
+    let held = held.filter(|path| !rules.is_on_layer(path));
     let mut known = HashSet::new();
     let mut anchors = Vec::new();
     for path in held {
@@ -142,7 +149,9 @@ fn by_names(one: &Path, other: &Path) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::super::confinement_rules::{Backend, KeptName, KeptPresence, Network, Resources};
+    use super::super::confinement_rules::{
+        Backend, FileIdentity, KeptName, KeptPresence, LayerPlace, Network, Resources,
+    };
     use super::*;
 
     fn rules(change: impl FnOnce(&mut ConfinementRules)) -> ConfinementRules {
@@ -160,6 +169,7 @@ mod tests {
             absent: Vec::new(),
             identities: Vec::new(),
             resources: Resources::default(),
+            layer: None,
         };
         change(&mut rules);
         rules
@@ -201,6 +211,35 @@ mod tests {
             rules.hidden = vec!["/home/me/w/.env".into()];
         });
         check(&reading, &expected);
+    }
+
+    #[test]
+    fn on_a_layer_only_hidden_names_are_mounted() {
+        let identity = |path: &str| FileIdentity { path: path.into(), device: 1, inode: 1 };
+        let layer = LayerPlace {
+            root: identity("/home/me/w"),
+            upper: identity("/home/me/.local/state/journeyman/held/1/upper"),
+            work: identity("/home/me/.local/state/journeyman/held/1/work"),
+        };
+        let direct = rules(|rules| {
+            rules.readable = vec!["/usr".into(), "/home/me/w/bin".into()];
+            rules.hidden = vec!["/home/me/w/deep/.env".into()];
+            rules.kept =
+                vec![KeptName { path: "/home/me/w/.envrc".into(), now: KeptPresence::Present }];
+            rules.identities =
+                vec![identity("/home/me/w/deep/.env"), identity("/home/me/w/.envrc")];
+        });
+        let held = direct.on_layer(layer);
+        assert_eq!(held.identities, [identity("/home/me/w/deep/.env")]);
+        let expected = [
+            ("/home/me", MountKind::Scratch),
+            ("/home/me/w", MountKind::Writable),
+            ("/home/me/w/deep/.env", MountKind::Hidden),
+            ("/tmp", MountKind::Scratch),
+            ("/usr", MountKind::Readable),
+            ("/var/tmp", MountKind::Scratch),
+        ];
+        check(&held, &expected);
     }
 
     #[test]

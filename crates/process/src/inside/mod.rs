@@ -6,6 +6,7 @@
 mod bwrap;
 mod control;
 mod landlock;
+mod layer;
 mod limits;
 mod mounts;
 mod name_guard;

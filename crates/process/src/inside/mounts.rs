@@ -18,8 +18,9 @@ use rustix::mount::{
     fsopen, mount_change, move_mount, open_tree, unmount,
 };
 
+use super::layer;
 use super::step::{During, LaunchStep, StepFailure};
-use crate::contract::confinement_rules::ConfinementRules;
+use crate::contract::confinement_rules::{ConfinementRules, LayerPlace};
 use crate::contract::layout::{Layout, MountKind};
 use crate::contract::within::is_within;
 
@@ -66,9 +67,11 @@ pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()>
             continue;
         }
         let step = || format!("mount {}", path.display());
-        pieces.extend(
-            piece(path.clone(), *place).map_err(|error| StepFailure { step: step(), error })?,
-        );
+        let made = match &rules.layer {
+            Some(layer) if layer.root.path == *path => on_layer(layer).map(Some),
+            _ => piece(path.clone(), *place),
+        };
+        pieces.extend(made.map_err(|error| StepFailure { step: step(), error })?);
     }
     let devices: Vec<(&str, OwnedFd)> =
         DEVICES.iter().filter_map(|name| Some((*name, device(name).ok()?))).collect();
@@ -113,6 +116,9 @@ fn attach_all_inside(
         all.map(|one| (one.path.as_os_str(), (one.device, one.inode))).collect();
     for (path, place) in inside {
         let expected = known.get(path.as_os_str()).copied();
+        // An overlay shows the inodes of what lies beneath it, and a device of its own.
+        let is_real = !rules.is_on_layer(path);
+        let expected = expected.map(|(device, inode)| (is_real.then_some(device), inode));
         attach_inside(root, path, place, expected)
             .map_err(|error| StepFailure { step: format!("mount {}", path.display()), error })?;
     }
@@ -126,7 +132,7 @@ pub(crate) fn attach_inside(
     root: &OwnedFd,
     path: &Path,
     place: MountKind,
-    expected: Option<(u64, u64)>,
+    expected: Option<(Option<u64>, u64)>,
 ) -> Result<()> {
     let below = path.strip_prefix("/").unwrap_or(path);
     let target = match open_beneath(root, below) {
@@ -138,7 +144,10 @@ pub(crate) fn attach_inside(
         Err(_) => return Err(moved(path)),
     };
     let found = rustix::fs::fstat(&target)?;
-    if expected.is_some_and(|expected| expected != (found.st_dev, found.st_ino)) {
+    let is_other = |(device, inode): (Option<u64>, u64)| {
+        inode != found.st_ino || device.is_some_and(|device| device != found.st_dev)
+    };
+    if expected.is_some_and(is_other) {
         return Err(moved(path));
     }
     let kind = rustix::fs::FileType::from_raw_mode(found.st_mode);
@@ -182,6 +191,12 @@ fn nothing(shape: MountShape) -> Result<OwnedFd> {
     let closed = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NODEV;
     change(&tree, closed, MountDepth::Alone)?;
     Ok(tree)
+}
+
+/// A workspace root as an overlay.
+fn on_layer(layer: &LayerPlace) -> Result<MountPiece> {
+    let what = MountSource::Tree(layer::overlay(layer)?, MountShape::Directory);
+    Ok(MountPiece { path: layer.root.path.clone(), what })
 }
 
 fn piece(path: PathBuf, place: MountKind) -> Result<Option<MountPiece>> {

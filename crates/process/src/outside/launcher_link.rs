@@ -97,6 +97,11 @@ pub(crate) fn start(
         let what = "a command behind walls cannot write all of /; choose a directory in it";
         return Err(ToolError::failed("command", what));
     }
+    // Elsewhere it would write the workspace itself.
+    if task.rules.layer.is_some() && task.rules.backend != Backend::Namespaces {
+        let what = "a command runs on a layer only behind the back end `namespaces`";
+        return Err(ToolError::failed("command", what));
+    }
     start_launcher(launcher, task).map_err(|error| {
         let failed = format!("its launcher cannot be started: {error}");
         let failed = ToolError::failed("command", failed);
@@ -142,11 +147,11 @@ fn start_launcher(
     let records = records.map(|records| open_directory_at(records.path())).transpose()?;
     let credentials = credentials(task.rules)?;
     let (proxy, listener) = open_proxy(task.rules, credentials.as_deref())?.unzip();
-    let mut given = vec![
-        (task.stdin.as_fd(), 0),
-        (counters.as_fd(), COUNTERS),
-        (task.directory.as_fd(), DIRECTORY),
-    ];
+    let mut given = vec![(task.stdin.as_fd(), 0), (counters.as_fd(), COUNTERS)];
+    // Behind a layer nothing leads to the workspace itself.
+    if task.rules.layer.is_none() {
+        given.push((task.directory.as_fd(), DIRECTORY));
+    }
     given.extend(task.output.given());
     given.extend(records.as_ref().map(|records| (records.as_fd(), RECORDS)));
     given.extend(listener.as_ref().map(|listener| (listener.as_fd(), PROXY_LISTENER)));

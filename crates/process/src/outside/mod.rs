@@ -6,6 +6,7 @@ pub mod companion;
 pub mod confine;
 pub(crate) mod egress_proxy;
 pub mod environment;
+pub mod held;
 pub(crate) mod launcher;
 pub(crate) mod launcher_link;
 mod login_settings;

@@ -53,6 +53,10 @@ impl Confiner {
         self.reader_access
     }
 
+    pub(super) fn launcher(&self) -> Option<&Launcher> {
+        self.launcher.as_ref()
+    }
+
     pub fn settings(&self) -> &CommandSettings {
         &self.settings
     }

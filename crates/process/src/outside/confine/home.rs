@@ -37,6 +37,7 @@ mod tests {
                 absent: Vec::new(),
                 identities: Vec::new(),
                 resources: Resources::default(),
+                layer: None,
             })
         };
         for writable in ["/home/nobody-here", "/home", "/"] {

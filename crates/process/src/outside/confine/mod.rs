@@ -7,6 +7,7 @@ mod confiner;
 mod grant;
 mod grants;
 mod home;
+mod layers;
 mod missing_settings;
 mod plan;
 mod probe;
@@ -27,7 +28,8 @@ pub use super::launcher::{Confinement, Launcher};
 pub use super::prestarted::PrestartedLauncher;
 pub use super::refusal::{Refusal, SIGSYS, Withheld};
 pub use crate::contract::confinement_rules::{
-    Access, Backend, ConfinementRules, FileIdentity, KeptName, KeptPresence, Network, Resources,
+    Access, Backend, ConfinementRules, FileIdentity, KeptName, KeptPresence, LayerPlace, Network,
+    Resources,
 };
 pub use crate::contract::landlock_version::landlock_version;
 pub use jm_types::hosts::{Host, HostList, HostRule, NoHost};

@@ -75,6 +75,7 @@ pub fn plan(
         absent: scan.absent,
         identities: scan.identities,
         resources: settings.resources,
+        layer: None,
     };
     let around: Vec<FileIdentity> = identities_around(&rules).collect();
     rules.identities.extend(around);

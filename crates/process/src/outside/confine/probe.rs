@@ -58,32 +58,36 @@ pub(crate) fn try_backend(launcher: &Launcher, backend: Backend) -> Result<Strin
     trial(launcher, backend).map(|()| detail)
 }
 
+/// A script that shows whether rules can be enforced.
+pub(crate) struct Trial<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) script: &'a str,
+}
+
 fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
-    let settings = CommandSettings::default();
+    let nothing = Trial { directory: Path::new("/"), script: ":" };
+    try_rules(launcher, &nothing, |rules| ConfinementRules { backend, ..rules })
+}
+
+/// Runs a script with rules that are made from the least ones.
+pub(crate) fn try_rules(
+    launcher: &Launcher,
+    trial: &Trial<'_>,
+    change: impl FnOnce(ConfinementRules) -> ConfinementRules,
+) -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let environment = [("PATH".into(), path)];
-    let rules = ConfinementRules {
-        backend,
-        access: Access::Full,
-        network: Network::Off,
-        writable: Vec::new(),
-        readable: toolchains::readable(&environment),
-        homes: Vec::new(),
-        kept: Vec::new(),
-        hidden: Vec::new(),
-        absent: Vec::new(),
-        identities: Vec::new(),
-        resources: settings.resources,
-    };
+    let rules = change(least_rules(toolchains::readable(&environment)));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::open("/", flags, Mode::empty()).map_err(|e| e.to_string())?;
+    let directory =
+        rustix::fs::open(trial.directory, flags, Mode::empty()).map_err(|e| e.to_string())?;
     let (ours, stdin, output) =
         command_streams(&CommandInput::Closed).map_err(|e| e.to_string())?;
     let task = LaunchTask {
         // By its path: what is on the person's own says nothing about confinement rules.
-        words: ["/bin/sh", "-c", ":"].map(Into::into).to_vec(),
+        words: ["/bin/sh", "-c", trial.script].map(Into::into).to_vec(),
         directory,
-        directory_name: Path::new("/"),
+        directory_name: trial.directory,
         environment: &environment,
         stdin,
         output,
@@ -98,6 +102,24 @@ fn trial(launcher: &Launcher, backend: Backend) -> Result<(), String> {
     match finished.ending {
         CommandEnding::Exited(0) => Ok(()),
         _ => Err(finished.stderr.render(200).trim().to_owned()),
+    }
+}
+
+/// Rules that let a command read the system and nothing else.
+fn least_rules(readable: Vec<PathBuf>) -> ConfinementRules {
+    ConfinementRules {
+        backend: Backend::None,
+        access: Access::Full,
+        network: Network::Off,
+        writable: Vec::new(),
+        readable,
+        homes: Vec::new(),
+        kept: Vec::new(),
+        hidden: Vec::new(),
+        absent: Vec::new(),
+        identities: Vec::new(),
+        resources: CommandSettings::default().resources,
+        layer: None,
     }
 }
 

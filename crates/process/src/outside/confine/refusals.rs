@@ -199,6 +199,7 @@ mod tests {
             absent: Vec::new(),
             identities: Vec::new(),
             resources: Resources::default(),
+            layer: None,
         }
     }
 

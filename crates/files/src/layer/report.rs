@@ -1,0 +1,127 @@
+//! A layer as a person judges it: its changes, name by name, and those that make something run later.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::{self, Errno};
+
+use super::Layer;
+use super::node::NodeKind;
+use super::plan::{LayerBounds, LayerPlan, LayerStep, LayerWork};
+use super::runs_later::NameJudge;
+use crate::open::Opening;
+
+/// Names beyond this number are kept and not listed one by one.
+const MOST_NAMED: usize = 100_000;
+
+/// The kind of change at one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeChange {
+    Created,
+    Changed,
+    Deleted,
+}
+
+/// The kinds of node at a name that a layer changes, before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TouchedKinds {
+    pub before: Option<NodeKind>,
+    pub after: Option<NodeKind>,
+}
+
+/// Everything that keeping a layer would do, and what to look at first.
+#[derive(Debug, Clone, Default)]
+pub struct LayerReport {
+    pub plan: LayerPlan,
+    /// Each name that changes, also inside directories that come or go whole.
+    pub touched: BTreeMap<PathBuf, TouchedKinds>,
+    /// Names that make something run later, and why.
+    pub runs_later: BTreeMap<PathBuf, &'static str>,
+}
+
+impl Layer {
+    /// Reads the layer and judges its names.
+    pub fn report(&self, judge: &NameJudge, bounds: LayerBounds) -> io::Result<LayerReport> {
+        let mut touched: BTreeMap<PathBuf, TouchedKinds> = BTreeMap::new();
+        let mut runs_later = BTreeMap::new();
+        let plan = self.plan(bounds, &mut |node| {
+            let kind = node.after.or(node.before).map(|facts| facts.kind);
+            runs_later.extend(judge.runs_later(node.path, kind == Some(NodeKind::Directory)));
+            if touched.len() < MOST_NAMED {
+                let kinds = touched.entry(node.path.to_owned()).or_default();
+                kinds.before = kinds.before.or(node.before.map(|facts| facts.kind));
+                kinds.after = kinds.after.or(node.after.map(|facts| facts.kind));
+            }
+        })?;
+        Ok(LayerReport { plan, touched, runs_later })
+    }
+
+    /// The content of a file as the workspace has it; `None` for anything else, and for a larger one.
+    pub fn read_beneath(&self, path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+        read_file(&self.lower, path, most)
+    }
+
+    /// The content of a file as the layer has it.
+    pub fn read_above(&self, path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+        read_file(&self.upper, path, most)
+    }
+}
+
+impl LayerReport {
+    /// Tells whether there is nothing to decide. The time of a directory alone is no change: making and
+    /// removing a temporary file changes it.
+    pub fn is_empty(&self) -> bool {
+        let plan = &self.plan;
+        plan.conflicts.is_empty()
+            && plan.refused.is_empty()
+            && plan.steps.iter().all(|step| change_of(step).is_none())
+    }
+
+    /// The steps that a person is shown, with the number of names inside where a directory comes or
+    /// goes whole.
+    pub fn shown(&self) -> impl Iterator<Item = (&LayerStep, NodeChange, usize)> {
+        self.plan.steps.iter().filter_map(|step| {
+            let change = change_of(step)?;
+            let below = self.touched.range::<Path, _>((
+                std::ops::Bound::Excluded(step.path.as_path()),
+                std::ops::Bound::Unbounded,
+            ));
+            let below = below.take_while(|(path, _)| path.starts_with(&step.path)).count();
+            Some((step, change, below))
+        })
+    }
+}
+
+fn change_of(step: &LayerStep) -> Option<NodeChange> {
+    match step.work {
+        LayerWork::Create => Some(NodeChange::Created),
+        LayerWork::Replace => Some(NodeChange::Changed),
+        LayerWork::Delete => Some(NodeChange::Deleted),
+        LayerWork::Attributes => {
+            let (before, after) = (step.before.as_ref()?, step.after.as_ref()?);
+            let is_same = after.has_attributes_of(before) && step.extended.is_none();
+            (!is_same).then_some(NodeChange::Changed)
+        }
+    }
+}
+
+fn read_file(root: &OwnedFd, path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = match Opening::best(root).open(root, path, flags, Mode::empty()) {
+        Err(Errno::LOOP | Errno::NXIO | Errno::NOENT) => return Ok(None),
+        opened => opened?,
+    };
+    let found = rustix::fs::fstat(&opened)?;
+    let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+    if !is_file || u64::try_from(found.st_size).unwrap_or(0) > most {
+        return Ok(None);
+    }
+    let mut content = Vec::new();
+    let read = File::from(opened).take(most).read_to_end(&mut content);
+    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(Some(content))
+}

@@ -1,0 +1,135 @@
+//! `jm held`: layers of commands that nobody has decided about yet.
+
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result, anyhow, bail};
+use jm_files::layer::{LayerBounds, LayerReport, NameJudge, StepState};
+use jm_files::{Sandbox, SandboxSettings};
+use jm_process::confine::protected_names;
+use jm_process::held::{HeldEntry, HeldLayer, HeldLayers, HeldStage};
+use jm_types::text::{one_line, reveal};
+
+use super::{exit, history, hold, print};
+use crate::cli::{Common, Held, HeldCommand};
+
+pub(crate) fn run(common: &Common, held: &Held) -> Result<u8> {
+    let layers = hold::layers()?;
+    match &held.command {
+        None => list(&layers, held.json),
+        Some(HeldCommand::List(listing)) => list(&layers, held.json || listing.json),
+        Some(HeldCommand::Diff { id }) => diff(&take(common, &layers, id.as_deref())?),
+        Some(HeldCommand::Keep { id }) => keep(take(common, &layers, id.as_deref())?),
+        Some(HeldCommand::Drop { id }) => drop_layer(common, &layers, id.as_deref()),
+    }
+}
+
+fn list(layers: &HeldLayers, as_json: bool) -> Result<u8> {
+    for entry in layers.list()? {
+        if as_json {
+            print::json(&entry)?;
+            continue;
+        }
+        let HeldEntry { id, description, is_in_use } = &entry;
+        let state = match (is_in_use, description.stage) {
+            (true, _) => "  in use",
+            (false, HeldStage::Running) => "  interrupted",
+            (false, HeldStage::SetAside) => "",
+        };
+        let root = one_line(&description.root.to_string_lossy());
+        let command = one_line(&description.command.join(" "));
+        let time = history::moment(description.began_ms);
+        print::line(&format!("{id}  {time}  {root}  {command}{state}"))?;
+    }
+    Ok(exit::RAN)
+}
+
+/// The layer that was named, or the only one of this workspace.
+fn choose(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<String> {
+    if let Some(id) = id {
+        return Ok(id.to_owned());
+    }
+    let root = history::root(common)?;
+    let all = layers.list()?.into_iter();
+    let all = all.filter(|one| !one.is_in_use && one.description.root == root);
+    let mut ids: Vec<String> = all.map(|one| one.id).collect();
+    match (ids.pop(), ids.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (None, _) => bail!("nothing is held for this workspace (all of them: `jm held list`)"),
+        (Some(_), false) => bail!("several are held for this workspace; name one: `jm held list`"),
+    }
+}
+
+fn take(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<HeldLayer> {
+    let id = choose(common, layers, id)?;
+    layers.take(&id).map_err(|error| refused(&id, &error))
+}
+
+fn refused(id: &str, error: &std::io::Error) -> anyhow::Error {
+    anyhow!("{}: {error}\n  hint: `jm held list` lists the layers", one_line(id))
+}
+
+fn report(held: &HeldLayer) -> Result<LayerReport> {
+    let root = &held.description().root;
+    let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root))
+        .with_context(|| format!("{} cannot be opened", root.display()))?;
+    let known = protected_names(&sandbox).into_iter().map(|(path, _)| path).collect();
+    let report = held.layer().report(&NameJudge::new(root, known), LayerBounds::default());
+    report.context("what it changed cannot be read")
+}
+
+fn diff(held: &HeldLayer) -> Result<u8> {
+    let report = report(held)?;
+    hold::describe(&report);
+    let diff = hold::diff(held, &report);
+    print::result(&diff, &reveal(&diff))?;
+    Ok(exit::RAN)
+}
+
+fn keep(mut held: HeldLayer) -> Result<u8> {
+    if held.is_lost() {
+        bail!(
+            "the machine was restarted before this layer was on the disk; its files are not to be \
+             relied on\n  hint: they lie in {}; jm held drop {}",
+            held.upper().display(),
+            held.id()
+        );
+    }
+    if let Some(steps) = held.half_kept()? {
+        held.converge(&steps, StepState::Done)?;
+        held.remove()?;
+        print::note("jm: kept, from where it was interrupted");
+        return Ok(exit::RAN);
+    }
+    let report = report(&held)?;
+    hold::describe(&report);
+    let is_kept = report.plan.conflicts.is_empty() && hold::keep(&mut held, &report)?;
+    if !is_kept {
+        print::note(&format!(
+            "jm: not kept: somebody else changed the same files since\n  hint: its versions lie in {}",
+            held.upper().display()
+        ));
+        return Ok(exit::DENIED);
+    }
+    held.remove()?;
+    print::note("jm: kept");
+    Ok(exit::RAN)
+}
+
+fn drop_layer(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<u8> {
+    let id = choose(common, layers, id)?;
+    match layers.take(&id) {
+        Ok(held) => {
+            if let Some(steps) = held.half_kept()? {
+                held.converge(&steps, StepState::NotDone)?;
+            }
+            held.remove()?;
+        }
+        // Its workspace is gone.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            layers.forget(&id).map_err(|error| refused(&id, &error))?;
+        }
+        Err(error) => return Err(refused(&id, &error)),
+    }
+    print::note("jm: dropped");
+    Ok(exit::RAN)
+}

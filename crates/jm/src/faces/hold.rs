@@ -1,0 +1,265 @@
+//! `jm sandbox --hold`: a command on a layer of its own, and the decision about what it changed.
+//!
+//! Law: nothing counts before it is kept, everything is kept or nothing, and what nobody decided about
+//! is set aside, never thrown away.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use jm_files::Sandbox;
+use jm_files::layer::{
+    KeepError, LayerBounds, LayerReport, NameJudge, NeverKept, NodeChange, NodeKind,
+};
+use jm_process::Confiner;
+use jm_process::confine::{ConfinementPlan, LayerPlace};
+use jm_process::held::{HeldLayer, HeldLayers};
+use jm_system::terminal::Terminal;
+use jm_tools::ops::change::diff::unified_diff;
+use jm_types::text::{one_line, reveal};
+
+use super::prompt::show;
+use super::{exit, print};
+use crate::cli::SandboxArgs;
+use crate::locations;
+
+/// Names of one kind that are listed; of the rest only the number is told.
+const MOST_LISTED: usize = 40;
+/// Larger files are told by their size.
+const MOST_DIFF: u64 = 4 * 1024 * 1024;
+
+/// The answer to "keep what it changed?".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeepAnswer {
+    Keep,
+    Drop,
+    Ask,
+}
+
+impl KeepAnswer {
+    pub(crate) fn of(args: &SandboxArgs) -> Self {
+        match (args.keep, args.drop) {
+            (true, _) => Self::Keep,
+            (_, true) => Self::Drop,
+            (false, false) => Self::Ask,
+        }
+    }
+}
+
+pub(crate) fn layers() -> Result<HeldLayers> {
+    HeldLayers::open(&locations::state()?).context("held layers")
+}
+
+/// Makes the layer of a command, where that works.
+pub(crate) fn begin(
+    confiner: &Confiner,
+    sandbox: &Sandbox,
+    plan: &ConfinementPlan,
+    args: &SandboxArgs,
+) -> Result<(HeldLayer, LayerPlace)> {
+    let root = sandbox.working_root().path();
+    if let Some(other) = plan.rules.writable.iter().find(|path| *path != root) {
+        bail!(
+            "--hold holds one directory, and the command could write {} besides\n  hint: leave out \
+             --root and --writable for it",
+            other.display()
+        );
+    }
+    let layers = layers()?;
+    confiner.try_layer(root, &layers).map_err(|why| {
+        anyhow!(
+            "--hold does not work here: {why}\n  hint: `jm doctor` says what works; without --hold \
+             the command changes the workspace directly"
+        )
+    })?;
+    let held = layers.begin(root, &args.command).context("a layer cannot be made")?;
+    let place = held.place().context("a layer cannot be made")?;
+    Ok((held, place))
+}
+
+/// Decides about a layer whose command has ended with this exit code.
+pub(crate) fn settle(
+    mut held: HeldLayer,
+    judge: &NameJudge,
+    answer: KeepAnswer,
+    code: u8,
+) -> Result<u8> {
+    let report = match held.layer().report(judge, LayerBounds::default()) {
+        Ok(report) => report,
+        Err(error) => {
+            print::note(&format!("jm: what it changed cannot be read: {error}"));
+            return set_aside(held);
+        }
+    };
+    if report.is_empty() && answer != KeepAnswer::Keep {
+        held.remove().context("the layer cannot be removed")?;
+        return Ok(code);
+    }
+    describe(&report);
+    if !report.plan.conflicts.is_empty() {
+        print::note("jm: not kept, because somebody else changed the same files meanwhile");
+        return set_aside(held);
+    }
+    let answer = match answer {
+        // Nothing is left to be kept.
+        KeepAnswer::Ask if report.shown().next().is_none() => KeepAnswer::Drop,
+        KeepAnswer::Ask => match ask(&held, &report)? {
+            Some(answer) => answer,
+            None => return set_aside(held),
+        },
+        given => given,
+    };
+    if answer == KeepAnswer::Drop {
+        held.remove().context("the layer cannot be removed")?;
+        if !report.is_empty() {
+            print::note("jm: dropped");
+        }
+        return Ok(code);
+    }
+    match keep(&mut held, &report)? {
+        true => {
+            held.remove().context("kept, but the layer cannot be removed")?;
+            if !report.is_empty() {
+                print::note("jm: kept");
+            }
+            Ok(code)
+        }
+        false => set_aside(held),
+    }
+}
+
+/// Keeps everything; `false` when somebody else changed a file since it was looked at.
+pub(crate) fn keep(held: &mut HeldLayer, report: &LayerReport) -> Result<bool> {
+    match held.keep(&report.plan.steps) {
+        Ok(()) => Ok(true),
+        Err(error @ KeepError::Changed { .. }) => {
+            print::note(&format!("jm: not kept: {error}"));
+            Ok(false)
+        }
+        Err(error) => {
+            held.set_aside().context("the layer cannot be described")?;
+            let id = held.id();
+            Err(anyhow!("not kept: {error}\n  hint: it is set aside as {id}: jm held diff {id}"))
+        }
+    }
+}
+
+/// Leaves the decision to somebody else.
+pub(crate) fn set_aside(mut held: HeldLayer) -> Result<u8> {
+    held.set_aside().context("the layer cannot be described")?;
+    let id = held.id();
+    print::note(&format!(
+        "jm: set aside as {id}; the workspace is unchanged\n  hint: jm held diff {id}, jm held keep \
+         {id} or jm held drop {id}"
+    ));
+    Ok(exit::DENIED)
+}
+
+/// Asks the person at the terminal; `None` where nobody answers.
+fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
+    let Some(mut terminal) = Terminal::open() else { return Ok(None) };
+    loop {
+        show("Keep what it changed? [y/n/d] ")?;
+        let answer = terminal.answer()?.map(|answer| answer.trim().to_lowercase());
+        match answer.as_deref() {
+            Some("y" | "yes") => return Ok(Some(KeepAnswer::Keep)),
+            Some("n" | "no") => return Ok(Some(KeepAnswer::Drop)),
+            Some("d" | "diff") => show(&reveal(&diff(held, report)))?,
+            Some(_) => show("Please answer y (keep), n (drop) or d (show the diff).\n")?,
+            None => {
+                show("\n")?;
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// The judge of names for a command whose plan is known.
+pub(crate) fn judge(sandbox: &Sandbox, plan: &ConfinementPlan) -> NameJudge {
+    let known: Vec<PathBuf> = plan.rules.kept.iter().map(|kept| kept.path.clone()).collect();
+    NameJudge::new(sandbox.working_root().path(), known)
+}
+
+/// Tells what changed, names that make something run later first.
+pub(crate) fn describe(report: &LayerReport) {
+    let shown: Vec<_> = report.shown().collect();
+    if !shown.is_empty() {
+        let count = |wanted| shown.iter().filter(|(_, change, _)| *change == wanted).count();
+        print::note(&format!(
+            "jm: held: {} created, {} changed, {} deleted",
+            count(NodeChange::Created),
+            count(NodeChange::Changed),
+            count(NodeChange::Deleted)
+        ));
+    }
+    list(report.runs_later.iter().map(|(path, why)| format!("runs later: {} ({why})", name(path))));
+    list(shown.iter().map(|(step, change, inside)| {
+        let word = match change {
+            NodeChange::Created => "created",
+            NodeChange::Changed => "changed",
+            NodeChange::Deleted => "deleted",
+        };
+        let kind = step.after.as_ref().or(step.before.as_ref()).map(|facts| facts.kind);
+        let slash = if kind == Some(NodeKind::Directory) { "/" } else { "" };
+        let inside = match inside {
+            0 => String::new(),
+            1 => " (1 name in it)".to_owned(),
+            more => format!(" ({more} names in it)"),
+        };
+        format!("{word} {}{slash}{inside}", name(&step.path))
+    }));
+    list(report.plan.refused.iter().map(|node| {
+        let why = match node.why {
+            NeverKept::Device => "a device",
+            NeverKept::SetId => "its set-id bits are removed",
+            NeverKept::OwnConfiguration => "Journeyman's own configuration",
+        };
+        format!("never kept: {} ({why})", name(&node.path))
+    }));
+    let conflicts = report.plan.conflicts.iter();
+    list(conflicts.map(|one| format!("conflict: {}: {}", name(&one.path), one.why)));
+}
+
+fn list(lines: impl ExactSizeIterator<Item = String>) {
+    let count = lines.len();
+    lines.take(MOST_LISTED).for_each(|line| print::note(&format!("  {line}")));
+    if count > MOST_LISTED {
+        print::note(&format!("  … and {} more", count - MOST_LISTED));
+    }
+}
+
+fn name(path: &Path) -> String {
+    match path.to_string_lossy() {
+        here if here.is_empty() => ".".to_owned(),
+        name => one_line(&name),
+    }
+}
+
+/// The diff of all text files.
+pub(crate) fn diff(held: &HeldLayer, report: &LayerReport) -> String {
+    let is_file = |kind: Option<NodeKind>| kind == Some(NodeKind::File);
+    let mut text = String::new();
+    for (path, kinds) in &report.touched {
+        if !is_file(kinds.before) && !is_file(kinds.after) {
+            continue;
+        }
+        let side = |kind, read: Result<Option<Vec<u8>>, String>| match read {
+            _ if !is_file(kind) => Ok(None),
+            Ok(Some(content)) => Ok(Some(content)),
+            Ok(None) => Err("it is larger than 4 MiB".to_owned()),
+            Err(error) => Err(error),
+        };
+        let beneath = held.layer().read_beneath(path, MOST_DIFF).map_err(|e| e.to_string());
+        let above = held.layer().read_above(path, MOST_DIFF).map_err(|e| e.to_string());
+        let (before, after) = (side(kinds.before, beneath), side(kinds.after, above));
+        match (before, after) {
+            (Ok(before), Ok(after)) => {
+                let path = path.to_string_lossy();
+                text.push_str(&unified_diff(&path, before.as_deref(), after.as_deref()));
+            }
+            (Err(why), _) | (_, Err(why)) => {
+                text.push_str(&format!("(no diff of {}: {why})\n", name(path)));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,433 @@
+//! Commands on a layer: held and kept they leave what a direct run leaves, and none of them reaches the
+//! layer's directories or the workspace itself.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::escapes::attempts;
+use crate::world::{CANARY, User, World, own_all, program, users, works};
+
+/// The tree that every command starts from; its times are long ago.
+const BASE: &str = "umask 022; mkdir -p src/deep docs empty; echo one > a; echo two > src/b; \
+    echo three > src/deep/c; seq 9000 > big; ln -s src/b link; ln -s /nowhere dangling; mkfifo pipe; \
+    printf '#!/bin/sh\\necho ran\\n' > run.sh; chmod 755 run.sh; printf 'all: out\\nout: a\\n\\tcp a out\\n' > Makefile; \
+    git init -q -b main .; git config user.name n; git config user.email e; git config gc.auto 0; \
+    git add a src docs run.sh; git commit -qm first; echo local > ignored.cfg; echo ignored.cfg > .gitignore; \
+    find . -depth -exec touch -h -d '2001-02-03 04:05:06.789' {} +";
+
+/// Names, programs that they need, and scripts.
+const SCRIPTS: &[(&str, &[&str], &str)] = &[
+    ("nothing", &[], "true"),
+    ("create", &[], "echo new > n; mkdir -p d/e; echo x > d/e/f"),
+    ("append", &[], "echo more >> a; echo more >> src/b"),
+    ("truncate", &[], ": > big; truncate -s 100 src/deep/c"),
+    ("overwrite", &[], "cp big src/b; cat a > src/deep/c"),
+    ("edit in place", &["sed"], "sed -i s/three/drei/ src/deep/c"),
+    ("edit without a match", &["sed"], "touch -d 2002-02-02 big; sed -n p big"),
+    ("delete", &[], "rm src/b; rm -r docs empty"),
+    ("delete everything", &[], "rm -rf ./* .[!.]*"),
+    ("delete all but git", &[], "rm -rf ./*"),
+    ("recreate a directory", &[], "rm -r src; mkdir src; echo new > src/only"),
+    ("file becomes directory", &[], "rm big; mkdir big; echo in > big/in"),
+    ("directory becomes file", &[], "rm -r src; echo flat > src"),
+    ("file becomes link", &[], "rm big; ln -s run.sh big"),
+    ("link becomes file", &[], "rm link; echo file > link"),
+    ("link changes", &[], "ln -sfn docs link; ln -sf a dangling"),
+    ("to and fro", &[], "mv a b; mv b a; rm -r docs; mkdir docs; rmdir docs; mkdir docs"),
+    ("modes", &[], "chmod 600 big; chmod 700 src; chmod 555 docs; chmod 1777 empty"),
+    (
+        "closed directory",
+        &[],
+        "mkdir shut; echo x > shut/x; chmod 500 shut; mkdir none; chmod 000 none",
+    ),
+    ("unreadable file", &[], "echo x > secret; chmod 000 secret"),
+    ("rename a file", &[], "mv src/b src/renamed; mv run.sh docs/"),
+    ("rename over a file", &[], "mv a big; echo t > t && mv t src/b"),
+    ("move a directory", &[], "mv src lib"),
+    ("move a new directory", &[], "mkdir x && echo 1 > x/y && mv x z && mv z docs/"),
+    (
+        "exchange two files",
+        &["python3"],
+        "python3 -c 'import ctypes; assert ctypes.CDLL(None).renameat2(-100, b\"a\", -100, b\"big\", 2) == 0'",
+    ),
+    (
+        "a file without a name",
+        &["python3"],
+        "python3 -c 'import os; f = os.open(\".\", os.O_TMPFILE | os.O_RDWR, 0o644); os.write(f, b\"x\"); os.link(f\"/proc/self/fd/{f}\", \"named\", follow_symlinks=True)'",
+    ),
+    (
+        "memory that is a file",
+        &["python3"],
+        "python3 -c 'import mmap; f = open(\"big\", \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[10:14] = b\"mmap\"; m.flush()'",
+    ),
+    (
+        "locks",
+        &["python3"],
+        "python3 -c 'import fcntl; f = open(\"a\", \"a\"); fcntl.flock(f, fcntl.LOCK_EX); f.write(\"locked\")'",
+    ),
+    (
+        "a socket",
+        &["python3"],
+        "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'",
+    ),
+    (
+        "attributes",
+        &["setfattr"],
+        "setfattr -n user.note -v 1 big; setfattr -n user.dir -v 2 docs; setfattr -n user.new -v 3 src/deep",
+    ),
+    ("new hard links", &[], "ln big big2; ln src/b src/b3; cp -al docs docs2"),
+    ("a fifo", &[], "mkfifo another; rm pipe"),
+    ("many files", &[], "for i in $(seq 300); do echo $i > m$i; done; rm m2*"),
+    (
+        "a deep tree",
+        &[],
+        "p=.; for i in $(seq 60); do p=$p/deeper; done; mkdir -p $p; echo x > $p/x",
+    ),
+    ("a sparse file", &[], "truncate -s 5M sparse; printf end >> sparse"),
+    (
+        "odd names",
+        &[],
+        "printf x > \"$(printf 'new\\nline')\"; printf y > \"$(printf '\\377')\"; touch -- -dash ' space '",
+    ),
+    ("times", &[], "touch -d '2011-11-11 11:11:11.123' src docs big; touch -h -d 2012-12-12 link"),
+    ("a copy with its times", &[], "cp -a src copied; cp -p big kept"),
+    ("an archive", &["tar"], "tar cf t.tar src docs && mkdir o && tar xpf t.tar -C o && rm t.tar"),
+    ("a build", &["make"], "make -s; make -s"),
+    ("a program of the workspace", &[], "./run.sh > ran; sh run.sh >> ran"),
+    (
+        "a virtual environment",
+        &["python3"],
+        "python3 -m venv --without-pip env && rm -r env/bin env/pyvenv.cfg env/lib*/python*/site-packages/__pycache__ 2>/dev/null; :",
+    ),
+    (
+        "a database",
+        &["python3"],
+        "python3 -c 'import sqlite3; d = sqlite3.connect(\"t.db\"); d.execute(\"create table t (a)\"); [d.execute(\"insert into t values (?)\", (n,)) for n in range(100)]; d.commit()'",
+    ),
+    ("git status", &["git"], "git status --short"),
+    ("git commit", &["git"], "echo more >> a; git add a; git commit -qm second; git log --oneline"),
+    ("git mv of files", &["git"], "git mv a renamed; git commit -qm moved"),
+    (
+        "git branch and merge",
+        &["git"],
+        "git checkout -qb side; echo s > s; git add s; git commit -qm side; git checkout -q main; echo m > m; git add m; git commit -qm main; git merge -q --no-edit side",
+    ),
+    (
+        "git rebase",
+        &["git"],
+        "git checkout -qb side; echo s > s; git add s; git commit -qm side; git checkout -q main; echo m > m; git add m; git commit -qm main; git checkout -q side; git rebase -q main",
+    ),
+    ("git stash", &["git"], "echo dirty >> a; git stash -q; git stash pop -q"),
+    (
+        "git reset and clean",
+        &["git"],
+        "echo dirty >> a; echo u > untracked; git reset -q --hard; git clean -qxfd",
+    ),
+    ("git tag and gc", &["git"], "git tag v1; git gc -q; git fsck --no-progress"),
+    (
+        "git work tree inside",
+        &["git"],
+        "git worktree add -q inner -b other && rm -r inner && git worktree prune",
+    ),
+    (
+        "git init elsewhere",
+        &["git"],
+        "mkdir nested && cd nested && git init -q -b main . && echo x > x && git add x && git commit -qm nested",
+    ),
+];
+
+struct Pair {
+    base: tempfile::TempDir,
+    user: User,
+}
+
+impl Pair {
+    fn new(user: User) -> Self {
+        let base = tempfile::tempdir().unwrap();
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(base.path(), open).unwrap();
+        for name in ["held/w", "direct/w", "home", "state"] {
+            std::fs::create_dir_all(base.path().join(name)).unwrap();
+        }
+        own_all(base.path(), user);
+        let pair = Self { base, user };
+        for side in ["held", "direct"] {
+            let made = pair.command(side, "sh").args(["-ec", BASE]).output().unwrap();
+            assert!(made.status.success(), "{made:?}");
+        }
+        // A change time is told from the layer's marker only if the clock has moved on.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        pair
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.base.path().join(name)
+    }
+
+    fn command(&self, side: &str, name: &str) -> Command {
+        let mut command = program(self.user, name);
+        command
+            .current_dir(self.at(side).join("w"))
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+            .env("HOME", self.at("home"))
+            .env("JM_STATE_DIR", self.at("state"))
+            .env("LC_ALL", "C.UTF-8")
+            .envs(
+                ["AUTHOR", "COMMITTER"]
+                    .map(|who| (format!("GIT_{who}_DATE"), "2020-01-01T00:00:00Z")),
+            )
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn held(&self, flags: &[&str], script: &str) -> Output {
+        let mut command = self.command("held", env!("CARGO_BIN_EXE_jm"));
+        command.args(["sandbox", "--backend", "namespaces", "--hold"]).args(flags);
+        command.args(["--", "sh", "-c", script]).output().unwrap()
+    }
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat()
+}
+
+/// Times are compared where they lie in the past: a command set them, or left them alone.
+const LONG_AGO: i64 = 1_600_000_000;
+
+/// A tree in comparable words.
+fn tree(root: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    list(root, root, &mut lines);
+    lines.sort();
+    lines
+}
+
+fn list(root: &Path, path: &Path, lines: &mut Vec<String>) {
+    let found = path.symlink_metadata().unwrap();
+    let kind = found.file_type();
+    let name = path.strip_prefix(root).unwrap();
+    // The time stamps of files stand in git's index.
+    let is_index =
+        name.ends_with(".git/index") || name.ends_with("index") && name.starts_with(".git");
+    let content = match () {
+        () if kind.is_symlink() => format!("-> {:?}", std::fs::read_link(path).unwrap()),
+        () if is_index => "an index".to_owned(),
+        () if kind.is_file() => {
+            format!("{:?}", jm_types::Digest::of(&std::fs::read(path).unwrap()))
+        }
+        () if kind.is_fifo() => "fifo".to_owned(),
+        () if kind.is_socket() => "socket".to_owned(),
+        () => String::new(),
+    };
+    let attributes = Command::new("getfattr").args(["-hd", "-m", "-"]).arg(path).output().unwrap();
+    let attributes = String::from_utf8_lossy(&attributes.stdout);
+    let attributes: Vec<&str> = attributes.lines().filter(|line| !line.starts_with('#')).collect();
+    let names = if kind.is_dir() { 0 } else { found.nlink() };
+    let time = (found.mtime() < LONG_AGO).then_some((found.mtime(), found.mtime_nsec()));
+    lines.push(format!(
+        "{name:?} {:o} {}:{} {names} {time:?} {content} {}",
+        found.mode(),
+        found.uid(),
+        found.gid(),
+        attributes.concat()
+    ));
+    if kind.is_dir() {
+        let mut entries: Vec<_> =
+            std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        entries.iter().for_each(|entry| list(root, entry, lines));
+    }
+}
+
+/// Compares a command that was held and kept with the same one run directly.
+fn compare(user: User, script: &str) -> Vec<String> {
+    let pair = Pair::new(user);
+    let (held, direct) = (pair.at("held/w"), pair.at("direct/w"));
+    let start = tree(&held);
+    let dropped = pair.held(&["--drop"], script);
+    let mut wrong = Vec::new();
+    if tree(&held) != start {
+        wrong.push(format!("what was dropped is there: {}", said(&dropped)));
+    }
+    let kept = pair.held(&["--keep"], script);
+    let plain = pair.command("direct", "sh").args(["-c", script]).output().unwrap();
+    if kept.status.code() != plain.status.code() || kept.stdout != plain.stdout {
+        wrong.push(format!("held:\n{}direct:\n{}", said(&kept), said(&plain)));
+    }
+    let (ours, theirs) = (tree(&held), tree(&direct));
+    let only = |one: &[String], other: &[String], sign: char| -> Vec<String> {
+        let missing = one.iter().filter(|line| !other.contains(line));
+        missing.map(|line| format!("{sign} {line}")).collect()
+    };
+    wrong.extend(only(&ours, &theirs, '+'));
+    wrong.extend(only(&theirs, &ours, '-'));
+    if !wrong.is_empty() {
+        wrong.push(said(&kept));
+    }
+    let left = std::fs::read_dir(pair.at("state/held")).unwrap().count();
+    if left > 0 {
+        wrong.push(format!("{left} layers are left behind"));
+    }
+    wrong
+}
+
+#[test]
+fn a_held_command_that_is_kept_leaves_what_a_direct_run_leaves() {
+    assert!(SCRIPTS.len() >= 40, "{}", SCRIPTS.len());
+    let mut wrong = Vec::new();
+    for user in users().into_iter().filter(|user| works(*user, "overlay")) {
+        for (name, needs, script) in SCRIPTS {
+            if !needs.iter().chain(&["git"]).all(|program| works(user, program)) {
+                continue;
+            }
+            let found = compare(user, script);
+            if !found.is_empty() {
+                wrong.push(format!("{name} as {user:?}:\n{}", found.join("\n")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Ways to the layer's own directories or to the tree beneath it. `$STATE` is the state directory.
+const WAYS: &[(&str, &str)] = &[
+    ("the mount is taken away", "umount . || umount -l \"$PWD\" || unshare -Urm umount \"$PWD\""),
+    (
+        "a namespace in which it is covered",
+        "unshare -Urm sh -c 'mount --bind / /mnt; echo ESCAPED'",
+    ),
+    ("the first process's root", "echo x > /proc/1/root$PWD/escaped && echo ESCAPED"),
+    (
+        "the first process's directory",
+        "echo x > /proc/1/cwd/escaped && echo ESCAPED; ls /proc/1/cwd/ && echo ESCAPED",
+    ),
+    (
+        "the first process's descriptors",
+        "for f in /proc/1/fd/*; do readlink $f && echo ESCAPED; echo x > $f/escaped && echo ESCAPED; done; cat /proc/1/fd/none",
+    ),
+    (
+        "descriptors that were left open",
+        "for f in 3 4 5 6 7 8 9 10 11 28 31 32; do test -e /proc/self/fd/$f && readlink /proc/self/fd/$f | grep -e held -e /w && echo ESCAPED; done; cat /proc/self/fd/31",
+    ),
+    (
+        "the state directory",
+        "ls \"$STATE\" && echo ESCAPED; echo x > \"$STATE/held/x\" && echo ESCAPED",
+    ),
+    ("a link to the state directory", "ln -s \"$STATE/held\" l; ls l/ && echo ESCAPED"),
+    (
+        "the place of the layer in the mount table",
+        "grep -e \"$STATE\" -e upper= /proc/self/mountinfo /proc/self/mounts && echo ESCAPED; cat /nowhere",
+    ),
+    (
+        "a second overlay",
+        "mkdir u k m; mount -t overlay o -o lowerdir=.,upperdir=u,workdir=k,userxattr m && echo ESCAPED",
+    ),
+    ("a whiteout of its own", "mknod gone c 0 0 && echo ESCAPED"),
+    (
+        "a file by its handle",
+        "python3 -c 'import ctypes; l = ctypes.CDLL(None, use_errno=True); h = (ctypes.c_ubyte * 136)(128); m = ctypes.c_int(); r = l.name_to_handle_at(-100, b\"a\", h, ctypes.byref(m), 0); print(\"ESCAPED\" if r == 0 and l.open_by_handle_at(-100, h, 0) >= 0 else f\"errno {ctypes.get_errno()}\")'",
+    ),
+    (
+        "a tree that is cloned",
+        "python3 -c 'import ctypes; l = ctypes.CDLL(None, use_errno=True); print(\"ESCAPED\" if l.syscall(428, -100, b\".\", 1) >= 0 else f\"errno {ctypes.get_errno()}\")'",
+    ),
+    (
+        "marks of the overlay",
+        "python3 -c 'import os; os.setxattr(\"d\", \"trusted.overlay.opaque\", b\"y\"); print(\"ESCAPED\")'",
+    ),
+];
+
+fn held_in(world: &World, flags: &[&str], words: &[&str]) -> Output {
+    world
+        .command(env!("CARGO_BIN_EXE_jm"))
+        .args(["sandbox", "--backend", "namespaces", "--timeout", "30", "--hold"])
+        .args(flags)
+        .arg("--")
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn no_command_reaches_its_layer_or_the_tree_beneath() {
+    for user in users().into_iter().filter(|user| works(*user, "overlay")) {
+        let mut world = World::new(user, "namespaces");
+        held_in(&world, &["--drop"], &["true"]);
+        world.look_again();
+        let before = tree(&world.at("w"));
+        let mut wrong = Vec::new();
+        for (name, script) in WAYS {
+            let output = held_in(&world, &["--drop"], &["sh", "-c", script]);
+            let said = said(&output);
+            let mut harm = world.harm();
+            harm.extend(said.contains("ESCAPED").then(|| "it says that it escaped".to_owned()));
+            harm.extend(
+                (tree(&world.at("w")) != before).then(|| "the workspace changed".to_owned()),
+            );
+            if !harm.is_empty() || !crate::escapes::explains(&said) {
+                wrong.push(format!("{name}: {harm:?}\n{said}"));
+            }
+        }
+        assert!(wrong.is_empty(), "as {user:?}:\n{}", wrong.join("\n\n"));
+    }
+}
+
+/// On a layer that is dropped every attempt leaves the workspace as it was, too.
+#[test]
+fn none_escapes_from_a_layer() {
+    for user in users().into_iter().filter(|user| works(*user, "overlay")) {
+        let mut world = World::new(user, "namespaces");
+        held_in(&world, &["--drop"], &["true"]);
+        world.look_again();
+        let before = tree(&world.at("w"));
+        let mut wrong = Vec::new();
+        for attempt in attempts(include_str!("escapes.md")) {
+            let [program, option, script] = attempt.words();
+            let output = held_in(
+                &world,
+                &["--drop"],
+                &["env", "TERMINAL=/dev/pts/0", &program, &option, &script],
+            );
+            let said = said(&output);
+            let mut harm = world.harm();
+            harm.extend(said.contains(CANARY).then(|| "it read what it must not".to_owned()));
+            harm.extend(
+                (tree(&world.at("w")) != before).then(|| "the workspace changed".to_owned()),
+            );
+            if !harm.is_empty() {
+                wrong.push(format!("{}: {harm:#?}\n{said}", attempt.title));
+            }
+        }
+        assert!(wrong.is_empty(), "as {user:?}:\n{}", wrong.join("\n\n"));
+    }
+}
+
+/// A file that is handed in as input is read through a pipe, so it cannot be opened again for writing.
+#[test]
+fn input_is_no_way_to_the_workspace() {
+    for user in users().into_iter().filter(|user| works(*user, "overlay")) {
+        let pair = Pair::new(user);
+        let before = tree(&pair.at("held/w"));
+        let mut command = pair.command("held", env!("CARGO_BIN_EXE_jm"));
+        command.stdin(
+            std::fs::File::options().read(true).write(true).open(pair.at("held/w/a")).unwrap(),
+        );
+        let script = "cat; echo x > /proc/self/fd/0; echo x >&0";
+        command.args([
+            "sandbox",
+            "--backend",
+            "namespaces",
+            "--hold",
+            "--drop",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ]);
+        let output = command.output().unwrap();
+        assert!(said(&output).starts_with("one\n"), "{output:?}");
+        assert_eq!(tree(&pair.at("held/w")), before, "{output:?}");
+    }
+}

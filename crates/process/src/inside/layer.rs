@@ -1,0 +1,62 @@
+//! The workspace root as an overlay (`fsopen`, `userxattr`), for a command that runs on a layer.
+//!
+//! Law: the directories are opened in the namespace that mounts them, without following links, and
+//! each must be the one that was meant. The mount is told descriptors and no paths, so its options
+//! say nothing about the place of the layer.
+
+use std::io::{Error, Result};
+use std::path::Path;
+
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
+    fsconfig_set_string, fsmount, fsopen,
+};
+
+use crate::contract::confinement_rules::{FileIdentity, LayerPlace};
+
+/// Mounts the overlay; it is attached nowhere yet.
+pub(crate) fn overlay(place: &LayerPlace) -> Result<OwnedFd> {
+    let lower = open_known(&place.root)?;
+    let (upper, work) = (open_known(&place.upper)?, open_known(&place.work)?);
+    let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, directory) in [("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)] {
+        fsconfig_set_string(&overlay, key, format!("/proc/self/fd/{}", directory.as_raw_fd()))?;
+    }
+    // Marks that an ordinary user may write.
+    fsconfig_set_flag(&overlay, "userxattr")?;
+    // Inode numbers as they are beneath: git would read every file again.
+    fsconfig_set_string(&overlay, "xino", "off")?;
+    // Without it the end of each command would sync the whole file system.
+    fsconfig_set_flag(&overlay, "volatile")?;
+    fsconfig_create(&overlay)?;
+    Ok(fsmount(&overlay, FsMountFlags::FSMOUNT_CLOEXEC, attributes(&lower)?)?)
+}
+
+/// An overlay inherits nothing from the mount beneath it.
+fn attributes(lower: &OwnedFd) -> Result<MountAttrFlags> {
+    let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let beneath = rustix::fs::fstatvfs(lower)?.f_flag;
+    if beneath.contains(StatVfsMountFlags::NOEXEC) {
+        Ok(plain | MountAttrFlags::MOUNT_ATTR_NOEXEC)
+    } else {
+        Ok(plain)
+    }
+}
+
+fn open_known(known: &FileIdentity) -> Result<OwnedFd> {
+    let opened = open_directory(&known.path)?;
+    let found = rustix::fs::fstat(&opened)?;
+    if (found.st_dev, found.st_ino) == (known.device, known.inode) {
+        return Ok(opened);
+    }
+    let path = known.path.display();
+    Err(Error::other(format!("{path} was moved or replaced meanwhile; nothing ran, run it again")))
+}
+
+fn open_directory(path: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)?)
+}

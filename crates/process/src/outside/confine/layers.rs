@@ -1,0 +1,210 @@
+//! The probe for layers: can a command run on an overlay of this workspace, and could it be kept?
+//!
+//! Law: found out by doing it. What the kernel answers without a reason is looked for beforehand and
+//! told in words.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use jm_system::folder::readable_entries;
+use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
+use rustix::process::{getegid, geteuid};
+
+use super::confiner::Confiner;
+use super::probe::{Trial, try_rules};
+use crate::contract::confinement_rules::{Backend, ConfinementRules};
+use crate::outside::held::HeldLayers;
+use crate::outside::launcher::Launcher;
+
+/// Names beyond this number are not looked at for their owners; a command that meets one says so.
+const MOST_ENTRIES: usize = 20_000;
+const OVERLAY: u64 = 0x794c_7630;
+
+/// What an overlay without the right to mount fails at, all in the layer. A shell that has no `mv` has
+/// no other of these programs either.
+const ACT: &str = "d=.jm-probe-$$ && mkdir \"$d\" && : > \"$d/a\" && mv \"$d/a\" \"$d/b\" && \
+                   rm \"$d/b\" && rmdir \"$d\"";
+
+impl Confiner {
+    /// Says why a command cannot run on a layer of this root, if it cannot.
+    pub fn try_layer(&self, root: &Path, held: &HeldLayers) -> Result<(), String> {
+        let Some(launcher) = self.launcher() else {
+            return Err("commands have no launcher here".to_owned());
+        };
+        match self.backend() {
+            Backend::Namespaces => {}
+            other => {
+                return Err(format!(
+                    "layers need the back end `namespaces`, and commands are confined by `{}`",
+                    other.name()
+                ));
+            }
+        }
+        look(root, held.path())?;
+        act(launcher, root, held)
+    }
+}
+
+/// Reasons that can be seen.
+fn look(root: &Path, held: &Path) -> Result<(), String> {
+    if root.to_str().is_none() {
+        return Err("the path of the workspace is not UTF-8".to_owned());
+    }
+    if held.starts_with(root) {
+        return Err(format!(
+            "the state directory lies inside the workspace ({}); name another with JM_STATE_DIR",
+            held.display()
+        ));
+    }
+    let flags =
+        rustix::fs::statvfs(root).map_err(|error| format!("{}: {error}", root.display()))?;
+    if flags.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Err("the workspace is mounted read-only".to_owned());
+    }
+    let mounts = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    if let Some(inner) = mounted_beneath(&mounts, root) {
+        return Err(format!("another file system is mounted inside it, at {}", inner.display()));
+    }
+    if rustix::fs::statfs(held).is_ok_and(|found| found.f_type as u64 == OVERLAY) {
+        return Err(format!(
+            "the state directory {} lies on an overlay file system, which cannot hold a layer; name \
+             another with JM_STATE_DIR",
+            held.display()
+        ));
+    }
+    if !is_one_mount(root, held) {
+        return Err(format!(
+            "the state directory {} is on another file system or mount than the workspace; name one \
+             beside the workspace with JM_STATE_DIR",
+            held.display()
+        ));
+    }
+    match foreign(root) {
+        Some(path) => Err(format!(
+            "{} belongs to another user or group, which an overlay cannot copy",
+            path.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Names are exchanged between the two, which works within one mount of one file system.
+fn is_one_mount(root: &Path, held: &Path) -> bool {
+    let mount = |path: &Path| {
+        let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+        Some((found.stx_mnt_id, found.stx_dev_major, found.stx_dev_minor))
+    };
+    mount(root).is_some_and(|one| Some(one) == mount(held))
+}
+
+/// The first mount point below a directory.
+fn mounted_beneath(mountinfo: &[u8], root: &Path) -> Option<PathBuf> {
+    let points = mountinfo.split(|byte| *byte == b'\n');
+    let points = points.filter_map(|line| line.split(|byte| *byte == b' ').nth(4)).map(unescaped);
+    points.into_iter().find(|point| point != root && point.starts_with(root))
+}
+
+/// A path of `mountinfo`, in which some bytes are written as octal numbers.
+fn unescaped(written: &[u8]) -> PathBuf {
+    let mut bytes = Vec::new();
+    let mut rest = written;
+    while let [first, tail @ ..] = rest {
+        let number = tail.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let number = number.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match number {
+            Some(byte) if *first == b'\\' => {
+                bytes.push(byte);
+                rest = &tail[3..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// A name below the root whose owner or group the command's user namespace does not know.
+fn foreign(root: &Path) -> Option<PathBuf> {
+    if geteuid().is_root() && maps_everyone() {
+        return None;
+    }
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let mut waiting = VecDeque::from([root.to_owned()]);
+    let mut left = MOST_ENTRIES;
+    while let Some(folder) = waiting.pop_front() {
+        for entry in readable_entries(&folder) {
+            let Ok(found) = entry.metadata() else { continue };
+            if (found.uid(), found.gid()) != (user, group) {
+                return Some(entry.path());
+            }
+            if found.is_dir() {
+                waiting.push_back(entry.path());
+            }
+            left -= 1;
+            if left == 0 {
+                return None;
+            }
+        }
+    }
+    None
+}
+
+/// The superuser's commands have everybody's numbers, unless we are in a namespace with fewer.
+fn maps_everyone() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+/// Runs a shell on a layer that is dropped, and lets it make, rename and remove a file of its own there.
+fn act(launcher: &Launcher, root: &Path, held: &HeldLayers) -> Result<(), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", held.path().display());
+    let layer = held.begin(root, &[]).map_err(told)?;
+    let place = layer.place().map_err(told)?;
+    let trial = Trial { directory: root, script: ACT };
+    let outcome = try_rules(launcher, &trial, |rules| ConfinementRules {
+        backend: Backend::Namespaces,
+        writable: vec![root.to_owned()],
+        layer: Some(place),
+        ..rules
+    });
+    layer.remove().map_err(told)?;
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn mount_points_are_read_as_the_kernel_writes_them() {
+        let table = b"36 35 98:0 / /w rw - ext4 d rw\n37 36 0:5 / /w/a\\040b rw - tmpfs t rw\n";
+        let cases = [
+            ("/w", Some("/w/a b")),
+            ("/w/a b", None),
+            ("/w/a", None),
+            ("/", Some("/w")),
+            ("/other", None),
+        ];
+        for (root, expected) in cases {
+            let found = mounted_beneath(table, Path::new(root));
+            assert_eq!(found, expected.map(PathBuf::from), "{root}");
+        }
+    }
+
+    #[test]
+    fn odd_bytes_stay_what_they_are() {
+        let cases: [(&[u8], &[u8]); 3] =
+            [(b"/a\\134b", b"/a\\b"), (b"/\xff", b"/\xff"), (b"/end\\04", b"/end\\04")];
+        for (written, expected) in cases {
+            assert_eq!(unescaped(written), Path::new(OsStr::from_bytes(expected)));
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The layers of commands in the state directory: made, described, set aside, kept or dropped.
+//!
+//! Law: a layer is somebody's only while its lock is held. It is described before its command runs and
+//! its steps are on record before the first of them, so whatever dies, the next process knows what it
+//! finds and can complete it or take it back.
+
+use std::ffi::OsString;
+use std::io::{Error, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use jm_files::layer::{KeepError, KeepLog, Layer, LayerStep, StepState, UPPER, WORK, remove_layer};
+use jm_system::clock::now_epoch_ms;
+use jm_system::folder::readable_entries;
+use jm_system::identity::ProcessIdentity;
+use jm_system::state::{StateDir, StateLock, fresh_id};
+use serde::{Deserialize, Serialize};
+
+use crate::contract::confinement_rules::{FileIdentity, LayerPlace};
+
+const DIRECTORY: &str = "held";
+const DESCRIPTION: &str = "layer.json";
+const STEPS: &str = "steps.json";
+const LOCK: &str = "layer";
+/// Long enough to be one of its kind, short enough to be typed.
+const ID_LETTERS: usize = 6;
+const MOST_DESCRIPTION: u64 = 4 * 1024 * 1024;
+const MOST_STEPS: u64 = 4 * 1024 * 1024 * 1024;
+
+/// The stage of a layer that nobody has decided about yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldStage {
+    /// Its command had not ended when this was written.
+    Running,
+    /// The command has ended, and everything it wrote is on the disk.
+    SetAside,
+}
+
+/// The description of a layer, beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldDescription {
+    pub command: Vec<String>,
+    pub root: PathBuf,
+    pub began_ms: u64,
+    pub stage: HeldStage,
+    /// The boot of the machine in which the command ran.
+    pub boot: String,
+}
+
+/// The layers of this state directory.
+#[derive(Debug)]
+pub struct HeldLayers {
+    directory: StateDir,
+}
+
+/// One layer in a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct HeldEntry {
+    pub id: String,
+    #[serde(flatten)]
+    pub description: HeldDescription,
+    /// Another process works with it now.
+    pub is_in_use: bool,
+}
+
+/// A layer that is ours.
+#[derive(Debug)]
+pub struct HeldLayer {
+    id: String,
+    home: StateDir,
+    description: HeldDescription,
+    layer: Layer,
+    _lock: StateLock,
+}
+
+impl HeldLayers {
+    pub fn open(state: &StateDir) -> std::io::Result<Self> {
+        Ok(Self { directory: state.subdirectory(DIRECTORY)? })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Makes a layer on a workspace root.
+    pub fn begin(&self, root: &Path, command: &[OsString]) -> std::io::Result<HeldLayer> {
+        let (id, home) = self.fresh()?;
+        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let description = HeldDescription {
+            command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            root: root.to_owned(),
+            began_ms: now_epoch_ms(),
+            stage: HeldStage::Running,
+            boot: ProcessIdentity::own().boot,
+        };
+        let layer = Layer::create(root, home.path())?;
+        let held = HeldLayer { id, home, description, layer, _lock: lock };
+        held.describe()?;
+        Ok(held)
+    }
+
+    fn fresh(&self) -> std::io::Result<(String, StateDir)> {
+        loop {
+            let noise = fresh_id()?;
+            let id = noise[noise.len() - ID_LETTERS..].to_owned();
+            let path = self.directory.path().join(&id);
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => return made.and_then(|()| Ok((id, StateDir::open(&path)?))),
+            }
+        }
+    }
+
+    /// All layers, the oldest first. A directory without a description is none.
+    pub fn list(&self) -> std::io::Result<Vec<HeldEntry>> {
+        let mut all = Vec::new();
+        for entry in readable_entries(self.directory.path()) {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            let Ok((home, description)) = self.described(&id) else { continue };
+            let is_in_use = home.lock(LOCK)?.is_none();
+            all.push(HeldEntry { id, description, is_in_use });
+        }
+        all.sort_by(|one, other| {
+            (one.description.began_ms, &one.id).cmp(&(other.description.began_ms, &other.id))
+        });
+        Ok(all)
+    }
+
+    /// Takes a layer that was set aside.
+    pub fn take(&self, id: &str) -> std::io::Result<HeldLayer> {
+        let (home, description) = self.described(id)?;
+        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let layer = Layer::open(&description.root, home.path())?;
+        Ok(HeldLayer { id: id.to_owned(), home, description, layer, _lock: lock })
+    }
+
+    /// Removes a layer without looking at it: its workspace may be gone.
+    pub fn forget(&self, id: &str) -> std::io::Result<()> {
+        let (home, _) = self.described(id)?;
+        let _lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        Ok(remove_layer(home.path())?)
+    }
+
+    fn described(&self, id: &str) -> std::io::Result<(StateDir, HeldDescription)> {
+        let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let path = self.directory.path().join(id);
+        if !is_id || !path.join(DESCRIPTION).is_file() {
+            return Err(Error::new(ErrorKind::NotFound, "there is no such layer"));
+        }
+        let home = StateDir::open(&path)?;
+        let text = home.read(DESCRIPTION, MOST_DESCRIPTION)?.unwrap_or_default();
+        Ok((home, serde_json::from_str(&text)?))
+    }
+}
+
+impl HeldLayer {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn description(&self) -> &HeldDescription {
+        &self.description
+    }
+
+    pub fn layer(&self) -> &Layer {
+        &self.layer
+    }
+
+    /// The directory in which the files lie that the command wrote.
+    pub fn upper(&self) -> PathBuf {
+        self.home.path().join(UPPER)
+    }
+
+    /// The directories as a launcher mounts them.
+    pub fn place(&self) -> std::io::Result<LayerPlace> {
+        let identity = |path: PathBuf| {
+            let found = path.symlink_metadata()?;
+            Ok::<_, Error>(FileIdentity { path, device: found.dev(), inode: found.ino() })
+        };
+        Ok(LayerPlace {
+            root: identity(self.description.root.clone())?,
+            upper: identity(self.upper())?,
+            work: identity(self.home.path().join(WORK))?,
+        })
+    }
+
+    /// Leaves the layer for later, everything in it on the disk.
+    pub fn set_aside(&mut self) -> std::io::Result<()> {
+        rustix::fs::syncfs(std::fs::File::open(self.home.path())?)?;
+        self.description.stage = HeldStage::SetAside;
+        self.describe()
+    }
+
+    fn describe(&self) -> std::io::Result<()> {
+        self.home.write(DESCRIPTION, &serde_json::to_vec(&self.description)?)
+    }
+
+    /// Tells whether what the command wrote may have been lost with the machine's memory.
+    pub fn is_lost(&self) -> bool {
+        self.description.stage == HeldStage::Running
+            && self.description.boot != ProcessIdentity::own().boot
+    }
+
+    /// The steps of a keeping that was begun and not ended.
+    pub fn half_kept(&self) -> std::io::Result<Option<Vec<LayerStep>>> {
+        let text = self.home.read(STEPS, MOST_STEPS)?;
+        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
+    }
+
+    /// Completes a keeping that was begun, or takes it back.
+    pub fn converge(&self, steps: &[LayerStep], to: StepState) -> Result<(), KeepError> {
+        self.layer.converge(steps, to)?;
+        self.forget_steps();
+        Ok(())
+    }
+
+    /// Carries out all steps, or none.
+    pub fn keep(&self, steps: &[LayerStep]) -> Result<(), KeepError> {
+        let outcome = self.layer.keep(steps, &mut StepsFile(&self.home));
+        // With some of them stuck the record is what leads back.
+        if !matches!(outcome, Err(KeepError::Stuck { .. })) {
+            self.forget_steps();
+        }
+        outcome
+    }
+
+    fn forget_steps(&self) {
+        jm_types::ignore_error(
+            std::fs::remove_file(self.home.path().join(STEPS)),
+            "a record of steps that are all done, or none, changes nothing",
+        );
+    }
+
+    /// Removes the layer, and with it the old versions of what was kept.
+    pub fn remove(self) -> std::io::Result<()> {
+        Ok(remove_layer(self.home.path())?)
+    }
+}
+
+struct StepsFile<'a>(&'a StateDir);
+
+impl KeepLog for StepsFile<'_> {
+    fn prepared(&mut self, steps: &[LayerStep]) -> Result<(), String> {
+        let text = serde_json::to_vec(steps).map_err(|error| error.to_string())?;
+        self.0.write(STEPS, &text).map_err(|error| error.to_string())
+    }
+}
+
+fn in_use() -> Error {
+    Error::new(ErrorKind::WouldBlock, "another process works with this layer")
+}
