@@ -168,6 +168,9 @@ impl Layer {
                 Err(error) => return Err(self.go_back(steps, &done, direction, (number, error))),
             }
         }
+        if direction == Direction::Out {
+            self.restore_attributes(steps).map_err(|(path, error)| system(path, error))?;
+        }
         self.sync().map_err(|error| system(Path::new(""), error))
     }
 
@@ -185,12 +188,28 @@ impl Layer {
             .filter(|number| self.carry_out(**number, &steps[**number], back).is_err())
             .map(|number| steps[*number].path.clone())
             .collect();
+        if direction == Direction::In {
+            jm_types::ignore_error(
+                self.restore_attributes(steps).map_err(|(_, error)| error),
+                "a directory that shows when it was touched has lost nothing",
+            );
+        }
         let path = steps[failed].path.clone();
         match (stuck.is_empty(), error) {
             (false, error) => KeepError::Stuck { path, error, stuck },
             (true, Errno::STALE | Errno::EXIST) => KeepError::Changed { path },
             (true, error) => KeepError::System { path, error },
         }
+    }
+
+    /// Gives directories the attributes from before once more: the steps after them changed the times.
+    fn restore_attributes<'a>(&self, steps: &'a [LayerStep]) -> Result<(), (&'a Path, Errno)> {
+        let all = steps.iter().filter(|step| step.work == LayerWork::Attributes);
+        for step in all {
+            let set = self.set_attributes(step, Direction::Out);
+            set.map_err(|error| (step.path.as_path(), error))?;
+        }
+        Ok(())
     }
 
     fn carry_out(&self, number: usize, step: &LayerStep, direction: Direction) -> io::Result<()> {
@@ -263,7 +282,7 @@ impl Layer {
 
     fn sync(&self) -> io::Result<()> {
         fs::syncfs(&self.upper)?;
-        fs::syncfs(&self.lower)
+        if self.is_on_one_file_system()? { Ok(()) } else { fs::syncfs(&self.lower) }
     }
 }
 
@@ -304,15 +323,17 @@ impl Place {
         self.rename(other, RenameFlags::EXCHANGE)
     }
 
-    /// A directory moves to another parent only if it can be written itself.
+    /// A directory moves to another parent only if it can be written itself, and so must the parents be:
+    /// they get their modes last.
     fn rename(&self, other: &Place, flags: RenameFlags) -> io::Result<()> {
         let rename =
             || fs::renameat_with(&self.parent, &self.name, &other.parent, &other.name, flags);
         match rename() {
             Err(Errno::ACCESS) => {
+                let parents = [open_parent(&self.parent)?, open_parent(&other.parent)?];
                 let opened = [self.open_up()?, other.open_up()?];
                 let outcome = rename();
-                for (node, mode) in opened.into_iter().flatten() {
+                for (node, mode) in opened.into_iter().chain(parents).flatten() {
                     fs::fchmod(node, mode)?;
                 }
                 outcome
@@ -346,6 +367,16 @@ impl Place {
         back()?;
         Err(Errno::STALE)
     }
+}
+
+/// Makes a directory that changes writable for its owner; gives the mode it had.
+fn open_parent(directory: &OwnedFd) -> io::Result<Option<(OwnedFd, Mode)>> {
+    let mode = fs::fstat(directory)?.st_mode & 0o7777;
+    if mode & 0o300 == 0o300 {
+        return Ok(None);
+    }
+    fs::fchmod(directory, Mode::from_raw_mode(mode | 0o300))?;
+    Ok(Some((directory.try_clone().map_err(as_errno)?, Mode::from_raw_mode(mode))))
 }
 
 /// Sets owner, mode and time, in this order: each would undo the one before it otherwise.

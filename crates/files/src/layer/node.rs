@@ -7,7 +7,7 @@ use rustix::fs::{self, AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps,
 use rustix::io::{self, Errno};
 use serde::{Deserialize, Serialize};
 
-/// The kind of the node at a name.
+/// The kind of node at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {

@@ -33,7 +33,7 @@ impl Default for LayerBounds {
     }
 }
 
-/// The step of keeping at one name.
+/// The work of keeping at one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerWork {
@@ -173,9 +173,11 @@ impl Reader<'_> {
             after: attributes(upper.as_fd())?,
         };
         let extended = (extended.before != extended.after).then_some(extended);
+        // A name that is exchanged changes the directory's time, also where the command did not.
         let same = after.has_attributes_of(&before)
             && extended.is_none()
-            && (after.modified == before.modified || !is_changed && self.is_beneath_newer(&before));
+            && !is_changed
+            && (after.modified == before.modified || self.is_beneath_newer(&before));
         if !same {
             let (before, after) = (Some(before), Some(after));
             let path = path.to_owned();
@@ -425,7 +427,7 @@ fn is_same(
         }
         NodeKind::Link => {
             let target = |side: &OwnedFd| fs::readlinkat(side, name, Vec::new());
-            Ok(target(upper)? == target(lower)?)
+            Ok(after.modified == before.modified && target(upper)? == target(lower)?)
         }
         // What runs through them is not in the file system; their time is the overlay's own.
         NodeKind::Fifo | NodeKind::Socket => Ok(true),

@@ -87,7 +87,9 @@ fn list(root: &Path, directory: &Path, lines: &mut Vec<String>) {
             .collect::<Vec<_>>()
             .join(" ");
         let names = if found.is_file() { found.nlink() } else { 0 };
-        lines.push(format!("{name} {:o} {names} {content} {attributes}", found.mode()));
+        // A time in the past was set by the command, or left alone.
+        let time = (found.mtime() < 1_600_000_000).then_some((found.mtime(), found.mtime_nsec()));
+        lines.push(format!("{name} {:o} {names} {time:?} {content} {attributes}", found.mode()));
         if found.is_dir() {
             list(root, &path, lines);
         }
@@ -124,6 +126,7 @@ const SCRIPTS: &[(&str, &str)] = &[
         "odd names",
         "printf x > \"$(printf 'new\\nline')\"; printf y > \"$(printf '\\377')\"; touch -- -dash",
     ),
+    ("opened directory", "mkdir o; chmod 555 o; chmod 755 o; echo x > o/x; chmod 555 docs"),
     ("touch", "touch -d '2011-11-11' src docs big"),
 ];
 

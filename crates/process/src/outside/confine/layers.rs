@@ -23,8 +23,7 @@ use crate::outside::launcher::Launcher;
 const MOST_ENTRIES: usize = 20_000;
 const OVERLAY: u64 = 0x794c_7630;
 
-/// What an overlay without the right to mount fails at, all in the layer. A shell that has no `mv` has
-/// no other of these programs either.
+/// The acts that an overlay on an unfit file system fails at, all of them in the layer.
 const ACT: &str = "d=.jm-probe-$$ && mkdir \"$d\" && : > \"$d/a\" && mv \"$d/a\" \"$d/b\" && \
                    rm \"$d/b\" && rmdir \"$d\"";
 
