@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::consent::stays_denied;
-use crate::keys::{
-    CALLS, DENYLIST, ITERATIONS, KEYS, MOST_QUOTA, PROFILE, ProjectRight, ValueKind,
-};
+use crate::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, MOST_QUOTA, PROFILE};
+use crate::kinds::{ProjectRight, ValueKind};
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
-use crate::settings::Config;
+use crate::rules::RuleOrigins;
+use crate::settings::{Config, RuleEntry};
 use crate::text::Setting;
-use crate::{check, environment, network, text};
+use crate::{check, environment, network, presets, rules, text};
 
 /// The text of one configuration file, or what the command line says in the same form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Loaded {
     /// For each tool of the denylist who denied it: the lowest layer that wrote it down, and the
     /// built-in values only if none did.
     pub denials: BTreeMap<String, SettingOrigin>,
+    /// The place of each rule.
+    pub rule_origins: RuleOrigins,
     pub warnings: Vec<String>,
 }
 
@@ -53,6 +55,7 @@ impl Loaded {
         Self {
             provenance: KEYS.iter().map(|key| (key.path, vec![default.clone()])).collect(),
             denials: denied.map(|tool| (tool, default.clone())).collect(),
+            rule_origins: RuleOrigins::new(),
             warnings: Vec::new(),
             config,
         }
@@ -188,6 +191,17 @@ impl Overlay {
                 let new = check::definitions(setting, report)?;
                 Some(put(guard, field(config), new, |_, _| true))
             }
+            ValueKind::Presets { field } => {
+                let new = presets::check(setting, report)?;
+                Some(put(guard, field(config), new, |_, _| true))
+            }
+            ValueKind::Rules { field, loosens } => {
+                let new = rules::check(setting, report)?;
+                if guard == LayerGuard::TightenOnly && loosens && !new.is_empty() {
+                    return Some(Laid::Refused);
+                }
+                Some(add_rules(field(config), setting, new, &mut self.loaded.rule_origins))
+            }
         }
     }
 
@@ -233,7 +247,10 @@ impl Overlay {
         self.refused.sort();
         self.report.warnings.extend(self.refused.into_iter().map(|(_, warning)| warning));
         self.loaded.opt_in();
-        for tool in &self.loaded.config.tools.approval.allowlist {
+        self.loaded.opt_in_by_rules();
+        let approval = &self.loaded.config.tools.approval;
+        let by_rule = approval.allow.iter().map(RuleEntry::tool).collect::<BTreeSet<_>>();
+        for tool in approval.allowlist.iter().map(String::as_str).chain(by_rule) {
             if let Some(denied_by) = self.loaded.denials.get(tool) {
                 self.report.warnings.push(stays_denied(tool, denied_by));
             }
@@ -255,6 +272,22 @@ fn put<T: PartialEq>(
     }
     *slot = new;
     Laid::Replaced
+}
+
+/// A rule that is there already stays where it was first written.
+fn add_rules(
+    slot: &mut Vec<RuleEntry>,
+    setting: &Setting<'_>,
+    new: Vec<(RuleEntry, SettingOrigin)>,
+    origins: &mut RuleOrigins,
+) -> Laid {
+    for (entry, origin) in new {
+        if !slot.contains(&entry) {
+            origins.entry((setting.key.path, entry.rule.clone())).or_insert(origin);
+            slot.push(entry);
+        }
+    }
+    Laid::Added
 }
 
 fn add(slot: &mut Vec<String>, new: &[String]) -> Laid {
