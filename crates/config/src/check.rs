@@ -92,10 +92,22 @@ pub(super) fn list(
         });
         return None;
     }
-    let texts: Vec<_> = entries.iter().map(|entry| text(setting, entry, report)).collect();
-    let texts: Vec<String> = texts.into_iter().collect::<Option<_>>()?;
+    let texts = texts(setting, &setting.value, report)?;
     let mut seen = BTreeSet::new();
     Some(texts.iter().filter(|text| seen.insert(text.as_str())).cloned().collect())
+}
+
+/// Strings, none of them blank.
+pub(super) fn texts(
+    setting: &Setting<'_>,
+    value: &Spanned<DeValue<'_>>,
+    report: &mut LoadReport,
+) -> Option<Vec<String>> {
+    let DeValue::Array(entries) = value.get_ref() else {
+        return unexpected(setting, value, "a list of strings", report);
+    };
+    let texts: Vec<_> = entries.iter().map(|entry| text(setting, entry, report)).collect();
+    texts.into_iter().collect()
 }
 
 /// Tools with a name, a description and a schema, each name once.
@@ -154,7 +166,7 @@ fn definition(
     whole.then_some(Definition { name: name?, description: description?, parameters: parameters? })
 }
 
-fn text(
+pub(super) fn text(
     setting: &Setting<'_>,
     value: &Spanned<DeValue<'_>>,
     report: &mut LoadReport,
@@ -233,7 +245,7 @@ fn object(
     fields.into_iter().collect()
 }
 
-fn unexpected<T>(
+pub(super) fn unexpected<T>(
     setting: &Setting<'_>,
     value: &Spanned<DeValue<'_>>,
     expected: &str,

@@ -5,9 +5,10 @@
 
 use thiserror::Error;
 
-use crate::keys::{ALLOWLIST, DENYLIST};
+use crate::keys::{ALLOW_RULES, ALLOWLIST, DENYLIST};
 use crate::loaded::Loaded;
 use crate::origin::{SettingOrigin, Source, shown};
+use crate::settings::RuleEntry;
 
 /// A tool was allowed for this run that somebody had denied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -43,13 +44,27 @@ impl Loaded {
         if origins.iter().any(|origin| matches!(origin.source, Source::Project(_))) {
             return;
         }
-        let approval = &mut self.config.tools.approval;
-        for tool in &approval.allowlist {
-            let by_default = |denied: &SettingOrigin| denied.source == Source::Default;
-            if self.denials.get(tool).is_some_and(by_default) {
-                approval.denylist.retain(|denied| denied != tool);
-                self.denials.remove(tool);
-            }
+        let allowed = self.config.tools.approval.allowlist.clone();
+        allowed.iter().for_each(|tool| self.lift_default(tool));
+    }
+
+    /// The same for tools that a rule allows in part: what the rule does not allow is asked about.
+    pub(super) fn opt_in_by_rules(&mut self) {
+        let is_own = |entry: &&RuleEntry| {
+            let origin = self.rule_origins.get(&(ALLOW_RULES, entry.rule.clone()));
+            origin.is_some_and(|origin| !matches!(origin.source, Source::Project(_)))
+        };
+        let own = self.config.tools.approval.allow.iter().filter(is_own);
+        let tools: Vec<String> = own.map(|entry| entry.tool().to_owned()).collect();
+        tools.iter().for_each(|tool| self.lift_default(tool));
+    }
+
+    /// Takes away the built-in denial of a tool, and no other.
+    pub fn lift_default(&mut self, tool: &str) {
+        let by_default = |denied: &SettingOrigin| denied.source == Source::Default;
+        if self.denials.get(tool).is_some_and(by_default) {
+            self.config.tools.approval.denylist.retain(|denied| denied != tool);
+            self.denials.remove(tool);
         }
     }
 
@@ -75,6 +90,16 @@ impl Loaded {
             self.note_flag(ALLOWLIST);
         }
         Ok(())
+    }
+
+    /// `--allow 'TOOL: PATTERN'`: what somebody denied whole is not allowed in part.
+    pub fn check_allowed(&self, tool: &str) -> Result<(), AllowedAndDenied> {
+        match self.denials.get(tool) {
+            Some(origin) if origin.source != Source::Default => {
+                Err(AllowedAndDenied { tool: tool.to_owned(), denied_by: origin.clone() })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// `--deny TOOL`.

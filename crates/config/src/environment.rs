@@ -5,7 +5,8 @@
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
-use crate::keys::{ConfigKey, KEYS, ValueKind};
+use crate::keys::{ConfigKey, KEYS};
+use crate::kinds::ValueKind;
 use crate::nearest::{did_you_mean, nearest};
 use crate::network;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source, shown};
@@ -67,8 +68,10 @@ fn setting<'a>(
         },
         ValueKind::Word { .. } | ValueKind::Name { .. } => DeValue::String(text.trim().into()),
         ValueKind::Network { .. } if network::is_word(text) => DeValue::String(text.trim().into()),
-        ValueKind::List { .. } | ValueKind::Network { .. } => DeValue::Array(list(text)),
-        ValueKind::Definitions { .. } => {
+        ValueKind::List { .. } | ValueKind::Network { .. } | ValueKind::Rules { .. } => {
+            DeValue::Array(list(text))
+        }
+        ValueKind::Definitions { .. } | ValueKind::Presets { .. } => {
             report.error(|| ConfigError {
                 origin: SettingOrigin::whole(Source::Environment),
                 message: format!("`{name}`: a list of tables has no form in the environment"),

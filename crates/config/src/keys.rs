@@ -3,10 +3,8 @@
 //! Law: this table is the only list of keys. Which keys exist, what they accept, what a project may
 //! do with them, their variables in the environment and their documentation are all read from it.
 
-use jm_types::Network;
-
-use crate::modes::ConfigWord;
-use crate::settings::{Config, Definition};
+use crate::kinds::{Field, Joining, ProjectRight, ValueKind};
+use crate::settings::Config;
 
 /// One setting.
 #[derive(Debug)]
@@ -15,95 +13,6 @@ pub struct ConfigKey {
     pub path: &'static str,
     pub help: &'static str,
     pub(super) kind: ValueKind,
-}
-
-type Field<T> = fn(&mut Config) -> &mut T;
-
-/// The type of a key: the values it accepts, the field that holds them, and which are looser.
-#[derive(Debug)]
-pub(super) enum ValueKind {
-    Toggle {
-        field: Field<bool>,
-        loose: bool,
-    },
-    /// A limit: the lower, the tighter.
-    Number {
-        field: Field<u64>,
-        lowest: u64,
-        highest: u64,
-    },
-    /// Bytes on the person's own disk, which no project has a say in.
-    Quota {
-        field: Field<u64>,
-    },
-    /// A name that no project may choose; blank is none.
-    Name {
-        field: Field<String>,
-    },
-    Word {
-        field: fn(&mut Config) -> &mut dyn WordField,
-        project: ProjectRight,
-    },
-    List {
-        field: Field<Vec<String>>,
-        joining: Joining,
-        fewest: usize,
-    },
-    /// `on`, `off`, or hosts.
-    Network {
-        field: Field<Network>,
-    },
-    Definitions {
-        field: Field<Vec<Definition>>,
-    },
-}
-
-/// The right of an untrusted project over a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProjectRight {
-    MayTighten,
-    MayNotSet,
-}
-
-/// The way a layer's list joins the list below it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joining {
-    /// Entries are added to those of the layers below.
-    Adds,
-    Replaces,
-}
-
-impl Joining {
-    pub(super) fn adds(self) -> bool {
-        match self {
-            Self::Adds => true,
-            Self::Replaces => false,
-        }
-    }
-}
-
-/// A [`ConfigWord`] whose type the table need not know.
-pub(super) trait WordField {
-    /// Every word, the loosest first.
-    fn words(&self) -> Vec<&'static str>;
-    fn word(&self) -> &'static str;
-    fn choose(&mut self, word: &str);
-}
-
-impl<T: ConfigWord> WordField for T {
-    fn words(&self) -> Vec<&'static str> {
-        T::ALL.iter().map(|word| word.name()).collect()
-    }
-
-    fn word(&self) -> &'static str {
-        self.name()
-    }
-
-    fn choose(&mut self, word: &str) {
-        if let Some(chosen) = T::ALL.iter().find(|known| known.name() == word) {
-            *self = *chosen;
-        }
-    }
 }
 
 const MOST_CALLS: u64 = 10_000;
@@ -120,6 +29,14 @@ pub(super) const CALLS: &str = "tools.max_tool_calls_per_batch";
 pub(super) const ITERATIONS: &str = "tools.max_tool_iterations_per_user_turn";
 pub(super) const ALLOWLIST: &str = "tools.approval.allowlist";
 pub(super) const DENYLIST: &str = "tools.approval.denylist";
+/// Tools and presets that run without asking.
+pub const AUTO_APPROVE: &str = "tools.approval.auto_approve";
+/// Rules that allow.
+pub const ALLOW_RULES: &str = "tools.approval.allow";
+/// Rules that ask.
+pub const ASK_RULES: &str = "tools.approval.ask";
+/// Rules that deny.
+pub const DENY_RULES: &str = "tools.approval.deny";
 
 /// Every key, a table's own keys before its sub-tables.
 pub static KEYS: &[ConfigKey] = &[
@@ -353,6 +270,37 @@ pub static KEYS: &[ConfigKey] = &[
         },
         help: "in `prompt` mode, ask before every call that changes something",
     },
+    ConfigKey {
+        path: ALLOW_RULES,
+        kind: ValueKind::Rules { field: |config| &mut config.tools.approval.allow, loosens: true },
+        help: "rules that allow calls: `TOOL` or `TOOL: PATTERN` ([policy.md](policy.md)); one about \
+               commands opts its tool in",
+    },
+    ConfigKey {
+        path: ASK_RULES,
+        kind: ValueKind::Rules { field: |config| &mut config.tools.approval.ask, loosens: false },
+        help: "rules for calls that are asked about in every mode",
+    },
+    ConfigKey {
+        path: DENY_RULES,
+        kind: ValueKind::Rules { field: |config| &mut config.tools.approval.deny, loosens: false },
+        help: "rules for calls that never run, whatever else is set",
+    },
+    ConfigKey {
+        path: AUTO_APPROVE,
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.approval.auto_approve,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "tools and presets (`$readonly`, `$default`, your own) that run without asking; `-TOOL` \
+               takes a tool out again; the toolset `flemma` has `$default` where nothing is set",
+    },
+    ConfigKey {
+        path: "tools.approval.presets",
+        kind: ValueKind::Presets { field: |config| &mut config.tools.approval.presets },
+        help: "presets of your own: `name`, `approve` and `deny`, lists of tools",
+    },
     number(
         "tools.read_file.max_file_read_bytes",
         |config| &mut config.tools.read_file.max_file_read_bytes,
@@ -448,7 +396,10 @@ impl ConfigKey {
             ValueKind::Name { .. } => "string".to_owned(),
             ValueKind::List { .. } => "list of strings".to_owned(),
             ValueKind::Network { .. } => "`on`, `off` or a list of hosts".to_owned(),
-            ValueKind::Definitions { .. } => "list of tables".to_owned(),
+            ValueKind::Definitions { .. } | ValueKind::Presets { .. } => {
+                "list of tables".to_owned()
+            }
+            ValueKind::Rules { .. } => "list of rules".to_owned(),
         }
     }
 
@@ -461,12 +412,15 @@ impl ConfigKey {
                 "choose a later word".to_owned()
             }
             ValueKind::Network { .. } => "leave hosts out".to_owned(),
-            ValueKind::List { joining: Joining::Adds, .. } => "add entries".to_owned(),
+            ValueKind::List { joining: Joining::Adds, .. }
+            | ValueKind::Rules { loosens: false, .. } => "add entries".to_owned(),
             ValueKind::Word { project: ProjectRight::MayNotSet, .. }
             | ValueKind::Name { .. }
             | ValueKind::Quota { .. }
             | ValueKind::List { joining: Joining::Replaces, .. }
-            | ValueKind::Definitions { .. } => "not set it".to_owned(),
+            | ValueKind::Definitions { .. }
+            | ValueKind::Presets { .. }
+            | ValueKind::Rules { loosens: true, .. } => "not set it".to_owned(),
         }
     }
 }

@@ -6,12 +6,14 @@
 use std::collections::BTreeSet;
 
 use crate::consent::stays_denied;
-use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE, ProjectRight, ValueKind};
+use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE};
+use crate::kinds::{ProjectRight, ValueKind};
 use crate::loaded::Loaded;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
-use crate::settings::Config;
+use crate::rules::RuleOrigins;
+use crate::settings::{Config, RuleEntry};
 use crate::text::{Layer, Setting};
-use crate::{check, environment, network, text};
+use crate::{check, environment, network, presets, rules, text};
 
 /// The person's trust in this project's files as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +151,17 @@ impl Overlay {
                 let new = check::definitions(setting, report)?;
                 Some(put(guard, field(config), new, |_, _| true))
             }
+            ValueKind::Presets { field } => {
+                let new = presets::check(setting, report)?;
+                Some(put(guard, field(config), new, |_, _| true))
+            }
+            ValueKind::Rules { field, loosens } => {
+                let new = rules::check(setting, report)?;
+                if guard == LayerGuard::TightenOnly && loosens && !new.is_empty() {
+                    return Some(Laid::Refused);
+                }
+                Some(add_rules(field(config), setting, new, &mut self.loaded.rule_origins))
+            }
         }
     }
 
@@ -194,7 +207,10 @@ impl Overlay {
         self.refused.sort();
         self.report.warnings.extend(self.refused.into_iter().map(|(_, warning)| warning));
         self.loaded.opt_in();
-        for tool in &self.loaded.config.tools.approval.allowlist {
+        self.loaded.opt_in_by_rules();
+        let approval = &self.loaded.config.tools.approval;
+        let by_rule = approval.allow.iter().map(RuleEntry::tool).collect::<BTreeSet<_>>();
+        for tool in approval.allowlist.iter().map(String::as_str).chain(by_rule) {
             if let Some(denied_by) = self.loaded.denials.get(tool) {
                 self.report.warnings.push(stays_denied(tool, denied_by));
             }
@@ -216,6 +232,22 @@ fn put<T: PartialEq>(
     }
     *slot = new;
     Laid::Replaced
+}
+
+/// A rule that is there already stays where it was first written.
+fn add_rules(
+    slot: &mut Vec<RuleEntry>,
+    setting: &Setting<'_>,
+    new: Vec<(RuleEntry, SettingOrigin)>,
+    origins: &mut RuleOrigins,
+) -> Laid {
+    for (entry, origin) in new {
+        if !slot.contains(&entry) {
+            origins.entry((setting.key.path, entry.rule.clone())).or_insert(origin);
+            slot.push(entry);
+        }
+    }
+    Laid::Added
 }
 
 fn add(slot: &mut Vec<String>, new: &[String]) -> Laid {

@@ -8,27 +8,31 @@ mod check;
 mod consent;
 mod environment;
 mod keys;
+mod kinds;
 mod layer;
 mod loaded;
 mod modes;
 mod nearest;
 mod network;
 mod origin;
+mod presets;
 mod render;
+mod rules;
 mod settings;
 mod text;
 
 pub use consent::AllowedAndDenied;
-pub use keys::{ConfigKey, KEYS};
+pub use keys::{ALLOW_RULES, ASK_RULES, AUTO_APPROVE, ConfigKey, DENY_RULES, KEYS};
 pub use layer::{Trust, load};
 pub use loaded::Loaded;
 pub use modes::{ApprovalMode, CommandBackend, ConfigWord, Profile, ToolsMode, Toolset};
 pub use origin::{ConfigError, Position, SettingOrigin, Source};
 pub use render::{reference, render, render_json};
+pub use rules::RuleOrigins;
 pub use settings::{
     ApplyPatchSection, ApprovalSection, CommandSection, Config, Definition, EnvironmentSection,
-    ExternalSection, ListDirectorySection, OutputSection, ReadFileSection, SandboxSection,
-    TimeoutSection, ToolsSection,
+    ExternalSection, ListDirectorySection, OutputSection, PresetEntry, ReadFileSection, RuleEntry,
+    SandboxSection, TimeoutSection, ToolsSection,
 };
 pub use text::Layer;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::keys::KEYS;
 use crate::origin::{SettingOrigin, Source};
+use crate::rules::RuleOrigins;
 use crate::settings::Config;
 
 /// A configuration, and how it came to be.
@@ -15,6 +16,8 @@ pub struct Loaded {
     /// For each tool of the denylist who denied it: the lowest layer that wrote it down, and the
     /// built-in values only if none did.
     pub denials: BTreeMap<String, SettingOrigin>,
+    /// The place of each rule.
+    pub rule_origins: RuleOrigins,
     pub warnings: Vec<String>,
 }
 
@@ -31,6 +34,7 @@ impl Loaded {
         Self {
             provenance: KEYS.iter().map(|key| (key.path, vec![default.clone()])).collect(),
             denials: denied.map(|tool| (tool, default.clone())).collect(),
+            rule_origins: RuleOrigins::new(),
             warnings: Vec::new(),
             config,
         }

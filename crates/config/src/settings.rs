@@ -5,6 +5,7 @@
 
 use jm_types::{Network, defaults};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use crate::modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset};
@@ -209,6 +210,11 @@ pub struct ApprovalSection {
     pub allowlist: Vec<String>,
     pub denylist: Vec<String>,
     pub prompt_side_effects: bool,
+    pub allow: Vec<RuleEntry>,
+    pub ask: Vec<RuleEntry>,
+    pub deny: Vec<RuleEntry>,
+    pub auto_approve: Vec<String>,
+    pub presets: Vec<PresetEntry>,
 }
 
 impl Default for ApprovalSection {
@@ -219,8 +225,52 @@ impl Default for ApprovalSection {
             allowlist: Vec::new(),
             denylist: owned(defaults::APPROVAL_DENYLIST),
             prompt_side_effects: true,
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            auto_approve: Vec::new(),
+            presets: Vec::new(),
         }
     }
+}
+
+/// A rule: `TOOL` or `TOOL: PATTERN`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RuleEntry {
+    pub rule: String,
+    /// Calls that it must match.
+    pub hits: Vec<String>,
+    /// Calls that it must not match.
+    pub misses: Vec<String>,
+}
+
+impl RuleEntry {
+    /// The tool that it speaks of.
+    pub fn tool(&self) -> &str {
+        self.rule.split_once(':').map_or(self.rule.as_str(), |(tool, _)| tool).trim()
+    }
+}
+
+/// A rule without examples is its text alone.
+impl Serialize for RuleEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.hits.is_empty() && self.misses.is_empty() {
+            return serializer.serialize_str(&self.rule);
+        }
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("rule", &self.rule)?;
+        fields.serialize_entry("match", &self.hits)?;
+        fields.serialize_entry("not_match", &self.misses)?;
+        fields.end()
+    }
+}
+
+/// A named set of tools, used as `$NAME`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PresetEntry {
+    pub name: String,
+    pub approve: Vec<String>,
+    pub deny: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -37,6 +37,11 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.approval.allowlist", None, Some("['write_file']")),
     ("tools.approval.denylist", Some("['write_file']"), None),
     ("tools.approval.prompt_side_effects", None, Some("false")),
+    ("tools.approval.allow", None, Some("['write_file: docs/**']")),
+    ("tools.approval.ask", Some("['write_file: docs/**']"), None),
+    ("tools.approval.deny", Some("[{ rule = 'write_file: a', match = ['a'] }]"), None),
+    ("tools.approval.auto_approve", None, Some("['$default']")),
+    ("tools.approval.presets", None, Some("[{ name = 'a', approve = ['write_file'] }]")),
     ("tools.read_file.max_file_read_bytes", Some("204799"), Some("204801")),
     ("tools.read_file.max_scan_bytes", Some("2097151"), Some("2097153")),
     ("tools.apply_patch.max_patch_bytes", Some("524287"), Some("524289")),
@@ -78,6 +83,22 @@ fn an_untrusted_project_tightens_every_key_and_loosens_none() {
             assert!(trusted.warnings.is_empty(), "{path}");
         }
     }
+}
+
+/// A rule of the person's own opts its tool in; a project's does not, trusted or not.
+#[test]
+fn a_rule_that_allows_some_commands_opts_the_tool_in() {
+    let rule = "tools.approval.allow = ['run_command: cargo test *']";
+    let is_denied = |found: &Loaded| found.denials.contains_key("run_command");
+    let found = loaded(&[user(rule)], &[], Trust::Untrusted);
+    assert!(!is_denied(&found) && found.denials.contains_key("bash"));
+    assert!(!found.config.tools.approval.denylist.contains(&"run_command".to_owned()));
+    let origin = &found.rule_origins[&(ALLOW_RULES, "run_command: cargo test *".to_owned())];
+    assert_eq!(origin.to_string(), "config.toml:1:25");
+    assert!(is_denied(&loaded(&[project(rule)], &[], Trust::Trusted)));
+    let denied = user(&format!("{rule}\ntools.approval.denylist = ['run_command']"));
+    let found = loaded(&[denied], &[], Trust::Untrusted);
+    assert!(is_denied(&found) && found.warnings.len() == 1, "{:?}", found.warnings);
 }
 
 /// Tells if an untrusted project's text changes anything above the person's.

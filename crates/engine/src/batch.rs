@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jm_policy::AlwaysOffer;
 use jm_process::confine::Grant;
 use jm_store::StoredOutput;
 use jm_tools::Prepared;
@@ -130,6 +131,9 @@ pub struct ConfirmationRequest {
     pub rule: String,
     /// No mode and no list can stand in for the person.
     pub needs_person: bool,
+    /// The rules that an answer "always" would store, by scope; empty where it is not offered.
+    #[serde(default)]
+    pub always: Vec<AlwaysOffer>,
     /// Things the person should know, such as files that run later.
     pub warnings: Vec<String>,
     /// The diff, where there is one.

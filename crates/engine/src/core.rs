@@ -9,15 +9,15 @@ use jm_types::{Limits, ToolDefinition, ToolEvent, ToolsMode};
 use tokio::sync::mpsc;
 
 use crate::capacity::{self, ContextEstimate};
-use crate::policy::Policy;
 use crate::record::CallRecorder;
+use crate::shared_policy::SharedPolicy;
 
 /// The parts of an engine.
 #[derive(Debug)]
 pub struct Core {
     pub registry: ToolRegistry,
     pub workspace: Workspace,
-    pub policy: Policy,
+    pub policy: SharedPolicy,
     pub limits: Limits,
     pub mode: ToolsMode,
     pub default_timeout: Duration,

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use jm_policy::Reason;
 use jm_store::StoreError;
 use jm_tools::ToolRegistry;
 use jm_types::{BatchNumber, RiskLevel, ToolCall, ToolDefinition, ToolError, ToolsMode, Verdict};
@@ -12,6 +13,7 @@ use crate::canceller::Canceller;
 use crate::capacity::ContextEstimate;
 use crate::core::Core;
 use crate::plan::{self, Disposition, Planned};
+use crate::prepare::prepare;
 use crate::reply::ResultForm;
 use crate::run;
 use crate::session::{Pause, Session};
@@ -28,6 +30,12 @@ pub struct Engine {
 pub struct Inspection {
     pub verdict: Verdict,
     pub rule: String,
+    /// The policy's reason, where it was asked.
+    pub reason: Option<Reason>,
+    /// The reasons for each part of a command.
+    pub parts: Vec<String>,
+    /// The rules that would allow the call, where some are offered.
+    pub offered: Option<Vec<String>>,
     /// On one line, and not cut.
     pub summary: String,
     pub risk: Option<RiskLevel>,
@@ -96,23 +104,41 @@ impl Engine {
 
     /// Plans a call without running it.
     pub async fn inspect(&self, session: &Session, call: ToolCall) -> Inspection {
+        let parts = self.explain_parts(&call);
         let Planned { facts, disposition, .. } =
             plan::plan_alone(&self.core, session.asker(), call).await;
+        let mut offered = None;
         let (verdict, warnings, error) = match disposition {
             Disposition::Refused(error) => (Verdict::Deny, Vec::new(), Some(error)),
             Disposition::Runs => (Verdict::Allow, Vec::new(), None),
             Disposition::Waits => (Verdict::Ask, Vec::new(), None),
-            Disposition::Asks(request) => (Verdict::Ask, request.warnings, None),
+            Disposition::Asks(request) => {
+                offered = request.always.into_iter().next().map(|offer| offer.rules);
+                (Verdict::Ask, request.warnings, None)
+            }
         };
         Inspection {
             verdict,
             rule: facts.rule,
+            reason: facts.reason,
+            parts,
+            offered,
             summary: facts.whole_summary,
             risk: facts.risk,
             warnings,
             preview: facts.preview.map(|preview| preview.text),
             error,
         }
+    }
+
+    /// The reasons part by part, for a call that names a command.
+    fn explain_parts(&self, call: &ToolCall) -> Vec<String> {
+        let Ok(prepared) = prepare(&self.core, call) else { return Vec::new() };
+        let intent = prepared.intent();
+        let Some(line) = &intent.command else { return Vec::new() };
+        let policy = self.core.policy.now();
+        let governing = intent.stands_for.unwrap_or(&call.name);
+        policy.rules.explain_command(governing, line, policy.readers)
     }
 }
 

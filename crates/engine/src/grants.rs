@@ -31,6 +31,7 @@ pub(crate) fn request(entry: &CallEntry, grants: &[Grant]) -> ConfirmationReques
         risk_level: RiskLevel::High,
         rule: rule.to_owned(),
         needs_person: true,
+        always: Vec::new(),
         warnings: grants.iter().map(Grant::in_words).collect(),
         preview: entry.shown.clone(),
         fingerprint: in_words(grants),

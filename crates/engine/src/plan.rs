@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jm_policy::{AlwaysOffer, Floor, Reason};
 use jm_system::worker::off_thread;
 use jm_tools::{CallContext, Effect, Intent, Prepared, Preview};
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line, summarize};
@@ -19,6 +20,7 @@ use crate::asker::Asker;
 use crate::batch::ConfirmationRequest;
 use crate::context;
 use crate::core::Core;
+use crate::judge::{Judgement, judge};
 use crate::panicked::panicked;
 use crate::preflight::preflight;
 use crate::prepare::{check_size, denied, hard_stop, prepare};
@@ -36,6 +38,8 @@ pub(crate) struct Facts {
     /// It is a command that confinement keeps to reading.
     pub(crate) inspects: bool,
     pub(crate) rule: String,
+    /// The policy's whole reason, where it was asked.
+    pub(crate) reason: Option<Reason>,
     pub(crate) preview: Option<Preview>,
     /// Files whose lines a refusal shows.
     pub(crate) seen: Vec<(PathBuf, ReadRecord)>,
@@ -73,6 +77,7 @@ pub(crate) struct Weighed {
     facts: Facts,
     intent: Intent,
     warnings: Vec<String>,
+    always: Vec<AlwaysOffer>,
     pub(crate) verdict: Verdict,
 }
 
@@ -184,8 +189,8 @@ pub(crate) fn weigh_prepared(
     let mut intent = prepared.intent();
     let governing = intent.stands_for.unwrap_or(&call.name).to_owned();
     let mut facts = facts_of(core, call, &intent);
-    let warnings = match preflight(core, &mut intent) {
-        Ok(warnings) => warnings,
+    let preflight = match preflight(core, &mut intent) {
+        Ok(preflight) => preflight,
         Err(error) => {
             facts.rule = rule_of(core, &error);
             return Err(Box::new(Planned::refused_with(facts, error)));
@@ -193,14 +198,17 @@ pub(crate) fn weigh_prepared(
     };
     facts.risk = Some(intent.risk);
     facts.inspects = intent.effect == Effect::Inspects;
-    let ruling = core.policy.rule(&governing, &intent);
-    facts.rule = ruling.rule;
-    if ruling.verdict == Verdict::Deny {
-        let reason = DenialReason::NotAllowlisted { tool: governing.clone() };
-        let error = denied(reason, &governing, false);
+    let Judgement { judged, always } = judge(core, call, &intent, &preflight);
+    let decision = judged.decision;
+    facts.rule.clone_from(&decision.reason.text);
+    facts.reason = Some(decision.reason.clone());
+    if decision.verdict == Verdict::Deny {
+        let error = denied(&decision, &governing, false);
         return Err(Box::new(Planned::refused_with(facts, error)));
     }
-    Ok(Weighed { prepared, facts, intent, warnings, verdict: ruling.verdict })
+    intent.needs_person = preflight.floor > Floor::None;
+    let warnings = preflight.warnings;
+    Ok(Weighed { prepared, facts, intent, warnings, always, verdict: decision.verdict })
 }
 
 /// Computes the preview where one is needed, and with it the disposition.
@@ -212,7 +220,7 @@ pub(crate) fn show(
     ahead: &mut CallsAhead,
     look: PreviewRule,
 ) -> Planned {
-    let Weighed { prepared, mut facts, intent, warnings, verdict } = weighed;
+    let Weighed { prepared, mut facts, intent, warnings, always, verdict } = weighed;
     if verdict == Verdict::Allow && look == PreviewRule::WhenAsked {
         return Planned { prepared: Some(prepared), facts, disposition: Disposition::Runs };
     }
@@ -228,7 +236,7 @@ pub(crate) fn show(
         Err(_) => {}
     }
     let disposition = match verdict {
-        Verdict::Ask => Disposition::Asks(request(call, &facts, &intent, warnings)),
+        Verdict::Ask => Disposition::Asks(request(call, &facts, &intent, (warnings, always))),
         Verdict::Allow | Verdict::Deny => Disposition::Runs,
     };
     Planned { prepared: Some(prepared), facts, disposition }
@@ -270,8 +278,12 @@ fn request(
     call: &ToolCall,
     facts: &Facts,
     intent: &Intent,
-    mut warnings: Vec<String>,
+    (mut warnings, mut always): (Vec<String>, Vec<AlwaysOffer>),
 ) -> ConfirmationRequest {
+    // What was not shown whole is allowed once at most.
+    if facts.is_cut && facts.preview.is_none() {
+        always.clear();
+    }
     warnings.extend(facts.preview.iter().flat_map(|preview| preview.warnings.clone()));
     ConfirmationRequest {
         tool_call_id: call.id.clone(),
@@ -281,6 +293,7 @@ fn request(
         risk_level: intent.risk,
         rule: facts.rule.clone(),
         needs_person: intent.needs_person,
+        always,
         warnings,
         preview: facts.preview.as_ref().map(|preview| preview.text.clone()),
         fingerprint: fingerprint(call, facts.preview.as_ref()),

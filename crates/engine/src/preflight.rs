@@ -3,19 +3,34 @@
 //! Law: it only looks. Protection and missing confinement make a call need a person; nothing here lifts that
 //! need.
 
-use jm_files::Protection;
+use jm_files::{Protection, SafePath};
+use jm_policy::{Floor, TouchedPath};
 use jm_process::confine::Network;
 use jm_tools::{Effect, Intent, Use};
 use jm_types::{RiskLevel, ToolError};
 
 use crate::core::Core;
 
-/// Resolves every path of the call; a protected one makes the call need a person. Gives the warnings.
-pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>, ToolError> {
+/// The findings about a call's paths and its confinement.
+#[derive(Debug)]
+pub(crate) struct Preflight {
+    pub(crate) warnings: Vec<String>,
+    /// The demand of the call itself, whatever lists, rules and modes say.
+    pub(crate) floor: Floor,
+    pub(crate) paths: Vec<TouchedPath>,
+}
+
+/// Resolves every path of the call; a protected one makes the call need a person.
+pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Preflight, ToolError> {
     let sandbox = &core.workspace.sandbox;
-    let mut warnings = Vec::new();
+    let (mut warnings, mut paths) = (Vec::new(), Vec::new());
+    let mut floor = if intent.needs_person { Floor::Confirmation } else { Floor::None };
     for wanted in &intent.paths {
         let path = wanted.resolve(sandbox)?;
+        if !matches!(wanted.purpose, Use::WorkIn(_)) {
+            let is_written = wanted.purpose == Use::Write;
+            paths.push(TouchedPath { path: named_in_rules(core, &path), is_written });
+        }
         if wanted.purpose != Use::Write {
             continue;
         }
@@ -23,7 +38,7 @@ pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>,
             Protection::None => {}
             Protection::RunsInBuilds => warnings.push(format!("{} runs in builds", wanted.path)),
             Protection::NeedsPerson(why) => {
-                intent.needs_person = true;
+                floor = Floor::Person;
                 // Protected files first: they are what the person must not overlook.
                 warnings.insert(0, format!("{} is protected: {why}", wanted.path));
             }
@@ -34,16 +49,31 @@ pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Vec<String>,
         // Asked about like any other command, and with a yes run as one.
         intent.effect = Effect::Runs;
         intent.risk = intent.risk.max(RiskLevel::Medium);
-        intent.needs_person = true;
+        floor = floor.max(Floor::Confirmation);
     }
     if intent.effect == Effect::Runs {
-        let open = unconfined(core);
-        // Nobody runs what is not held in without being told what that leaves open.
-        intent.needs_person |= !open.is_empty();
-        warnings.extend(open);
+        // Nobody runs what is not held in without being told what that leaves open. What cannot be
+        // enforced only a person may accept; what the person granted, a rule of theirs may confirm.
+        let (gaps, granted) = (gaps(core), granted(core));
+        if !granted.is_empty() {
+            floor = floor.max(Floor::Confirmation);
+        }
+        if !gaps.is_empty() {
+            floor = Floor::Person;
+        }
+        warnings.extend(gaps);
+        warnings.extend(granted);
         warnings.extend(listed(core));
     }
-    Ok(warnings)
+    Ok(Preflight { warnings, floor, paths })
+}
+
+/// A path as rules name it: relative to the first root, and absolute below the others.
+fn named_in_rules(core: &Core, path: &SafePath) -> String {
+    let whole = path.absolute();
+    let first = core.workspace.sandbox.working_root().path();
+    let name = whole.strip_prefix(first).unwrap_or(&whole).to_string_lossy().into_owned();
+    if name.is_empty() { ".".to_owned() } else { name }
 }
 
 /// Tells if confinement can hold a command to reading here.
@@ -53,18 +83,22 @@ fn is_kept_to_reading(core: &Core) -> bool {
     plan.gaps.is_empty()
 }
 
-/// Lists what a command could do beyond the sandbox: granted, or not enforceable here.
-fn unconfined(core: &Core) -> Vec<String> {
-    let confiner = &core.workspace.confiner;
+/// Lists what confinement cannot enforce here.
+fn gaps(core: &Core) -> Vec<String> {
     let environment = core.workspace.environment.sanitize(std::env::vars_os());
-    let mut open = confiner.plan(&core.workspace.sandbox, &environment).gaps;
-    let settings = confiner.settings();
-    open.extend(settings.writable.iter().map(|path| format!("it may write {}", path.display())));
+    core.workspace.confiner.plan(&core.workspace.sandbox, &environment).gaps
+}
+
+/// Lists what commands were granted beyond the sandbox.
+fn granted(core: &Core) -> Vec<String> {
+    let settings = core.workspace.confiner.settings();
+    let mut granted: Vec<String> =
+        settings.writable.iter().map(|path| format!("it may write {}", path.display())).collect();
     match settings.network {
-        Network::On => open.push("it may use the network".to_owned()),
+        Network::On => granted.push("it may use the network".to_owned()),
         Network::Listed(_) | Network::Off => {}
     }
-    open
+    granted
 }
 
 /// The hosts it may reach. A person wrote them down and the egress proxy holds a command to them, so they are

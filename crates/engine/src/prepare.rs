@@ -3,10 +3,13 @@
 //! Law: this is the only way from text to a prepared call. What the policy or a limit refuses is refused
 //! before the arguments are looked at.
 
+use jm_policy::{Decision, Step};
 use jm_tools::Prepared;
 use jm_types::{DenialReason, ErrorKind, ToolCall, ToolError, json};
 
 use crate::core::Core;
+
+const DENIED_BY_RESOLVER: &str = "denied by the approval chain";
 
 /// Parses and checks a call's arguments; the only way from text to a prepared call.
 pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>, ToolError> {
@@ -27,21 +30,24 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     core.registry.validate(&call.name, &args)?;
     let prepared = tool.prepare(args, &core.limits)?;
     let intent = prepared.intent();
-    match core.policy.hard_stop_of(&intent) {
-        Ok(()) => Ok(prepared),
-        Err(reason) => {
-            let governing = intent.stands_for.unwrap_or(&call.name);
-            let by_default = core.policy.denied_by_default.contains(governing);
-            Err(denied(reason, governing, by_default))
-        }
+    match intent.stands_for {
+        Some(governing) => stop(core, governing).map(|()| prepared),
+        None => Ok(prepared),
     }
 }
 
 /// Applies the policy's stops that need no look at the call itself.
 pub(crate) fn hard_stop(core: &Core, call: &ToolCall) -> Result<(), ToolError> {
-    let by_default = core.policy.denied_by_default.contains(&call.name);
-    let stop = core.policy.hard_stop(&call.name);
-    stop.map_err(|reason| denied(reason, &call.name, by_default))
+    stop(core, &call.name)
+}
+
+/// The same for a tool that governs the call.
+fn stop(core: &Core, tool: &str) -> Result<(), ToolError> {
+    let policy = core.policy.now();
+    match policy.stop(tool) {
+        Some(decision) => Err(denied(&decision, tool, policy.denied_by_default.contains(tool))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses arguments that are too long (FR-LIM-03).
@@ -58,12 +64,21 @@ pub(crate) fn check_size(core: &Core, call: &ToolCall) -> Result<(), ToolError> 
 }
 
 /// A denial, with the way to lift it where a person can.
-pub(crate) fn denied(reason: DenialReason, tool: &str, is_default: bool) -> ToolError {
-    let hint = match &reason {
-        DenialReason::Denylisted { .. } if !is_default => Some(
+pub(crate) fn denied(decision: &Decision, tool: &str, is_default: bool) -> ToolError {
+    let reason = decision.denial.clone().unwrap_or(DenialReason::Disabled);
+    let hint = match (&reason, &decision.reason.rule) {
+        (DenialReason::Denylisted { .. }, Some((rule, origin)))
+            if decision.reason.step == Step::DenyRule =>
+        {
+            Some(format!("the rule `{rule}` ({origin}) denies it, and a denial always wins"))
+        }
+        (DenialReason::Denylisted { .. }, _) if decision.reason.step == Step::Resolver => {
+            Some(format!("{}: {}", DENIED_BY_RESOLVER, decision.reason.text))
+        }
+        (DenialReason::Denylisted { .. }, _) if !is_default => Some(
             "`--deny` or `tools.approval.denylist` denies it, and a denial always wins".to_owned(),
         ),
-        DenialReason::Denylisted { .. } | DenialReason::NotAllowlisted { .. } => {
+        (DenialReason::Denylisted { .. } | DenialReason::NotAllowlisted { .. }, _) => {
             Some(format!("a person can allow it: --allow {tool}"))
         }
         _ => None,

@@ -94,7 +94,7 @@ fn admit(
     is_duplicate: bool,
 ) -> Result<(), ToolError> {
     let call = &session.batch().entries[index].call;
-    if core.mode == ToolsMode::Disabled || !core.policy.enabled {
+    if core.mode == ToolsMode::Disabled || !core.policy.now().enabled {
         return Err(DenialReason::Disabled.into());
     }
     if session.iterations_beyond(core.limits.iterations_per_turn) > 0 {

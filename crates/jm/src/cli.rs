@@ -9,11 +9,13 @@ use jm_types::SessionId;
 mod chat;
 mod journal;
 mod model;
+mod policy;
 mod screen;
 
 pub(crate) use chat::Chat;
 pub(crate) use journal::{Gc, OutputArgs, Redo, Span, Undo};
 pub(crate) use model::{Model, RunArgs, ThinkingLevel, ToolProtocol};
+pub(crate) use policy::{Policy, PolicyCommand};
 pub(crate) use screen::Screen;
 
 const AFTER_HELP: &str = "\
@@ -68,11 +70,12 @@ pub(crate) struct Common {
     /// Answer every prompt with yes; denied tools and paths stay denied
     #[arg(long, global = true)]
     pub(crate) yes: bool,
-    /// Allow a tool (repeatable); lifts the default denial of run_command
-    #[arg(long, global = true, value_name = "TOOL")]
+    /// Allow a tool, or calls of it by a rule: 'run_command: cargo test *' (repeatable); enables
+    /// run_command, which is denied by default
+    #[arg(long, global = true, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
-    /// Deny a tool (repeatable); a denial always wins
-    #[arg(long, global = true, value_name = "TOOL")]
+    /// Deny a tool, or calls of it by a rule (repeatable); a denial always wins
+    #[arg(long, global = true, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
     /// Go on with this session: what it has read counts, and its calls are one history
     /// [env: JM_SESSION]
@@ -182,6 +185,8 @@ pub(crate) enum Command {
     Keys(Keys),
     /// Let this project's own configuration loosen the policy, and its own tools run
     Trust(TrustArgs),
+    /// Show the rules that decide about calls, explain a decision, revoke a remembered approval
+    Policy(Policy),
     /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
     InstallPrograms(InstallPrograms),
     /// Print a completion script

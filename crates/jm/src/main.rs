@@ -1,6 +1,7 @@
 //! `jm`: the program. Reads the command line and opens a face.
 
 mod agent;
+mod approval;
 mod cli;
 mod confine;
 mod external;
@@ -11,6 +12,7 @@ mod log;
 mod lua;
 mod model_client;
 mod project;
+mod remembered;
 mod sessions;
 mod trust;
 mod wire;
@@ -96,6 +98,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Config(config) => faces::housekeeping::config(&cli.common, &config),
         Command::Keys(keys) => faces::keys::run(&keys),
         Command::Trust(trust) => faces::housekeeping::trust(&cli.common, &trust),
+        Command::Policy(policy) => faces::policy::run(&cli.common, &policy),
         Command::Completions { shell } => faces::housekeeping::completions(Cli::command(), shell),
         Command::InstallPrograms(args) => faces::programs::install(&args),
         Command::Man => faces::housekeeping::man(Cli::command()),

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use jm_config::{Config, ConfigWord, Layer, Loaded, Source};
+use jm_config::{
+    ALLOW_RULES, AllowedAndDenied, Config, ConfigWord, DENY_RULES, Layer, Loaded, Source,
+};
 use jm_dialects::dialect_of;
 use jm_engine::Core;
-use jm_engine::{CallRecorder, Engine, Policy, Session};
+use jm_engine::{CallRecorder, Engine, Session};
 use jm_files::{PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
 use jm_process::EnvSanitizer;
 use jm_process::background::Jobs;
@@ -19,6 +21,7 @@ use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent, Toolset};
 use tokio::sync::mpsc;
 
+use crate::approval::{self, Site};
 use crate::cli::{Approve, Common};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
@@ -66,13 +69,26 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
     })?;
     loaded.warnings.extend(parallel(&loaded));
     check_names(common, &mut loaded, project.as_ref())?;
-    common.deny.iter().for_each(|tool| loaded.deny(tool));
-    for tool in &common.allow {
-        loaded
-            .allow(tool)
-            .map_err(|denied| anyhow::anyhow!("{denied}\n  hint: {}", denied.hint()))?;
+    let (_, denied) = parted(&common.deny);
+    denied.iter().for_each(|tool| loaded.deny(tool));
+    let (rules, allowed) = parted(&common.allow);
+    let by_rule = rules.iter().filter_map(|rule| rule.split_once(':'));
+    for tool in by_rule.map(|(tool, _)| tool.trim()) {
+        loaded.check_allowed(tool).map_err(told)?;
+    }
+    for tool in allowed {
+        loaded.allow(tool).map_err(told)?;
     }
     Ok(Settings { loaded, project })
+}
+
+fn told(denied: AllowedAndDenied) -> anyhow::Error {
+    anyhow!("{denied}\n  hint: {}", denied.hint())
+}
+
+/// What `--allow` and `--deny` name: rules, which have a colon, and tools.
+fn parted(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
+    flags.iter().partition(|flag| flag.contains(':'))
 }
 
 /// Calls run one after another (docs/adr/0006-sequential-unless-asked.md), whoever asks otherwise.
@@ -111,6 +127,12 @@ fn flags(common: &Common) -> Result<String> {
     if let Some(most) = common.max_iterations {
         lines.push(format!("tools.max_tool_iterations_per_user_turn = {most}"));
     }
+    for (key, flags) in [(ALLOW_RULES, &common.allow), (DENY_RULES, &common.deny)] {
+        let (rules, _) = parted(flags);
+        if !rules.is_empty() {
+            lines.push(format!("{key} = {}", serde_json::to_string(&rules)?));
+        }
+    }
     lines.extend(confine::flags(common)?);
     Ok(lines.join("\n"))
 }
@@ -132,7 +154,7 @@ pub(crate) fn wire_with(
     common: &Common,
     open: impl FnOnce(&Opening) -> Result<(Session, CallRecorder)>,
 ) -> Result<Wired> {
-    let Settings { loaded, project } = settings(common)?;
+    let Settings { mut loaded, project } = settings(common)?;
     let config = &loaded.config;
     let workspace = workspace(common, config)?;
     let mut registry = registry(config)?;
@@ -148,10 +170,14 @@ pub(crate) fn wire_with(
         outputs_bytes: config.journal.outputs_bytes,
     })?;
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
+    let site = Site::of(&workspace, &session.id);
+    let (policy, unusable) = approval::policy(&mut loaded, &site)?;
+    loaded.warnings.extend(unusable);
+    let config = &loaded.config;
     let engine = Engine::new(Core {
         registry,
         workspace,
-        policy: policy(&loaded),
+        policy: policy.into(),
         limits: limits(&loaded),
         mode: config.tools.mode,
         default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
@@ -234,36 +260,31 @@ pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
     Ok(ToolRegistry::speaking(dialect, dialect.tools(&timeouts)?)?)
 }
 
-fn policy(loaded: &Loaded) -> Policy {
-    let approval = &loaded.config.tools.approval;
-    let by_default = loaded.denials.iter().filter(|(_, by)| by.source == Source::Default);
-    Policy {
-        enabled: approval.enabled,
-        mode: approval.mode,
-        allowlist: approval.allowlist.iter().cloned().collect(),
-        denylist: approval.denylist.iter().cloned().collect(),
-        denied_by_default: by_default.map(|(tool, _)| tool.clone()).collect(),
-        prompt_side_effects: approval.prompt_side_effects,
-    }
-}
-
 /// A name that no tool has would allow or deny nothing, which nobody means: an error on the command line,
 /// and in a list where it looks like a typing slip. Any other name there may belong to a tool of another
 /// project, and is told.
 fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) -> Result<()> {
     let approval = &loaded.config.tools.approval;
-    let listed: Vec<String> =
-        approval.allowlist.iter().chain(&approval.denylist).cloned().collect();
+    let rules = [&approval.allow, &approval.ask, &approval.deny].into_iter().flatten();
+    let listed = approval.allowlist.iter().chain(&approval.denylist).cloned();
+    let listed = listed.chain(rules.map(|rule| rule.tool().to_owned()));
+    let approved = approval.auto_approve.iter().filter(|item| !item.starts_with('$'));
+    let approved = approved.map(|item| item.trim_start_matches('-').to_owned());
+    let presets =
+        approval.presets.iter().flat_map(|preset| preset.approve.iter().chain(&preset.deny));
+    let listed: Vec<String> = listed.chain(approved).chain(presets.cloned()).collect();
     let is_default = |name: &String| {
         loaded.denials.get(name).is_some_and(|denied| denied.source == Source::Default)
     };
     let listed: Vec<&String> = listed.iter().filter(|name| !is_default(name)).collect();
-    let flags: Vec<&String> = common.allow.iter().chain(&common.deny).collect();
+    let flags: Vec<String> = (common.allow.iter().chain(&common.deny))
+        .map(|flag| flag.split_once(':').map_or(flag.as_str(), |(tool, _)| tool).trim().to_owned())
+        .collect();
     if flags.is_empty() && listed.is_empty() {
         return Ok(());
     }
     let own = known_names(common, &loaded.config, project)?;
-    for name in flags {
+    for name in &flags {
         if !own.contains(name) {
             return Err(no_tool(name, &own));
         }

@@ -58,6 +58,11 @@ impl RuleBook {
         Ok(Self { rules, commands, roots })
     }
 
+    /// The same rules and more.
+    pub fn with(&self, more: Vec<PolicyRule>) -> Result<Self, PolicyRuleError> {
+        Self::new([self.rules.clone(), more].concat(), self.roots.clone())
+    }
+
     pub fn rules(&self) -> &[PolicyRule] {
         &self.rules
     }
@@ -68,7 +73,15 @@ impl RuleBook {
             let matched = rule.matches(facts)?.part;
             Some(RuleAnswer { rule, verdict: rule.verdict, matched })
         });
-        let by_command = facts.command.and_then(|line| self.command_answer(facts, line, readers));
+        let by_command = facts.command.into_iter().flat_map(|line| {
+            let about = self.commands.iter().filter(|(tool, _)| facts.is_about(tool));
+            about.filter_map(move |(tool, rules)| {
+                let answer = self.command_answer(rules, line, readers)?;
+                // Only the rules of the tool that governs the call may allow it.
+                let counts = answer.verdict != Verdict::Allow || tool == facts.governing;
+                counts.then_some(answer)
+            })
+        });
         plain
             .chain(by_command)
             .reduce(|one, other| if other.verdict > one.verdict { other } else { one })
@@ -76,11 +89,10 @@ impl RuleBook {
 
     fn command_answer(
         &self,
-        facts: &CallFacts<'_>,
+        tool: &ToolCommands,
         line: &CommandLine,
         readers: Readers,
     ) -> Option<RuleAnswer<'_>> {
-        let tool = self.commands.get(facts.governing).or_else(|| self.commands.get(facts.tool))?;
         let decision = self.decide_command(tool, line, readers);
         let deciding = decision.parts.iter().zip(line.parts()).find_map(|(part, shown)| {
             let (Because::Rule(index) | Because::Named(index) | Because::MayMatch(index)) =

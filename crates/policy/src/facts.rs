@@ -5,6 +5,9 @@
 use jm_shell::CommandLine;
 use jm_types::RiskLevel;
 
+/// Tools that do what another does: a denial of that one means these too.
+pub(crate) const ALIKE: &[(&str, &str)] = &[("start_process", "run_command")];
+
 /// The effect of a call on the world, as far as the policy cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEffect {
@@ -68,6 +71,12 @@ pub struct CallFacts<'a> {
 }
 
 impl<'a> CallFacts<'a> {
+    /// Tells if a rule of this tool that asks or denies means the call: it does what the tool does.
+    pub(crate) fn is_about(&self, tool: &str) -> bool {
+        let alike = ALIKE.iter().any(|(one, other)| *one == self.tool && *other == tool);
+        alike || self.tool == tool || self.governing == tool
+    }
+
     /// A call of a tool that touches no files and demands nothing.
     pub fn of_tool(tool: &'a str, effect: CallEffect) -> Self {
         let risk = if effect.is_side_effecting() { RiskLevel::Medium } else { RiskLevel::Low };

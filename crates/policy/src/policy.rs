@@ -12,11 +12,8 @@ use jm_types::{ApprovalMode, DenialReason, Verdict};
 use crate::book::{RuleAnswer, RuleBook};
 use crate::chain::{Answer, CONFIGURATION, ResolverChain, ResolverFailure};
 use crate::decision::{Decision, Reason, RuleOrigin, Step};
-use crate::facts::{CallFacts, Floor};
+use crate::facts::{ALIKE, CallFacts, Floor};
 use crate::presets::ApprovalList;
-
-/// Tools that do what another does: a denial of that one means these too.
-const ALIKE: &[(&str, &str)] = &[("start_process", "run_command")];
 
 /// All that decides about calls.
 #[derive(Debug, Clone)]
@@ -48,6 +45,23 @@ pub struct Judged {
 }
 
 impl Policy {
+    /// A policy with nothing but a mode: no lists, no rules, no resolvers.
+    pub fn of_mode(mode: ApprovalMode) -> Self {
+        Self {
+            enabled: true,
+            mode,
+            allowlist: BTreeSet::new(),
+            denylist: BTreeSet::new(),
+            denied_by_default: BTreeSet::new(),
+            prompt_side_effects: true,
+            rules: RuleBook::default(),
+            approval: ApprovalList::default(),
+            readers: Readers::Allowed,
+            is_strict: false,
+            chain: ResolverChain::default(),
+        }
+    }
+
     /// The stops that need no look at the call's arguments.
     pub fn stop(&self, tool: &str) -> Option<Decision> {
         if !self.enabled {
@@ -125,7 +139,8 @@ impl Policy {
             let (answer, reason) = answer_of(found.verdict, reason);
             return Some((Answer { is_confirmation, ..answer }, reason));
         }
-        if self.allowlist.contains(facts.tool) || self.allowlist.contains(facts.governing) {
+        // Allowing a tool allows what it is for, and not what it does in place of another.
+        if self.allowlist.contains(facts.governing) {
             return Some(answer_of(
                 Verdict::Allow,
                 Reason::new(Step::Resolver, "on the allow list"),
@@ -171,7 +186,9 @@ impl Policy {
             ApprovalMode::Prompt if !facts.effect.is_side_effecting() => {
                 (Verdict::Allow, "reads only")
             }
-            ApprovalMode::Prompt if asks => (Verdict::Ask, needs_approval(facts)),
+            ApprovalMode::Prompt if asks => {
+                (Verdict::Ask, "approval mode prompt: the call has side effects")
+            }
             ApprovalMode::Prompt => {
                 (Verdict::Allow, "approval mode prompt without prompt_side_effects")
             }
@@ -193,21 +210,8 @@ impl Policy {
         if is_met || decision.verdict != Verdict::Allow {
             return decision;
         }
-        let text = match facts.floor {
-            Floor::None | Floor::Confirmation => "commands need approval",
-            Floor::Person => "only a person can allow this",
-        };
-        Decision::new(
-            Verdict::Ask,
-            Reason { step: Step::Floor, text: text.into(), ..decision.reason },
-        )
-    }
-}
-
-fn needs_approval(facts: &CallFacts<'_>) -> &'static str {
-    match facts.effect {
-        crate::CallEffect::Runs => "needs approval: runs a command",
-        _ => "needs approval: modifies files",
+        let text = "this call always needs a person".to_owned();
+        Decision::new(Verdict::Ask, Reason { step: Step::Floor, text, ..decision.reason })
     }
 }
 

@@ -97,7 +97,12 @@ impl PolicyRule {
     /// Gives the part of the call that the rule matches, if it does. Rules about commands never match
     /// here: they are judged together.
     pub(crate) fn matches(&self, facts: &CallFacts<'_>) -> Option<Matched> {
-        if self.tool != facts.tool && self.tool != facts.governing {
+        // A tool that is allowed is not allowed to do what another one is for.
+        let is_meant = match self.verdict {
+            Verdict::Allow => self.tool == facts.governing,
+            Verdict::Ask | Verdict::Deny => facts.is_about(&self.tool),
+        };
+        if !is_meant {
             return None;
         }
         match &self.pattern {

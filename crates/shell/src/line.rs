@@ -145,6 +145,14 @@ impl CommandLine {
         self
     }
 
+    /// The line with an input that the caller feeds to it, which may be a script for what runs.
+    #[must_use]
+    pub fn with_input(mut self) -> Self {
+        let why = "it is fed an input, which no rule spells out".to_owned();
+        self.parts.push(CommandPart::opaque("(input)".to_owned(), why));
+        self
+    }
+
     /// All that would run, in the order of the text.
     pub fn parts(&self) -> &[CommandPart] {
         &self.parts

@@ -4,6 +4,7 @@
 //! no tool can be handed the outcome of another one.
 
 use jm_files::CommitLog;
+use jm_shell::CommandLine;
 use jm_types::ToolError;
 use jm_types::text::mask_credentials;
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
@@ -23,6 +24,11 @@ pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
 
     /// Names the paths of the call, for the sandbox and for the person who decides; pure.
     fn paths(&self) -> Vec<PathUse>;
+
+    /// The command that it would run, where the call names one; pure.
+    fn command(&self) -> Option<CommandLine> {
+        None
+    }
 
     /// Computes what a person is shown besides the summary. Reads, never writes.
     fn preview(&self, _: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {

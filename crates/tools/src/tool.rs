@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use jm_files::{Found, SafePath, Sandbox};
+use jm_shell::CommandLine;
 use jm_types::Digest;
 use jm_types::{Limits, RiskLevel, ToolError};
 use serde_json::Value;
@@ -82,6 +83,8 @@ pub struct Intent {
     /// The tool whose rules govern this call, where it does what another tool is for: a command that
     /// is no test runner, given to `run_tests`, is `run_command`.
     pub stands_for: Option<&'static str>,
+    /// The command that would run, parsed; `None` where the call names none.
+    pub command: Option<CommandLine>,
 }
 
 /// The view for a person who decides, and the state of the files it was computed from.

@@ -5,7 +5,6 @@
 mod direction;
 mod schemas;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use jm_dialects::dialect_of;
 use jm_engine::Core;
-use jm_engine::{CallRecorder, Engine, Pause, Policy, Session};
+use jm_engine::{CallRecorder, Engine, Pause, Session};
 use jm_files::{ProjectState, Sandbox, SandboxSettings};
+use jm_policy::Policy;
 use jm_process::EnvSanitizer;
 use jm_store::{Journal, Owner};
 use jm_tools::toolsets::Timeouts;
@@ -58,14 +58,7 @@ fn engine_with(
             jobs: Arc::default(),
             state: Arc::new(ProjectState::new(scratch.path(), scratch.path())),
         },
-        policy: Policy {
-            enabled: true,
-            mode: ApprovalMode::Auto,
-            allowlist: BTreeSet::new(),
-            denylist: BTreeSet::new(),
-            denied_by_default: BTreeSet::new(),
-            prompt_side_effects: true,
-        },
+        policy: Policy::of_mode(ApprovalMode::Auto).into(),
         limits: Limits::default(),
         mode: ToolsMode::Enabled,
         default_timeout: Duration::from_secs(7),
@@ -175,6 +168,7 @@ impl Prepared for Call {
             needs_person: false,
             paths: Vec::new(),
             stands_for: None,
+            command: None,
         }
     }
 

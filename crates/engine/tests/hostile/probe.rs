@@ -138,6 +138,7 @@ impl Prepared for Probe {
             needs_person: self.spec.needs_person,
             paths: self.paths.clone(),
             stands_for: None,
+            command: None,
         }
     }
 

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use jm_dialects::dialect_of;
 use jm_engine::Core;
-use jm_engine::{ApprovalDecision, Engine, Pause, Policy, Session};
+use jm_engine::{ApprovalDecision, Engine, Pause, Session};
 use jm_files::{Opening, PathPolicy, ProjectState, Sandbox, SandboxSettings};
+use jm_policy::Policy;
 use jm_process::EnvSanitizer;
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{CallContext, ToolExecutor, ToolRegistry, Workspace};
@@ -74,14 +75,7 @@ impl Setting {
 
 /// Nothing on any list.
 pub(crate) fn policy(mode: ApprovalMode) -> Policy {
-    Policy {
-        enabled: true,
-        mode,
-        allowlist: Default::default(),
-        denylist: Default::default(),
-        denied_by_default: Default::default(),
-        prompt_side_effects: true,
-    }
+    Policy::of_mode(mode)
 }
 
 pub(crate) struct World {
@@ -155,7 +149,7 @@ impl World {
         let engine = Engine::new(Core {
             registry: ToolRegistry::new(tools).unwrap(),
             workspace: workspace.clone(),
-            policy: setting.policy,
+            policy: setting.policy.into(),
             limits: setting.limits.clone(),
             mode: setting.mode,
             default_timeout: setting.timeouts.file_operations,

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jm_engine::Core;
-use jm_engine::{CallRecorder, Engine, Pause, Policy, Session};
+use jm_engine::{CallRecorder, Engine, Pause, Session};
 use jm_files::{ProjectState, Sandbox, SandboxSettings};
+use jm_policy::Policy;
 use jm_process::EnvSanitizer;
 use jm_tools::toolsets::{STANDARD, Timeouts};
 use jm_tools::{ToolRegistry, Workspace};
@@ -75,14 +76,7 @@ pub(crate) fn engine(root: &Path, recorder: CallRecorder) -> Engine {
             jobs: Arc::default(),
             state: Arc::new(ProjectState::new(root, root)),
         },
-        policy: Policy {
-            enabled: true,
-            mode: ApprovalMode::Auto,
-            allowlist: Default::default(),
-            denylist: Default::default(),
-            denied_by_default: Default::default(),
-            prompt_side_effects: true,
-        },
+        policy: Policy::of_mode(ApprovalMode::Auto).into(),
         limits: Limits { iterations_per_turn: usize::MAX, ..Limits::default() },
         mode: ToolsMode::Enabled,
         default_timeout: 10 * minute,

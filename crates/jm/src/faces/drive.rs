@@ -17,6 +17,7 @@ use super::answer::Answer;
 use super::interrupts::Interrupts;
 use super::prompt::Approver;
 use super::tui::Desk;
+use super::unanswered::Unanswered;
 use super::{print, recover};
 use crate::cli::Common;
 use crate::{sessions, wire};
@@ -26,6 +27,8 @@ pub(crate) struct Driver {
     pub(crate) engine: Engine,
     pub(crate) session: Session,
     approver: Approver,
+    /// Calls of this run that were refused because nobody could be asked.
+    pub(crate) unanswered: Vec<Unanswered>,
     debug: bool,
     events: JoinHandle<()>,
     pub(crate) interrupts: Interrupts,
@@ -84,7 +87,8 @@ impl Driver {
         if approver.is_a_person() {
             session.offer_grants();
         }
-        Self { engine, session, approver, debug: common.debug, events, interrupts }
+        let unanswered = Vec::new();
+        Self { engine, session, approver, unanswered, debug: common.debug, events, interrupts }
     }
 
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
@@ -117,11 +121,16 @@ impl Driver {
             match self.engine.run(session).await {
                 Pause::Finished | Pause::NeedsResults => break End::Answered,
                 Pause::Cancelled => break End::Interrupted,
-                Pause::NeedsApproval => tokio::select! {
-                    biased;
-                    () = self.interrupts.next() => print::note(""),
-                    decided = self.approver.decide(session) => decided?,
-                },
+                Pause::NeedsApproval => {
+                    if matches!(self.approver, Approver::Nobody) {
+                        self.unanswered.extend(session.batch().pending().map(Unanswered::of));
+                    }
+                    tokio::select! {
+                        biased;
+                        () = self.interrupts.next() => print::note(""),
+                        decided = self.approver.decide(&self.engine, session) => decided?,
+                    }
+                }
             }
         };
         if self.debug {

@@ -1,6 +1,7 @@
 //! The faces: loops around `Pause`, and the only code that prints.
 
 pub(crate) mod answer;
+mod approval;
 pub(crate) mod call;
 pub(crate) mod chat;
 pub(crate) mod conversation;
@@ -18,6 +19,7 @@ pub(crate) mod housekeeping;
 pub(crate) mod interrupts;
 pub(crate) mod keys;
 pub(crate) mod output;
+pub(crate) mod policy;
 pub(crate) mod print;
 pub(crate) mod programs;
 pub(crate) mod prompt;
@@ -32,6 +34,7 @@ mod task;
 pub(crate) mod tool_reference;
 pub(crate) mod tools;
 pub(crate) mod tui;
+mod unanswered;
 pub(crate) mod undo;
 
 /// Exit codes of the process.

@@ -6,11 +6,12 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use jm_engine::{ApprovalDecision, ConfirmationRequest, Session};
+use jm_engine::{ApprovalDecision, ConfirmationRequest, Engine, Session};
 use jm_system::terminal::Terminal;
 use jm_types::text::{one_line, reveal};
 use jm_types::{Cancel, ErrorKind, RiskLevel, ToolError};
 
+use super::approval::{Answered, ask, remember};
 use super::tui::Desk;
 
 /// A preview with more lines than this may have pushed what stands above it out of sight.
@@ -45,9 +46,11 @@ impl Approver {
     /// Settles what is pending. The person is waited for on a thread of its own, so that a signal
     /// is heard meanwhile; dropping this future leaves the question unanswered, and the terminal
     /// to whoever asks next.
-    pub(crate) async fn decide(&self, session: &mut Session) -> Result<()> {
-        let decision = match self {
-            Approver::Always => ApprovalDecision::ApproveAll,
+    pub(crate) async fn decide(&self, engine: &Engine, session: &mut Session) -> Result<()> {
+        let answered = match self {
+            Approver::Always => {
+                return session.decide(&ApprovalDecision::ApproveAll).map_err(Into::into);
+            }
             Approver::Person(terminal) => {
                 let terminal = Arc::clone(terminal);
                 let (cancel, _asks) = Asks::new();
@@ -64,7 +67,11 @@ impl Approver {
                 return Ok(());
             }
         };
-        session.decide(&decision).map_err(Into::into)
+        let Answered { decision, reason, always } = answered;
+        if let Some((rules, scope)) = always {
+            remember(engine, &session.id, (&rules, scope))?;
+        }
+        session.decide_because(&decision, reason.as_deref()).map_err(Into::into)
     }
 }
 
@@ -130,56 +137,11 @@ fn nobody(request: &ConfirmationRequest) -> ToolError {
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
 }
 
-fn ask(
-    terminal: &mut Terminal,
-    requests: &[ConfirmationRequest],
-    cancel: &Cancel,
-) -> Result<ApprovalDecision> {
-    for (index, request) in requests.iter().enumerate() {
-        show(&describe(request, index + 1, requests.len()))?;
-    }
-    loop {
-        show(question(requests.len()))?;
-        let answer = terminal.answer_unless(cancel)?;
-        let Some(answer) = answer else {
-            if !cancel.is_cancelled() {
-                show("\n")?;
-            }
-            return Ok(ApprovalDecision::DenyAll);
-        };
-        match parse(&answer, requests) {
-            Some(decision) => return Ok(decision),
-            None => show(&format!("`{}` is not an answer.\n", one_line(&answer)))?,
-        }
-    }
-}
-
 /// The screen is held only while something is written, so that others can say something meanwhile.
 pub(super) fn show(text: &str) -> Result<()> {
     let mut screen = std::io::stderr().lock();
     screen.write_all(text.as_bytes())?;
     screen.flush().map_err(Into::into)
-}
-
-fn question(count: usize) -> &'static str {
-    match count {
-        1 => "Run it? [y/n] ",
-        _ => "Run them? [y = all, n = none, or numbers such as 1,3] ",
-    }
-}
-
-fn parse(answer: &str, requests: &[ConfirmationRequest]) -> Option<ApprovalDecision> {
-    match answer.to_lowercase().as_str() {
-        "y" | "yes" => return Some(ApprovalDecision::ApproveAll),
-        "n" | "no" => return Some(ApprovalDecision::DenyAll),
-        _ => {}
-    }
-    let chosen = answer.split([',', ' ']).filter(|part| !part.is_empty()).map(|part| {
-        let number: usize = part.parse().ok()?;
-        requests.get(number.checked_sub(1)?).map(|request| request.tool_call_id.clone())
-    });
-    let ids: Option<Vec<String>> = chosen.collect();
-    ids.filter(|ids| !ids.is_empty()).map(ApprovalDecision::ApproveSelected)
 }
 
 pub(crate) fn risk_word(risk: RiskLevel) -> &'static str {
@@ -193,7 +155,7 @@ pub(crate) fn risk_word(risk: RiskLevel) -> &'static str {
 /// Above every question about something of high risk (FR-APR-06).
 const BANNER: &str = "*** WARNING: high risk. Read what it does before you answer. ***\n";
 
-fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> String {
+pub(super) fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> String {
     let place = if count > 1 { format!("{number}. ") } else { String::new() };
     let (risk, tool) = (risk_word(request.risk_level), one_line(&request.tool_name));
     let mut text = format!("\n{place}[{risk}] {tool}: {}\n", request.summary);
@@ -213,43 +175,5 @@ fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> Strin
         format!("{text}{preview}{text}")
     } else {
         format!("{text}{preview}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_clear_answer_counts() {
-        let request = |id: &str| ConfirmationRequest {
-            tool_call_id: id.into(),
-            tool_name: "t".into(),
-            summary: "s".into(),
-            is_cut: false,
-            risk_level: RiskLevel::Medium,
-            rule: "r".into(),
-            needs_person: false,
-            warnings: vec![],
-            preview: None,
-            fingerprint: "f".into(),
-        };
-        let requests = [request("a"), request("b")];
-        let selected = |ids: &[&str]| {
-            Some(ApprovalDecision::ApproveSelected(ids.iter().map(|id| (*id).into()).collect()))
-        };
-        let cases = [
-            ("y", Some(ApprovalDecision::ApproveAll)),
-            ("NO", Some(ApprovalDecision::DenyAll)),
-            ("1", selected(&["a"])),
-            ("1, 2", selected(&["a", "b"])),
-            ("", None),
-            ("yy", None),
-            ("3", None),
-            ("0", None),
-        ];
-        for (answer, expected) in cases {
-            assert_eq!(parse(answer, &requests), expected, "{answer:?}");
-        }
     }
 }

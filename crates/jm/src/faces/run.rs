@@ -6,10 +6,9 @@ use jm_types::text::{one_line, sanitize};
 use jm_types::{Part, StreamError, StreamErrorKind};
 use serde_json::{Value, json};
 
-use super::answer::Outcome;
 use super::drive::block_on;
 use super::screen::{Lines, Plain, Screen, Words};
-use super::{exit, print, supplied, task};
+use super::{exit, print, supplied, task, unanswered};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, RunArgs};
 use crate::sessions;
@@ -26,7 +25,7 @@ pub(crate) fn run(common: &Common, run: &RunArgs) -> Result<u8> {
         let error = json!({"kind": "usage", "message": format!("{error:#}"), "hint": null});
         print::json(&json!({
             "type": "end", "reason": "failed", "text": "", "error": error, "session": null,
-            "usage": null, "cost": null, "exit": exit::USAGE, "waiting": [],
+            "usage": null, "cost": null, "exit": exit::USAGE, "waiting": [], "unanswered": [],
         }))?;
     }
     outcome
@@ -223,6 +222,7 @@ impl View {
                     "session": agent.driver.session.id, "usage": usage,
                     "cost": agent.voice().cost(&usage), "exit": code,
                     "waiting": supplied::waiting_as_json(&agent.driver.session),
+                    "unanswered": agent.driver.unanswered,
                 }))?;
             }
         }
@@ -232,9 +232,7 @@ impl View {
 
 /// The reason's word and the exit code (docs/formats/run.md).
 fn judge(agent: &Agent, end: &TurnEnd) -> (&'static str, u8) {
-    let needed_a_person = agent.driver.session.batch().entries.iter().any(|entry| {
-        entry.result().is_some_and(|result| Outcome::of(result) == Outcome::NeedsApproval)
-    });
+    let needed_a_person = !agent.driver.unanswered.is_empty();
     match end {
         TurnEnd::Finished if needed_a_person => ("needs_person", exit::DENIED),
         TurnEnd::Finished => ("finished", exit::RAN),
@@ -252,6 +250,9 @@ fn explain(agent: &Agent, end: &Over) {
         Over::Turn(end) => end,
         Over::Broken(error) => return print::error(error),
     };
+    if !agent.driver.unanswered.is_empty() {
+        print::note(&unanswered::told(&agent.driver.unanswered));
+    }
     match end {
         TurnEnd::Finished => {}
         TurnEnd::Limit => {

@@ -184,6 +184,7 @@ impl Prepared for LuaCall {
             needs_person: false,
             paths: Vec::new(),
             stands_for: None,
+            command: None,
         }
     }
 

@@ -12,6 +12,7 @@ mod tap;
 mod tests;
 
 use jm_process::command::CommandProgram;
+use jm_shell::CommandLine;
 use jm_types::ToolError;
 
 use crate::context::Scope;
@@ -114,6 +115,10 @@ impl Operation for TestRun {
 
     fn paths(&self) -> Vec<PathUse> {
         vec![PathUse::new(&self.directory, Use::WorkIn("cwd"))]
+    }
+
+    fn command(&self) -> Option<CommandLine> {
+        self.command.as_deref().map(CommandLine::of_argv)
     }
 
     fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {

@@ -10,6 +10,7 @@ use jm_process::command::{
 };
 use jm_process::confine::{Access, ConfinementRules, Refusal, grants_for, read_only};
 use jm_process::output_reader::{OutputListener, OutputView};
+use jm_shell::CommandLine;
 use jm_types::text::json_length;
 use jm_types::{Cancel, ErrorKind, ToolError};
 
@@ -322,6 +323,19 @@ impl RunOutcome {
     }
 }
 
+/// The programs of a command; the shell that only joins two streams is not one of them.
+pub(super) fn line_of(program: &CommandProgram) -> CommandLine {
+    let words = match program {
+        CommandProgram::Shell(script) => return CommandLine::of_shell(script),
+        CommandProgram::Argv(words) => words,
+    };
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match words.strip_prefix(&MERGING.map(str::to_owned)) {
+        Some([script]) => CommandLine::of_shell(script),
+        _ => CommandLine::of_argv(&words),
+    }
+}
+
 fn text_of(stdout: &str, stderr: &str) -> String {
     if stderr.is_empty() { stdout.to_owned() } else { [stdout, JOINT, stderr].concat() }
 }
@@ -331,6 +345,15 @@ impl Operation for Run {
 
     fn paths(&self) -> Vec<PathUse> {
         vec![PathUse::new(&self.directory, Use::WorkIn("cwd"))]
+    }
+
+    fn command(&self) -> Option<CommandLine> {
+        let variables = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let line = line_of(&self.program).with_environment(variables);
+        Some(match self.input {
+            CommandInput::Closed => line,
+            CommandInput::Bytes(_) | CommandInput::Ours => line.with_input(),
+        })
     }
 
     /// The exact command, wherever the summary does not show all of it.

@@ -44,6 +44,7 @@ impl<O: Operation> Prepared for PreparedCall<O> {
             needs_person: self.stakes.needs_person,
             paths: within.chain(operation.paths()).collect(),
             stands_for: *stands_for,
+            command: operation.command(),
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn mode_word(mode: ApprovalMode) -> &'static str {
 
 /// prompt → auto → deny → prompt; with the end of the turn, where one runs.
 pub(super) fn cycle_approval(talk: &Talk, agent: &Agent) -> Next {
-    let (mode, word) = match agent.driver.engine.core().policy.mode {
+    let (mode, word) = match agent.driver.engine.core().policy.now().mode {
         ApprovalMode::Prompt => (Approve::Auto, "auto: calls run without a question"),
         ApprovalMode::Auto => (Approve::Deny, "deny: calls that no list names are refused"),
         ApprovalMode::Deny => (Approve::Prompt, "prompt: side effects ask"),
@@ -112,7 +112,7 @@ pub(super) async fn command(
 fn approval(talk: &Talk, agent: &Agent, rest: &str) -> Result<Next> {
     let mode = match rest {
         "" => {
-            let mode = agent.driver.engine.core().policy.mode;
+            let mode = agent.driver.engine.core().policy.now().mode;
             let note = Note::info(format!("Approval mode: {}", mode_word(mode)));
             talk.desk.note(note.hint("/approve auto, prompt or deny; Shift-Tab changes it"));
             return Ok(Next::Stay);
@@ -255,7 +255,7 @@ fn tools(talk: &Talk, agent: &Agent) {
 }
 
 fn policy(talk: &Talk, agent: &Agent) {
-    let policy = &agent.driver.engine.core().policy;
+    let policy = agent.driver.engine.core().policy.now();
     let mode = match policy.mode {
         ApprovalMode::Auto => "auto: calls run without a question",
         ApprovalMode::Prompt => "prompt: side effects ask",
@@ -283,7 +283,7 @@ fn status(talk: &Talk, agent: &Agent) {
         format!("Session    {}", agent.driver.session.id),
         format!("Root       {}", core.workspace.sandbox.working_root().path().display()),
         format!("Sandbox    {}", core.workspace.confiner.backend().name()),
-        format!("Approval   {}", mode_word(core.policy.mode)),
+        format!("Approval   {}", mode_word(core.policy.now().mode)),
         format!("Messages   {}", agent.conversation.messages().len()),
     ];
     talk.desk.send(Msg::Lines(lines.iter().map(Line::text).collect()));

@@ -321,7 +321,7 @@ fn status(common: &Common, agent: &Agent) -> Status {
         Some(rest) => format!("~/{}", rest.display()).trim_end_matches('/').to_owned(),
         None => root.display().to_string(),
     };
-    let approval = match (common.yes, core.policy.mode) {
+    let approval = match (common.yes, core.policy.now().mode) {
         (true, _) => "yes to all",
         (false, mode) => commands::mode_word(mode),
     };

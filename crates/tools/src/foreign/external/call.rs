@@ -153,6 +153,7 @@ impl Prepared for ExternalCall {
             needs_person: false,
             paths: Vec::new(),
             stands_for: None,
+            command: None,
         }
     }
 

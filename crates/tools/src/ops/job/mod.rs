@@ -14,6 +14,7 @@ use jm_process::background::{
     TypedCount,
 };
 use jm_process::command::CommandProgram;
+use jm_shell::CommandLine;
 use jm_system::clock::now_epoch_ms;
 use jm_types::ToolError;
 use jm_types::text::redact_command;
@@ -22,6 +23,7 @@ use crate::context::Scope;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::resolve_existing;
+use crate::ops::run::line_of;
 use crate::tool::{PathUse, Preview, Use};
 pub use excerpt::JobText;
 
@@ -157,6 +159,10 @@ impl Operation for StartJob {
 
     fn paths(&self) -> Vec<PathUse> {
         vec![PathUse::new(&self.directory, Use::List)]
+    }
+
+    fn command(&self) -> Option<CommandLine> {
+        Some(line_of(&self.program))
     }
 
     fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {

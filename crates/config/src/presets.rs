@@ -1,0 +1,67 @@
+//! A person's own presets of approval: a name, with the tools that it approves and denies.
+
+use std::collections::BTreeSet;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::check::{text, texts, unexpected};
+use crate::nearest::{did_you_mean, nearest};
+use crate::origin::{LoadReport, shown};
+use crate::settings::PresetEntry;
+use crate::text::Setting;
+
+const FIELDS: [&str; 3] = ["name", "approve", "deny"];
+
+/// Presets, each name once.
+pub(super) fn check(setting: &Setting<'_>, report: &mut LoadReport) -> Option<Vec<PresetEntry>> {
+    let DeValue::Array(entries) = setting.value.get_ref() else {
+        return unexpected(setting, &setting.value, "a list of tables", report);
+    };
+    let found: Vec<_> = entries.iter().map(|value| entry(setting, value, report)).collect();
+    let mut seen = BTreeSet::new();
+    for (value, preset) in entries.iter().zip(&found) {
+        if let Some(PresetEntry { name, .. }) = preset
+            && !seen.insert(name)
+        {
+            report.error(|| {
+                let what = format!("`{}` is defined twice", shown(name));
+                setting.error(value.span().start, &what, None)
+            });
+        }
+    }
+    let is_every = seen.len() == entries.len();
+    if is_every { found.into_iter().collect() } else { None }
+}
+
+fn entry(
+    setting: &Setting<'_>,
+    value: &Spanned<DeValue<'_>>,
+    report: &mut LoadReport,
+) -> Option<PresetEntry> {
+    let DeValue::Table(fields) = value.get_ref() else {
+        return unexpected(setting, value, "a table", report);
+    };
+    let mut is_whole = true;
+    for (name, _) in fields {
+        if !FIELDS.contains(&name.get_ref().as_ref()) {
+            is_whole = false;
+            report.error(|| {
+                let hint = nearest(name.get_ref(), FIELDS).map(did_you_mean);
+                let what = format!("unknown key `{}`", shown(name.get_ref()));
+                setting.error(name.span().start, &what, hint)
+            });
+        }
+    }
+    let Some(name) = fields.get("name") else {
+        report.error(|| setting.error(value.span().start, "a preset needs `name`", None));
+        return None;
+    };
+    let mut tools = |field: &str| match fields.get(field) {
+        Some(value) => texts(setting, value, report),
+        None => Some(Vec::new()),
+    };
+    let (approve, deny) = (tools("approve"), tools("deny"));
+    let name = text(setting, name, report)?.trim_start_matches('$').to_owned();
+    is_whole.then_some(PresetEntry { name, approve: approve?, deny: deny? })
+}

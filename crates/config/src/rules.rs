@@ -1,0 +1,75 @@
+//! Rules about calls as a configuration holds them: a text, and examples that it must and must not match.
+//!
+//! Law: a rule is text here. The meaning of the text belongs to the policy, which checks it where the tools are
+//! known.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::check::{text, texts, unexpected};
+use crate::nearest::{did_you_mean, nearest};
+use crate::origin::{LoadReport, SettingOrigin, shown};
+use crate::settings::RuleEntry;
+use crate::text::Setting;
+
+/// The places of rules, by the key they stand under and their text.
+pub type RuleOrigins = BTreeMap<(&'static str, String), SettingOrigin>;
+
+const FIELDS: [&str; 3] = ["rule", "match", "not_match"];
+
+/// Rules with their places, each text once.
+pub(super) fn check(
+    setting: &Setting<'_>,
+    report: &mut LoadReport,
+) -> Option<Vec<(RuleEntry, SettingOrigin)>> {
+    let DeValue::Array(entries) = setting.value.get_ref() else {
+        return unexpected(setting, &setting.value, "a list of rules", report);
+    };
+    let found: Vec<_> = entries
+        .iter()
+        .map(|value| {
+            let rule = entry(setting, value, report)?;
+            Some((rule, setting.place.at(value.span().start).origin()))
+        })
+        .collect();
+    found.into_iter().collect()
+}
+
+fn entry(
+    setting: &Setting<'_>,
+    value: &Spanned<DeValue<'_>>,
+    report: &mut LoadReport,
+) -> Option<RuleEntry> {
+    let fields = match value.get_ref() {
+        DeValue::String(_) => {
+            let rule = text(setting, value, report)?;
+            return Some(RuleEntry { rule, ..RuleEntry::default() });
+        }
+        DeValue::Table(fields) => fields,
+        _ => return unexpected(setting, value, "a rule, or a table with `rule`", report),
+    };
+    let mut is_whole = true;
+    for (name, _) in fields {
+        if !FIELDS.contains(&name.get_ref().as_ref()) {
+            is_whole = false;
+            report.error(|| {
+                let hint = nearest(name.get_ref(), FIELDS).map(did_you_mean);
+                let what = format!("unknown key `{}`", shown(name.get_ref()));
+                setting.error(name.span().start, &what, hint)
+            });
+        }
+    }
+    let Some(rule) = fields.get("rule") else {
+        report.error(|| setting.error(value.span().start, "a rule needs `rule`", None));
+        return None;
+    };
+    let mut examples = |name: &str| match fields.get(name) {
+        Some(value) => texts(setting, value, report),
+        None => Some(Vec::new()),
+    };
+    let (hits, misses) = (examples("match"), examples("not_match"));
+    let rule = text(setting, rule, report);
+    is_whole.then_some(RuleEntry { rule: rule?, hits: hits?, misses: misses? })
+}

@@ -1,0 +1,58 @@
+//! Judgement of one call: its intent and what the sandbox says of it, as facts for the policy.
+//!
+//! Law: the facts come from the parsed call and the sandbox, never from the model's own words.
+
+use jm_policy::{AlwaysOffer, CallEffect, CallFacts, Judged, ToolOrigin};
+use jm_tools::{Effect, Intent};
+use jm_types::{ToolCall, ToolEvent, Verdict};
+
+use crate::core::Core;
+use crate::preflight::Preflight;
+
+/// The policy's decision on a call, and the rules that an answer "always" would store.
+pub(crate) struct Judgement {
+    pub(crate) judged: Judged,
+    pub(crate) always: Vec<AlwaysOffer>,
+}
+
+/// Asks the policy. A resolver that failed is told, and its opinion does not count.
+pub(crate) fn judge(
+    core: &Core,
+    call: &ToolCall,
+    intent: &Intent,
+    preflight: &Preflight,
+) -> Judgement {
+    let facts = CallFacts {
+        tool: &call.name,
+        governing: intent.stands_for.unwrap_or(&call.name),
+        effect: effect_of(intent.effect),
+        risk: intent.risk,
+        floor: preflight.floor,
+        origin: ToolOrigin::Person,
+        paths: preflight.paths.clone(),
+        command: intent.command.as_ref(),
+    };
+    let policy = core.policy.now();
+    let judged = policy.decide(&facts);
+    for failure in &judged.failures {
+        let text = format!("approval resolver {}: {}", failure.resolver, failure.message);
+        // Planning has no time to wait for a face; one whose channel is full has lost a notice.
+        core.events
+            .try_send(ToolEvent::Noticed { tool_call_id: call.id.clone(), text })
+            .unwrap_or_default();
+    }
+    let always = match judged.decision.verdict {
+        Verdict::Ask => policy.offers(&facts, true),
+        Verdict::Allow | Verdict::Deny => Vec::new(),
+    };
+    Judgement { judged, always }
+}
+
+fn effect_of(effect: Effect) -> CallEffect {
+    match effect {
+        Effect::Reads => CallEffect::Reads,
+        Effect::Inspects => CallEffect::Inspects,
+        Effect::Changes => CallEffect::Changes,
+        Effect::Runs => CallEffect::Runs,
+    }
+}
