@@ -7,8 +7,8 @@ use std::path::Path;
 /// The modules of each step, in the order of the steps.
 const STEPS: &[&[&str]] = &[
     &["engine", "turn", "run", "session"],
-    &["plan", "revalidate", "prepare", "preflight", "ahead", "policy"],
-    &["record", "output", "effects", "keep"],
+    &["plan", "revalidate", "prepare", "preflight", "judge", "ahead"],
+    &["record", "output", "effects", "content_keeper"],
     &["grants"],
     &["execute", "track", "concurrent"],
     &["reply"],
