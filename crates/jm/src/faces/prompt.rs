@@ -61,7 +61,7 @@ impl Approver {
                 })
                 .await??
             }
-            Approver::Desk(desk) => return desk.decide(session).await,
+            Approver::Desk(desk) => return desk.decide(engine, session).await,
             Approver::Nobody => {
                 session.refuse_pending(nobody);
                 return Ok(());

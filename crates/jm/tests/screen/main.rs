@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
+mod always;
 mod complaints;
 mod desk;
 mod hostile;

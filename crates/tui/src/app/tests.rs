@@ -79,6 +79,7 @@ fn request(id: &str) -> Request {
         warnings: vec![],
         preview: Some("@@ -1 +1 @@\n-a\n+b\n".into()),
         is_cut: false,
+        offers_always: false,
     }
 }
 
@@ -251,7 +252,7 @@ fn a_paste_is_one_block_and_enter_after_it_sends() {
 
 #[test]
 fn answers_count_only_when_they_are_meant() {
-    let all = Effect::Answer(Answer { approved: vec!["1".into()], reason: None });
+    let all = Effect::Answer(Answer { approved: vec!["1".into()], reason: None, always: false });
     assert_eq!(asked(1).key(Key::Char('y')).effects, std::slice::from_ref(&all));
     let mut typing = asked(1);
     typing.app.prompt.buffer.set("ma");
@@ -278,13 +279,14 @@ fn keys_of_the_approval_panel() {
     assert_eq!(world.key(Key::Char('?')).effects, []);
     assert_eq!(world.key(Key::Char('1')).key(Key::Char('y')).effects, []);
     world.typed("not this");
-    let answer = Answer { approved: vec!["2".into()], reason: Some("not this".into()) };
+    let answer =
+        Answer { approved: vec!["2".into()], reason: Some("not this".into()), always: false };
     assert_eq!(world.key(Key::Enter).effects, [Effect::Answer(answer)]);
     let mut world = asked(1);
     world.key(Key::Char('d'));
     assert!(world.app.full.is_some());
     world.key(Key::Char('q')).key(Key::Char('n')).key(Key::Escape).key(Key::Char('n'));
-    let denied = Answer { approved: vec![], reason: None };
+    let denied = Answer { approved: vec![], reason: None, always: false };
     assert_eq!(world.key(Key::Enter).effects, [Effect::Answer(denied)]);
     let mut world = World::new();
     let choices = vec![Choice::new('k', "keep"), Choice::new('u', "undo")];

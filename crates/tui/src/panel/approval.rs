@@ -24,6 +24,8 @@ pub struct Request {
     pub preview: Option<String>,
     /// The summary does not show everything.
     pub is_cut: bool,
+    /// A rule for calls like it is offered.
+    pub offers_always: bool,
 }
 
 /// The person's answer: these run, all others do not.
@@ -32,6 +34,8 @@ pub struct Answer {
     pub approved: Vec<String>,
     /// For those that do not run.
     pub reason: Option<String>,
+    /// Calls like these shall not be asked about again.
+    pub always: bool,
 }
 
 #[derive(Debug)]
@@ -83,7 +87,7 @@ impl Approval {
             'y' | 'Y' => {
                 let approved = self.chosen();
                 if approved.len() == self.requests.len() {
-                    return Done::Answered(Answer { approved, reason: None });
+                    return Done::Answered(Answer { approved, reason: None, always: false });
                 }
                 self.mode = Mode::Reason { approved, buffer: Buffer::default() };
                 Done::Nothing
@@ -91,6 +95,10 @@ impl Approval {
             'n' | 'N' => {
                 self.mode = Mode::Reason { approved: Vec::new(), buffer: Buffer::default() };
                 Done::Nothing
+            }
+            'a' | 'A' if self.offers_always() => {
+                let approved = self.chosen();
+                Done::Answered(Answer { approved, reason: None, always: true })
             }
             '?' => {
                 self.mode = Mode::Help;
@@ -112,7 +120,13 @@ impl Approval {
     pub fn reason_given(&mut self) -> Option<Answer> {
         let Mode::Reason { approved, buffer } = &mut self.mode else { return None };
         let reason = Some(buffer.take().trim().to_owned()).filter(|reason| !reason.is_empty());
-        Some(Answer { approved: std::mem::take(approved), reason })
+        Some(Answer { approved: std::mem::take(approved), reason, always: false })
+    }
+
+    /// A rule can be stored for what is asked, and all of it is selected.
+    fn offers_always(&self) -> bool {
+        let is_offered = self.requests.iter().any(|request| request.offers_always);
+        is_offered && self.selected.iter().all(|selected| *selected)
     }
 
     /// Everything that is asked, for the full screen and, cut, for the panel.
@@ -183,19 +197,23 @@ impl Approval {
                 let line =
                     Line::of("y runs the selected · n denies all, with a reason · ", Role::Muted);
                 line.add(
-                    "1–9 select · d shows all in full screen · Tab focuses · Ctrl-C stops",
+                    "a stores a rule · 1–9 select · d shows all in full screen · Ctrl-C stops",
                     Role::Muted,
                 )
             }
             Mode::Asking if self.requests.len() == 1 => {
                 let line = key(Line::of("Run it? ", Style::of(Role::Text).bold()), "y", "yes");
-                key(key(key(line, "n", "no"), "d", "diff"), "?", "help")
+                let line = key(line, "n", "no");
+                let line = if self.offers_always() { key(line, "a", "always") } else { line };
+                key(key(line, "d", "diff"), "?", "help")
             }
             Mode::Asking => {
                 let chosen = self.selected.iter().filter(|it| **it).count();
                 let title = format!("Run {chosen} of {}? ", self.requests.len());
                 let line = key(Line::of(title, Style::of(Role::Text).bold()), "y", "yes");
-                key(key(key(key(line, "n", "no"), "1–9", "select"), "d", "diff"), "?", "help")
+                let line = key(line, "n", "no");
+                let line = if self.offers_always() { key(line, "a", "always") } else { line };
+                key(key(key(line, "1–9", "select"), "d", "diff"), "?", "help")
             }
         }
     }
@@ -223,6 +241,7 @@ mod tests {
             warnings: vec![],
             preview: None,
             is_cut: false,
+            offers_always: number == 1,
         };
         Approval::new((1..=count).map(request).collect())
     }
@@ -230,7 +249,8 @@ mod tests {
     /// FR-TUI-01
     #[test]
     fn all_none_or_some_with_a_reason() {
-        let all = Answer { approved: vec!["c1".into(), "c2".into()], reason: None };
+        let approved = vec!["c1".into(), "c2".into()];
+        let all = Answer { approved, reason: None, always: false };
         assert_eq!(approval(2).key('y'), Done::Answered(all));
         let mut some = approval(2);
         assert_eq!(some.key('2'), Done::Nothing);
@@ -243,7 +263,15 @@ mod tests {
         assert_eq!(answer.reason.as_deref(), Some("not that one"));
         let mut none = approval(1);
         assert_eq!(none.key('n'), Done::Nothing);
-        assert_eq!(none.reason_given(), Some(Answer { approved: vec![], reason: None }));
+        assert_eq!(
+            none.reason_given(),
+            Some(Answer { approved: vec![], reason: None, always: false })
+        );
+        let always = Answer { approved: vec!["c1".into()], reason: None, always: true };
+        assert_eq!(approval(1).key('a'), Done::Answered(always));
+        let mut some = approval(2);
+        assert_eq!(some.key('2'), Done::Nothing);
+        assert_eq!(some.key('a'), Done::Foreign, "not beside calls that are left out");
         assert_eq!(approval(1).key('1'), Done::Foreign);
         assert_eq!(approval(1).key('x'), Done::Foreign);
         assert_eq!(approval(1).key('d'), Done::ShowDiff);

@@ -116,6 +116,7 @@ fn request(number: usize, risk: RiskLevel) -> Request {
         warnings: vec!["runs later: build.rs".into()],
         preview: Some(DIFF.into()),
         is_cut: false,
+        offers_always: false,
     }
 }
 

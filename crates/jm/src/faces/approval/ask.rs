@@ -92,17 +92,20 @@ fn choose_scope(
     }
     show(&text)?;
     loop {
-        let words: Vec<String> = scopes.iter().map(|scope| in_words(*scope)).collect();
+        let words = scopes.iter().map(|scope| scope_in_words(*scope));
+        let words: Vec<String> =
+            words.map(|(letter, words)| format!("{letter} = {words}")).collect();
         show(&format!("Where? [{}, Enter = back] ", words.join(", ")))?;
         let Some(answer) = terminal.answer_unless(cancel)? else { return Ok(None) };
         if answer.is_empty() {
             return Ok(None);
         }
         let answer = answer.to_lowercase();
-        match scopes.iter().find(|scope| letter(**scope) == answer) {
+        match scopes.iter().find(|scope| answer == scope_in_words(**scope).0.to_string()) {
             Some(scope) => return Ok(Some((rules, *scope))),
             None => {
-                let letters: Vec<&str> = scopes.iter().map(|scope| letter(*scope)).collect();
+                let letters = scopes.iter().map(|scope| scope_in_words(*scope).0.to_string());
+                let letters: Vec<String> = letters.collect();
                 show(&format!("Please answer {}, or press Enter.\n", letters.join(", ")))?;
             }
         }
@@ -110,7 +113,7 @@ fn choose_scope(
 }
 
 /// All rules that are offered, and the scopes that all of them may have.
-fn offered(requests: &[ConfirmationRequest]) -> (Vec<String>, Vec<OfferedScope>) {
+pub(crate) fn offered(requests: &[ConfirmationRequest]) -> (Vec<String>, Vec<OfferedScope>) {
     let mut rules: Vec<String> = Vec::new();
     let mut scopes = vec![OfferedScope::Session, OfferedScope::Project, OfferedScope::Everywhere];
     for request in requests.iter().filter(|request| !request.always.is_empty()) {
@@ -124,19 +127,11 @@ fn offered(requests: &[ConfirmationRequest]) -> (Vec<String>, Vec<OfferedScope>)
     (rules, scopes)
 }
 
-fn letter(scope: OfferedScope) -> &'static str {
+/// The letter that chooses a scope, and its name.
+pub(crate) fn scope_in_words(scope: OfferedScope) -> (char, &'static str) {
     match scope {
-        OfferedScope::Session => "s",
-        OfferedScope::Project => "p",
-        OfferedScope::Everywhere => "e",
+        OfferedScope::Session => ('s', "this session"),
+        OfferedScope::Project => ('p', "this project"),
+        OfferedScope::Everywhere => ('e', "everywhere"),
     }
-}
-
-fn in_words(scope: OfferedScope) -> String {
-    let words = match scope {
-        OfferedScope::Session => "this session",
-        OfferedScope::Project => "this project",
-        OfferedScope::Everywhere => "everywhere",
-    };
-    format!("{} = {words}", letter(scope))
 }

@@ -4,5 +4,5 @@ mod answers;
 mod ask;
 mod remember;
 
-pub(super) use ask::{Answered, ask};
+pub(super) use ask::{Answered, ask, offered, scope_in_words};
 pub(super) use remember::remember;

@@ -7,18 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use jm_engine::{ApprovalDecision, Batch, CallEntry, Choice, ConfirmationRequest, Engine, Session};
+use jm_policy::OfferedScope;
 use jm_tui::block::Note;
 use jm_tui::block::call::{End, Outcome as Drawn};
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::{Msg, NewCall};
 use jm_tui::panel::approval::{Answer, Request};
 use jm_tui::panel::question::{Choice as Pick, Question};
-use jm_tui::text::Line;
+use jm_tui::text::{Line, Role};
+use jm_types::text::one_line;
 use jm_types::{SessionId, StreamEvent, ToolEvent, Usage};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cli::{Common, OnRecovery};
 use crate::faces::answer::Outcome;
+use crate::faces::approval::{offered, remember, scope_in_words};
 use crate::faces::screen::Screen;
 use crate::faces::{facts, recover};
 use crate::sessions;
@@ -80,20 +83,42 @@ impl Desk {
         }
     }
 
-    pub(crate) async fn decide(&self, session: &mut Session) -> Result<()> {
-        let requests: Vec<Request> = session.batch().pending().map(request).collect();
+    pub(crate) async fn decide(&self, engine: &Engine, session: &mut Session) -> Result<()> {
+        let pending: Vec<ConfirmationRequest> = session.batch().pending().cloned().collect();
+        let requests: Vec<Request> = pending.iter().map(request).collect();
         let all = requests.len();
         let (sender, receiver) = oneshot::channel();
         put(&self.approval, sender);
         self.send(Msg::Approval(requests));
         let _asking = Asking(self);
         let Ok(answer) = receiver.await else { bail!("the screen is gone") };
+        if answer.always
+            && let Some((rules, scope)) = self.choose_scope(&pending).await
+        {
+            remember(engine, &session.id, (&rules, scope))?;
+        }
         let decision = match answer.approved.len() {
             0 => ApprovalDecision::DenyAll,
             some if some == all => ApprovalDecision::ApproveAll,
             _ => ApprovalDecision::ApproveSelected(answer.approved),
         };
         session.decide_because(&decision, answer.reason.as_deref()).map_err(Into::into)
+    }
+
+    /// Shows the rules that "always" would store, and asks for their scope; nothing where they shall not be.
+    async fn choose_scope(
+        &self,
+        pending: &[ConfirmationRequest],
+    ) -> Option<(Vec<String>, OfferedScope)> {
+        let (rules, scopes) = offered(pending);
+        let facts = rules.iter().map(|rule| Line::of(format!("  {}", one_line(rule)), Role::Text));
+        let choices = scopes.iter().map(|scope| {
+            let (letter, words) = scope_in_words(*scope);
+            Pick::new(letter, words)
+        });
+        let choices = choices.chain([Pick::new('o', "only this once")]).collect();
+        let chosen = self.ask("Always allow:", facts.collect(), choices).await?;
+        scopes.get(chosen).map(|scope| (rules, *scope))
     }
 
     /// Asks; nothing where the screen is gone.
@@ -203,6 +228,7 @@ fn request(request: &ConfirmationRequest) -> Request {
         warnings: request.warnings.clone(),
         preview: request.preview.clone(),
         is_cut: request.is_cut,
+        offers_always: !request.always.is_empty(),
     }
 }
 
