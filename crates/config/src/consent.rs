@@ -6,7 +6,7 @@
 use thiserror::Error;
 
 use crate::keys::{ALLOWLIST, DENYLIST};
-use crate::loaded::Loaded;
+use crate::load_outcome::Loaded;
 use crate::origin::{SettingOrigin, Source, shown};
 
 /// A tool was allowed for this run that somebody had denied.

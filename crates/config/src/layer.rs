@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::consent::stays_denied;
 use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE, ProjectRight, ValueKind};
-use crate::loaded::Loaded;
+use crate::load_outcome::Loaded;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
 use crate::settings::Config;
 use crate::text::{Layer, Setting};
