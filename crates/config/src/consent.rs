@@ -6,7 +6,7 @@
 use thiserror::Error;
 
 use crate::keys::{ALLOW_RULES, ALLOWLIST, DENYLIST};
-use crate::loaded::Loaded;
+use crate::load_outcome::Loaded;
 use crate::origin::{SettingOrigin, Source, shown};
 use crate::settings::RuleEntry;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::consent::stays_denied;
 use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE};
 use crate::kinds::{ProjectRight, ValueKind};
-use crate::loaded::Loaded;
+use crate::load_outcome::Loaded;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
 use crate::rules::RuleOrigins;
 use crate::settings::{Config, RuleEntry};

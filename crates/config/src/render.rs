@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::keys::{ConfigKey, KEYS};
-use crate::loaded::Loaded;
+use crate::load_outcome::Loaded;
 use crate::origin::SettingOrigin;
 use crate::settings::Config;
 

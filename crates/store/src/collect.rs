@@ -11,7 +11,7 @@ use jm_types::SessionId;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::blobs::{self, UNUSED};
-use crate::database::checkpoint;
+use crate::connection::checkpoint;
 use crate::{Owner, Record, Store, StoreError, output};
 
 /// What a collection did.

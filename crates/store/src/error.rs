@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jm_types::SessionId;
 use thiserror::Error;
 
-use crate::owner::Owner;
+use crate::identity::Owner;
 use crate::queue::PATIENCE;
 
 #[derive(Debug, Error)]

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use jm_types::{CallKey, Digest, Freshness, ReadRecord, SessionId};
 use rusqlite::{Transaction, params};
 
-use crate::database::{Store, shorten};
+use crate::connection::{Store, shorten};
 use crate::error::StoreError;
 use crate::files::{self, IndexChange};
+use crate::identity::Owner;
 use crate::marks::Marks;
-use crate::owner::Owner;
 use crate::queue::Order;
 use crate::record::Record;
 use crate::{blobs, lease};

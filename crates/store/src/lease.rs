@@ -8,7 +8,7 @@ use jm_types::SessionId;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::error::StoreError;
-use crate::owner::Owner;
+use crate::identity::Owner;
 
 /// Takes the session for `owner`, unless its present owner is alive. Until something is recorded, the
 /// session belongs to the root of whoever opened it last.

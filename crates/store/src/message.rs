@@ -10,8 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
 
 use crate::journal::{Entry, Journal};
-use crate::record::{CallRecord, INLINE, Record, StoredResult};
-use crate::role::Role;
+use crate::record::{CallRecord, INLINE, Record, Role, StoredResult};
 use crate::{Store, StoreError};
 
 /// A message to be remembered.

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::blobs::{self, BlobStats};
 use crate::journal::Journal;
-use crate::stored_output::{StoredOutput, StoredPart, StoredStream};
+use crate::output_records::{StoredOutput, StoredPart, StoredStream};
 use crate::{Store, StoreError};
 
 /// One part on its way into the store.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jm_types::{BatchNumber, CallKey, Freshness, ReadRecord, SessionId};
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::owner::Owner;
+use crate::identity::Owner;
 use crate::record::{CallRecord, Concurrent, Effect, Record, StoredResult};
 use crate::{Store, StoreError};
 

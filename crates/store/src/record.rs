@@ -8,9 +8,29 @@ use jm_types::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::owner::Owner;
-use crate::role::Role;
-use crate::stored_output::StoredOutput;
+use crate::identity::Owner;
+use crate::output_records::StoredOutput;
+
+/// The speaker of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Role {
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
 
 /// One event. Calls are named by our own key, because providers repeat their ids.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::database::{Store, checkpoint};
+use crate::connection::{Store, checkpoint};
 use crate::error::StoreError;
 use crate::queue::{Order, PATIENCE, Turn};
 

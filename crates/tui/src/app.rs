@@ -3,12 +3,12 @@
 //! Law: `update` is a function of the state and the message; it waits for nothing and reads nothing.
 //! The time is `clock`, set by whoever calls it.
 
+mod cancel;
 mod engine;
 mod keys;
 mod panels;
 mod prompt;
 mod state;
-mod stop;
 
 pub use state::{App, Prompt, Thinking, Turn};
 

@@ -5,10 +5,10 @@ use crate::block::{ChatRole, ResultState, RoleSection, ToolResultBlock};
 use crate::document::ChatDocument;
 use crate::edit_error::EditError;
 use crate::link::{BlockPlace, CallLink};
-use crate::new_result::NewResult;
 use crate::recognize::value_of;
 use crate::span::{ByteRange, TextLine, is_blank};
 use crate::status::{PlaceholderForm, ToolStatus};
+use crate::tool_results::NewResult;
 use crate::write::Writer;
 
 /// A block to be inserted for a call.

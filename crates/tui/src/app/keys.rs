@@ -1,7 +1,7 @@
 //! Keys: who gets them, in order: what fills the screen, the panel, the menu, the prompt.
 
+use super::cancel::stop;
 use super::state::{AGAIN, App};
-use super::stop::stop;
 use super::{panels, prompt};
 use crate::key::Key;
 use crate::msg::Effect;

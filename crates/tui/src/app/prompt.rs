@@ -1,7 +1,7 @@
 //! Keys of the prompt: editing, history, completion, submission.
 
+use super::cancel::stop;
 use super::state::App;
-use super::stop::stop;
 use crate::command::{self, Parsed};
 use crate::editor::{Menu, complete};
 use crate::key::Key;
