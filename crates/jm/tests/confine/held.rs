@@ -447,3 +447,37 @@ fn input_is_no_way_to_the_workspace() {
         assert_eq!(tree(&pair.at("held/w")), before, "{output:?}");
     }
 }
+
+/// Each reason is found before the command runs, and told in words.
+#[test]
+fn a_workspace_that_cannot_be_held_says_why() {
+    let cases = [
+        (User::Own, "mount -t tmpfs none docs", "another file system is mounted inside it, at "),
+        (User::Own, "mount --bind . . && mount -o remount,ro,bind . && cd .", "mounted read-only"),
+        (User::Own, "mount --bind . . && cd \"$PWD\"", "another file system or mount"),
+        (User::Ordinary, "chown 0:0 src/b", "src/b belongs to another user or group"),
+    ];
+    for (user, script, expected) in cases {
+        if !users().contains(&user) || !jm_testing::has("superuser") || !works(user, "overlay") {
+            continue;
+        }
+        let pair = Pair::new(user);
+        let home = pair.at("held/w");
+        let mut command = Command::new("unshare");
+        let jm = env!("CARGO_BIN_EXE_jm");
+        let user = if user == User::Ordinary {
+            "setpriv --reuid 65534 --regid 65534 --clear-groups"
+        } else {
+            ""
+        };
+        let script = format!(
+            "{script} && {user} {jm} sandbox --backend namespaces --hold --keep -- touch made"
+        );
+        command.args(["-m", "sh", "-c", &script]).current_dir(&home).env("HOME", pair.at("home"));
+        let output = command.env("JM_STATE_DIR", pair.at("state")).output().unwrap();
+        let said = said(&output);
+        assert!(said.contains("--hold does not work here: "), "{script}: {said}");
+        assert!(said.contains(expected), "{script}: {said}");
+        assert!(!home.join("made").exists(), "{script}: {said}");
+    }
+}
