@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::consent::stays_denied;
 use crate::keys::{CALLS, DENYLIST, ITERATIONS, KEYS, MOST_QUOTA, PROFILE};
-use crate::kinds::{ProjectRight, ValueKind};
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
 use crate::rules::RuleOrigins;
 use crate::settings::{Config, RuleEntry};
 use crate::text::Setting;
+use crate::types::{ProjectRight, ValueKind};
 use crate::{check, environment, network, presets, rules, text};
 
 /// The text of one configuration file, or what the command line says in the same form.

@@ -3,7 +3,6 @@
 //! Law: no call fails because its output cannot be kept, and what is not kept is not promised. What
 //! a command prints is on disk while it runs, so a crash does not lose it.
 
-use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jm_process::output_reader::CommandStream;
@@ -12,15 +11,14 @@ use jm_process::survivors;
 use jm_process::survivors::Survivor;
 use jm_store::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
 use jm_system::fault::crash_point;
+use jm_system::stream_hash::hash_reader;
 use jm_system::worker::off_thread;
 use jm_tools::Whole;
+use jm_types::CallKey;
 use jm_types::Digest;
-use jm_types::{CallKey, Hashing};
 
 use crate::core::Core;
 use crate::record::CallRecorder;
-
-const BUFFER: usize = 256 * 1024;
 
 impl CallRecorder {
     pub(crate) fn spool(&self, call: &CallKey) -> Option<Whole> {
@@ -121,13 +119,5 @@ fn describe(spooled: &Spooled) -> std::io::Result<StoredStream> {
 }
 
 fn digest(part: &SpoolPart) -> std::io::Result<Digest> {
-    let mut content = part.open()?;
-    let mut hashing = Hashing::default();
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        match content.read(&mut buffer)? {
-            0 => return Ok(hashing.finish()),
-            count => hashing.update(&buffer[..count]),
-        }
-    }
+    hash_reader(part.open()?)
 }

@@ -1,6 +1,28 @@
 //! Workspace files: path, sandbox, open, text model, walk and ignore rules, index, commit.
 //!
 //! Law: an unresolved path cannot reach the disk, and nothing here starts a process.
+//!
+//! ```
+//! use jm_files::commit::commit;
+//! use jm_files::{After, FileChange, NoLog, OpenFile, Sandbox, SandboxSettings};
+//! use jm_types::Cancel;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let sandbox = Sandbox::new(&SandboxSettings::rooted_at(folder.path()))?;
+//! assert!(sandbox.resolve("../secret").is_err());
+//! // Many files change together, or none does.
+//! let change = |name: &str, text: &str| -> Result<FileChange, jm_types::ToolError> {
+//!     let path = sandbox.resolve(name)?;
+//!     Ok(FileChange { path, before: None, after: After::content(text.into()) })
+//! };
+//! let changes = [change("a.txt", "one\n")?, change("b.txt", "two\n")?];
+//! commit(&sandbox, &changes, &Cancel::new(), &mut NoLog)?;
+//! let (bytes, is_cut) = OpenFile::open(&sandbox.resolve("a.txt")?)?.read_up_to(1024)?;
+//! assert_eq!((bytes.as_slice(), is_cut), (&b"one\n"[..], false));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod commit;
 pub mod denies;

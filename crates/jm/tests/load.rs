@@ -181,17 +181,27 @@ fn many_sessions_write_to_one_journal_and_none_waits_for_long() {
 #[test]
 fn the_last_of_many_calls_is_about_as_fast_as_the_first() {
     let Load { in_one, kept, .. } = load();
+    // Whatever else runs here can only make it slower, so the best of a few rounds counts.
+    let holds = (0..ROUNDS).any(|_| {
+        let (first, last) = first_and_last_rate(in_one);
+        last * 100.0 >= first * kept as f64
+    });
+    assert!(holds, "the last tenth of the calls is slower than {kept} % of the first");
+}
+
+const ROUNDS: usize = 3;
+
+/// Calls a second in the first and in the last tenth of so many calls of one process.
+fn first_and_last_rate(calls: usize) -> (f64, f64) {
     let ground = Ground::new();
     let mut talk = ground.session("s");
-    let times: Vec<Duration> = (0..in_one).map(|number| talk.call(&mixed("s", number))).collect();
+    let times: Vec<Duration> = (0..calls).map(|number| talk.call(&mixed("s", number))).collect();
     talk.end();
-    let part = in_one / 10;
     let rate = |times: &[Duration]| {
         let sum: Duration = times.iter().sum();
         times.len() as f64 / sum.as_secs_f64()
     };
-    let rates: Vec<f64> = times.chunks(part).map(rate).collect();
-    println!("calls a second, in tenths of {in_one} calls: {rates:.0?}");
-    let (first, last) = (rates[0], rates[rates.len() - 1]);
-    assert!(last * 100.0 >= first * kept as f64, "{first:.0} calls a second fell to {last:.0}");
+    let rates: Vec<f64> = times.chunks(calls / 10).map(rate).collect();
+    println!("calls a second, in tenths of {calls} calls: {rates:.0?}");
+    (rates[0], rates[rates.len() - 1])
 }

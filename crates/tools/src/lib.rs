@@ -2,6 +2,27 @@
 //! executables as tools.
 //!
 //! Law: nothing here knows about approval, models or terminals.
+//!
+//! ```
+//! use std::time::Duration;
+//! use jm_tools::ToolRegistry;
+//! use jm_tools::toolsets::{STANDARD, Timeouts};
+//! use jm_types::Limits;
+//! use serde_json::json;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let minute = Duration::from_secs(60);
+//! let timeouts = Timeouts { file_operations: minute, shell_commands: minute };
+//! let registry = ToolRegistry::speaking(&STANDARD, STANDARD.tools(&timeouts)?)?;
+//! let args = json!({"path": "notes.txt", "content": "one\n"});
+//! registry.validate("write_file", &args)?;
+//! // A call is parsed once; what it intends is known before anything runs.
+//! let call = registry.lookup("write_file")?.prepare(args, &Limits::default())?;
+//! assert!(call.intent().effect.is_side_effecting());
+//! assert!(registry.lookup("wirte_file").is_err());
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod context;
 pub mod events;

@@ -19,6 +19,9 @@ use crate::tool::{PathUse, Preview};
 pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
     type Outcome: Send + 'static;
 
+    /// Its preview follows from the call and the files that the preview names, and from nothing else.
+    const PREVIEWS_ITS_FILES: bool = false;
+
     /// Names the paths of the call, for the sandbox and for the person who decides; pure.
     fn paths(&self) -> Vec<PathUse>;
 

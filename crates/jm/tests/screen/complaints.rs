@@ -126,9 +126,18 @@ fn a_kill_leaves_the_terminal_sane() {
             assert_eq!(desk.fact("#{alternate_on}"), "1");
         }
         let program = desk.program();
+        let children = format!("/proc/{program}/task/{program}/children");
+        let children = std::fs::read_to_string(children).unwrap();
         let killed = std::process::Command::new("kill").args(["-9", &program.to_string()]).status();
         assert!(killed.unwrap().success());
         desk.wait_for("Killed");
+        // The guard restores the terminal and ends.
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let lives = |pid: &str| std::path::Path::new("/proc").join(pid).exists();
+        while children.split_whitespace().any(lives) {
+            assert!(std::time::Instant::now() < until, "the guard did not end");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
         desk.assert_sane();
     }
 }

@@ -52,6 +52,10 @@ impl<O: Operation> Prepared for PreparedCall<O> {
         self.lowered.operation.preview(scope, CallSummary(&self.lowered.summary))
     }
 
+    fn previews_its_files(&self) -> bool {
+        O::PREVIEWS_ITS_FILES
+    }
+
     fn foresee(&self, scope: &Scope) -> Foreseen {
         self.lowered.operation.foresee(scope)
     }

@@ -31,9 +31,10 @@ pub fn end(keyboard: bool, is_full: bool) -> String {
     format!("{END_FRAME}{full}{keyboard}\x1b[?2004l{WRAP}\x1b[0m{SHOW_CURSOR}")
 }
 
-/// For a program that dies: also what we never turn on, and a new line.
+/// For a program that dies: also what we never turn on, and a new line. Nothing but that line is erased:
+/// the shell may have said something by then.
 pub fn rescue(keyboard: bool, is_full: bool) -> String {
-    format!("{}\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\r\n\x1b[J", end(keyboard, is_full))
+    format!("{}\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\r\n\x1b[K", end(keyboard, is_full))
 }
 
 /// Keys come one by one and unseen, until this is dropped.

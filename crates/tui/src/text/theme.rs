@@ -61,7 +61,7 @@ impl Surroundings<'_> {
         Theme { depth: self.depth(), background, high_contrast, utf8: self.is_utf8() }
     }
 
-    /// Lines only, without cursor movement (FR-TUI for screen readers, pipes and dumb terminals).
+    /// Lines only, without cursor movement (FR-TUI-02 for screen readers, pipes and dumb terminals).
     pub fn wants_plain(&self) -> bool {
         self.get("TERM").is_none_or(|term| term == "dumb")
             || self.get("ACCESSIBLE").is_some_and(|value| value != "0")

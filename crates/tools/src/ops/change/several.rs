@@ -31,6 +31,7 @@ pub struct Change {
 
 impl Operation for Change {
     type Outcome = Vec<ChangedFile>;
+    const PREVIEWS_ITS_FILES: bool = true;
 
     fn paths(&self) -> Vec<PathUse> {
         self.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()

@@ -23,6 +23,7 @@ impl SingleChange {
 
 impl Operation for SingleChange {
     type Outcome = ChangedFile;
+    const PREVIEWS_ITS_FILES: bool = true;
 
     fn paths(&self) -> Vec<PathUse> {
         self.0.paths()
@@ -90,6 +91,7 @@ impl LineChange {
 
 impl Operation for LineChange {
     type Outcome = ChangedLines;
+    const PREVIEWS_ITS_FILES: bool = true;
 
     fn paths(&self) -> Vec<PathUse> {
         self.change.paths()
