@@ -6,11 +6,11 @@ use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
 use crate::keys::{ConfigKey, KEYS};
-use crate::kinds::ValueKind;
 use crate::nearest::{did_you_mean, nearest};
 use crate::network;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source, shown};
 use crate::text::{Setting, SettingPlace};
+use crate::types::ValueKind;
 
 /// Variables of the program that are no settings.
 const OTHERS: &[&str] = &[

@@ -3,8 +3,8 @@
 //! Law: this table is the only list of keys. Which keys exist, what they accept, what a project may
 //! do with them, their variables in the environment and their documentation are all read from it.
 
-use crate::kinds::{Field, Joining, ProjectRight, ValueKind};
 use crate::settings::Config;
+use crate::types::{Field, Joining, ProjectRight, ValueKind};
 
 /// One setting.
 #[derive(Debug)]

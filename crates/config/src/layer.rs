@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use crate::consent::stays_denied;
 use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE};
-use crate::kinds::{ProjectRight, ValueKind};
 use crate::load_outcome::Loaded;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
 use crate::rules::RuleOrigins;
 use crate::settings::{Config, RuleEntry};
 use crate::text::{Layer, Setting};
+use crate::types::{ProjectRight, ValueKind};
 use crate::{check, environment, network, presets, rules, text};
 
 /// The person's trust in this project's files as they are.

@@ -8,7 +8,6 @@ mod check;
 mod consent;
 mod environment;
 mod keys;
-mod kinds;
 mod layer;
 mod load_outcome;
 mod modes;
@@ -20,6 +19,7 @@ mod render;
 mod rules;
 mod settings;
 mod text;
+mod types;
 
 pub use consent::AllowedAndDenied;
 pub use keys::{ALLOW_RULES, ASK_RULES, AUTO_APPROVE, ConfigKey, DENY_RULES, KEYS};

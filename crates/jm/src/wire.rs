@@ -86,7 +86,7 @@ fn told(denied: AllowedAndDenied) -> anyhow::Error {
     anyhow!("{denied}\n  hint: {}", denied.hint())
 }
 
-/// The names given to `--allow` and `--deny`: rules, which have a colon, and tools.
+/// Rules, which have a colon, and tools, as `--allow` and `--deny` name them.
 fn parted(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
     flags.iter().partition(|flag| flag.contains(':'))
 }

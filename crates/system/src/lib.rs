@@ -14,7 +14,7 @@ pub mod keyring;
 pub mod memory;
 pub mod os_error;
 pub mod own_program;
-pub mod pager;
+pub mod page;
 pub mod programs;
 pub mod queue;
 pub mod small_file;

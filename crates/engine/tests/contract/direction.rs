@@ -8,7 +8,7 @@ use std::path::Path;
 /// recording comes last.
 const STEPS: &[&[&str]] = &[
     &["engine", "turn", "run", "session"],
-    &["plan", "revalidate", "prepare", "preflight", "ahead", "judge"],
+    &["plan", "revalidate", "prepare", "preflight", "call_facts", "ahead"],
     &["grants"],
     &["execute", "track", "concurrent"],
     &["reply"],

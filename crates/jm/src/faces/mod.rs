@@ -25,6 +25,7 @@ pub(crate) mod programs;
 pub(crate) mod prompt;
 pub(crate) mod ps;
 pub(crate) mod recover;
+mod refused_calls;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod sandbox;
@@ -34,7 +35,6 @@ mod task;
 pub(crate) mod tool_reference;
 pub(crate) mod tools;
 pub(crate) mod tui;
-mod unanswered;
 pub(crate) mod undo;
 
 /// Exit codes of the process.

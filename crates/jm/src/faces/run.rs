@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::drive::block_on;
 use super::screen::{Lines, Plain, Screen, Words};
-use super::{exit, print, supplied, task, unanswered};
+use super::{exit, print, refused_calls, supplied, task};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, RunArgs};
 use crate::sessions;
@@ -251,7 +251,7 @@ fn explain(agent: &Agent, end: &Over) {
         Over::Broken(error) => return print::error(error),
     };
     if !agent.driver.unanswered.is_empty() {
-        print::note(&unanswered::told(&agent.driver.unanswered));
+        print::note(&refused_calls::told(&agent.driver.unanswered));
     }
     match end {
         TurnEnd::Finished => {}

@@ -1,8 +1,8 @@
 //! Approval at a plain terminal: the question, its answers, and what they leave behind.
 
-mod answers;
-mod ask;
-mod remember;
+mod answer;
+mod question;
+mod store;
 
-pub(super) use ask::{Answered, ask, offered, scope_in_words};
-pub(super) use remember::remember;
+pub(super) use question::{Answered, ask, offered, scope_in_words};
+pub(super) use store::remember;

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use jm_engine::{ApprovalDecision, ConfirmationRequest};
 use jm_policy::OfferedScope;
-use jm_system::pager::page;
+use jm_system::page::page;
 use jm_system::terminal::Terminal;
 use jm_types::Cancel;
 use jm_types::text::{one_line, reveal};
 
-use super::answers::{Choices, Typed};
+use super::answer::{Choices, Typed};
 use crate::faces::prompt::{describe, show};
 
 /// A person's answer to a question.
