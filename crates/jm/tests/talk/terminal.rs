@@ -137,7 +137,7 @@ fn what_is_typed_after_an_interrupted_question_is_not_lost() {
     let mut child = in_a_terminal(&scripted.command);
     read_until(&mut child, "> ");
     tell(&mut child, "write\r");
-    read_until(&mut child, "[y/n] ");
+    read_until(&mut child, "/?] ");
     tell(&mut child, "\x03");
     read_until(&mut child, "interrupted\r\n");
     read_until(&mut child, "> ");
@@ -145,7 +145,7 @@ fn what_is_typed_after_an_interrupted_question_is_not_lost() {
     read_until(&mut child, "Well.\r\n");
     read_until(&mut child, "> ");
     tell(&mut child, "write again\r");
-    read_until(&mut child, "[y/n] ");
+    read_until(&mut child, "/?] ");
     // An answer counts from a moment after its question on.
     while !desk.has("second") {
         assert!(child.try_wait().unwrap().is_none(), "it ended");
