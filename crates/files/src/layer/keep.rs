@@ -169,7 +169,8 @@ impl Layer {
             }
         }
         if direction == Direction::Out {
-            self.restore_attributes(steps).map_err(|(path, error)| system(path, error))?;
+            let restored = self.restore_attributes(steps, |_| true);
+            restored.map_err(|(path, error)| system(path, error))?;
         }
         self.sync().map_err(|error| system(Path::new(""), error))
     }
@@ -189,8 +190,13 @@ impl Layer {
             .map(|number| steps[*number].path.clone())
             .collect();
         if direction == Direction::In {
+            // Only of directories in which something was done: others may have changed the rest meanwhile.
+            let touched = |step: &LayerStep| {
+                let mut paths = done.iter().map(|number| steps[*number].path.as_path());
+                paths.any(|path| path == step.path || path.parent() == Some(&step.path))
+            };
             jm_types::ignore_error(
-                self.restore_attributes(steps).map_err(|(_, error)| error),
+                self.restore_attributes(steps, touched).map_err(|(_, error)| error),
                 "a directory that shows when it was touched has lost nothing",
             );
         }
@@ -203,9 +209,13 @@ impl Layer {
     }
 
     /// Gives directories the attributes from before once more: the steps after them changed the times.
-    fn restore_attributes<'a>(&self, steps: &'a [LayerStep]) -> Result<(), (&'a Path, Errno)> {
+    fn restore_attributes<'a>(
+        &self,
+        steps: &'a [LayerStep],
+        wanted: impl Fn(&LayerStep) -> bool,
+    ) -> Result<(), (&'a Path, Errno)> {
         let all = steps.iter().filter(|step| step.work == LayerWork::Attributes);
-        for step in all {
+        for step in all.filter(|step| wanted(step)) {
             let set = self.set_attributes(step, Direction::Out);
             set.map_err(|error| (step.path.as_path(), error))?;
         }
