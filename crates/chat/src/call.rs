@@ -14,11 +14,11 @@ pub struct ChatCall {
     pub call: ToolCall,
     /// The line of its header, from 1.
     pub line: usize,
-    pub answer: CallAnswer,
+    pub answer: AnswerState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallAnswer {
+pub enum AnswerState {
     Missing,
     Placeholder(PlaceholderState),
     Given { content: String, is_error: bool },
@@ -69,8 +69,8 @@ impl ChatCall {
     /// True if the model can be told of it: it has a result, and not merely a place for one.
     pub fn is_answered(&self) -> bool {
         match self.answer {
-            CallAnswer::Given { .. } => true,
-            CallAnswer::Missing | CallAnswer::Placeholder(_) => false,
+            AnswerState::Given { .. } => true,
+            AnswerState::Missing | AnswerState::Placeholder(_) => false,
         }
     }
 }
@@ -100,19 +100,19 @@ impl ChatDocument {
             name: call.name.text_of(self.bytes()),
             arguments: call.input.content(self.bytes()).text_of(self.bytes()),
         };
-        Some(ChatCall { call, line: block.line, answer: answer.unwrap_or(CallAnswer::Missing) })
+        Some(ChatCall { call, line: block.line, answer: answer.unwrap_or(AnswerState::Missing) })
     }
 
-    fn answer_of(&self, result: &ToolResultBlock, line: usize) -> CallAnswer {
+    fn answer_of(&self, result: &ToolResultBlock, line: usize) -> AnswerState {
         let range = result.fence.content(self.bytes());
         let content = || range.text_of(self.bytes());
         match result.state {
-            ResultState::Given => CallAnswer::Given { content: content(), is_error: false },
-            ResultState::Failed => CallAnswer::Given { content: content(), is_error: true },
+            ResultState::Given => AnswerState::Given { content: content(), is_error: false },
+            ResultState::Failed => AnswerState::Given { content: content(), is_error: true },
             ResultState::Placeholder { status, .. } => {
                 let is_empty = range.of(self.bytes()).split(|b| *b == b'\n').all(is_blank);
                 let typed = (!is_empty).then(content);
-                CallAnswer::Placeholder(PlaceholderState { status, typed, line })
+                AnswerState::Placeholder(PlaceholderState { status, typed, line })
             }
         }
     }

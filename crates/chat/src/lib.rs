@@ -28,7 +28,7 @@ pub use block::{
     BlockKind, ChatBlock, ChatRole, ResultState, RoleSection, ThinkingBlock, ToolResultBlock,
     ToolUseBlock,
 };
-pub use call::{CallAnswer, ChatCall, NextStep, PlaceholderState};
+pub use call::{AnswerState, ChatCall, NextStep, PlaceholderState};
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::ChatDocument;
 pub use edit::ByteSplice;

@@ -4,10 +4,10 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use jm_types::{Message, Native, Part, Role, ToolCall};
+use jm_types::{Message, MessageRole, Native, Part, ToolCall};
 
 use crate::block::{BlockKind, ChatBlock, ChatRole, ThinkingBlock};
-use crate::call::CallAnswer;
+use crate::call::AnswerState;
 use crate::document::ChatDocument;
 use crate::escape::{plain_text, unescape};
 use crate::link::CallLink;
@@ -66,19 +66,22 @@ impl ChatDocument {
                     let mut parts = self.results(calls, &mut view.missing);
                     calls = &[];
                     parts.extend(self.said(&section.blocks, sources));
-                    view.say(Role::User, parts);
+                    view.say(MessageRole::User, parts);
                 }
                 ChatRole::Assistant => {
                     let owed = self.results(calls, &mut view.missing);
-                    view.say(Role::User, owed);
+                    view.say(MessageRole::User, owed);
                     let own = rest.partition_point(|link| link.call.section <= number);
                     (calls, rest) = rest.split_at(own);
-                    view.say(Role::Assistant, self.answered(&section.blocks, calls, sources));
+                    view.say(
+                        MessageRole::Assistant,
+                        self.answered(&section.blocks, calls, sources),
+                    );
                 }
             }
         }
         let owed = self.results(calls, &mut view.missing);
-        view.say(Role::User, owed);
+        view.say(MessageRole::User, owed);
         view
     }
 
@@ -87,8 +90,8 @@ impl ChatDocument {
         let result = |link: &CallLink| {
             let found = self.call_of(*link)?;
             let (content, is_error) = match found.answer {
-                CallAnswer::Given { content, is_error } => (content, is_error),
-                CallAnswer::Missing | CallAnswer::Placeholder(_) => {
+                AnswerState::Given { content, is_error } => (content, is_error),
+                AnswerState::Missing | AnswerState::Placeholder(_) => {
                     missing.push(found.call.id.clone());
                     (NO_RESULT.to_owned(), true)
                 }
@@ -169,12 +172,14 @@ impl ChatDocument {
 }
 
 impl ChatView {
-    fn say(&mut self, role: Role, parts: Vec<Part>) {
+    fn say(&mut self, role: MessageRole, parts: Vec<Part>) {
         if parts.is_empty() {
             return;
         }
         match self.messages.last_mut() {
-            Some(last) if last.role == role && role == Role::User => last.parts.extend(parts),
+            Some(last) if last.role == role && role == MessageRole::User => {
+                last.parts.extend(parts)
+            }
             _ => self.messages.push(Message { role, parts }),
         }
     }
@@ -255,7 +260,7 @@ mod tests {
             let text = serde_json::from_str::<serde_json::Value>(&item.raw).unwrap();
             let text = text.get("thinking").and_then(|text| text.as_str()).unwrap_or_default();
             let thought = Part::Thinking { text: text.to_owned(), native: Some(item.clone()) };
-            let message = Message { role: Role::Assistant, parts: vec![thought.clone()] };
+            let message = Message { role: MessageRole::Assistant, parts: vec![thought.clone()] };
             let document = ChatDocument::parse("@You:\nhi\n").with_assistant(&message).unwrap();
             let sent = |provider: &str, model: &str| {
                 document.view(&ViewSources::bare(provider, model)).messages[1].parts.clone()

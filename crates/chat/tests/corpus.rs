@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use jm_chat::front_matter::JsonSetting;
 use jm_chat::reference::references;
-use jm_chat::{BlockKind, ByteRange, CallAnswer, ChatDocument, ChatRole, ResultState, ViewSources};
+use jm_chat::{
+    AnswerState, BlockKind, ByteRange, ChatDocument, ChatRole, ResultState, ViewSources,
+};
 
 #[test]
 fn documents_are_read_as_the_texts_beside_them_say() {
@@ -100,10 +102,10 @@ fn outline(document: &ChatDocument) -> String {
     }
     for call in document.calls() {
         let answer = match &call.answer {
-            CallAnswer::Missing => "missing".to_owned(),
-            CallAnswer::Placeholder(place) => format!("{:?}", place.next_step()),
-            CallAnswer::Given { is_error: true, .. } => "failed".to_owned(),
-            CallAnswer::Given { is_error: false, .. } => "given".to_owned(),
+            AnswerState::Missing => "missing".to_owned(),
+            AnswerState::Placeholder(place) => format!("{:?}", place.next_step()),
+            AnswerState::Given { is_error: true, .. } => "failed".to_owned(),
+            AnswerState::Given { is_error: false, .. } => "given".to_owned(),
         };
         writeln!(out, "call {} {} -> {answer}", call.call.id, call.call.name).unwrap();
     }

@@ -5,10 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 use jm_chat::{
-    BlockKind, CallAnswer, ChatDocument, ChatRole, EditError, NewResult, ToolStatus, ViewSources,
+    AnswerState, BlockKind, ChatDocument, ChatRole, EditError, NewResult, ToolStatus, ViewSources,
     merge,
 };
-use jm_types::{Message, Part, Role, ToolCall};
+use jm_types::{Message, MessageRole, Part, ToolCall};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -176,7 +176,7 @@ fn holds_in_order(new: &[(String, Vec<u8>)], old: &[(String, Vec<u8>)]) -> bool 
     old.iter().all(|piece| rest.any(|found| found == piece))
 }
 
-fn answer(document: &ChatDocument, id: &str) -> Option<CallAnswer> {
+fn answer(document: &ChatDocument, id: &str) -> Option<AnswerState> {
     document.calls().into_iter().rev().find(|call| call.call.id == id).map(|call| call.answer)
 }
 
@@ -218,7 +218,7 @@ proptest! {
                 Err(EditError::NoCall { .. } | EditError::Swallowed { .. }) => continue,
                 Err(error) => panic!("{error}"),
             };
-            let given = CallAnswer::Given { content: content.clone(), is_error };
+            let given = AnswerState::Given { content: content.clone(), is_error };
             prop_assert_eq!(answer(&new, id), Some(given), "{}", words(&new));
             prop_assert_eq!(old.calls().len(), new.calls().len());
             // Where there was no place for it, one was made, and a `@You:` around it if need be.
@@ -235,7 +235,7 @@ proptest! {
         for id in ["a", "b", "s"] {
             let Ok(splice) = old.status_splice(id, status) else { continue };
             let new = old.with_status(id, status).unwrap();
-            let Some(CallAnswer::Placeholder(place)) = answer(&new, id) else {
+            let Some(AnswerState::Placeholder(place)) = answer(&new, id) else {
                 panic!("{}", words(&new))
             };
             // Where the header says something else, the call is pending.
@@ -253,13 +253,13 @@ proptest! {
         let missing: Vec<String> = old
             .open_calls()
             .into_iter()
-            .filter(|call| call.answer == CallAnswer::Missing)
+            .filter(|call| call.answer == AnswerState::Missing)
             .map(|call| call.call.id)
             .collect();
         // An id that two messages use means the later call.
         let statuses: Vec<(&str, ToolStatus)> = missing
             .iter()
-            .filter(|id| answer(&old, id) == Some(CallAnswer::Missing))
+            .filter(|id| answer(&old, id) == Some(AnswerState::Missing))
             .filter(|id| missing.iter().filter(|other| other == id).count() == 1)
             .map(|id| (id.as_str(), ToolStatus::Pending))
             .collect();
@@ -269,7 +269,7 @@ proptest! {
             Err(error) => panic!("{error}"),
         };
         for (id, _) in &statuses {
-            let is_placed = matches!(answer(&new, id), Some(CallAnswer::Placeholder(_)));
+            let is_placed = matches!(answer(&new, id), Some(AnswerState::Placeholder(_)));
             prop_assert!(is_placed, "{}", words(&new));
         }
         prop_assert!(holds_in_order(&pieces(&new), &pieces(&old)), "{}", words(&new));
@@ -294,7 +294,7 @@ proptest! {
             Part::text(text.clone()),
             Part::Call { call: call.clone(), native: None },
         ];
-        let message = Message { role: Role::Assistant, parts };
+        let message = Message { role: MessageRole::Assistant, parts };
         let new = match old.with_assistant(&message) {
             Ok(new) => new,
             Err(EditError::Swallowed { .. }) => return Ok(()),
@@ -333,7 +333,7 @@ proptest! {
             base.with_result("b", &NewResult::text(content)),
         ) else { return Ok(()) };
         let Ok(merged) = merge(&base, &theirs, &ours) else { return Ok(()) };
-        let is_approved = |answer| matches!(answer, Some(CallAnswer::Placeholder(place))
+        let is_approved = |answer| matches!(answer, Some(AnswerState::Placeholder(place))
             if place.status == ToolStatus::Approved);
         let expected = is_approved(answer(&theirs, "a"));
         prop_assert_eq!(is_approved(answer(&merged, "a")), expected, "{}", words(&merged));

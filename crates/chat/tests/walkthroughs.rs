@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use jm_chat::{CallAnswer, ChatDocument, EditError, NewResult, NextStep, ToolStatus};
+use jm_chat::{AnswerState, ChatDocument, EditError, NewResult, NextStep, ToolStatus};
 
 /// The fence around a document in the file, and how a document writes one as long.
 const FENCE: &str = "`````";
@@ -63,10 +63,10 @@ fn check(title: &str, blocks: &HashMap<&str, String>) {
 
 fn step(call: &jm_chat::ChatCall) -> String {
     let line = match &call.answer {
-        CallAnswer::Missing => "missing".to_owned(),
-        CallAnswer::Given { content, is_error: false } => format!("given {content}"),
-        CallAnswer::Given { content, is_error: true } => format!("failed {content}"),
-        CallAnswer::Placeholder(place) => match place.next_step() {
+        AnswerState::Missing => "missing".to_owned(),
+        AnswerState::Given { content, is_error: false } => format!("given {content}"),
+        AnswerState::Given { content, is_error: true } => format!("failed {content}"),
+        AnswerState::Placeholder(place) => match place.next_step() {
             NextStep::Execute => "execute".to_owned(),
             NextStep::Wait => "wait".to_owned(),
             NextStep::Fail(text) => format!("fail {text}"),
@@ -105,7 +105,7 @@ fn act(document: &ChatDocument, action: &str) -> Result<ChatDocument, EditError>
         }
         "fail" | "accept" => {
             let call = document.calls().into_iter().find(|call| call.call.id == id).unwrap();
-            let CallAnswer::Placeholder(place) = call.answer else { panic!("{action}") };
+            let AnswerState::Placeholder(place) = call.answer else { panic!("{action}") };
             let result = match place.next_step() {
                 NextStep::Fail(text) => NewResult::error(text),
                 NextStep::Override(text) => NewResult::text(text),

@@ -11,7 +11,7 @@ use crate::load_outcome::Loaded;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
 use crate::rules::RuleOrigins;
 use crate::settings::{Config, RuleEntry};
-use crate::text::{Layer, Setting};
+use crate::text::{ConfigLayer, Setting};
 use crate::types::{ProjectRight, ValueKind};
 use crate::{check, environment, network, presets, rules, text};
 
@@ -25,7 +25,7 @@ pub enum Trust {
 /// Lays layers, given in rising priority, over the built-in values. The environment comes after
 /// every file and before every flag.
 pub fn load(
-    layers: &[Layer],
+    layers: &[ConfigLayer],
     env: &[(String, String)],
     trust: Trust,
 ) -> Result<Loaded, Vec<ConfigError>> {

@@ -34,7 +34,7 @@ pub use settings::{
     ExternalSection, ListDirectorySection, OutputSection, PresetEntry, ReadFileSection, RuleEntry,
     SandboxSection, TimeoutSection, ToolsSection,
 };
-pub use text::Layer;
+pub use text::ConfigLayer;
 
 #[cfg(test)]
 mod tests;

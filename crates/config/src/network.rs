@@ -73,9 +73,9 @@ pub(super) fn is_looser(old: &Network, new: &Network) -> bool {
 mod tests {
     use super::*;
     use crate::tests::{loaded, project, user};
-    use crate::{Layer, Trust, load};
+    use crate::{ConfigLayer, Trust, load};
 
-    fn network(layers: &[Layer], variable: Option<&str>) -> String {
+    fn network(layers: &[ConfigLayer], variable: Option<&str>) -> String {
         let key = "JM_TOOLS_SANDBOX_COMMANDS_NETWORK".to_owned();
         let variables: Vec<_> = variable.map(|text| (key, text.to_owned())).into_iter().collect();
         let found = load(layers, &variables, Trust::Untrusted).unwrap();
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn flags_add_to_a_list_and_variables_replace_it() {
-        let flag = |value: &str| Layer { source: Source::Flag, text: written(value) };
+        let flag = |value: &str| ConfigLayer { source: Source::Flag, text: written(value) };
         let mine = user(&written("['a.org']"));
         assert_eq!(network(&[mine.clone(), flag("['b.org']")], None), "only a.org, b.org");
         assert_eq!(network(&[mine.clone(), flag("'on'")], None), "on");

@@ -102,7 +102,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::tests::{SAMPLE, loaded, project, user};
-    use crate::{Layer, Source, Trust};
+    use crate::{ConfigLayer, Source, Trust};
 
     const ODD: &str = r#"
         [tools]
@@ -114,11 +114,11 @@ mod tests {
 
     #[test]
     fn what_is_rendered_loads_again() {
-        let odd_path = Layer {
+        let odd_path = ConfigLayer {
             source: Source::User("a\nprofile = 1\u{1b}.toml".into()),
             text: "profile = 'careful'".to_owned(),
         };
-        let cases: &[&[Layer]] = &[
+        let cases: &[&[ConfigLayer]] = &[
             &[],
             &[user(SAMPLE)],
             &[user(ODD)],

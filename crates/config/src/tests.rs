@@ -50,24 +50,24 @@ max_scan_bytes = 2097152
 max_patch_bytes = 524288
 "#;
 
-pub(super) fn user(text: &str) -> Layer {
-    Layer { source: Source::User(PathBuf::from("config.toml")), text: text.to_owned() }
+pub(super) fn user(text: &str) -> ConfigLayer {
+    ConfigLayer { source: Source::User(PathBuf::from("config.toml")), text: text.to_owned() }
 }
 
-pub(super) fn project(text: &str) -> Layer {
+pub(super) fn project(text: &str) -> ConfigLayer {
     let path = PathBuf::from(".journeyman/config.toml");
-    Layer { source: Source::Project(path), text: text.to_owned() }
+    ConfigLayer { source: Source::Project(path), text: text.to_owned() }
 }
 
-fn flag(text: &str) -> Layer {
-    Layer { source: Source::Flag, text: text.to_owned() }
+fn flag(text: &str) -> ConfigLayer {
+    ConfigLayer { source: Source::Flag, text: text.to_owned() }
 }
 
 fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-pub(super) fn loaded(layers: &[Layer], env: &[(&str, &str)], trust: Trust) -> Loaded {
+pub(super) fn loaded(layers: &[ConfigLayer], env: &[(&str, &str)], trust: Trust) -> Loaded {
     load(layers, &variables(env), trust).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
@@ -77,7 +77,7 @@ fn value_of(loaded: &Loaded, path: &str) -> String {
 }
 
 /// The errors as `place: message (hint)`.
-fn faults(layers: &[Layer], env: &[(&str, &str)]) -> Vec<String> {
+fn faults(layers: &[ConfigLayer], env: &[(&str, &str)]) -> Vec<String> {
     let errors = load(layers, &variables(env), Trust::Trusted).unwrap_err();
     errors
         .iter()
@@ -330,7 +330,7 @@ fn layers() {
     type Variables = &'static [(&'static str, &'static str)];
     let calls = "tools.max_tool_calls_per_batch";
     let patterns = "tools.sandbox.denied_patterns";
-    let cases: &[(&[Layer], Variables, &str, &str, &str)] = &[
+    let cases: &[(&[ConfigLayer], Variables, &str, &str, &str)] = &[
         (&[], &[], calls, "32", "default"),
         (&[user("profile = 'careful'")], &[], calls, "8", "config.toml:1:1"),
         (&[user("\u{feff}profile = 'careful'")], &[], calls, "8", "config.toml:1:1"),

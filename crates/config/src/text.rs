@@ -15,7 +15,7 @@ const LARGEST: usize = 1024 * 1024;
 
 /// The text of one configuration file, or what the command line says in the same form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layer {
+pub struct ConfigLayer {
     pub source: Source,
     pub text: String,
 }
@@ -64,7 +64,7 @@ impl Setting<'_> {
 }
 
 /// The settings of a layer, in no order.
-pub(super) fn settings<'a>(layer: &'a Layer, report: &mut LoadReport) -> Vec<Setting<'a>> {
+pub(super) fn settings<'a>(layer: &'a ConfigLayer, report: &mut LoadReport) -> Vec<Setting<'a>> {
     let place = SettingPlace { source: &layer.source, text: &layer.text, offset: 0 };
     if layer.text.len() > LARGEST {
         report.error(|| ConfigError {

@@ -128,7 +128,7 @@ fn tightening_is_measured_against_the_layers_below() {
 
 #[test]
 fn a_project_is_measured_against_a_profile_that_a_flag_chose() {
-    let flag = Layer { source: Source::Flag, text: "profile = 'careful'".to_owned() };
+    let flag = ConfigLayer { source: Source::Flag, text: "profile = 'careful'".to_owned() };
     let layers = [project("tools.max_tool_calls_per_batch = 20"), flag];
     let found = loaded(&layers, &[], Trust::Untrusted);
     assert_eq!(found.config, Config::of(Profile::Careful));
@@ -170,7 +170,7 @@ fn a_tool_that_is_allowed_and_denied_is_told_until_a_flag_decides() {
 fn allowing_and_denying() {
     type ToolsSection = &'static [&'static str];
     type Case<'a> = (
-        &'a [Layer],
+        &'a [ConfigLayer],
         ToolsSection,
         ToolsSection,
         Result<(ToolsSection, ToolsSection), &'static str>,

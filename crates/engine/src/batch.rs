@@ -53,7 +53,7 @@ pub struct CallEntry {
     pub shown_files: Vec<(PathBuf, Option<Digest>)>,
     /// It ran, and confinement refused it something that a person may give it.
     #[serde(default)]
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<RefusedCommand>,
     /// The last thing that the journal holds of it.
     #[serde(default)]
     pub journaled: Journaled,
@@ -92,7 +92,7 @@ impl Parsed {
 
 /// A command that confinement has refused something.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct RefusedCommand {
     /// The result that stands unless a person gives it more.
     pub result: ToolResult,
     pub output: Option<StoredOutput>,

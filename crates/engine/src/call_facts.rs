@@ -3,7 +3,7 @@
 //! Law: the facts come from the parsed call and the sandbox, never from the model's own words.
 
 use jm_policy::{AlwaysOffer, CallEffect, CallFacts, Judged, ToolOrigin};
-use jm_tools::{Effect, Intent};
+use jm_tools::{Intent, ToolEffect};
 use jm_types::{ToolCall, ToolEvent, Verdict};
 
 use crate::core::Core;
@@ -48,11 +48,11 @@ pub(crate) fn judge(
     Judgement { judged, always }
 }
 
-fn effect_of(effect: Effect) -> CallEffect {
+fn effect_of(effect: ToolEffect) -> CallEffect {
     match effect {
-        Effect::Reads => CallEffect::Reads,
-        Effect::Inspects => CallEffect::Inspects,
-        Effect::Changes => CallEffect::Changes,
-        Effect::Runs => CallEffect::Runs,
+        ToolEffect::Reads => CallEffect::Reads,
+        ToolEffect::Inspects => CallEffect::Inspects,
+        ToolEffect::Changes => CallEffect::Changes,
+        ToolEffect::Runs => CallEffect::Runs,
     }
 }

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use jm_store::{Concurrent, Effect, FileState, Running, StoreError, TrackedElsewhere};
+use jm_store::{Concurrent, FileEffect, FileState, Running, StoreError, TrackedElsewhere};
 use jm_system::identity::ProcessIdentity;
-use jm_tools::Effect as ToolEffect;
+use jm_tools::ToolEffect;
 use jm_types::CallKey;
 
 use crate::core::Core;
@@ -19,14 +19,14 @@ pub(crate) const A_MOMENT: u64 = 2_000;
 
 /// Takes their changes, in the order of time, away from those of the command. Where both changed a
 /// file and the command was the last, it stays the command's.
-pub(crate) fn without_theirs(found: Vec<Effect>, theirs: Vec<Effect>) -> Vec<Effect> {
+pub(crate) fn without_theirs(found: Vec<FileEffect>, theirs: Vec<FileEffect>) -> Vec<FileEffect> {
     let mut paths: BTreeMap<PathBuf, (FileState, FileState)> = BTreeMap::new();
-    for Effect { path, before, after, .. } in theirs {
+    for FileEffect { path, before, after, .. } in theirs {
         paths.entry(path).or_insert((before, after)).1 = after;
     }
-    let left = |effect: Effect| match paths.get(&effect.path) {
+    let left = |effect: FileEffect| match paths.get(&effect.path) {
         Some((before, after)) if *after == effect.after => {
-            let effect = Effect { after: *before, ..effect };
+            let effect = FileEffect { after: *before, ..effect };
             (effect.before != effect.after).then_some(effect)
         }
         Some(_) | None => Some(effect),
@@ -81,7 +81,11 @@ impl Beside {
     }
 
     /// Divides what was found into what is the command's, and what cannot be told apart.
-    pub(crate) fn divide(self, core: &Core, found: Vec<Effect>) -> (Vec<Effect>, Vec<Concurrent>) {
+    pub(crate) fn divide(
+        self,
+        core: &Core,
+        found: Vec<FileEffect>,
+    ) -> (Vec<FileEffect>, Vec<Concurrent>) {
         match self.suspects(core) {
             Ok(suspects) => suspects.divide(found),
             Err(_) if found.is_empty() => (found, Vec::new()),
@@ -92,9 +96,9 @@ impl Beside {
 }
 
 impl Suspects {
-    fn divide(self, found: Vec<Effect>) -> (Vec<Effect>, Vec<Concurrent>) {
+    fn divide(self, found: Vec<FileEffect>) -> (Vec<FileEffect>, Vec<Concurrent>) {
         let mut own = Vec::new();
-        let mut shared: BTreeMap<BTreeSet<CallKey>, Vec<Effect>> = BTreeMap::new();
+        let mut shared: BTreeMap<BTreeSet<CallKey>, Vec<FileEffect>> = BTreeMap::new();
         for effect in found {
             let mut calls = self.any.clone();
             calls.extend(self.paths.get(&effect.path).into_iter().flatten().cloned());
@@ -154,9 +158,9 @@ mod tests {
     /// Before and after.
     type Step = (&'static str, &'static str);
 
-    fn effect((before, after): Step) -> Effect {
+    fn effect((before, after): Step) -> FileEffect {
         let (before, after) = (state(before), state(after));
-        Effect { path: PathBuf::from("/w/f"), before, after, temporary: None }
+        FileEffect { path: PathBuf::from("/w/f"), before, after, temporary: None }
     }
 
     #[test]
@@ -180,13 +184,13 @@ mod tests {
         for (found, theirs, expected) in cases {
             let theirs = theirs.iter().copied().map(effect).collect();
             let left = without_theirs(vec![effect(*found)], theirs);
-            let expected: Vec<Effect> = expected.iter().copied().map(effect).collect();
+            let expected: Vec<FileEffect> = expected.iter().copied().map(effect).collect();
             assert_eq!(left, expected, "{found:?}");
         }
     }
     #[test]
     fn what_another_command_may_have_changed_is_nobodys() {
-        let found = |path: &str| Effect { path: PathBuf::from(path), ..effect(("", "a")) };
+        let found = |path: &str| FileEffect { path: PathBuf::from(path), ..effect(("", "a")) };
         let suspects = |any: &[&str], paths: &[(&str, &str)]| {
             let mut suspects = Suspects::default();
             suspects.any.extend(any.iter().map(|call| CallKey::from(*call)));

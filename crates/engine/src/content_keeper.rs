@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jm_files::index::IndexedFile;
-use jm_store::{Entry as Append, FileRow, IndexChange};
+use jm_store::{Entry as Append, FileRow, IndexUpdate};
 use jm_types::ToolError;
 
 use crate::record::CallRecorder;
@@ -58,7 +58,7 @@ impl<'a> ContentKeeper<'a> {
     fn write(&mut self, gone: Vec<PathBuf>) {
         let blobs = self.waiting.iter().map(Vec::as_slice).collect();
         let seen = std::mem::take(&mut self.rows);
-        let index = Some(IndexChange { root: self.root.to_owned(), seen, gone });
+        let index = Some(IndexUpdate { root: self.root.to_owned(), seen, gone });
         self.failed = self.recorder.append(&Append { blobs, index, ..Append::default() }).err();
         self.waiting.clear();
         self.size = 0;

@@ -3,7 +3,7 @@
 //! Law: the sides take turns, and every call has exactly one result, in call order, in the message
 //! after it.
 
-use jm_types::{BatchNumber, Message, Messages, Part, Role, ToolResult, Usage};
+use jm_types::{BatchNumber, Message, MessageRole, Messages, Part, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Fewer bytes a token than any text has, so that an estimate errs on the safe side.
@@ -57,7 +57,7 @@ impl Conversation {
 
     /// The person's words. After an answer that never came they join what was said before.
     pub(crate) fn prompt(&mut self, parts: Vec<Part>) {
-        self.add(Message { role: Role::User, parts });
+        self.add(Message { role: MessageRole::User, parts });
     }
 
     pub(crate) fn spoke(&mut self, message: Message) {
@@ -126,7 +126,7 @@ impl Conversation {
         let mut kept = self.messages.split_off(begins);
         // Before a message of the model's own, so that no result loses its call.
         let is_recent =
-            |at: &usize| kept.len() - at <= LAST_ROUND && kept[*at].role == Role::Assistant;
+            |at: &usize| kept.len() - at <= LAST_ROUND && kept[*at].role == MessageRole::Assistant;
         let recent = (1..kept.len()).find(is_recent).unwrap_or(kept.len());
         kept.drain(1..recent.max(1));
         let heading = "What happened so far, in short:\n\n";
@@ -137,15 +137,16 @@ impl Conversation {
                 first.parts.retain(is_said);
                 first.parts.insert(0, summary);
             }
-            None => kept.push(Message { role: Role::User, parts: vec![summary] }),
+            None => kept.push(Message { role: MessageRole::User, parts: vec![summary] }),
         }
         self.messages = kept.into();
         self.recount();
     }
 
     fn last_prompt(&self) -> usize {
-        let is_prompt =
-            |message: &Message| message.role == Role::User && message.parts.iter().any(is_said);
+        let is_prompt = |message: &Message| {
+            message.role == MessageRole::User && message.parts.iter().any(is_said)
+        };
         self.messages.iter().rposition(is_prompt).unwrap_or(self.messages.len())
     }
 

@@ -1,8 +1,8 @@
 //! Messages of a conversation that a document holds: they are on record like any other, and its calls run
 //! as batches of their own, when the document says so.
 
-use jm_store::{Message as Remembered, Role as Speaker};
-use jm_types::{Message, Role, ToolError};
+use jm_store::{MessageRecord as Remembered, Speaker};
+use jm_types::{Message, MessageRole, ToolError};
 use serde_json::Value;
 
 use crate::engine::Engine;
@@ -11,8 +11,8 @@ impl Engine {
     /// Records what was said. It is on disk when this returns.
     pub fn remember_message(&self, message: &Message) -> Result<(), ToolError> {
         let role = match message.role {
-            Role::User => Speaker::User,
-            Role::Assistant => Speaker::Assistant,
+            MessageRole::User => Speaker::User,
+            MessageRole::Assistant => Speaker::Assistant,
         };
         let parts = message.parts.iter().map(serde_json::to_value).collect::<Result<_, _>>();
         let parts: Vec<Value> =

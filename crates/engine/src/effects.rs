@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jm_files::index::{IndexDifference, IndexedFile};
 use jm_files::{CommitLog, Manifest, ManifestEntry, ManifestTrade, Node};
-use jm_store::{Effect, Entry as Append, FileState, Order, Record};
+use jm_store::{Entry as Append, FileEffect, FileState, Record, WriteOrder};
 use jm_system::fault::crash_point;
 use jm_types::{CallKey, Digest, ToolError};
 use tracing::Span;
@@ -22,7 +22,7 @@ pub(crate) struct EffectLog {
     pub(crate) call: CallKey,
     /// Further records that belong to the same moment, and further effects.
     pub(crate) also: Vec<Record>,
-    pub(crate) files: Vec<Effect>,
+    pub(crate) files: Vec<FileEffect>,
     /// From the record of the manifest to the last exchange.
     span: Option<Span>,
 }
@@ -62,7 +62,7 @@ impl CommitLog for EffectLog {
         });
         let blobs = blobs.chain(traded).collect();
         // The directories are locked: whoever wants to change files there waits for this write.
-        let entry = Append { records, blobs, order: Order::AtOnce, ..Append::default() };
+        let entry = Append { records, blobs, order: WriteOrder::AtOnce, ..Append::default() };
         self.recorder.recorder.append(&entry).map_err(|error| reason(&error))?;
         crash_point("effect.after_prepared");
         Ok(())
@@ -83,7 +83,7 @@ impl CommitLog for EffectLog {
 }
 
 /// The path itself, and all that goes or comes with the directory.
-fn trade_effects(trade: &ManifestTrade) -> Vec<Effect> {
+fn trade_effects(trade: &ManifestTrade) -> Vec<FileEffect> {
     let state = |node: &Node| match node {
         Node::File { bytes, mode } => FileState::File {
             sha256: Digest::of(bytes),
@@ -92,10 +92,11 @@ fn trade_effects(trade: &ManifestTrade) -> Vec<Effect> {
         },
         Node::Directory { mode, .. } => FileState::Directory { mode: *mode },
     };
-    let mut effects: BTreeMap<PathBuf, Effect> = BTreeMap::new();
-    let mut at = |path: PathBuf, set: &dyn Fn(&mut Effect)| {
+    let mut effects: BTreeMap<PathBuf, FileEffect> = BTreeMap::new();
+    let mut at = |path: PathBuf, set: &dyn Fn(&mut FileEffect)| {
         let missing = FileState::Missing;
-        let none = Effect { path: path.clone(), before: missing, after: missing, temporary: None };
+        let none =
+            FileEffect { path: path.clone(), before: missing, after: missing, temporary: None };
         set(effects.entry(path).or_insert(none));
     };
     trade.before.walk(&trade.path).into_iter().for_each(|(path, node)| {
@@ -108,12 +109,12 @@ fn trade_effects(trade: &ManifestTrade) -> Vec<Effect> {
     effects.into_values().collect()
 }
 
-fn made_directory((path, mode): &(PathBuf, u32)) -> Effect {
+fn made_directory((path, mode): &(PathBuf, u32)) -> FileEffect {
     let (before, after) = (FileState::Missing, FileState::Directory { mode: *mode });
-    Effect { path: path.clone(), before, after, temporary: None }
+    FileEffect { path: path.clone(), before, after, temporary: None }
 }
 
-fn effect(entry: &ManifestEntry) -> Effect {
+fn effect(entry: &ManifestEntry) -> FileEffect {
     let before = match &entry.before {
         Some(bytes) => FileState::File {
             sha256: Digest::of(bytes),
@@ -126,11 +127,11 @@ fn effect(entry: &ManifestEntry) -> Effect {
         Some((sha256, mode)) => FileState::File { sha256, mode, size: entry.after_bytes },
         None => FileState::Missing,
     };
-    Effect { path: entry.path.clone(), before, after, temporary: Some(entry.temporary.clone()) }
+    FileEffect { path: entry.path.clone(), before, after, temporary: Some(entry.temporary.clone()) }
 }
 
 /// The difference between two looks, as effects.
-pub(crate) fn effects_of(difference: &IndexDifference) -> Vec<Effect> {
+pub(crate) fn effects_of(difference: &IndexDifference) -> Vec<FileEffect> {
     let state = |file: &Option<IndexedFile>| match file {
         Some(file) => FileState::File {
             sha256: file.sha256,
@@ -143,13 +144,13 @@ pub(crate) fn effects_of(difference: &IndexDifference) -> Vec<Effect> {
         Some(mode) => FileState::Directory { mode: *mode },
         None => FileState::Missing,
     };
-    let directories = difference.directories.iter().map(|(path, before, after)| Effect {
+    let directories = difference.directories.iter().map(|(path, before, after)| FileEffect {
         path: path.clone(),
         before: directory(before),
         after: directory(after),
         temporary: None,
     });
-    let files = difference.files.iter().map(|moved| Effect {
+    let files = difference.files.iter().map(|moved| FileEffect {
         path: moved.path.clone(),
         before: state(&moved.before),
         after: state(&moved.after),

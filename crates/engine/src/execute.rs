@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use jm_process::confine::{Access, Grant};
 use jm_store::StoredOutput;
-use jm_tools::{CallContext, Effect, Output, Prepared};
+use jm_tools::{CallContext, Output, Prepared, ToolEffect};
 use jm_types::{
     CallKey, Cancel, ErrorKind, ReadRecord, ToolCall, ToolError, ToolEvent, ToolResult,
 };
@@ -107,8 +107,8 @@ async fn run(
 ) -> Result<Output, ToolError> {
     let tool = core.registry.lookup(&call.name)?;
     let grace = match tool.spec().effect {
-        Effect::Inspects | Effect::Runs => COMMAND_GRACE,
-        Effect::Reads | Effect::Changes => Duration::ZERO,
+        ToolEffect::Inspects | ToolEffect::Runs => COMMAND_GRACE,
+        ToolEffect::Reads | ToolEffect::Changes => Duration::ZERO,
     };
     let cancel = ctx.cancel.clone();
     let began = Instant::now();

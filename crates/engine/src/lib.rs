@@ -47,7 +47,7 @@ pub use core::Core;
 pub use engine::{Engine, Inspection};
 pub use record::{CallRecorder, Outputs};
 pub use recovery::converge::Guard;
-pub use recovery::{CallState, Choice, Examined, FileFact, Side};
+pub use recovery::{CallState, Examined, FileFact, RecoveryChoice, Side};
 pub use session::{Pause, Session, SessionError};
 pub use shared_policy::SharedPolicy;
 pub use turn::{HeardTurn, Hearing, Listening, ResponseEnd};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jm_policy::{AlwaysOffer, Floor, Reason};
 use jm_system::worker::off_thread;
-use jm_tools::{CallContext, Effect, Intent, Prepared, Preview};
+use jm_tools::{CallContext, Intent, Prepared, Preview, ToolEffect};
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line, summarize};
 use jm_types::text::redact_command;
 use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict};
@@ -197,7 +197,7 @@ pub(crate) fn weigh_prepared(
         }
     };
     facts.risk = Some(intent.risk);
-    facts.inspects = intent.effect == Effect::Inspects;
+    facts.inspects = intent.effect == ToolEffect::Inspects;
     let Judgement { judged, always } = judge(core, call, &intent, &preflight);
     let decision = judged.decision;
     facts.rule.clone_from(&decision.reason.text);

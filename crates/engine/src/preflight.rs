@@ -6,7 +6,7 @@
 use jm_files::{Protection, SafePath};
 use jm_policy::{Floor, TouchedPath};
 use jm_process::confine::Network;
-use jm_tools::{Effect, Intent, Use};
+use jm_tools::{Intent, ToolEffect, Use};
 use jm_types::{RiskLevel, ToolError};
 
 use crate::core::Core;
@@ -45,13 +45,13 @@ pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Preflight, T
             Protection::Never => sandbox.refuse_own(&path)?,
         }
     }
-    if intent.effect == Effect::Inspects && !is_kept_to_reading(core) {
+    if intent.effect == ToolEffect::Inspects && !is_kept_to_reading(core) {
         // Asked about like any other command, and with a yes run as one.
-        intent.effect = Effect::Runs;
+        intent.effect = ToolEffect::Runs;
         intent.risk = intent.risk.max(RiskLevel::Medium);
         floor = floor.max(Floor::Confirmation);
     }
-    if intent.effect == Effect::Runs {
+    if intent.effect == ToolEffect::Runs {
         // Nobody runs what is not held in without being told what that leaves open. What cannot be
         // enforced only a person may accept; what the person granted, a rule of theirs may confirm.
         let (gaps, granted) = (gaps(core), granted(core));

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use jm_store::{CallView, Message as Remembered, Role as Speaker, Store, StoreError};
+use jm_store::{CallView, MessageRecord as Remembered, Speaker, Store, StoreError};
 use jm_types::text::sanitize;
-use jm_types::{BatchNumber, Message, Part, Role, SessionId, ToolCall, ToolResult};
+use jm_types::{BatchNumber, Message, MessageRole, Part, SessionId, ToolCall, ToolResult};
 
 use crate::batch::{Batch, CallEntry, CallStatus, Journaled};
 use crate::conversation::Conversation;
@@ -32,9 +32,9 @@ pub fn recall(store: &Store, session: &SessionId) -> Result<Conversation, StoreE
                 let history = content.get("history").cloned().unwrap_or_default();
                 messages = serde_json::from_value(history)?;
             }
-            Speaker::User => join(&mut messages, from_data(Role::User, content)),
+            Speaker::User => join(&mut messages, from_data(MessageRole::User, content)),
             Speaker::Assistant => {
-                let Some(message) = from_data(Role::Assistant, content) else { continue };
+                let Some(message) = from_data(MessageRole::Assistant, content) else { continue };
                 let calls = batch.and_then(|batch| batches.remove(&batch)).unwrap_or_default();
                 let waits = batch.is_some() && batch == waiting;
                 let results = if waits { None } else { results(store, &message, calls)? };
@@ -114,5 +114,5 @@ fn results(
         let (call_id, name) = (call.id.clone(), call.name.clone());
         parts.push(Part::Result { call_id, name, content, is_error });
     }
-    Ok((!parts.is_empty()).then_some(Message { role: Role::User, parts }))
+    Ok((!parts.is_empty()).then_some(Message { role: MessageRole::User, parts }))
 }

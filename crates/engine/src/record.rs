@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jm_process::spool::SpoolDir;
 use jm_store::{
-    CallRecord, Entry as Append, Journal, Message, Owner, Record, StoreError, StoredOutput,
+    CallRecord, Entry as Append, Journal, MessageRecord, Owner, Record, StoreError, StoredOutput,
     StoredResult,
 };
 use jm_system::fault::crash_point;
@@ -182,7 +182,7 @@ impl CallRecorder {
     }
 
     /// Something that was said. It goes with the next write, or with `flush`.
-    pub(crate) fn say(&self, message: Message) -> Result<(), ToolError> {
+    pub(crate) fn say(&self, message: MessageRecord) -> Result<(), ToolError> {
         if self.journal.is_some() {
             let (records, texts) =
                 jm_store::as_records(&[message]).map_err(|error| unrecorded(&error))?;

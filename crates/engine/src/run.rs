@@ -13,7 +13,7 @@ use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResul
 use tracing::{Instrument, info_span};
 
 use crate::ahead::CallsAhead;
-use crate::batch::{CallStatus, Journaled, Refusal};
+use crate::batch::{CallStatus, Journaled, RefusedCommand};
 use crate::canceller::Canceller;
 use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
@@ -181,7 +181,7 @@ async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, cancel
     let entry = &mut session.batch_mut().entries[index];
     let CallStatus::Approved { fingerprint } = entry.status.clone() else { return };
     let grants = match entry.refusal.take() {
-        Some(Refusal { result, output, is_granted: false, .. }) => {
+        Some(RefusedCommand { result, output, is_granted: false, .. }) => {
             return finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
         }
         Some(refusal) => refusal.grants,
@@ -274,7 +274,7 @@ fn take_over(
     let wanted = grants::wanted(had, refused);
     match wanted.filter(|grants| session.offers_grants() && is_offered(grants)) {
         Some(grants) => {
-            let refusal = Refusal { result, output, grants, is_granted: false };
+            let refusal = RefusedCommand { result, output, grants, is_granted: false };
             let entry = &mut session.batch_mut().entries[index];
             entry.status = CallStatus::Pending(grants::request(entry, &refusal.grants));
             entry.refusal = Some(refusal);

@@ -6,10 +6,10 @@
 
 use std::collections::HashSet;
 
-use jm_store::{Message as Remembered, Role as Speaker};
+use jm_store::{MessageRecord as Remembered, Speaker};
 use jm_types::{
-    Assembly, BatchNumber, Cut, CutCall, Message, Part, Role, StopReason, StreamEvent, ToolCall,
-    ToolError, ToolResult,
+    Assembly, BatchNumber, Cut, CutCall, Message, MessageRole, Part, StopReason, StreamEvent,
+    ToolCall, ToolError, ToolResult,
 };
 use serde_json::{Value, json};
 
@@ -345,6 +345,6 @@ fn part_as_data(part: &Part) -> Result<Value, ToolError> {
 }
 
 /// A message as the journal has it.
-pub(crate) fn from_data(role: Role, content: Value) -> Option<Message> {
+pub(crate) fn from_data(role: MessageRole, content: Value) -> Option<Message> {
     serde_json::from_value(content).ok().map(|parts| Message { role, parts })
 }

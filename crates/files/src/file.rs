@@ -147,7 +147,7 @@ impl AsFd for OpenDirectory {
 }
 
 /// The reason why a directory cannot be listed: a stable code and the system's words.
-pub type ListError = (&'static str, String);
+pub type ListingFailure = (&'static str, String);
 
 impl OpenDirectory {
     pub fn open(path: &SafePath) -> Result<Self, ToolError> {
@@ -174,7 +174,7 @@ impl OpenDirectory {
         Ok(Self { fd, absolute: path.root().path().join(relative) })
     }
 
-    pub fn enter(&self, name: &OsString) -> Result<Self, ListError> {
+    pub fn enter(&self, name: &OsString) -> Result<Self, ListingFailure> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, &**name, flags, fs::Mode::empty())
             .map_err(|error| (code(error, "read_dir_failed"), errno_text(error)))?;
@@ -216,7 +216,7 @@ impl OpenDirectory {
     }
 
     /// All names with their kinds, in no order.
-    pub(crate) fn kinds(&self) -> Result<Vec<(OsString, EntryKind)>, ListError> {
+    pub(crate) fn kinds(&self) -> Result<Vec<(OsString, EntryKind)>, ListingFailure> {
         let fail = |error: Errno| (code(error, "read_dir_failed"), errno_text(error));
         let own = rustix::io::dup(&self.fd).map_err(fail)?;
         let mut entries = Dir::new(own).map_err(fail)?;
@@ -240,7 +240,7 @@ impl OpenDirectory {
     }
 
     /// All names, ascending by bytes.
-    pub fn names(&self) -> Result<Vec<OsString>, ListError> {
+    pub fn names(&self) -> Result<Vec<OsString>, ListingFailure> {
         Self::names_in(&self.fd)
             .map_err(|error| (code(error, "read_dir_failed"), errno_text(error)))
     }

@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::file::{EntryKind, ListError, OpenDirectory};
+use crate::file::{EntryKind, ListingFailure, OpenDirectory};
 use crate::ignored::{IgnoreFiles, Ignored};
 use crate::sandbox::Sandbox;
 
@@ -52,7 +52,7 @@ impl DirectoryListing {
         directory: OpenDirectory,
         above: &Ignored,
         rules: WalkRules<'_>,
-    ) -> Result<Self, ListError> {
+    ) -> Result<Self, ListingFailure> {
         let kinds = directory.kinds()?;
         let ignored = above.with(&directory, &kinds, rules.ignore_files);
         let judge = |(name, kind): (OsString, EntryKind)| {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use jm_engine::{CallRecorder, Outputs, Session, recall};
 use jm_process::spool::SpoolDir;
-use jm_store::{Journal, Owner, Record, Store, StoreError, Turn, WriteQueue};
+use jm_store::{Journal, Owner, Record, Store, StoreError, WriteQueue, WriteTurn};
 use jm_system::clock::now_epoch_ms;
 use jm_system::identity::ProcessIdentity;
 use jm_system::queue::TicketQueue;
@@ -45,7 +45,7 @@ fn in_turn(store: Store, state: &StateDir) -> Store {
 struct Queue(TicketQueue);
 
 impl WriteQueue for Queue {
-    fn turn(&self, patience: Duration) -> Turn {
+    fn turn(&self, patience: Duration) -> WriteTurn {
         Box::new(self.0.turn(patience))
     }
 }

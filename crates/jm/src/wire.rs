@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_config::{
-    ALLOW_RULES, AllowedAndDenied, Config, ConfigWord, DENY_RULES, Layer, Loaded, Source,
+    ALLOW_RULES, AllowedAndDenied, Config, ConfigLayer, ConfigWord, DENY_RULES, Loaded, Source,
 };
 use jm_dialects::dialect_of;
 use jm_engine::Core;
@@ -45,7 +45,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
     let mut layers = Vec::new();
     if let Some(path) = common.config.clone().or_else(locations::user_config) {
         match read_config(&path)? {
-            Some(text) => layers.push(Layer { source: Source::User(path), text }),
+            Some(text) => layers.push(ConfigLayer { source: Source::User(path), text }),
             None if common.config.is_some() => {
                 bail!("configuration {}: no such file", path.display())
             }
@@ -57,9 +57,9 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
     if let Some(own) = &project {
         level = own.level();
         let source = Source::Project(own.file.clone());
-        layers.extend(own.text.clone().map(|text| Layer { source, text }));
+        layers.extend(own.text.clone().map(|text| ConfigLayer { source, text }));
     }
-    layers.push(Layer { source: Source::Flag, text: flags(common)? });
+    layers.push(ConfigLayer { source: Source::Flag, text: flags(common)? });
     let mut loaded = jm_config::load(&layers, &variables(), level).map_err(|errors| {
         let lines = errors.iter().map(|error| match &error.hint {
             Some(hint) => format!("{error}\n  hint: {hint}"),

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use jm_store::{CallRecord, Entry, Journal, Message, Owner, Record, Role};
+use jm_store::{CallRecord, Entry, Journal, MessageRecord, Owner, Record, Speaker};
 use serde_json::{Value, json};
 
 fn jm(base: &Path, args: &[&str]) -> String {
@@ -21,8 +21,8 @@ fn jm(base: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn message(role: Role, content: Value, batch: Option<u64>) -> Message {
-    Message { role, content, batch: batch.map(Into::into) }
+fn message(role: Speaker, content: Value, batch: Option<u64>) -> MessageRecord {
+    MessageRecord { role, content, batch: batch.map(Into::into) }
 }
 
 /// A question, a call, and the answer.
@@ -31,8 +31,8 @@ fn converse(base: &Path) {
     let path = base.join("journal.db");
     let journal = Journal::open(&path, &"talk".into(), base, &owner, &|_| false, || 0).unwrap();
     let asked = [
-        message(Role::User, json!("what is <b>here</b>?\u{1b}[31m"), None),
-        message(Role::Assistant, json!([{"text": "I look."}, {"call": "1"}]), Some(1)),
+        message(Speaker::User, json!("what is <b>here</b>?\u{1b}[31m"), None),
+        message(Speaker::Assistant, json!([{"text": "I look."}, {"call": "1"}]), Some(1)),
     ];
     journal.remember(&asked).unwrap();
     let call = CallRecord {
@@ -47,7 +47,7 @@ fn converse(base: &Path) {
     ];
     journal.append(&Entry { records, ..Entry::default() }).unwrap();
     let long = format!("Much. {}", "x".repeat(5_000));
-    journal.remember(&[message(Role::Assistant, json!(long), None)]).unwrap();
+    journal.remember(&[message(Speaker::Assistant, json!(long), None)]).unwrap();
     journal.close(&Entry::default()).unwrap();
 }
 

@@ -14,8 +14,8 @@ pub use outside::{
     CallFailure, ScriptChild, ScriptHost, ScriptSettings, Scripts, SourceFailure, StartChild,
 };
 pub use protocol::{
-    DocumentOptions, JobEnd, JobOrder, Library, LogLevel, ModuleSource, Resolved, ResolverEntry,
-    ScriptContext, ScriptLimits, ScriptTool, ScriptVerdict, ToolAnswer,
+    DocumentOptions, JobOrder, Library, LogLevel, ModuleSource, Resolved, ResolverEntry,
+    ScriptContext, ScriptJobEnd, ScriptLimits, ScriptTool, ScriptVerdict, ToolAnswer,
 };
 
 /// The word on the command line that makes this program a child that runs Lua.

@@ -27,7 +27,7 @@ pub enum ToChild {
     },
     JobEnded {
         job: MessageId,
-        end: JobEnd,
+        end: ScriptJobEnd,
     },
 }
 
@@ -189,7 +189,7 @@ pub struct JobOrder {
 
 /// The end of a job, or the reason why it never began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JobEnd {
+pub struct ScriptJobEnd {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,

@@ -28,7 +28,7 @@ pub enum Authority {
 
 /// A resolver's answer, with its reason in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ResolverAnswer {
     pub verdict: Verdict,
     pub reason: String,
     /// The person's confirmation given beforehand, for this very shape of call; it satisfies
@@ -49,7 +49,7 @@ pub trait Resolver: Send + Sync + fmt::Debug {
     }
 
     /// `None` passes the call on; an error is reported and passes it on too.
-    fn resolve(&self, facts: &CallFacts<'_>) -> Result<Option<Answer>, String>;
+    fn resolve(&self, facts: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, String>;
 }
 
 /// A resolver that failed, for the log.
@@ -100,7 +100,7 @@ impl ResolverChain {
         &self,
         facts: &CallFacts<'_>,
         wanted: impl Fn(i32) -> bool,
-    ) -> (Option<(String, Answer)>, Vec<ResolverFailure>) {
+    ) -> (Option<(String, ResolverAnswer)>, Vec<ResolverFailure>) {
         let mut failures = Vec::new();
         for resolver in self.resolvers.iter().filter(|resolver| wanted(resolver.priority())) {
             match resolver.resolve(facts) {
@@ -117,7 +117,7 @@ impl ResolverChain {
     }
 }
 
-fn may_say(resolver: &dyn Resolver, answer: &Answer, facts: &CallFacts<'_>) -> bool {
+fn may_say(resolver: &dyn Resolver, answer: &ResolverAnswer, facts: &CallFacts<'_>) -> bool {
     match (resolver.authority(), answer.verdict) {
         (Authority::Person, _) | (Authority::Project, Verdict::Ask | Verdict::Deny) => true,
         (Authority::Project, Verdict::Allow) => facts.origin == ToolOrigin::Project,
@@ -142,9 +142,9 @@ mod tests {
         fn authority(&self) -> Authority {
             self.2
         }
-        fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<Answer>, String> {
+        fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, String> {
             let answer =
-                |verdict| Answer { verdict, reason: self.0.into(), is_confirmation: false };
+                |verdict| ResolverAnswer { verdict, reason: self.0.into(), is_confirmation: false };
             self.3.map(|verdict| verdict.map(answer)).map_err(str::to_owned)
         }
     }
@@ -158,7 +158,7 @@ mod tests {
     fn ask(
         chain: &ResolverChain,
         facts: &CallFacts<'_>,
-    ) -> (Option<(String, Answer)>, Vec<ResolverFailure>) {
+    ) -> (Option<(String, ResolverAnswer)>, Vec<ResolverFailure>) {
         chain.ask_while(facts, |_| true)
     }
 

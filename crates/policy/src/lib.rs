@@ -16,7 +16,7 @@ mod rule;
 
 pub use book::RuleBook;
 pub use chain::{
-    Answer, Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, Resolver, ResolverChain,
+    Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, Resolver, ResolverAnswer, ResolverChain,
     ResolverFailure, THIRD_PARTY,
 };
 pub use decision::{Decision, Reason, RuleOrigin, Step};

@@ -10,7 +10,7 @@ use jm_shell::Readers;
 use jm_types::{ApprovalMode, DenialReason, Verdict};
 
 use crate::book::{RuleAnswer, RuleBook};
-use crate::chain::{Answer, CONFIGURATION, ResolverChain, ResolverFailure};
+use crate::chain::{CONFIGURATION, ResolverAnswer, ResolverChain, ResolverFailure};
 use crate::decision::{Decision, Reason, RuleOrigin, Step};
 use crate::facts::{ALIKE, CallFacts, Floor};
 use crate::presets::ApprovalList;
@@ -130,14 +130,14 @@ impl Policy {
     }
 
     /// The configuration's own answer: a rule, the allow list, `auto_approve`.
-    fn configured(&self, facts: &CallFacts<'_>) -> Option<(Answer, Reason)> {
+    fn configured(&self, facts: &CallFacts<'_>) -> Option<(ResolverAnswer, Reason)> {
         if let Some(found) = self.rules.answer(facts, self.readers) {
             let reason = Reason::new(Step::Resolver, format!("the rule `{}`", found.rule))
                 .with_rule(found.rule.to_string(), found.rule.origin.clone())
                 .matching(found.matched);
             let is_confirmation = found.verdict == Verdict::Allow && found.rule.command().is_some();
             let (answer, reason) = answer_of(found.verdict, reason);
-            return Some((Answer { is_confirmation, ..answer }, reason));
+            return Some((ResolverAnswer { is_confirmation, ..answer }, reason));
         }
         // Allowing a tool allows what it is for, and not what it does in place of another.
         if self.allowlist.contains(facts.governing) {
@@ -158,8 +158,8 @@ impl Policy {
     fn ask_chain(
         &self,
         facts: &CallFacts<'_>,
-        configured: Option<(Answer, Reason)>,
-    ) -> (Option<(Answer, Reason)>, Vec<ResolverFailure>) {
+        configured: Option<(ResolverAnswer, Reason)>,
+    ) -> (Option<(ResolverAnswer, Reason)>, Vec<ResolverFailure>) {
         let (above, failures) = self.chain.ask_while(facts, |priority| priority > CONFIGURATION);
         if let Some(answer) = above.map(named).or(configured) {
             return (Some(answer), failures);
@@ -168,7 +168,7 @@ impl Policy {
         (below.map(named), [failures, more].concat())
     }
 
-    fn answered(&self, facts: &CallFacts<'_>, answer: &Answer, reason: Reason) -> Decision {
+    fn answered(&self, facts: &CallFacts<'_>, answer: &ResolverAnswer, reason: Reason) -> Decision {
         match answer.verdict {
             Verdict::Deny => {
                 let denial = DenialReason::Denylisted { tool: facts.tool.to_owned() };
@@ -215,12 +215,12 @@ impl Policy {
     }
 }
 
-fn answer_of(verdict: Verdict, reason: Reason) -> (Answer, Reason) {
+fn answer_of(verdict: Verdict, reason: Reason) -> (ResolverAnswer, Reason) {
     let text = reason.text.clone();
-    (Answer { verdict, reason: text, is_confirmation: false }, reason)
+    (ResolverAnswer { verdict, reason: text, is_confirmation: false }, reason)
 }
 
-fn named((resolver, answer): (String, Answer)) -> (Answer, Reason) {
+fn named((resolver, answer): (String, ResolverAnswer)) -> (ResolverAnswer, Reason) {
     let reason =
         Reason { resolver: Some(resolver), ..Reason::new(Step::Resolver, answer.reason.clone()) };
     (answer, reason)

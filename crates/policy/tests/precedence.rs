@@ -74,9 +74,9 @@ impl Resolver for Says {
     fn priority(&self) -> i32 {
         self.1
     }
-    fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<Answer>, String> {
+    fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, String> {
         let reason = self.0.to_owned();
-        Ok(Some(Answer { verdict: self.2, reason, is_confirmation: self.3 }))
+        Ok(Some(ResolverAnswer { verdict: self.2, reason, is_confirmation: self.3 }))
     }
 }
 

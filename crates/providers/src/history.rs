@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use jm_types::{Message, Native, Part, Role, ToolCall};
+use jm_types::{Message, MessageRole, Native, Part, ToolCall};
 
 const NOT_RUN: &str = "This call was not run: there is no result for it.";
 /// Stands for an error without words: Anthropic refuses the whole history for one, also where an
@@ -45,7 +45,7 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str, model: &str) ->
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for (role, parts) in sides(messages, provider, model) {
         match role {
-            Role::Assistant => {
+            MessageRole::Assistant => {
                 let ordinal = turns.len();
                 let said = parts.into_iter().map(|part| {
                     let native = part.native_for(provider, model);
@@ -54,7 +54,7 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str, model: &str) ->
                 });
                 turns.push(Turn::Assistant { parts: said.collect() });
             }
-            Role::User => {
+            MessageRole::User => {
                 let (results, parts): (Vec<&Part>, Vec<&Part>) =
                     parts.into_iter().partition(|part| matches!(part, Part::Result { .. }));
                 let answers = answers(turns.last(), &results);
@@ -72,8 +72,12 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str, model: &str) ->
 }
 
 /// Neighbouring messages of one side as one, without what cannot be sent.
-fn sides<'a>(messages: &'a [Message], provider: &str, model: &str) -> Vec<(Role, Vec<&'a Part>)> {
-    let mut sides: Vec<(Role, Vec<&'a Part>)> = Vec::new();
+fn sides<'a>(
+    messages: &'a [Message],
+    provider: &str,
+    model: &str,
+) -> Vec<(MessageRole, Vec<&'a Part>)> {
+    let mut sides: Vec<(MessageRole, Vec<&'a Part>)> = Vec::new();
     for message in messages {
         let parts = message.parts.iter().filter(|part| can_be_sent(part, provider, model));
         let mut parts: Vec<&Part> = parts.collect();

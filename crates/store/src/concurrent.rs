@@ -6,7 +6,7 @@ use jm_types::{CallKey, SessionId};
 use rusqlite::params;
 
 use crate::history::CHANGES;
-use crate::{CallRecord, Effect, Owner, Record, Store, StoreError, Tracking};
+use crate::{CallRecord, FileEffect, Owner, Record, Store, StoreError, Tracking};
 
 /// A call of another session that was started and has no result yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Store {
         &self,
         session: &SessionId,
         since: u64,
-    ) -> Result<Vec<Effect>, StoreError> {
+    ) -> Result<Vec<FileEffect>, StoreError> {
         let since = i64::try_from(since).unwrap_or(i64::MAX);
         let connection = self.connection();
         let mut select = connection.prepare_cached(&prepared_since())?;
@@ -153,7 +153,7 @@ mod tests {
         let theirs = open(&path, "s", "/w", || 1_000);
         let prepared = |call: &str, path: &str| {
             let (before, after) = (FileState::Missing, FileState::Directory { mode: 0o755 });
-            let files = vec![Effect { path: path.into(), before, after, temporary: None }];
+            let files = vec![FileEffect { path: path.into(), before, after, temporary: None }];
             Record::Prepared { call: call.to_owned().into(), files }
         };
         let withdrawn = |call: &str| Record::Withdrawn { call: call.to_owned().into() };
@@ -181,7 +181,7 @@ mod tests {
         let tracked = |call: &str| {
             let (before, after) = (FileState::Missing, FileState::Directory { mode: 0o755 });
             let path = PathBuf::from("/w/made");
-            let files = vec![Effect { path, before, after, temporary: None }];
+            let files = vec![FileEffect { path, before, after, temporary: None }];
             let tracking = Tracking { files, ..Tracking::default() };
             vec![Record::Tracked { call: call.to_owned().into(), tracking }]
         };

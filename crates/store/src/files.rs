@@ -22,7 +22,7 @@ pub struct FileRow {
 
 /// What becomes of an index.
 #[derive(Debug, Clone, Default)]
-pub struct IndexChange {
+pub struct IndexUpdate {
     pub root: PathBuf,
     pub seen: Vec<FileRow>,
     pub gone: Vec<PathBuf>,
@@ -62,7 +62,7 @@ pub(crate) fn row_hash(root: &str, path: &[u8], stat: &str, sha256: &str) -> Dig
     hashing.finish()
 }
 
-pub(crate) fn write(step: &Transaction<'_>, change: &IndexChange) -> Result<(), StoreError> {
+pub(crate) fn write(step: &Transaction<'_>, change: &IndexUpdate) -> Result<(), StoreError> {
     let root = change.root.to_string_lossy();
     let mut put = step.prepare_cached(
         "INSERT INTO files (root, path, stat, sha256, hash) VALUES (?1, ?2, ?3, ?4, ?5)

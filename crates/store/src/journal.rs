@@ -10,10 +10,10 @@ use rusqlite::{Transaction, params};
 
 use crate::connection::{Store, shorten};
 use crate::error::StoreError;
-use crate::files::{self, IndexChange};
+use crate::files::{self, IndexUpdate};
 use crate::identity::Owner;
 use crate::marks::Marks;
-use crate::queue::Order;
+use crate::queue::WriteOrder;
 use crate::record::Record;
 use crate::{blobs, lease};
 
@@ -33,8 +33,8 @@ pub struct Entry<'a> {
     pub records: Vec<Record>,
     pub blobs: Vec<&'a [u8]>,
     pub reads: Vec<(PathBuf, ReadRecord)>,
-    pub index: Option<IndexChange>,
-    pub order: Order,
+    pub index: Option<IndexUpdate>,
+    pub order: WriteOrder,
 }
 
 impl Journal {
@@ -60,7 +60,7 @@ impl Journal {
         clock: fn() -> u64,
     ) -> Result<Self, StoreError> {
         let root = root.to_string_lossy();
-        let token = store.write_with_room(Order::InTurn, |step| {
+        let token = store.write_with_room(WriteOrder::InTurn, |step| {
             lease::acquire(step, session, &root, owner, clock(), is_alive)
         })?;
         Ok(Self { store, session: session.to_owned(), token, clock, opening: None })

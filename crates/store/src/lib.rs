@@ -28,16 +28,18 @@ pub use collect::{Collected, Space};
 pub use concurrent::{Running, TrackedElsewhere};
 pub use connection::Store;
 pub use error::StoreError;
-pub use files::{FileRow, IndexChange};
+pub use files::{FileRow, IndexUpdate};
 pub use history::{Calls, Changed, Place};
 pub use identity::Owner;
 pub use journal::{Entry, Journal};
-pub use message::{Message, MessageView, as_records};
+pub use message::{MessageRecord, MessageView, as_records};
 pub use output::Incoming;
 pub use output_records::{OutputStream, StoredOutput, StoredPart, StoredStream};
 pub use query::{CallView, EffectView, SessionView};
-pub use queue::{Order, Turn, WriteQueue};
-pub use record::{CallRecord, Concurrent, Effect, FileState, Record, Role, StoredResult, Tracking};
+pub use queue::{WriteOrder, WriteQueue, WriteTurn};
+pub use record::{
+    CallRecord, Concurrent, FileEffect, FileState, Record, Speaker, StoredResult, Tracking,
+};
 pub use verify::Damage;
 
 #[cfg(test)]

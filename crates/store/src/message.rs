@@ -10,13 +10,13 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
 
 use crate::journal::{Entry, Journal};
-use crate::record::{CallRecord, INLINE, Record, Role, StoredResult};
+use crate::record::{CallRecord, INLINE, Record, Speaker, StoredResult};
 use crate::{Store, StoreError};
 
 /// A message to be remembered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
-    pub role: Role,
+pub struct MessageRecord {
+    pub role: Speaker,
     pub content: Value,
     /// The batch whose calls it makes, or whose results it carries.
     pub batch: Option<BatchNumber>,
@@ -28,11 +28,11 @@ pub struct MessageView {
     /// Its place among the session's records.
     pub seq: i64,
     pub at: u64,
-    pub message: Message,
+    pub message: MessageRecord,
 }
 
 /// The records of messages, and the texts of the long ones.
-pub fn as_records(messages: &[Message]) -> Result<(Vec<Record>, Vec<String>), StoreError> {
+pub fn as_records(messages: &[MessageRecord]) -> Result<(Vec<Record>, Vec<String>), StoreError> {
     let mut records = Vec::new();
     let mut long = Vec::new();
     for message in messages {
@@ -47,7 +47,7 @@ pub fn as_records(messages: &[Message]) -> Result<(Vec<Record>, Vec<String>), St
 
 impl Journal {
     /// Messages in order, all of them or none.
-    pub fn remember(&self, messages: &[Message]) -> Result<(), StoreError> {
+    pub fn remember(&self, messages: &[MessageRecord]) -> Result<(), StoreError> {
         let (records, texts) = as_records(messages)?;
         let blobs = texts.iter().map(String::as_bytes).collect();
         self.append(&Entry { records, blobs, ..Entry::default() })
@@ -58,7 +58,7 @@ fn is_long(text: &str) -> bool {
     text.len() > INLINE
 }
 
-fn record(message: &Message, text: &str) -> Record {
+fn record(message: &MessageRecord, text: &str) -> Record {
     let long = is_long(text);
     Record::Message {
         role: message.role,
@@ -91,7 +91,7 @@ impl Store {
     ) -> Result<Vec<MessageView>, StoreError> {
         let mut said = self.said(session)?;
         let is_summary =
-            |record: &Record| matches!(record, Record::Message { role: Role::System, .. });
+            |record: &Record| matches!(record, Record::Message { role: Speaker::System, .. });
         let last = said.iter().rposition(|(_, _, record)| is_summary(record));
         let said = said.split_off(last.unwrap_or(0));
         let first = said.first().map_or(0, |(seq, ..)| *seq);
@@ -113,7 +113,7 @@ impl Store {
                 continue;
             }
             let content = Value::Array(self.parts_received(session, seq, batch)?);
-            let message = Message { role: Role::Assistant, content, batch: Some(batch) };
+            let message = MessageRecord { role: Speaker::Assistant, content, batch: Some(batch) };
             let place = views.partition_point(|view| view.seq < seq);
             views.insert(place, MessageView { seq, at, message });
         }
@@ -172,7 +172,7 @@ impl Store {
                 // JSON's `null` reads back as an absent one.
                 (None, None) => Value::Null,
             };
-            views.push(MessageView { seq, at, message: Message { role, content, batch } });
+            views.push(MessageView { seq, at, message: MessageRecord { role, content, batch } });
         }
         Ok(views)
     }

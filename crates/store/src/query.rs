@@ -8,7 +8,7 @@ use jm_types::{BatchNumber, CallKey, Freshness, ReadRecord, SessionId};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::identity::Owner;
-use crate::record::{CallRecord, Concurrent, Effect, Record, StoredResult};
+use crate::record::{CallRecord, Concurrent, FileEffect, Record, StoredResult};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct CallView {
 
 /// A command that ran again changed what it had changed: from what was there before both, to what
 /// is there after both.
-fn follow(files: &mut Vec<Effect>, later: &[Effect]) {
+fn follow(files: &mut Vec<FileEffect>, later: &[FileEffect]) {
     let known = files.iter().enumerate().map(|(at, effect)| (effect.path.clone(), at));
     let places: HashMap<PathBuf, usize> = known.collect();
     for next in later {
@@ -50,7 +50,7 @@ fn follow(files: &mut Vec<Effect>, later: &[Effect]) {
 #[derive(Debug, Clone)]
 pub struct EffectView {
     pub call: CallKey,
-    pub files: Vec<Effect>,
+    pub files: Vec<FileEffect>,
     pub gap: Option<String>,
     /// Changes that cannot be told apart from those of other sessions' commands.
     pub concurrent: Vec<Concurrent>,
@@ -82,7 +82,7 @@ impl CallView {
 
     /// What it changed, or was about to change: one effect for each path.
     pub fn effects(&self) -> EffectView {
-        let mut files: Vec<Effect> = Vec::new();
+        let mut files: Vec<FileEffect> = Vec::new();
         let (mut last, mut gap, mut concurrent) = (0, None, Vec::new());
         for (_, record) in &self.records {
             match record {
@@ -103,13 +103,13 @@ impl CallView {
     }
 }
 
-fn composed(effects: Vec<Effect>) -> Vec<Effect> {
-    let mut all: Vec<Effect> = Vec::new();
+fn composed(effects: Vec<FileEffect>) -> Vec<FileEffect> {
+    let mut all: Vec<FileEffect> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for effect in effects {
         match places.get(&effect.path) {
             Some(place) => {
-                let earlier: &mut Effect = &mut all[*place];
+                let earlier: &mut FileEffect = &mut all[*place];
                 earlier.join(effect);
             }
             None => {

@@ -11,7 +11,7 @@ const POLL: Duration = Duration::from_micros(500);
 
 /// The place of a write among those of other processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum WriteOrder {
     #[default]
     InTurn,
     /// Past the queue: for a writer that holds something which others in the queue may wait for, such as the lock of
@@ -20,13 +20,13 @@ pub enum Order {
 }
 
 /// A writer's turn; it ends when this is dropped.
-pub type Turn = Box<dyn Send>;
+pub type WriteTurn = Box<dyn Send>;
 
 /// The queue of all processes that write to one journal.
 pub trait WriteQueue: Debug + Send + Sync {
     /// Returns when everybody who asked before has had their turn, or when `patience` is over: the queue
     /// gives order, the database keeps writers apart.
-    fn turn(&self, patience: Duration) -> Turn;
+    fn turn(&self, patience: Duration) -> WriteTurn;
 }
 
 /// SQLite's busy handler: asks again at an even pace, where SQLite's own one waits longer each time and so

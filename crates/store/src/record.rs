@@ -14,20 +14,20 @@ use crate::output_records::StoredOutput;
 /// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum Speaker {
     System,
     User,
     Assistant,
     Tool,
 }
 
-impl Role {
+impl Speaker {
     pub fn word(self) -> &'static str {
         match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
+            Speaker::System => "system",
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+            Speaker::Tool => "tool",
         }
     }
 }
@@ -49,7 +49,7 @@ pub enum Record {
     },
     /// Something said in the conversation, as data; long ones are blobs.
     Message {
-        role: Role,
+        role: Speaker,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Value>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub enum Record {
     /// The files that are about to change; their new contents are on disk under other names.
     Prepared {
         call: CallKey,
-        files: Vec<Effect>,
+        files: Vec<FileEffect>,
     },
     /// What was prepared last failed, and every file is as it was.
     Withdrawn {
@@ -141,7 +141,7 @@ pub struct CallRecord {
 
 /// One file's change, complete before it happens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Effect {
+pub struct FileEffect {
     pub path: PathBuf,
     pub before: FileState,
     pub after: FileState,
@@ -150,10 +150,10 @@ pub struct Effect {
     pub temporary: Option<PathBuf>,
 }
 
-impl Effect {
+impl FileEffect {
     /// Another effect of the same call on the same path: the next step, or the other half of a file
     /// and a directory that traded places.
-    pub(crate) fn join(&mut self, other: Effect) {
+    pub(crate) fn join(&mut self, other: FileEffect) {
         if self.after == other.before {
             self.after = other.after;
         } else {
@@ -218,7 +218,7 @@ impl PartialEq for FileState {
 /// What is known of the files a command changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tracking {
-    pub files: Vec<Effect>,
+    pub files: Vec<FileEffect>,
     /// Why it is not everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<String>,
@@ -233,7 +233,7 @@ pub struct Tracking {
 pub struct Concurrent {
     /// The calls that ran meanwhile.
     pub calls: Vec<CallKey>,
-    pub files: Vec<Effect>,
+    pub files: Vec<FileEffect>,
 }
 
 /// A result as it is kept: long contents are blobs.
@@ -296,8 +296,8 @@ impl Record {
 
     /// The contents that must be kept for it: what it put away, and what it can put back.
     pub(crate) fn contents(&self) -> Vec<Digest> {
-        let olds = |files: &[Effect]| -> Vec<Digest> {
-            let old = |effect: &Effect| match effect.before {
+        let olds = |files: &[FileEffect]| -> Vec<Digest> {
+            let old = |effect: &FileEffect| match effect.before {
                 FileState::File { sha256, .. } => Some(sha256),
                 FileState::Missing | FileState::Directory { .. } => None,
             };

@@ -7,8 +7,8 @@ use jm_types::{BatchNumber, CallKey, Digest, Extent, ReadRecord, ToolResult};
 use serde_json::json;
 
 use crate::{
-    CallRecord, Damage, Effect, Entry, FileRow, FileState, Incoming, IndexChange, Journal, Message,
-    Owner, Record, Role, Store, StoreError, StoredResult,
+    CallRecord, Damage, Entry, FileEffect, FileRow, FileState, Incoming, IndexUpdate, Journal,
+    MessageRecord, Owner, Record, Speaker, Store, StoreError, StoredResult,
 };
 
 fn owner(pid: u32) -> Owner {
@@ -111,13 +111,13 @@ fn a_conversation_can_be_gone_on_with() {
     let path = scratch.path().join("journal.db");
     let journal = open_as(&path, 1, true).unwrap();
     let said = [
-        Message { role: Role::User, content: json!("do it"), batch: None },
-        Message {
-            role: Role::Assistant,
+        MessageRecord { role: Speaker::User, content: json!("do it"), batch: None },
+        MessageRecord {
+            role: Speaker::Assistant,
             content: json!([{"text": "x".repeat(9_000)}]),
             batch: Some(1.into()),
         },
-        Message { role: Role::Tool, content: json!(null), batch: Some(1.into()) },
+        MessageRecord { role: Speaker::Tool, content: json!(null), batch: Some(1.into()) },
     ];
     journal.remember(&said[..2]).unwrap();
     append(&journal, vec![batch(1, &["s-1", "s-2"]), finished("s-1", "first").0]);
@@ -125,7 +125,7 @@ fn a_conversation_can_be_gone_on_with() {
     journal.remember(&said[2..]).unwrap();
     journal.close(&Entry::default()).unwrap();
     let store = Store::open(&path).unwrap();
-    let found: Vec<Message> =
+    let found: Vec<MessageRecord> =
         store.messages(&"s".into()).unwrap().into_iter().map(|view| view.message).collect();
     assert_eq!(found, said);
     let result = store.result(&"s-1".into()).unwrap().unwrap();
@@ -163,7 +163,7 @@ fn changed(journal: &Journal, number: u64, content: &[u8]) {
     let key = format!("s-{number}");
     let before = FileState::File { sha256: Digest::of(content), mode: 0o644, size: None };
     let after = FileState::Missing;
-    let effect = Effect { path: "/w/a".into(), before, after, temporary: None };
+    let effect = FileEffect { path: "/w/a".into(), before, after, temporary: None };
     let records = vec![
         batch(number, &[&key]),
         Record::Prepared { call: key.clone().into(), files: vec![effect] },
@@ -303,7 +303,7 @@ fn what_does_not_follow_from_the_records_is_found() {
             result.seen.clone_from(&seen);
         }
         let row = FileRow { path: "/w/a".into(), stat: "{\"size\":5}".into(), sha256 };
-        let index = Some(IndexChange { root: "/w".into(), seen: vec![row], gone: Vec::new() });
+        let index = Some(IndexUpdate { root: "/w".into(), seen: vec![row], gone: Vec::new() });
         let records = vec![batch(1, &["s-1"]), done, Record::BatchSealed { batch: 1.into() }];
         journal.append(&Entry { records, reads: seen, index, ..Entry::default() }).unwrap();
         assert_eq!(journal.store().verify().unwrap(), (4, vec![]));
@@ -368,26 +368,27 @@ fn a_batch_that_waits_is_found_until_it_is_sealed() {
 fn a_message_that_was_never_whole_is_put_together() {
     let scratch = tempfile::tempdir().unwrap();
     let journal = open_as(&scratch.path().join("journal.db"), 1, true).unwrap();
-    let say = |role, content, batch| journal.remember(&[Message { role, content, batch }]).unwrap();
+    let say =
+        |role, content, batch| journal.remember(&[MessageRecord { role, content, batch }]).unwrap();
     let text = |text: &str| json!({"type": "text", "text": text});
     let received = |batch, said: &[&str]| Record::Received {
         batch,
         said: said.iter().map(|words| text(words)).collect(),
     };
-    say(Role::User, json!([text("go")]), None);
+    say(Speaker::User, json!([text("go")]), None);
     append(&journal, vec![received(1.into(), &["never twice"]), batch(1, &["s-1"])]);
-    say(Role::Assistant, json!([text("whole")]), Some(1.into()));
+    say(Speaker::Assistant, json!([text("whole")]), Some(1.into()));
     append(&journal, vec![received(2.into(), &["one"]), batch(2, &["s-2"])]);
     append(&journal, vec![received(2.into(), &[]), batch(2, &["s-3"])]);
-    say(Role::User, json!([text("go on")]), None);
+    say(Speaker::User, json!([text("go on")]), None);
     let call = json!({"type": "call", "call": {"id": "1", "name": "t", "arguments": "{}"}});
     let expected = [
-        (Role::User, json!([text("go")]), None),
-        (Role::Assistant, json!([text("whole")]), Some(1)),
-        (Role::Assistant, json!([text("one"), call, call]), Some(2)),
-        (Role::User, json!([text("go on")]), None),
+        (Speaker::User, json!([text("go")]), None),
+        (Speaker::Assistant, json!([text("whole")]), Some(1)),
+        (Speaker::Assistant, json!([text("one"), call, call]), Some(2)),
+        (Speaker::User, json!([text("go on")]), None),
     ]
-    .map(|(role, content, batch)| Message {
+    .map(|(role, content, batch)| MessageRecord {
         role,
         content,
         batch: batch.map(BatchNumber::new),
@@ -396,7 +397,7 @@ fn a_message_that_was_never_whole_is_put_together() {
     for views in
         [store.messages(&"s".into()).unwrap(), store.messages_since_summary(&"s".into()).unwrap()]
     {
-        let messages: Vec<Message> = views.into_iter().map(|view| view.message).collect();
+        let messages: Vec<MessageRecord> = views.into_iter().map(|view| view.message).collect();
         assert_eq!(messages, expected);
     }
 }

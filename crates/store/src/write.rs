@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::connection::{Store, checkpoint};
 use crate::error::StoreError;
-use crate::queue::{Order, PATIENCE, Turn};
+use crate::queue::{PATIENCE, WriteOrder, WriteTurn};
 
 impl Store {
     /// Runs `write` in a transaction: all of it is durable when this returns, or nothing was written.
@@ -24,11 +24,11 @@ impl Store {
     /// The same, tried once more on a full disk: the log may be what fills it, and is copied back first.
     pub(crate) fn write_with_room<T>(
         &self,
-        order: Order,
+        order: WriteOrder,
         mut write: impl FnMut(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut connection = self.connection();
-        let _turn = if order == Order::InTurn { self.turn() } else { None };
+        let _turn = if order == WriteOrder::InTurn { self.turn() } else { None };
         match in_transaction(&mut connection, &mut write) {
             Err(error) if error.is_full() => {
                 // Where that fails, so does the second attempt, and says why.
@@ -40,7 +40,7 @@ impl Store {
     }
 
     /// This store's turn among all writers, where they have a queue.
-    pub(crate) fn turn(&self) -> Option<Turn> {
+    pub(crate) fn turn(&self) -> Option<WriteTurn> {
         self.queue.as_ref().map(|queue| queue.turn(PATIENCE))
     }
 }

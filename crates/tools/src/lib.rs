@@ -44,5 +44,5 @@ pub use registered::{Registered, SchemaError};
 pub use registry::ToolRegistry;
 pub use source::{Listed, Origin, ToolSource};
 pub use tool::{
-    Effect, Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec, Use,
+    Intent, Output, PathUse, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut, ToolSpec, Use,
 };

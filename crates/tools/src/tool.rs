@@ -18,7 +18,7 @@ use crate::foresight::Foreseen;
 
 /// The effect of a tool on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum ToolEffect {
     Reads,
     /// Runs a program that confinement keeps to reading.
     Inspects,
@@ -26,19 +26,19 @@ pub enum Effect {
     Runs,
 }
 
-impl Effect {
+impl ToolEffect {
     pub fn is_side_effecting(self) -> bool {
         match self {
-            Effect::Reads | Effect::Inspects => false,
-            Effect::Changes | Effect::Runs => true,
+            ToolEffect::Reads | ToolEffect::Inspects => false,
+            ToolEffect::Changes | ToolEffect::Runs => true,
         }
     }
 
     /// Tells whether it starts a program.
     pub fn is_command(self) -> bool {
         match self {
-            Effect::Reads | Effect::Changes => false,
-            Effect::Inspects | Effect::Runs => true,
+            ToolEffect::Reads | ToolEffect::Changes => false,
+            ToolEffect::Inspects | ToolEffect::Runs => true,
         }
     }
 }
@@ -49,7 +49,7 @@ pub struct ToolSpec {
     pub name: String,
     pub description: String,
     pub schema: Value,
-    pub effect: Effect,
+    pub effect: ToolEffect,
     pub risk: RiskLevel,
     /// The tool's own floor: a person decides on every call, whatever the mode.
     pub needs_person: bool,
@@ -76,7 +76,7 @@ pub struct PathUse {
 #[derive(Debug, Clone)]
 pub struct Intent {
     pub summary: String,
-    pub effect: Effect,
+    pub effect: ToolEffect,
     pub risk: RiskLevel,
     pub needs_person: bool,
     pub paths: Vec<PathUse>,
@@ -177,8 +177,8 @@ pub trait Prepared: Send + std::fmt::Debug {
     /// never writes.
     fn foresee(&self, _scope: &Scope) -> Foreseen {
         match self.intent().effect {
-            Effect::Reads | Effect::Inspects => Foreseen::NOTHING,
-            Effect::Changes | Effect::Runs => Foreseen::Unknown,
+            ToolEffect::Reads | ToolEffect::Inspects => Foreseen::NOTHING,
+            ToolEffect::Changes | ToolEffect::Runs => Foreseen::Unknown,
         }
     }
 

@@ -10,7 +10,7 @@ mod panels;
 mod prompt;
 mod state;
 
-pub use state::{App, Prompt, Thinking, Turn};
+pub use state::{App, Prompt, RunningTurn, ThinkingText};
 
 use crate::block;
 use crate::key::Input;

@@ -4,17 +4,17 @@ use jm_types::text::suggest;
 
 /// A command with its help.
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedCommand {
     pub name: &'static str,
     pub takes: &'static str,
     pub does: &'static str,
 }
 
-const fn row(name: &'static str, takes: &'static str, does: &'static str) -> Listed {
-    Listed { name, takes, does }
+const fn row(name: &'static str, takes: &'static str, does: &'static str) -> ListedCommand {
+    ListedCommand { name, takes, does }
 }
 
-pub const COMMANDS: &[Listed] = &[
+pub const COMMANDS: &[ListedCommand] = &[
     row("help", "", "Show keys and commands"),
     row("model", "[NAME]", "Show or change the model"),
     row("approve", "[MODE]", "Show or change the approval mode: auto, prompt, deny"),
@@ -68,7 +68,7 @@ pub fn parse(line: &str) -> Parsed {
         Some(command) => Parsed::Known { name: command.name, rest: rest.trim().to_owned() },
         None => {
             let near = suggest(word, COMMANDS.iter().map(|command| command.name), 1);
-            let is_near = |known: &&Listed| near.iter().any(|near| near == known.name);
+            let is_near = |known: &&ListedCommand| near.iter().any(|near| near == known.name);
             let near = COMMANDS.iter().find(is_near);
             Parsed::Unknown { name: word.to_owned(), near: near.map(|known| known.name) }
         }

@@ -6,8 +6,8 @@
 use crate::block::call::End;
 use crate::block::{Note, Waiting};
 use crate::key::Input;
-use crate::panel::approval::{Answer, Request};
-use crate::panel::question::Question;
+use crate::panel::approval::{ApprovalAnswer, Request};
+use crate::panel::question::PanelQuestion;
 use crate::status::Status;
 use crate::text::Line;
 
@@ -56,7 +56,7 @@ pub enum Msg {
         diff: Option<String>,
     },
     Approval(Vec<Request>),
-    Question(Question),
+    Question(PanelQuestion),
     /// Nobody waits for an answer any more.
     Withdrawn,
     Secret {
@@ -122,7 +122,7 @@ pub enum Effect {
         rest: String,
     },
     Stop,
-    Answer(Answer),
+    Answer(ApprovalAnswer),
     Choose {
         question: u64,
         choice: usize,

@@ -39,7 +39,7 @@ pub struct Options {
 }
 
 /// The work that the screen cannot do itself.
-pub trait Host {
+pub trait ScreenHost {
     /// Carries out an effect; must not wait.
     fn effect(&mut self, effect: Effect);
     /// Takes the sequence to write to the terminal should this program die, after each change of it.
@@ -56,7 +56,7 @@ pub fn run(
     mailbox: &Arc<Mailbox>,
     out: impl Write,
     options: Options,
-    host: &mut dyn Host,
+    host: &mut dyn ScreenHost,
 ) -> io::Result<()> {
     host.rescue(&modes::rescue(options.keyboard, false));
     let raw = RawMode::enter()?;
@@ -80,7 +80,7 @@ struct Screen<'a, W: Write> {
     colours: Sender<Highlight>,
     /// Lines for the next frame.
     finished: Vec<Line>,
-    host: &'a mut dyn Host,
+    host: &'a mut dyn ScreenHost,
 }
 
 /// The next step of the screen.
@@ -174,7 +174,7 @@ impl<W: Write> Screen<'_, W> {
     }
 
     /// The terminal is somebody else's while `work` runs.
-    fn lend<T>(&mut self, work: impl FnOnce(&mut dyn Host) -> T) -> io::Result<T> {
+    fn lend<T>(&mut self, work: impl FnOnce(&mut dyn ScreenHost) -> T) -> io::Result<T> {
         self.reader.pause();
         self.writer.clear()?;
         self.writer.raw(&modes::end(self.options.keyboard, false))?;

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::block;
-use crate::block::call::{Call, State};
+use crate::block::call::{CallBlock, State};
 use crate::markdown;
 use crate::text::{Line, Role};
 
@@ -18,7 +18,7 @@ enum Entry {
     Person(String),
     Markdown(String),
     Thinking(String),
-    Call(Box<Call>),
+    Call(Box<CallBlock>),
     Lines(Vec<Line>),
 }
 
@@ -83,7 +83,7 @@ impl Transcript {
         self.add(Entry::Lines(lines.to_vec()));
     }
 
-    pub fn call(&mut self, mut call: Call) {
+    pub fn call(&mut self, mut call: CallBlock) {
         if let State::Done(end) = &mut call.state
             && end.display.len() > MOST_RESULT
         {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::ToolCall;
-use crate::message::{Message, Native, Part, Role};
+use crate::message::{Message, MessageRole, Native, Part};
 use crate::stream::{StopReason, StreamEvent, Usage};
 
 /// Merges the events of one response. Feed it every event, then `finish`.
@@ -147,7 +147,7 @@ impl Assembly {
         let Self { parts, usage, stop } = self;
         let limited = stop.as_ref().is_some_and(StopReason::cuts);
         let last = parts.keys().next_back().copied();
-        let mut message = Message { role: Role::Assistant, parts: Vec::new() };
+        let mut message = Message { role: MessageRole::Assistant, parts: Vec::new() };
         let mut cut = Vec::new();
         for (index, piece) in parts {
             match piece {

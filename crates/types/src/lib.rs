@@ -41,7 +41,7 @@ pub use freshness::{Extent, Freshness, ReadRecord};
 pub use hosts::{Host, HostList, HostRule, NoHost};
 pub use ids::{BatchNumber, CallKey, SessionId};
 pub use limits::Limits;
-pub use message::{Message, Native, Part, Role};
+pub use message::{Message, MessageRole, Native, Part};
 pub use messages::Messages;
 pub use mode::{ApprovalMode, Profile, RiskLevel, ToolsMode, Verdict};
 pub use network::Network;

@@ -10,13 +10,13 @@ use crate::{ToolCall, ToolResult};
 /// One turn of one side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    pub role: Role,
+    pub role: MessageRole,
     pub parts: Vec<Part>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum MessageRole {
     User,
     Assistant,
 }
@@ -73,16 +73,16 @@ impl Native {
 
 impl Message {
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, parts: vec![Part::text(text)] }
+        Self { role: MessageRole::User, parts: vec![Part::text(text)] }
     }
 
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self { role: Role::Assistant, parts: vec![Part::text(text)] }
+        Self { role: MessageRole::Assistant, parts: vec![Part::text(text)] }
     }
 
     /// The answers to a batch, one a call, in call order.
     pub fn results(results: &[ToolResult]) -> Self {
-        Self { role: Role::User, parts: results.iter().map(Part::result).collect() }
+        Self { role: MessageRole::User, parts: results.iter().map(Part::result).collect() }
     }
 
     /// What a person would read of it.
@@ -172,7 +172,7 @@ mod tests {
             },
             Part::Opaque { native },
         ];
-        let message = Message { role: Role::Assistant, parts };
+        let message = Message { role: MessageRole::Assistant, parts };
         let text = serde_json::to_string(&message).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), message);
         assert_eq!(message.text(), "two\nlines");

@@ -12,7 +12,7 @@ use jm_tools::ops::run::{Run, RunOutcome, Shown};
 use jm_tools::quote::quote_words;
 use jm_tools::toolsets::test_runs::{check_command, lower_known_runner, parse_test_run};
 use jm_tools::toolsets::{Lowered, Stakes, parse_args};
-use jm_tools::{Effect, Output};
+use jm_tools::{Output, ToolEffect};
 use jm_types::{Limits, RiskLevel, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn judged(run: Run, summary: String, danger: &Danger) -> Lowered<Run> {
         return Lowered::new(run, summary).at_stake(Stakes::INSPECTS);
     }
     let summary = format!("{summary} ({})", danger.why);
-    let stakes = Stakes { effect: Effect::Runs, risk: danger.risk(), needs_person: true };
+    let stakes = Stakes { effect: ToolEffect::Runs, risk: danger.risk(), needs_person: true };
     Lowered::new(run, summary).at_stake(stakes)
 }
 
@@ -107,7 +107,7 @@ pub(super) fn lower_run_tests(args: Value, _: &Limits) -> Result<Lowered<TestRun
     let why = if danger.needs_person() { &danger.why } else { "it is no test runner" };
     let summary = format!("{summary} ({why})");
     let risk = danger.risk().max(RiskLevel::Medium);
-    let stakes = Stakes { effect: Effect::Runs, risk, needs_person: true };
+    let stakes = Stakes { effect: ToolEffect::Runs, risk, needs_person: true };
     let lowered = Lowered::new(tests, summary).at_stake(stakes);
     Ok(Lowered { stands_for: Some("run_shell"), ..lowered })
 }

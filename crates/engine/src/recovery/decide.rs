@@ -10,7 +10,7 @@ use crate::undo_call::is_undo;
 
 /// The person's wish (FR-RES-05, and undo).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub enum RecoveryChoice {
     /// The results stand; a change that was half done is completed.
     Keep,
     /// Every result is marked failed; a change that was half done is taken back, one that is in place stays.
@@ -19,25 +19,25 @@ pub enum Choice {
     Undo,
 }
 
-impl Choice {
+impl RecoveryChoice {
     pub fn word(self) -> &'static str {
         match self {
-            Choice::Keep => "keep",
-            Choice::Discard => "discard",
-            Choice::Undo => "undo",
+            RecoveryChoice::Keep => "keep",
+            RecoveryChoice::Discard => "discard",
+            RecoveryChoice::Undo => "undo",
         }
     }
 }
 
 /// The side to which the files of a call are brought; `None` where they are left alone.
-pub(super) fn goal(state: CallState, choice: Choice) -> Option<Side> {
+pub(super) fn goal(state: CallState, choice: RecoveryChoice) -> Option<Side> {
     match (state, choice) {
         (CallState::Foreign | CallState::Unknown | CallState::NeverStarted, _) => None,
-        (CallState::Finished, Choice::Keep | Choice::Discard) => None,
-        (CallState::SomeEffects | CallState::AllEffects, Choice::Keep) => Some(Side::After),
-        (CallState::AllEffects, Choice::Discard) => Some(Side::After),
+        (CallState::Finished, RecoveryChoice::Keep | RecoveryChoice::Discard) => None,
+        (CallState::SomeEffects | CallState::AllEffects, RecoveryChoice::Keep) => Some(Side::After),
+        (CallState::AllEffects, RecoveryChoice::Discard) => Some(Side::After),
         (CallState::NoEffect | CallState::SomeEffects, _) => Some(Side::Before),
-        (CallState::AllEffects | CallState::Finished, Choice::Undo) => Some(Side::Before),
+        (CallState::AllEffects | CallState::Finished, RecoveryChoice::Undo) => Some(Side::Before),
     }
 }
 
@@ -56,21 +56,21 @@ fn has_changes(view: &CallView) -> bool {
 pub(super) fn result_of(
     call: &Examined,
     state: CallState,
-    choice: Choice,
+    choice: RecoveryChoice,
     output: Option<StoredOutput>,
 ) -> Option<Record> {
     let had = call.view.result();
-    if had.is_some() && choice == Choice::Keep {
+    if had.is_some() && choice == RecoveryChoice::Keep {
         return None;
     }
     let (content, error) = match (had.is_some(), choice, state) {
-        (true, Choice::Discard, _) => (DISCARDED, Some(ErrorCode::Discarded)),
+        (true, RecoveryChoice::Discard, _) => (DISCARDED, Some(ErrorCode::Discarded)),
         // Discarding is about results of tools; the change stays, and has not been confirmed to
         // anybody. An undo is no tool's: it is done or it is not.
-        (false, Choice::Discard, CallState::AllEffects) if !is_undo(&call.view) => {
+        (false, RecoveryChoice::Discard, CallState::AllEffects) if !is_undo(&call.view) => {
             (DISCARDED, Some(ErrorCode::Discarded))
         }
-        (_, Choice::Undo, CallState::NoEffect | CallState::Finished) => {
+        (_, RecoveryChoice::Undo, CallState::NoEffect | CallState::Finished) => {
             ("undone after a crash, at the user's wish", Some(ErrorCode::Discarded))
         }
         (_, _, CallState::NeverStarted) => (
@@ -103,7 +103,10 @@ pub(super) fn result_of(
     } else {
         content.to_owned()
     };
-    if choice == Choice::Discard && error == Some(ErrorCode::Discarded) && has_changes(&call.view) {
+    if choice == RecoveryChoice::Discard
+        && error == Some(ErrorCode::Discarded)
+        && has_changes(&call.view)
+    {
         let key = &call.view.call.call;
         content.push_str(&format!(
             "; its changes are in place, `jm undo --call {key}` takes them back"

@@ -11,8 +11,8 @@ use jm_process::background::{JobLifetime, JobState};
 use jm_process::command::{CommandRecord, RecordedEnding};
 use jm_process::spool::Spooled;
 use jm_process::survivors::Survivor;
-use jm_store::{CallView, Effect, FileState, Record};
-use jm_tools::Effect as ToolEffect;
+use jm_store::{CallView, FileEffect, FileState, Record};
+use jm_tools::ToolEffect;
 use jm_types::{CallKey, SessionId, ToolError};
 
 use crate::core::Core;
@@ -47,7 +47,7 @@ pub enum Side {
 
 #[derive(Debug, Clone)]
 pub struct FileFact {
-    pub effect: Effect,
+    pub effect: FileEffect,
     pub now: Side,
 }
 
@@ -204,13 +204,13 @@ fn job_of(core: &Core, call: &CallKey) -> Option<JobState> {
     job.state().ok()
 }
 
-fn side(core: &Core, effect: &Effect) -> Side {
+fn side(core: &Core, effect: &FileEffect) -> Side {
     let sandbox = &core.workspace.sandbox;
     let Ok(path) = resolve(sandbox, &effect.path) else {
         let is_beneath = is_beneath_a_file(sandbox, &effect.path);
         return match effect {
-            Effect { after: FileState::Missing, .. } if is_beneath => Side::After,
-            Effect { before: FileState::Missing, .. } if is_beneath => Side::Before,
+            FileEffect { after: FileState::Missing, .. } if is_beneath => Side::After,
+            FileEffect { before: FileState::Missing, .. } if is_beneath => Side::Before,
             _ => Side::Other,
         };
     };

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jm_files::{After, FileChange, NoLog, Node, SafePath, Trade, directory};
-use jm_store::{Effect, FileState, Journal, Record};
+use jm_store::{FileEffect, FileState, Journal, Record};
 use jm_system::fault::crash_point;
 use jm_types::{Digest, ToolError};
 
 use super::converge::{Guard, PathGoal, Steps, converge};
-use super::decide::{Choice, goal};
+use super::decide::{RecoveryChoice, goal};
 use super::facts::{CallState, Examined, FileFact, Side};
 use super::trade::{Traded, take_trades};
 use crate::core::Core;
@@ -22,7 +22,7 @@ use crate::files::{Standing, current, resolve};
 pub(super) fn converge_call(
     core: &Arc<Core>,
     call: &Examined,
-    choice: Choice,
+    choice: RecoveryChoice,
 ) -> Result<CallState, ToolError> {
     let Some(goal) = goal(call.state, choice) else { return Ok(call.state) };
     // Without the new content of every file the way back is the only one.
@@ -86,7 +86,7 @@ fn read(path: &SafePath) -> Result<Node, String> {
 }
 
 /// Compares by size and hash, so that a content that is none of the call's own is not read here.
-fn is_one_of_ours(aside: &SafePath, effect: &Effect) -> bool {
+fn is_one_of_ours(aside: &SafePath, effect: &FileEffect) -> bool {
     let mut standing = Standing::at(aside);
     let mut is = |state: FileState| state.is_file() && standing.is(state).unwrap_or(false);
     is(effect.before) || is(effect.after)
@@ -137,7 +137,7 @@ fn steps_to(core: &Core, call: &Examined, goal: Side) -> Result<Steps, ToolError
 
 /// The call's effects as the way to one side, in the order of their paths.
 fn targets_of(call: &Examined, goal: Side) -> Vec<PathGoal> {
-    let target = |effect: Effect| match goal {
+    let target = |effect: FileEffect| match goal {
         Side::After => {
             PathGoal { path: effect.path, expected: effect.before, wanted: effect.after }
         }
@@ -151,7 +151,7 @@ fn targets_of(call: &Examined, goal: Side) -> Vec<PathGoal> {
 }
 
 /// From the store, or from the temporary file that the crash left beside its target.
-fn content(core: &Core, effect: &Effect, sha256: Digest) -> Result<Vec<u8>, String> {
+fn content(core: &Core, effect: &FileEffect, sha256: Digest) -> Result<Vec<u8>, String> {
     let stored = core.recorder.journal().and_then(|journal| journal.store().blob(sha256).ok());
     if let Some(bytes) = stored {
         return Ok(bytes);
@@ -165,10 +165,11 @@ fn content(core: &Core, effect: &Effect, sha256: Digest) -> Result<Vec<u8>, Stri
 /// The directories that the call itself makes or removes, on the side where its files are.
 fn settle_directories(core: &Core, call: &Examined, goal: Side) {
     let sandbox = &core.workspace.sandbox;
-    let effects: Vec<&Effect> = prepared(call)
+    let effects: Vec<&FileEffect> = prepared(call)
         .filter(|effect| effect.before.is_directory() || effect.after.is_directory())
         .collect();
-    let wanted = |effect: &Effect| if goal == Side::After { effect.after } else { effect.before };
+    let wanted =
+        |effect: &FileEffect| if goal == Side::After { effect.after } else { effect.before };
     for effect in &effects {
         let FileState::Directory { mode } = wanted(effect) else { continue };
         // One that cannot be made is missed by nobody but its files, and those are there.
@@ -189,7 +190,7 @@ fn settle_directories(core: &Core, call: &Examined, goal: Side) {
 
 /// The files and directories that the call itself was about to change: what a command did is its own
 /// affair.
-fn prepared(call: &Examined) -> impl Iterator<Item = &Effect> {
+fn prepared(call: &Examined) -> impl Iterator<Item = &FileEffect> {
     call.view.records.iter().flat_map(|(_, record)| match record {
         Record::Prepared { files, .. } => files.as_slice(),
         _ => &[],
@@ -199,7 +200,7 @@ fn prepared(call: &Examined) -> impl Iterator<Item = &Effect> {
 /// Directories that the call made go, where nothing is in them: its files are not there.
 pub(super) fn remove_made(core: &Core, call: &Examined) {
     let sandbox = &core.workspace.sandbox;
-    let made: Vec<&Effect> = prepared(call)
+    let made: Vec<&FileEffect> = prepared(call)
         .filter(|effect| effect.before == FileState::Missing)
         .filter(|effect| matches!(effect.after, FileState::Directory { .. }))
         .collect();

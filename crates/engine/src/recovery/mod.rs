@@ -16,7 +16,7 @@ use jm_types::ToolError;
 
 use crate::engine::Engine;
 use crate::record::done_unrecorded;
-pub use decide::Choice;
+pub use decide::RecoveryChoice;
 use decide::{is_interrupted, result_of};
 use facts::examine;
 pub use facts::{CallState, Examined, FileFact, Side};
@@ -32,7 +32,7 @@ impl Engine {
     pub fn recover(
         &self,
         found: Vec<Examined>,
-        choice: Choice,
+        choice: RecoveryChoice,
         protected: &[u32],
     ) -> Result<(), ToolError> {
         let core = self.core_arc();
@@ -64,7 +64,7 @@ impl Engine {
             }
             core.recorder.forget_spool(&call.view.call.call);
             // A call that an earlier attempt settled is looked after again; that does no harm.
-            if choice == Choice::Undo || !is_done {
+            if choice == RecoveryChoice::Undo || !is_done {
                 undone.push(call);
             }
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
 use jm_types::{CallKey, ErrorCode, SessionId};
 
-use crate::recovery::Choice;
+use crate::recovery::RecoveryChoice;
 use crate::undo_call::UndoArguments;
 
 /// The calls to take back.
@@ -140,7 +140,7 @@ fn asked_for(
 /// files have stayed.
 fn is_taken_back(call: &CallView) -> bool {
     let taken_back = |(_, record): &(u64, Record)| match record {
-        Record::Recovered { choice, .. } => choice == Choice::Undo.word(),
+        Record::Recovered { choice, .. } => choice == RecoveryChoice::Undo.word(),
         _ => false,
     };
     match call.result().and_then(|(result, _)| result.error) {

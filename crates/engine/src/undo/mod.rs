@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use jm_files::{After, OpenDirectory, SafePath, Sandbox, directory};
 use jm_store::{
-    CallRecord, CallView, Concurrent, Damage, Effect, FileState, Record, Store, StoredResult,
+    CallRecord, CallView, Concurrent, Damage, FileEffect, FileState, Record, Store, StoredResult,
 };
 use jm_system::fault::crash_point;
 use jm_types::text::sanitize;
@@ -264,7 +264,7 @@ impl UndoPlan {
 /// For each path: what the newest call left, and what the oldest found.
 fn merge(chosen: &[CallView]) -> Vec<PathGoal> {
     let mut paths: BTreeMap<PathBuf, PathGoal> = BTreeMap::new();
-    for Effect { path, before, after, .. } in
+    for FileEffect { path, before, after, .. } in
         chosen.iter().rev().flat_map(|call| call.effects().files)
     {
         let target = PathGoal { path: path.clone(), expected: after, wanted: before };
@@ -274,14 +274,14 @@ fn merge(chosen: &[CallView]) -> Vec<PathGoal> {
 }
 
 /// The effects on directories, so that taking the undo back knows of them.
-fn directory_effects(sandbox: &Sandbox, targets: &[PathGoal]) -> Vec<Effect> {
+fn directory_effects(sandbox: &Sandbox, targets: &[PathGoal]) -> Vec<FileEffect> {
     let changes = |target: &&PathGoal| {
         let missing = resolve(sandbox, &target.path).is_ok_and(|path| path.is_missing());
         target.is_about_a_directory()
             && target.expected != target.wanted
             && missing == (target.expected == FileState::Missing)
     };
-    let effect = |target: &PathGoal| Effect {
+    let effect = |target: &PathGoal| FileEffect {
         path: target.path.clone(),
         before: target.expected,
         after: target.wanted,

@@ -19,8 +19,8 @@ use jm_process::EnvSanitizer;
 use jm_store::{Journal, Owner};
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{
-    CallContext, Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolRegistry,
-    ToolSpec, Workspace,
+    CallContext, Intent, Output, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut,
+    ToolRegistry, ToolSpec, Workspace,
 };
 use jm_types::{
     ApprovalMode, DenialReason, ErrorKind, Limits, RiskLevel, ToolCall, ToolError, ToolsMode,
@@ -132,7 +132,7 @@ impl Witness {
             description: "for tests".to_owned(),
             // Not so plain that no validator is needed.
             schema: json!({"type": "object", "minProperties": 0}),
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             risk: RiskLevel::Low,
             needs_person: false,
             timeout: None,
@@ -163,7 +163,7 @@ impl Prepared for Call {
     fn intent(&self) -> Intent {
         Intent {
             summary: String::new(),
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             risk: RiskLevel::Low,
             needs_person: false,
             paths: Vec::new(),
@@ -297,7 +297,7 @@ fn every_call_has_its_own_context() {
 fn the_time_of_a_command_begins_with_the_command() {
     let time = Duration::from_millis(40);
     let mut witness = Witness::new("witness");
-    witness.spec.effect = Effect::Runs;
+    witness.spec.effect = ToolEffect::Runs;
     witness.spec.timeout = Some(time);
     let given = Arc::clone(&witness.given);
     let (engine, scratch) = engine_with(vec![Box::new(witness)], |folder| {

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use jm_tools::{
-    CallContext, Effect, Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut,
+    CallContext, Intent, Output, PathUse, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut,
     ToolSpec,
 };
 use jm_types::{Limits, RiskLevel, ToolError};
@@ -64,7 +64,7 @@ impl Probe {
             name: name.to_owned(),
             description: "for tests".to_owned(),
             schema: json!({ "type": "object" }),
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             risk: RiskLevel::Low,
             needs_person: false,
             timeout: None,
@@ -78,7 +78,7 @@ impl Probe {
     }
 
     pub(crate) fn changing(mut self) -> Self {
-        self.spec.effect = Effect::Changes;
+        self.spec.effect = ToolEffect::Changes;
         self
     }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use futures_util::StreamExt;
 use jm_engine::ContextEstimate;
 use jm_providers::{ModelRequest, Parameters};
-use jm_types::{Assembly, Cancel, Message, Messages, Part, Role};
+use jm_types::{Assembly, Cancel, Message, MessageRole, Messages, Part};
 
 use super::{Agent, TurnEnd, silence};
 use crate::faces::screen::Screen;
@@ -127,7 +127,7 @@ impl Agent {
 
 fn ask_for_summary(messages: &mut Messages) {
     match messages.last_mut() {
-        Some(last) if last.role == Role::User => {
+        Some(last) if last.role == MessageRole::User => {
             last.parts.push(Part::text(SUMMARY_PROMPT));
         }
         _ => messages.push(Message::user(SUMMARY_PROMPT)),

@@ -1,7 +1,7 @@
 //! The conversation of a session besides its calls: messages, and what it was worked with.
 
 use anyhow::Result;
-use jm_store::{Message, Record, Store};
+use jm_store::{MessageRecord, Record, Store};
 use jm_types::SessionId;
 use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) struct Said {
 
 #[derive(Debug)]
 enum What {
-    Message(Message),
+    Message(MessageRecord),
     Opening { root: String, toolset: String, mode: String, version: String },
 }
 

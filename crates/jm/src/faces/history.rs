@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_store::{CallView, Effect, FileState, Record, SessionView, Store};
+use jm_store::{CallView, FileEffect, FileState, Record, SessionView, Store};
 use jm_system::clock::civil_date;
 use jm_types::ErrorCode;
 use jm_types::text::{one_line, reveal, sanitize};
@@ -196,7 +196,7 @@ pub(crate) fn diffs(store: &Store, root: &Path, call: &CallView) -> String {
 
 /// The files that a call changed, each with the first line that became another.
 pub(crate) fn places(store: &Store, call: &CallView) -> Vec<(PathBuf, usize)> {
-    let first_line = |effect: &Effect| {
+    let first_line = |effect: &FileEffect| {
         let before = content(store, &effect.before).unwrap_or_default();
         let after = content(store, &effect.after);
         let after = after.or_else(|| still_there(&effect.path, &effect.after)).unwrap_or_default();

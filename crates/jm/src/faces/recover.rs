@@ -1,7 +1,7 @@
 //! `jm recover`, and what every face does first: look for what a crash left unfinished.
 
 use anyhow::{Result, bail};
-use jm_engine::{Choice, Engine};
+use jm_engine::{Engine, RecoveryChoice};
 use jm_store::Store;
 use jm_system::terminal::Terminal;
 use jm_types::SessionId;
@@ -95,11 +95,11 @@ pub(crate) fn others(session: &SessionId) -> Result<Vec<u32>> {
 }
 
 /// By flag, by the person, or not at all.
-fn decide(common: &Common) -> Result<Option<Choice>> {
+fn decide(common: &Common) -> Result<Option<RecoveryChoice>> {
     match common.on_recovery {
-        Some(OnRecovery::Keep) => return Ok(Some(Choice::Keep)),
-        Some(OnRecovery::Discard) => return Ok(Some(Choice::Discard)),
-        Some(OnRecovery::Undo) => return Ok(Some(Choice::Undo)),
+        Some(OnRecovery::Keep) => return Ok(Some(RecoveryChoice::Keep)),
+        Some(OnRecovery::Discard) => return Ok(Some(RecoveryChoice::Discard)),
+        Some(OnRecovery::Undo) => return Ok(Some(RecoveryChoice::Undo)),
         Some(OnRecovery::Fail) => return Ok(None),
         None => {}
     }
@@ -110,9 +110,9 @@ fn decide(common: &Common) -> Result<Option<Choice>> {
         )?;
         let answer = terminal.answer()?;
         match answer.as_deref().map(str::to_lowercase).as_deref() {
-            Some("k" | "keep") => return Ok(Some(Choice::Keep)),
-            Some("d" | "discard") => return Ok(Some(Choice::Discard)),
-            Some("u" | "undo") => return Ok(Some(Choice::Undo)),
+            Some("k" | "keep") => return Ok(Some(RecoveryChoice::Keep)),
+            Some("d" | "discard") => return Ok(Some(RecoveryChoice::Discard)),
+            Some("u" | "undo") => return Ok(Some(RecoveryChoice::Undo)),
             Some("l" | "leave") | None => return Ok(None),
             Some(_) => {}
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jm_files::{After, FileChange, NoLog, OpenFile, Protection, SafePath, commit};
-use jm_lua::{JobEnd, JobOrder, LogLevel, ModuleSource, ScriptHost};
+use jm_lua::{JobOrder, LogLevel, ModuleSource, ScriptHost, ScriptJobEnd};
 use jm_process::command::{CommandEnding, CommandInput, CommandProgram, CommandSpec, run_command};
 use jm_process::output_reader::NoListener;
 use jm_tools::Workspace;
@@ -65,7 +65,7 @@ impl ProgramHost {
         }
     }
 
-    fn job(&self, order: JobOrder, cancel: &Cancel) -> Result<JobEnd, ToolError> {
+    fn job(&self, order: JobOrder, cancel: &Cancel) -> Result<ScriptJobEnd, ToolError> {
         let Workspace { sandbox, environment, confiner, .. } = &self.workspace;
         let wrapped = order.argv.iter().map(String::as_str).take(WRAPPER.len()).eq(WRAPPER);
         let words = order.argv.into_iter().skip(if wrapped { WRAPPER.len() } else { 0 });
@@ -93,7 +93,7 @@ impl ProgramHost {
         let text = |bytes: Option<Vec<u8>>| {
             String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
         };
-        Ok(JobEnd {
+        Ok(ScriptJobEnd {
             code,
             stdout: text(finished.stdout.whole()),
             stderr: text(finished.stderr.whole()),
@@ -134,8 +134,8 @@ impl ScriptHost for ProgramHost {
             .map_err(|error| error.to_string())
     }
 
-    fn run_job(&self, order: JobOrder, cancel: &Cancel) -> JobEnd {
-        self.job(order, cancel).unwrap_or_else(|error| JobEnd {
+    fn run_job(&self, order: JobOrder, cancel: &Cancel) -> ScriptJobEnd {
+        self.job(order, cancel).unwrap_or_else(|error| ScriptJobEnd {
             code: -1,
             stdout: String::new(),
             stderr: error.to_string(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jm_lua::{CallFailure, ScriptContext, ScriptTool, Scripts};
 use jm_system::programs;
 use jm_tools::{
-    CallContext, Effect, Intent, Listed, Origin, Output, Prepared, Preview, Registered, Scope,
+    CallContext, Intent, Listed, Origin, Output, Prepared, Preview, Registered, Scope, ToolEffect,
     ToolExecutor, ToolFut, ToolSource, ToolSpec,
 };
 use jm_types::text::one_line;
@@ -56,7 +56,7 @@ impl LuaTools {
             name: tool.name,
             description: tool.description,
             schema: tool.input_schema,
-            effect: Effect::Runs,
+            effect: ToolEffect::Runs,
             risk: RiskLevel::High,
             needs_person: false,
             timeout: None,
@@ -179,7 +179,7 @@ impl Prepared for LuaCall {
         };
         Intent {
             summary: one_line(&format!("Run tool {}{args}", self.tool)),
-            effect: Effect::Runs,
+            effect: ToolEffect::Runs,
             risk: RiskLevel::High,
             needs_person: false,
             paths: Vec::new(),

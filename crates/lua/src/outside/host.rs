@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 
 use jm_types::Cancel;
 
-use crate::protocol::{JobEnd, JobOrder, LogLevel, ModuleSource};
+use crate::protocol::{JobOrder, LogLevel, ModuleSource, ScriptJobEnd};
 
 /// The process of a child, as whoever started it knows it.
 pub trait ScriptChild: Send {
@@ -36,7 +36,7 @@ pub trait ScriptHost: Send + Sync {
     fn write_file(&self, path: &str, text: &str) -> Result<(), String>;
 
     /// Runs a program to its end, on a thread of its own.
-    fn run_job(&self, order: JobOrder, cancel: &Cancel) -> JobEnd;
+    fn run_job(&self, order: JobOrder, cancel: &Cancel) -> ScriptJobEnd;
 
     fn log(&self, level: LogLevel, text: &str);
 }

@@ -20,7 +20,7 @@ use super::host::{ScriptChild, ScriptHost};
 use super::wait::{News, Waiting};
 use crate::frame::{FrameReader, encode};
 use crate::protocol::{
-    Ask, Call, Failure, FromChild, JobEnd, JobOrder, MessageId, ScriptTool, Start, ToChild,
+    Ask, Call, Failure, FromChild, JobOrder, MessageId, ScriptJobEnd, ScriptTool, Start, ToChild,
 };
 
 /// A script that is over its time has so long to end by itself.
@@ -255,13 +255,13 @@ impl Shared {
                 drop(jobs);
                 self.end_job(
                     job,
-                    JobEnd { code: -1, stderr: error.to_string(), ..JobEnd::default() },
+                    ScriptJobEnd { code: -1, stderr: error.to_string(), ..ScriptJobEnd::default() },
                 );
             }
         }
     }
 
-    fn end_job(&self, job: MessageId, end: JobEnd) {
+    fn end_job(&self, job: MessageId, end: ScriptJobEnd) {
         lock(&self.jobs).remove(&job);
         // A child that is gone has no use for it.
         self.write(&ToChild::JobEnded { job, end }, GRACE).unwrap_or_default();

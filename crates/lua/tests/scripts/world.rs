@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jm_lua::{
-    CHILD_WORD, JobEnd, JobOrder, LogLevel, ModuleSource, ScriptChild, ScriptContext, ScriptHost,
-    ScriptLimits, ScriptSettings, Scripts, StartChild,
+    CHILD_WORD, JobOrder, LogLevel, ModuleSource, ScriptChild, ScriptContext, ScriptHost,
+    ScriptJobEnd, ScriptLimits, ScriptSettings, Scripts, StartChild,
 };
 use jm_types::Cancel;
 use rustix::fd::OwnedFd;
@@ -114,11 +114,15 @@ impl ScriptHost for World {
         Ok(())
     }
 
-    fn run_job(&self, order: JobOrder, cancel: &Cancel) -> JobEnd {
+    fn run_job(&self, order: JobOrder, cancel: &Cancel) -> ScriptJobEnd {
         let mut command = Command::new(&order.argv[0]);
         command.args(&order.argv[1..]).stdin(Stdio::null()).stdout(Stdio::piped());
         let Ok(mut child) = command.spawn() else {
-            return JobEnd { code: -1, stderr: "cannot start".to_owned(), ..JobEnd::default() };
+            return ScriptJobEnd {
+                code: -1,
+                stderr: "cannot start".to_owned(),
+                ..ScriptJobEnd::default()
+            };
         };
         while matches!(child.try_wait(), Ok(None)) {
             if cancel.is_cancelled() {
@@ -128,7 +132,7 @@ impl ScriptHost for World {
         }
         let output = child.wait_with_output().unwrap();
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-        JobEnd { code: output.status.code().unwrap_or(-1), stdout, stderr: String::new() }
+        ScriptJobEnd { code: output.status.code().unwrap_or(-1), stdout, stderr: String::new() }
     }
 
     fn log(&self, level: LogLevel, text: &str) {

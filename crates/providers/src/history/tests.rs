@@ -17,11 +17,11 @@ fn result(id: &str, content: &str) -> Part {
 }
 
 fn said(parts: Vec<Part>) -> Message {
-    Message { role: Role::Assistant, parts }
+    Message { role: MessageRole::Assistant, parts }
 }
 
 fn heard(parts: Vec<Part>) -> Message {
-    Message { role: Role::User, parts }
+    Message { role: MessageRole::User, parts }
 }
 
 /// The history in one line: `u(id=content …; n parts)` and `a(ids; n parts)`.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jm_providers::{ModelClient, Wire};
-use jm_types::{Message, Part, Role, StopReason, Usage};
+use jm_types::{Message, MessageRole, Part, StopReason, Usage};
 
 use super::world::{converse, listen, request, scripted};
 
@@ -51,7 +51,7 @@ async fn play(wire: Wire) -> (ModelClient, Vec<String>) {
     assert_eq!(last.stop, Some(StopReason::EndTurn), "{wire:?}");
     let picture = Part::Image { media_type: "image/png".to_owned(), data: PIXEL.to_owned() };
     let parts = vec![Part::text("Sure?"), picture];
-    request.messages.push(Message { role: Role::User, parts });
+    request.messages.push(Message { role: MessageRole::User, parts });
     assert_eq!(listen(&client, request).await.turn.message.text(), "Yes.", "{wire:?}");
     let requests = client.server.requests();
     (client.client, requests)

@@ -2,7 +2,7 @@
 
 use jm_providers::Recipient;
 use jm_providers::{ModelInfo, ModelRequest, Wire};
-use jm_types::{Message, Native, Part, Role, ToolCall};
+use jm_types::{Message, MessageRole, Native, Part, ToolCall};
 
 use super::world::{converse, listen, request, scripted};
 
@@ -54,7 +54,7 @@ fn a_sealed_item_goes_back_byte_for_byte() {
         };
         let mut asked = request("Go.");
         let parts = vec![Part::Opaque { native }, Part::text("Hi")];
-        asked.messages.push(Message { role: Role::Assistant, parts });
+        asked.messages.push(Message { role: MessageRole::Assistant, parts });
         asked.messages.push(Message::user("On."));
         assert!(encoded(wire, &asked, "m").contains(raw), "{wire:?}");
         assert!(!encoded(wire, &asked, "other").contains("sealed"), "{wire:?}");
@@ -77,7 +77,7 @@ fn arguments_go_back_as_they_were_written() {
             arguments: arguments.to_owned(),
         };
         let parts = vec![Part::Call { call, native: None }];
-        asked.messages.push(Message { role: Role::Assistant, parts });
+        asked.messages.push(Message { role: MessageRole::Assistant, parts });
         let body = encoded(Wire::Anthropic, &asked, "m");
         assert!(body.contains(expected), "{body}");
     }
@@ -107,7 +107,7 @@ async fn another_models_calls_are_answered_without_thinking() {
     let call =
         ToolCall { id: "a".to_owned(), name: "read_file".to_owned(), arguments: "{}".to_owned() };
     let parts = vec![Part::Call { call, native: None }];
-    asked.messages.push(Message { role: Role::Assistant, parts });
+    asked.messages.push(Message { role: MessageRole::Assistant, parts });
     let client = scripted("[[turn]]\nsteps = [{ text = \"Hello.\" }]\n", Wire::Anthropic).await;
     let heard = listen(&client, asked.clone()).await;
     assert_eq!(heard.error, None);

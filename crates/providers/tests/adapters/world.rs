@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use jm_providers::{ClientSettings, ModelClient, ModelRequest, Parameters, Retry, Thinking, Wire};
 use jm_script::{Script, ScriptedModel};
 use jm_types::{
-    Assembly, Cancel, Message, Part, Role, StreamError, StreamEvent, ToolDefinition, Turn,
+    Assembly, Cancel, Message, MessageRole, Part, StreamError, StreamEvent, ToolDefinition, Turn,
 };
 use serde_json::json;
 
@@ -113,7 +113,7 @@ pub(crate) fn results(turn: &Turn) -> Message {
         content: format!("result {place} of {} {}", call.name, call.arguments),
         is_error: place == 1,
     });
-    Message { role: Role::User, parts: parts.collect() }
+    Message { role: MessageRole::User, parts: parts.collect() }
 }
 
 /// Goes on until the model has nothing left to call.

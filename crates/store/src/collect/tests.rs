@@ -147,7 +147,7 @@ fn a_content_that_is_needed_again_is_not_let_go() {
     let store = journal.store();
     let mut later = Later::now(&store.connection()).unwrap();
     let content = "long ".repeat(2_000).into();
-    let message = crate::Message { role: crate::Role::User, content, batch: None };
+    let message = crate::MessageRecord { role: crate::Speaker::User, content, batch: None };
     journal.remember(std::slice::from_ref(&message)).unwrap();
     let needed = store.write(|step| {
         later.read(step)?;

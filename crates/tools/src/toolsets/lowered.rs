@@ -4,27 +4,28 @@ use std::time::Duration;
 
 use jm_types::RiskLevel;
 
-use crate::tool::Effect;
+use crate::tool::ToolEffect;
 
 /// The effect of a call on the world, its risk, and the need for a person's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stakes {
-    pub effect: Effect,
+    pub effect: ToolEffect,
     pub risk: RiskLevel,
     pub needs_person: bool,
 }
 
 impl Stakes {
     pub const READS: Self =
-        Self { effect: Effect::Reads, risk: RiskLevel::Low, needs_person: false };
+        Self { effect: ToolEffect::Reads, risk: RiskLevel::Low, needs_person: false };
     pub const CHANGES: Self =
-        Self { effect: Effect::Changes, risk: RiskLevel::Medium, needs_person: false };
+        Self { effect: ToolEffect::Changes, risk: RiskLevel::Medium, needs_person: false };
     /// A change that only a person may allow, whatever the mode.
     pub const GATED_CHANGES: Self = Self { needs_person: true, ..Self::CHANGES };
     /// A program that confinement keeps to reading; nobody is asked.
     pub const INSPECTS: Self =
-        Self { effect: Effect::Inspects, risk: RiskLevel::Low, needs_person: false };
-    pub const RUNS: Self = Self { effect: Effect::Runs, risk: RiskLevel::High, needs_person: true };
+        Self { effect: ToolEffect::Inspects, risk: RiskLevel::Low, needs_person: false };
+    pub const RUNS: Self =
+        Self { effect: ToolEffect::Runs, risk: RiskLevel::High, needs_person: true };
 }
 
 /// A parsed call: its operation, and its summary for a person.

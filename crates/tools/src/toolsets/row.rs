@@ -14,7 +14,7 @@ use super::prepared::{PreparedCall, Raise};
 use crate::context::Scope;
 use crate::events::Events;
 use crate::operation::{Execution, Operation};
-use crate::tool::{Effect, Output, Prepared, ToolExecutor, ToolSpec};
+use crate::tool::{Output, Prepared, ToolEffect, ToolExecutor, ToolSpec};
 
 /// The times that tools may take (CFG-TMO-01a).
 #[derive(Debug, Clone, Copy)]
@@ -122,8 +122,8 @@ impl Row {
             .map_err(|error| ToolError::failed(self.name, format!("schema: {error}")))?;
         let Stakes { effect, risk, needs_person } = self.stakes;
         let timeout = match effect {
-            Effect::Reads | Effect::Changes => timeouts.file_operations,
-            Effect::Inspects | Effect::Runs => timeouts.shell_commands,
+            ToolEffect::Reads | ToolEffect::Changes => timeouts.file_operations,
+            ToolEffect::Inspects | ToolEffect::Runs => timeouts.shell_commands,
         };
         let spec = ToolSpec {
             name: self.name.to_owned(),

@@ -8,7 +8,7 @@ use super::args::parse_args;
 use super::lowered::{Lowered, Stakes};
 use crate::ops::report::TestRun;
 use crate::quote::quote_words;
-use crate::tool::Effect;
+use crate::tool::ToolEffect;
 
 #[derive(Deserialize)]
 struct RunTests {
@@ -38,7 +38,7 @@ pub fn parse_test_run(args: Value) -> Result<(TestRun, String), ToolError> {
 
 /// The project's tests, or a command that is known to run tests.
 pub fn lower_known_runner(tests: TestRun, summary: String) -> Lowered<TestRun> {
-    let stakes = Stakes { effect: Effect::Runs, risk: RiskLevel::Medium, needs_person: false };
+    let stakes = Stakes { effect: ToolEffect::Runs, risk: RiskLevel::Medium, needs_person: false };
     Lowered::new(tests, summary).at_stake(stakes)
 }
 

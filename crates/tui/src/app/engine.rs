@@ -1,14 +1,14 @@
 //! Messages of the engine: words, calls, results, the end of a turn.
 
-use super::state::{App, Code, Thinking, Turn};
-use crate::block::call::{Call, End, State};
+use super::state::{App, Code, RunningTurn, ThinkingText};
+use crate::block::call::{CallBlock, End, State};
 use crate::block::{self, Note};
 use crate::markdown::Piece;
 use crate::msg::{Effect, Highlight, NewCall, TurnEnd};
 use crate::text::{Line, Role};
 
 pub(super) fn turn_begins(app: &mut App, prompt: &str) {
-    app.turn = Some(Turn { began: app.clock, ..Turn::default() });
+    app.turn = Some(RunningTurn { began: app.clock, ..RunningTurn::default() });
     app.transcript.person(prompt);
     app.outbox.gap();
     app.outbox.lines(block::person(prompt));
@@ -64,7 +64,7 @@ pub(super) fn thinking(app: &mut App, delta: &str) {
     let now = app.clock;
     if let Some(turn) = &mut app.turn {
         turn.retrying = None;
-        let fresh = || Thinking { since: now, text: String::new() };
+        let fresh = || ThinkingText { since: now, text: String::new() };
         turn.thinking.get_or_insert_with(fresh).text.push_str(delta);
     }
 }
@@ -114,12 +114,12 @@ pub(super) fn response_ends(app: &mut App, out: &mut Vec<Effect>) {
 pub(super) fn calls(app: &mut App, calls: Vec<NewCall>, out: &mut Vec<Effect>) {
     response_ends(app, out);
     let began = app.clock;
-    let turn = app.turn.get_or_insert_with(|| Turn { began, ..Turn::default() });
-    let call = |new: &NewCall| Call::new(&new.id, &new.key, &new.name, &new.arguments);
+    let turn = app.turn.get_or_insert_with(|| RunningTurn { began, ..RunningTurn::default() });
+    let call = |new: &NewCall| CallBlock::new(&new.id, &new.key, &new.name, &new.arguments);
     turn.calls = calls.iter().map(call).collect();
 }
 
-fn find<'a>(app: &'a mut App, id: &str) -> Option<&'a mut Call> {
+fn find<'a>(app: &'a mut App, id: &str) -> Option<&'a mut CallBlock> {
     app.turn.as_mut()?.calls.iter_mut().find(|call| call.id == id)
 }
 

@@ -4,9 +4,9 @@ use super::state::App;
 use crate::editor::Buffer;
 use crate::key::Key;
 use crate::msg::Effect;
-use crate::panel::approval::{Approval, Done, Mode, Request};
-use crate::panel::full::{Full, Outcome, Pager};
-use crate::panel::question::Question;
+use crate::panel::approval::{Approval, Done, PanelMode, Request};
+use crate::panel::full::{Full, KeyOutcome, Pager};
+use crate::panel::question::PanelQuestion;
 use crate::panel::{Panel, QUIET};
 
 pub(super) fn approval(app: &mut App, requests: Vec<Request>, out: &mut Vec<Effect>) {
@@ -23,7 +23,7 @@ pub(super) fn approval(app: &mut App, requests: Vec<Request>, out: &mut Vec<Effe
     out.push(Effect::Notify("Approval needed".to_owned()));
 }
 
-pub(super) fn question(app: &mut App, question: Question, out: &mut Vec<Effect>) {
+pub(super) fn question(app: &mut App, question: PanelQuestion, out: &mut Vec<Effect>) {
     open(app, Panel::Question(question), out);
     out.push(Effect::Notify("A question".to_owned()));
 }
@@ -99,13 +99,13 @@ fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
 }
 
 pub(crate) fn writes_reason(app: &App) -> bool {
-    matches!(&app.panel, Some(Panel::Approval(Approval { mode: Mode::Reason { .. }, .. })))
+    matches!(&app.panel, Some(Panel::Approval(Approval { mode: PanelMode::Reason { .. }, .. })))
 }
 
 fn reason_key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
     let Some(Panel::Approval(approval)) = &mut app.panel else { return };
     match key {
-        Key::Escape => approval.mode = Mode::Asking,
+        Key::Escape => approval.mode = PanelMode::Asking,
         Key::Enter if !is_burst => {
             if let Some(answer) = approval.reason_given() {
                 out.push(Effect::Answer(answer));
@@ -113,11 +113,11 @@ fn reason_key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
             }
         }
         Key::Ctrl('c') => {
-            approval.mode = Mode::Asking;
+            approval.mode = PanelMode::Asking;
             out.push(Effect::Stop);
         }
         _ => {
-            if let Mode::Reason { buffer, .. } = &mut approval.mode {
+            if let PanelMode::Reason { buffer, .. } = &mut approval.mode {
                 edit(buffer, key);
             }
         }
@@ -143,7 +143,7 @@ fn secret_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
 pub(super) fn paste(app: &mut App, text: &str) -> bool {
     match &mut app.panel {
         Some(Panel::Secret { buffer, .. }) => buffer.insert(text.trim()),
-        Some(Panel::Approval(Approval { mode: Mode::Reason { buffer, .. }, .. })) => {
+        Some(Panel::Approval(Approval { mode: PanelMode::Reason { buffer, .. }, .. })) => {
             buffer.insert(&text.replace('\n', " "));
         }
         Some(Panel::Approval(_) | Panel::Question(_)) | None => return false,
@@ -175,11 +175,11 @@ pub(super) fn full_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
         Full::Pager(_) => None,
     };
     match (outcome, what) {
-        (Outcome::Stay, _) => {}
-        (Outcome::Chosen(id), Some(what)) => {
+        (KeyOutcome::Stay, _) => {}
+        (KeyOutcome::Chosen(id), Some(what)) => {
             app.full = None;
             out.push(Effect::Picked { what, id });
         }
-        (Outcome::Leave | Outcome::Chosen(_), _) => app.full = None,
+        (KeyOutcome::Leave | KeyOutcome::Chosen(_), _) => app.full = None,
     }
 }

@@ -1,6 +1,6 @@
 //! The state of the screen, and the steps that all messages share.
 
-use crate::block::call::Call;
+use crate::block::call::CallBlock;
 use crate::block::{self, Note};
 use crate::editor::{Buffer, Burst, History, Menu};
 use crate::markdown;
@@ -24,7 +24,7 @@ pub struct App {
     pub status: Status,
     pub prompt: Prompt,
     /// While the model or its calls are at work.
-    pub turn: Option<Turn>,
+    pub turn: Option<RunningTurn>,
     pub queue: Vec<String>,
     pub panel: Option<Panel>,
     /// The panel has the focus, so every key is for it.
@@ -58,10 +58,10 @@ pub struct Prompt {
 
 /// A turn that goes on.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct RunningTurn {
     pub began: u64,
-    pub calls: Vec<Call>,
-    pub thinking: Option<Thinking>,
+    pub calls: Vec<CallBlock>,
+    pub thinking: Option<ThinkingText>,
     /// The call that the model writes.
     pub writing: Option<String>,
     pub retrying: Option<String>,
@@ -72,7 +72,7 @@ pub struct Turn {
 }
 
 #[derive(Debug, Default)]
-pub struct Thinking {
+pub struct ThinkingText {
     pub since: u64,
     pub text: String,
 }

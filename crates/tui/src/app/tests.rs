@@ -5,8 +5,8 @@ use jm_types::RiskLevel;
 use super::*;
 use crate::key::Key;
 use crate::msg::{NewCall, TurnEnd};
-use crate::panel::approval::{Answer, Request};
-use crate::panel::question::{Choice, Question};
+use crate::panel::approval::{ApprovalAnswer, Request};
+use crate::panel::question::{PanelChoice, PanelQuestion};
 use crate::status::Status;
 
 /// An app whose person types with a second between two keys.
@@ -252,7 +252,8 @@ fn a_paste_is_one_block_and_enter_after_it_sends() {
 
 #[test]
 fn answers_count_only_when_they_are_meant() {
-    let all = Effect::Answer(Answer { approved: vec!["1".into()], reason: None, always: false });
+    let all =
+        Effect::Answer(ApprovalAnswer { approved: vec!["1".into()], reason: None, always: false });
     assert_eq!(asked(1).key(Key::Char('y')).effects, std::slice::from_ref(&all));
     let mut typing = asked(1);
     typing.app.prompt.buffer.set("ma");
@@ -279,19 +280,22 @@ fn keys_of_the_approval_panel() {
     assert_eq!(world.key(Key::Char('?')).effects, []);
     assert_eq!(world.key(Key::Char('1')).key(Key::Char('y')).effects, []);
     world.typed("not this");
-    let answer =
-        Answer { approved: vec!["2".into()], reason: Some("not this".into()), always: false };
+    let answer = ApprovalAnswer {
+        approved: vec!["2".into()],
+        reason: Some("not this".into()),
+        always: false,
+    };
     assert_eq!(world.key(Key::Enter).effects, [Effect::Answer(answer)]);
     let mut world = asked(1);
     world.key(Key::Char('d'));
     assert!(world.app.full.is_some());
     world.key(Key::Char('q')).key(Key::Char('n')).key(Key::Escape).key(Key::Char('n'));
-    let denied = Answer { approved: vec![], reason: None, always: false };
+    let denied = ApprovalAnswer { approved: vec![], reason: None, always: false };
     assert_eq!(world.key(Key::Enter).effects, [Effect::Answer(denied)]);
     let mut world = World::new();
-    let choices = vec![Choice::new('k', "keep"), Choice::new('u', "undo")];
+    let choices = vec![PanelChoice::new('k', "keep"), PanelChoice::new('u', "undo")];
     let title = "Keep?".into();
-    world.hear(Msg::Question(Question { id: 7, title, facts: vec![], choices }));
+    world.hear(Msg::Question(PanelQuestion { id: 7, title, facts: vec![], choices }));
     assert_eq!(world.key(Key::Char('u')).effects, [Effect::Choose { question: 7, choice: 1 }]);
     world.hear(Msg::Secret { title: "key".into() }).paste("sk-1\n");
     assert_eq!(world.key(Key::Enter).effects, [Effect::Secret(Some("sk-1".into()))]);

@@ -3,7 +3,7 @@
 use super::diff;
 use super::headline::headline;
 use super::numbers;
-use super::output::{Output, folded};
+use super::output::{OutputBlock, folded};
 use crate::text::{Line, Role, Style};
 
 /// Frames of the spinner.
@@ -12,14 +12,14 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 const DIFF_LINES: usize = 40;
 
 #[derive(Debug)]
-pub struct Call {
+pub struct CallBlock {
     pub id: String,
     /// The call's name in the journal, for `jm output`.
     pub key: String,
     pub name: String,
     pub arguments: String,
     pub state: State,
-    pub output: Output,
+    pub output: OutputBlock,
     /// The diff that was approved, or that came with the result.
     pub diff: Option<String>,
 }
@@ -55,7 +55,7 @@ pub enum Outcome {
     },
 }
 
-impl Call {
+impl CallBlock {
     pub fn new(id: &str, key: &str, name: &str, arguments: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -63,7 +63,7 @@ impl Call {
             name: name.to_owned(),
             arguments: arguments.to_owned(),
             state: State::Pending,
-            output: Output::default(),
+            output: OutputBlock::default(),
             diff: None,
         }
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn done(name: &str, arguments: &str, outcome: Outcome, display: &str) -> Vec<String> {
-        let mut call = Call::new("c1", "s-1", name, arguments);
+        let mut call = CallBlock::new("c1", "s-1", name, arguments);
         call.state = State::Done(End { outcome, seconds: 3.4, display: display.into() });
         call.lines(60).iter().map(Line::plain).collect()
     }
@@ -209,7 +209,10 @@ mod tests {
     /// FR-TUI-02
     #[test]
     fn every_state_has_its_mark() {
-        let call = |state| Call { state, ..Call::new("c", "s-1", "run", r#"{"command":"make"}"#) };
+        let call = |state| CallBlock {
+            state,
+            ..CallBlock::new("c", "s-1", "run", r#"{"command":"make"}"#)
+        };
         assert_eq!(call(State::Pending).live_header(0, 60).plain(), "· $ make");
         let executing = call(State::Executing { since: 1_000 });
         assert_eq!(executing.live_header(4_400, 60).plain(), "⠼ $ make · 3.4 s");

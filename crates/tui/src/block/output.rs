@@ -14,7 +14,7 @@ const HEAD_LINES: usize = 4;
 const LONGEST_LINE: usize = 4_000;
 
 #[derive(Debug, Default)]
-pub struct Output {
+pub struct OutputBlock {
     head: Vec<String>,
     tail: VecDeque<String>,
     /// A line without its end.
@@ -26,7 +26,7 @@ pub struct Output {
     scrolled: usize,
 }
 
-impl Output {
+impl OutputBlock {
     pub fn push(&mut self, chunk: &str) {
         self.bytes += chunk.len() as u64;
         let clean = self.sanitizer.push(chunk);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_end_is_followed_unless_it_was_scrolled() {
-        let mut output = Output::default();
+        let mut output = OutputBlock::default();
         for number in 0..200 {
             output.push(&format!("line {number}\n"));
         }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_bounded_and_harmless() {
-        let mut output = Output::default();
+        let mut output = OutputBlock::default();
         let flood = format!("\x1b]52;c;{}\x07{}", "A".repeat(1000), "x".repeat(1_000_000));
         for _ in 0..20 {
             output.push(&flood);

@@ -46,7 +46,7 @@ impl Menu {
 pub fn commands(typed: &str) -> Vec<Completion> {
     let typed = typed.strip_prefix('/').unwrap_or(typed);
     let fits = COMMANDS.iter().filter(|command| command.name.starts_with(typed));
-    let entry = |command: &crate::command::Listed| Completion {
+    let entry = |command: &crate::command::ListedCommand| Completion {
         text: format!("/{}{}", command.name, if command.takes.is_empty() { "" } else { " " }),
         note: command.does.to_owned(),
     };

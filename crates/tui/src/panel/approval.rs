@@ -30,7 +30,7 @@ pub struct Request {
 
 /// The person's answer: these run, all others do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ApprovalAnswer {
     pub approved: Vec<String>,
     /// For those that do not run.
     pub reason: Option<String>,
@@ -42,11 +42,11 @@ pub struct Answer {
 pub struct Approval {
     pub requests: Vec<Request>,
     pub selected: Vec<bool>,
-    pub mode: Mode,
+    pub mode: PanelMode,
 }
 
 #[derive(Debug)]
-pub enum Mode {
+pub enum PanelMode {
     Asking,
     Help,
     /// Why some do not run; `approved` do.
@@ -62,7 +62,7 @@ pub enum Done {
     Nothing,
     /// No answer key.
     Foreign,
-    Answered(Answer),
+    Answered(ApprovalAnswer),
     /// Show the whole in full screen.
     ShowDiff,
 }
@@ -70,7 +70,7 @@ pub enum Done {
 impl Approval {
     pub fn new(requests: Vec<Request>) -> Self {
         let selected = vec![true; requests.len()];
-        Self { requests, selected, mode: Mode::Asking }
+        Self { requests, selected, mode: PanelMode::Asking }
     }
 
     fn chosen(&self) -> Vec<String> {
@@ -80,28 +80,32 @@ impl Approval {
 
     /// An answer key.
     pub fn key(&mut self, key: char) -> Done {
-        if let Mode::Help = self.mode {
-            self.mode = Mode::Asking;
+        if let PanelMode::Help = self.mode {
+            self.mode = PanelMode::Asking;
         }
         match key {
             'y' | 'Y' => {
                 let approved = self.chosen();
                 if approved.len() == self.requests.len() {
-                    return Done::Answered(Answer { approved, reason: None, always: false });
+                    return Done::Answered(ApprovalAnswer {
+                        approved,
+                        reason: None,
+                        always: false,
+                    });
                 }
-                self.mode = Mode::Reason { approved, buffer: Buffer::default() };
+                self.mode = PanelMode::Reason { approved, buffer: Buffer::default() };
                 Done::Nothing
             }
             'n' | 'N' => {
-                self.mode = Mode::Reason { approved: Vec::new(), buffer: Buffer::default() };
+                self.mode = PanelMode::Reason { approved: Vec::new(), buffer: Buffer::default() };
                 Done::Nothing
             }
             'a' | 'A' if self.offers_always() => {
                 let approved = self.chosen();
-                Done::Answered(Answer { approved, reason: None, always: true })
+                Done::Answered(ApprovalAnswer { approved, reason: None, always: true })
             }
             '?' => {
-                self.mode = Mode::Help;
+                self.mode = PanelMode::Help;
                 Done::Nothing
             }
             'd' => Done::ShowDiff,
@@ -117,10 +121,10 @@ impl Approval {
     }
 
     /// The reason is written, or left out.
-    pub fn reason_given(&mut self) -> Option<Answer> {
-        let Mode::Reason { approved, buffer } = &mut self.mode else { return None };
+    pub fn reason_given(&mut self) -> Option<ApprovalAnswer> {
+        let PanelMode::Reason { approved, buffer } = &mut self.mode else { return None };
         let reason = Some(buffer.take().trim().to_owned()).filter(|reason| !reason.is_empty());
-        Some(Answer { approved: std::mem::take(approved), reason, always: false })
+        Some(ApprovalAnswer { approved: std::mem::take(approved), reason, always: false })
     }
 
     /// A rule can be stored for what is asked, and all of it is selected.
@@ -187,13 +191,13 @@ impl Approval {
             line.add(key, Role::Accent).add(format!(" {label}   "), Role::Text)
         };
         match &self.mode {
-            Mode::Reason { approved, .. } if approved.is_empty() => {
+            PanelMode::Reason { approved, .. } if approved.is_empty() => {
                 Line::of("Reason (Enter sends, empty is fine, Esc goes back): ", Role::Warning)
             }
-            Mode::Reason { .. } => {
+            PanelMode::Reason { .. } => {
                 Line::of("Reason for those left out (Enter sends, Esc goes back): ", Role::Warning)
             }
-            Mode::Help => {
+            PanelMode::Help => {
                 let line =
                     Line::of("y runs the selected · n denies all, with a reason · ", Role::Muted);
                 line.add(
@@ -201,13 +205,13 @@ impl Approval {
                     Role::Muted,
                 )
             }
-            Mode::Asking if self.requests.len() == 1 => {
+            PanelMode::Asking if self.requests.len() == 1 => {
                 let line = key(Line::of("Run it? ", Style::of(Role::Text).bold()), "y", "yes");
                 let line = key(line, "n", "no");
                 let line = if self.offers_always() { key(line, "a", "always") } else { line };
                 key(key(line, "d", "diff"), "?", "help")
             }
-            Mode::Asking => {
+            PanelMode::Asking => {
                 let chosen = self.selected.iter().filter(|it| **it).count();
                 let title = format!("Run {chosen} of {}? ", self.requests.len());
                 let line = key(Line::of(title, Style::of(Role::Text).bold()), "y", "yes");
@@ -250,13 +254,13 @@ mod tests {
     #[test]
     fn all_none_or_some_with_a_reason() {
         let approved = vec!["c1".into(), "c2".into()];
-        let all = Answer { approved, reason: None, always: false };
+        let all = ApprovalAnswer { approved, reason: None, always: false };
         assert_eq!(approval(2).key('y'), Done::Answered(all));
         let mut some = approval(2);
         assert_eq!(some.key('2'), Done::Nothing);
         assert_eq!(some.answers().plain().split('?').next(), Some("Run 1 of 2"));
         assert_eq!(some.key('y'), Done::Nothing);
-        let Mode::Reason { buffer, .. } = &mut some.mode else { panic!("no reason asked") };
+        let PanelMode::Reason { buffer, .. } = &mut some.mode else { panic!("no reason asked") };
         buffer.set("not that one");
         let answer = some.reason_given().unwrap();
         assert_eq!(answer.approved, ["c1"]);
@@ -265,9 +269,9 @@ mod tests {
         assert_eq!(none.key('n'), Done::Nothing);
         assert_eq!(
             none.reason_given(),
-            Some(Answer { approved: vec![], reason: None, always: false })
+            Some(ApprovalAnswer { approved: vec![], reason: None, always: false })
         );
-        let always = Answer { approved: vec!["c1".into()], reason: None, always: true };
+        let always = ApprovalAnswer { approved: vec!["c1".into()], reason: None, always: true };
         assert_eq!(approval(1).key('a'), Done::Answered(always));
         let mut some = approval(2);
         assert_eq!(some.key('2'), Done::Nothing);

@@ -26,7 +26,7 @@ pub struct PickRow {
 
 /// The outcome of a key.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum KeyOutcome {
     Stay,
     Leave,
     Chosen(String),
@@ -75,13 +75,13 @@ impl Pager {
         self.rows.1.len().saturating_sub(self.page)
     }
 
-    fn key(&mut self, key: Key) -> Outcome {
+    fn key(&mut self, key: Key) -> KeyOutcome {
         if self.is_searching {
             return self.search_key(key);
         }
         let top = self.top.min(self.last_top());
         self.top = match key {
-            Key::Char('q') | Key::Escape | Key::Ctrl('c' | 't') => return Outcome::Leave,
+            Key::Char('q') | Key::Escape | Key::Ctrl('c' | 't') => return KeyOutcome::Leave,
             Key::Up | Key::Char('k') => top.saturating_sub(1),
             Key::Down | Key::Char('j') | Key::Enter => top + 1,
             Key::PageUp | Key::Char('b') | Key::Ctrl('b') => top.saturating_sub(self.page),
@@ -97,10 +97,10 @@ impl Pager {
             _ => top,
         }
         .min(self.last_top());
-        Outcome::Stay
+        KeyOutcome::Stay
     }
 
-    fn search_key(&mut self, key: Key) -> Outcome {
+    fn search_key(&mut self, key: Key) -> KeyOutcome {
         let typed = self.search.get_or_insert_default();
         match key {
             Key::Char(c) => typed.push(c),
@@ -113,7 +113,7 @@ impl Pager {
             }
             _ => (self.is_searching, self.search) = (false, None),
         }
-        Outcome::Stay
+        KeyOutcome::Stay
     }
 
     fn is_found(&self, row: &Line) -> bool {
@@ -169,14 +169,14 @@ impl Picker {
         self.rows.iter().filter(fits).collect()
     }
 
-    fn key(&mut self, key: Key) -> Outcome {
+    fn key(&mut self, key: Key) -> KeyOutcome {
         let count = self.found().len();
         match key {
-            Key::Escape | Key::Ctrl('c') => return Outcome::Leave,
+            Key::Escape | Key::Ctrl('c') => return KeyOutcome::Leave,
             Key::Enter => {
                 return match self.found().get(self.selected) {
-                    Some(row) => Outcome::Chosen(row.id.clone()),
-                    None => Outcome::Stay,
+                    Some(row) => KeyOutcome::Chosen(row.id.clone()),
+                    None => KeyOutcome::Stay,
                 };
             }
             Key::Up | Key::Ctrl('p') => self.selected = self.selected.saturating_sub(1),
@@ -194,7 +194,7 @@ impl Picker {
             _ => {}
         }
         self.selected = self.selected.min(count.saturating_sub(1));
-        Outcome::Stay
+        KeyOutcome::Stay
     }
 
     fn view(&self, width: usize, height: usize) -> Vec<Line> {
@@ -217,7 +217,7 @@ impl Picker {
 }
 
 impl Full {
-    pub fn key(&mut self, key: Key) -> Outcome {
+    pub fn key(&mut self, key: Key) -> KeyOutcome {
         match self {
             Full::Pager(pager) => pager.key(key),
             Full::Picker(picker) => picker.key(key),
@@ -262,10 +262,10 @@ mod tests {
             (Key::End, "line 91"),
             (Key::Char('N'), "line 50"),
         ] {
-            assert_eq!(pager.key(key), Outcome::Stay);
+            assert_eq!(pager.key(key), KeyOutcome::Stay);
             assert_eq!(top(&pager), expected, "{key:?}");
         }
-        assert_eq!(pager.key(Key::Char('q')), Outcome::Leave);
+        assert_eq!(pager.key(Key::Char('q')), KeyOutcome::Leave);
     }
 
     #[test]
@@ -274,12 +274,12 @@ mod tests {
             |id: &str| PickRow { id: id.into(), title: format!("task {id}"), note: "x".into() };
         let rows = ["a1", "b2", "c3"].map(row).to_vec();
         let mut picker = Full::Picker(Picker::new(Picking::Session, "Sessions".into(), rows));
-        assert_eq!(picker.key(Key::Down), Outcome::Stay);
+        assert_eq!(picker.key(Key::Down), KeyOutcome::Stay);
         assert_eq!(picker.view(20, 6)[2].plain(), "› task b2  x");
         picker.key(Key::Char('c'));
-        assert_eq!(picker.key(Key::Enter), Outcome::Chosen("c3".into()));
+        assert_eq!(picker.key(Key::Enter), KeyOutcome::Chosen("c3".into()));
         picker.key(Key::Char('z'));
-        assert_eq!(picker.key(Key::Enter), Outcome::Stay);
-        assert_eq!(picker.key(Key::Escape), Outcome::Leave);
+        assert_eq!(picker.key(Key::Enter), KeyOutcome::Stay);
+        assert_eq!(picker.key(Key::Escape), KeyOutcome::Leave);
     }
 }

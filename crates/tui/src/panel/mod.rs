@@ -8,7 +8,7 @@ pub mod full;
 pub mod question;
 
 use approval::Approval;
-use question::Question;
+use question::PanelQuestion;
 
 use crate::editor::Buffer;
 use crate::text::Line;
@@ -19,7 +19,7 @@ pub const QUIET: u64 = 500;
 #[derive(Debug)]
 pub enum Panel {
     Approval(Approval),
-    Question(Question),
+    Question(PanelQuestion),
     /// Typed unseen.
     Secret {
         title: String,

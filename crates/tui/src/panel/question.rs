@@ -3,27 +3,27 @@
 use crate::text::{Line, Role, Style};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct PanelQuestion {
     pub id: u64,
     pub title: String,
     /// The facts, drawn from data.
     pub facts: Vec<Line>,
-    pub choices: Vec<Choice>,
+    pub choices: Vec<PanelChoice>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct PanelChoice {
     pub key: char,
     pub label: String,
 }
 
-impl Choice {
+impl PanelChoice {
     pub fn new(key: char, label: &str) -> Self {
         Self { key, label: label.to_owned() }
     }
 }
 
-impl Question {
+impl PanelQuestion {
     pub fn lines(&self) -> Vec<Line> {
         let mut lines = vec![Line::of(&self.title, Style::of(Role::Warning).bold())];
         lines.extend(self.facts.iter().cloned());
@@ -53,11 +53,11 @@ mod tests {
 
     #[test]
     fn an_answer_is_a_key_or_a_number() {
-        let question = Question {
+        let question = PanelQuestion {
             id: 1,
             title: "Keep?".into(),
             facts: vec![],
-            choices: vec![Choice::new('k', "keep"), Choice::new('u', "undo")],
+            choices: vec![PanelChoice::new('k', "keep"), PanelChoice::new('u', "undo")],
         };
         assert_eq!(question.lines().last().unwrap().plain(), "k keep  u undo");
         let picks = ['k', 'u', '2', '3', '0', 'x'].map(|key| question.choice(key));

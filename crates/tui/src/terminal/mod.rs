@@ -5,5 +5,5 @@ pub mod modes;
 pub mod writer;
 
 pub use input::{Continued, Reader};
-pub use modes::{Output, RawMode};
+pub use modes::{RawMode, TerminalOutput};
 pub use writer::{Settings, Writer};

@@ -73,9 +73,9 @@ impl Drop for RawMode {
 
 /// The terminal's own descriptor, unbuffered: a frame is one write.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Output;
+pub struct TerminalOutput;
 
-impl io::Write for Output {
+impl io::Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         rustix::io::retry_on_intr(|| rustix::io::write(stdout(), bytes)).map_err(Into::into)
     }

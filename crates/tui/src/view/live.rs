@@ -1,6 +1,6 @@
 //! The work that goes on, above the prompt: words that stream, calls that run, a question, what is queued.
 
-use crate::app::{App, Turn};
+use crate::app::{App, RunningTurn};
 use crate::block::call::State;
 use crate::block::numbers;
 use crate::panel::{Panel, QUIET};
@@ -51,7 +51,7 @@ fn streaming(app: &App, width: usize, room: usize) -> Vec<Line> {
     rows
 }
 
-fn headers(app: &App, turn: &Turn, width: usize) -> Vec<Line> {
+fn headers(app: &App, turn: &RunningTurn, width: usize) -> Vec<Line> {
     turn.calls.iter().map(|call| call.live_header(app.clock, width)).collect()
 }
 
@@ -65,13 +65,13 @@ fn outputs(app: &App, room: usize, width: usize) -> Vec<Line> {
     rows.into_iter().skip(skipped).collect()
 }
 
-fn activity(app: &App, turn: &Turn, width: usize) -> Line {
+fn activity(app: &App, turn: &RunningTurn, width: usize) -> Line {
     let elapsed = app.clock.saturating_sub(turn.began);
     let what = match turn {
-        Turn { is_stopping: true, .. } => "stopping".to_owned(),
-        Turn { retrying: Some(why), .. } => why.clone(),
-        Turn { writing: Some(name), .. } => format!("writing a call of {name}"),
-        Turn { thinking: Some(thinking), .. } => {
+        RunningTurn { is_stopping: true, .. } => "stopping".to_owned(),
+        RunningTurn { retrying: Some(why), .. } => why.clone(),
+        RunningTurn { writing: Some(name), .. } => format!("writing a call of {name}"),
+        RunningTurn { thinking: Some(thinking), .. } => {
             format!("thinking · {} words", thinking.text.split_whitespace().count())
         }
         _ if !turn.calls.is_empty() => {

@@ -6,7 +6,7 @@ use super::frame::Caret;
 use crate::app::App;
 use crate::editor::{Buffer, Menu};
 use crate::panel::Panel;
-use crate::panel::approval::{Approval, Mode};
+use crate::panel::approval::{Approval, PanelMode};
 use crate::text::width::grapheme_width;
 use crate::text::{Line, Role};
 
@@ -24,7 +24,7 @@ pub(super) fn rows(app: &App, width: usize, most: usize) -> (Vec<Line>, Caret) {
     }
     let (mark, buffer, is_secret) = match &app.panel {
         Some(Panel::Secret { buffer, .. }) => (Line::of("key: ", Role::Accent), buffer, true),
-        Some(Panel::Approval(Approval { mode: Mode::Reason { buffer, .. }, .. })) => {
+        Some(Panel::Approval(Approval { mode: PanelMode::Reason { buffer, .. }, .. })) => {
             (Line::of("reason: ", Role::Accent), buffer, false)
         }
         _ if app.prompt.is_shell && app.prompt.buffer.shown().0.starts_with('!') => {

@@ -12,7 +12,7 @@ use crate::block::{Note, Waiting};
 use crate::key::{Input, Key};
 use crate::msg::{Effect, Msg, NewCall, PickRow, Picking, TurnEnd};
 use crate::panel::approval::Request;
-use crate::panel::question::{Choice, Question};
+use crate::panel::question::{PanelChoice, PanelQuestion};
 use crate::status::Status;
 use crate::text::Line;
 
@@ -182,15 +182,15 @@ const SCENES: &[Scene] = &[
     }),
     ("recovery", |world| {
         let choices = vec![
-            Choice::new('k', "keep the results"),
-            Choice::new('d', "discard them"),
-            Choice::new('u', "undo their changes"),
-            Choice::new('l', "leave it"),
+            PanelChoice::new('k', "keep the results"),
+            PanelChoice::new('d', "discard them"),
+            PanelChoice::new('u', "undo their changes"),
+            PanelChoice::new('l', "leave it"),
         ];
         let title = "A crash interrupted 1 call(s) of this session".into();
         let facts =
             vec![Line::text("s-3 write_file: completed"), Line::text("  a.txt: new content")];
-        world.hear(Msg::Question(Question { id: 1, title, facts, choices }));
+        world.hear(Msg::Question(PanelQuestion { id: 1, title, facts, choices }));
     }),
     ("parse_only", |world| {
         let (id, name) = ("call_1".into(), "read_file".into());

@@ -66,7 +66,7 @@ fn pieces_become_one_message() {
         part(call("a", r#"{"y":2}"#)),
         part(call("b", r#"{"x":1}"#)),
     ];
-    assert_eq!(turn.message, Message { role: Role::Assistant, parts: expected });
+    assert_eq!(turn.message, Message { role: MessageRole::Assistant, parts: expected });
     assert_eq!(turn.stop, Some(StopReason::ToolUse));
     assert_eq!(turn.usage, Usage { input: 3, output: 9, ..Usage::default() });
     assert!(turn.cut.is_empty());

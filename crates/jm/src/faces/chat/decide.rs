@@ -3,7 +3,7 @@
 //! Law: an approval counts only if a person made it, after the program wrote something else, or if the
 //! program made it itself and would make it again.
 
-use jm_chat::{CallAnswer, ChatDocument, ToolStatus};
+use jm_chat::{AnswerState, ChatDocument, ToolStatus};
 
 /// The origin of a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub(super) fn origin(last: Option<&ChatDocument>, id: &str, now: ToolStatus) -> 
     let written = last.and_then(|last| {
         let call = last.calls().into_iter().rev().find(|call| call.call.id == id)?;
         match call.answer {
-            CallAnswer::Placeholder(place) => Some(place.status),
-            CallAnswer::Missing | CallAnswer::Given { .. } => None,
+            AnswerState::Placeholder(place) => Some(place.status),
+            AnswerState::Missing | AnswerState::Given { .. } => None,
         }
     });
     match written {

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use anyhow::Result;
-use jm_chat::{CallAnswer, ChatCall, NewResult, NextStep, PlaceholderState, ToolStatus};
+use jm_chat::{AnswerState, ChatCall, NewResult, NextStep, PlaceholderState, ToolStatus};
 use jm_engine::{ApprovalDecision, Pause};
 use jm_types::{ToolCall, ToolResult};
 
@@ -25,7 +25,7 @@ impl Chatting {
         let mut is_overridden = false;
         let mut did = false;
         for call in self.paper.document.open_calls() {
-            let CallAnswer::Placeholder(place) = call.answer.clone() else { continue };
+            let AnswerState::Placeholder(place) = call.answer.clone() else { continue };
             match place.next_step() {
                 NextStep::Wait => {}
                 NextStep::Execute => match self.approval_of(&call, &place).await {
@@ -60,8 +60,8 @@ impl Chatting {
             return Ok(ChatEnd::Failed(format!("no call `{id}` waits for a result")));
         };
         let step = match &call.answer {
-            CallAnswer::Placeholder(place) => place.next_step(),
-            CallAnswer::Missing | CallAnswer::Given { .. } => NextStep::Execute,
+            AnswerState::Placeholder(place) => place.next_step(),
+            AnswerState::Missing | AnswerState::Given { .. } => NextStep::Execute,
         };
         let end = match settled(step) {
             Some(result) => self.put(&call, Some(result))?,

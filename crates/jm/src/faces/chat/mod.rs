@@ -8,11 +8,11 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use jm_chat::{
-    CallAnswer, ChatCall, ChatDocument, EditError, NewResult, NextStep, Severity, ToolStatus,
+    AnswerState, ChatCall, ChatDocument, EditError, NewResult, NextStep, Severity, ToolStatus,
 };
 use jm_config::Source;
 use jm_providers::ModelClient;
-use jm_store::Role as Speaker;
+use jm_store::Speaker;
 use jm_types::{ApprovalMode, DenialReason, ErrorKind, Message, Native, Part, ToolCall, Verdict};
 use serde_json::{Value, json};
 
@@ -118,7 +118,7 @@ fn received(driver: &Driver) -> Result<Vec<(ToolCall, Option<Native>)>> {
     let messages = journal.store().messages(&driver.session.id).map_err(sessions::told)?;
     let said = messages.into_iter().filter(|view| view.message.role == Speaker::Assistant);
     let parts = said.filter_map(|view| serde_json::from_value(view.message.content).ok());
-    let message = |parts| Message { role: jm_types::Role::Assistant, parts };
+    let message = |parts| Message { role: jm_types::MessageRole::Assistant, parts };
     Ok(parts.flat_map(|parts: Vec<Part>| calls_of(&message(parts))).collect())
 }
 
@@ -197,17 +197,17 @@ impl Chatting {
 
     fn first_pending(&self) -> Option<ChatEnd> {
         self.paper.document.open_calls().into_iter().find_map(|call| match &call.answer {
-            CallAnswer::Placeholder(place) if place.next_step() == NextStep::Wait => {
+            AnswerState::Placeholder(place) if place.next_step() == NextStep::Wait => {
                 Some(ChatEnd::Pending { id: call.call.id.clone(), line: place.line })
             }
-            CallAnswer::Missing | CallAnswer::Placeholder(_) | CallAnswer::Given { .. } => None,
+            AnswerState::Missing | AnswerState::Placeholder(_) | AnswerState::Given { .. } => None,
         })
     }
 
     /// The first phase: every call without an answer gets a placeholder.
     async fn categorize(&mut self) -> Result<Phase> {
         let calls = self.paper.document.open_calls();
-        let missing = calls.iter().filter(|call| call.answer == CallAnswer::Missing);
+        let missing = calls.iter().filter(|call| call.answer == AnswerState::Missing);
         let mut statuses: Vec<(&ChatCall, ToolStatus)> = Vec::new();
         for call in missing {
             statuses.push((call, self.status_of(&call.call).await));

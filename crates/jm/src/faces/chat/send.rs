@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use jm_chat::{ChatView, FileReference, ToolStatus, ViewSources};
 use jm_files::OpenFile;
 use jm_providers::{ModelClient, ModelRequest};
-use jm_types::{Assembly, Cancel, Message, Part, Role, ToolCall};
+use jm_types::{Assembly, Cancel, Message, MessageRole, Part, ToolCall};
 
 use super::{ChatEnd, Chatting, INTERRUPTED};
 use crate::agent::parameters;
@@ -37,7 +37,7 @@ impl Chatting {
             let ids = view.missing.join(", ");
             return Ok(Some(ChatEnd::Failed(format!("calls without a result: {ids}"))));
         }
-        let Some(last) = view.messages.last().filter(|last| last.role == Role::User) else {
+        let Some(last) = view.messages.last().filter(|last| last.role == MessageRole::User) else {
             return Ok(Some(ChatEnd::NothingToSend));
         };
         self.driver.engine.remember_message(last)?;

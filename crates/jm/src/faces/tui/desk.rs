@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use jm_engine::{ApprovalDecision, Batch, CallEntry, Choice, ConfirmationRequest, Engine, Session};
+use jm_engine::{
+    ApprovalDecision, Batch, CallEntry, ConfirmationRequest, Engine, RecoveryChoice, Session,
+};
 use jm_policy::OfferedScope;
 use jm_tui::block::Note;
 use jm_tui::block::call::{End, Outcome as Drawn};
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::{Msg, NewCall};
-use jm_tui::panel::approval::{Answer, Request};
-use jm_tui::panel::question::{Choice as Pick, Question};
+use jm_tui::panel::approval::{ApprovalAnswer, Request};
+use jm_tui::panel::question::{PanelChoice as Pick, PanelQuestion};
 use jm_tui::text::{Line, Role};
 use jm_types::text::one_line;
 use jm_types::{SessionId, StreamEvent, ToolEvent, Usage};
@@ -29,7 +31,7 @@ use crate::sessions;
 #[derive(Debug)]
 pub(crate) struct Desk {
     mailbox: Arc<Mailbox>,
-    approval: Mutex<Option<oneshot::Sender<Answer>>>,
+    approval: Mutex<Option<oneshot::Sender<ApprovalAnswer>>>,
     question: Mutex<Option<(u64, oneshot::Sender<usize>)>>,
     secret: Mutex<Option<oneshot::Sender<Option<String>>>>,
     asked: AtomicU64,
@@ -64,7 +66,7 @@ impl Desk {
     }
 
     /// The person's answers come from the screen.
-    pub(super) fn answered(&self, answer: Answer) {
+    pub(super) fn answered(&self, answer: ApprovalAnswer) {
         if let Some(waits) = take(&self.approval) {
             waits.send(answer).unwrap_or_default();
         }
@@ -131,7 +133,7 @@ impl Desk {
         let id = self.asked.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
         put(&self.question, (id, sender));
-        self.send(Msg::Question(Question { id, title: title.to_owned(), facts, choices }));
+        self.send(Msg::Question(PanelQuestion { id, title: title.to_owned(), facts, choices }));
         let _asking = Asking(self);
         receiver.await.ok()
     }
@@ -161,9 +163,9 @@ impl Desk {
             return Ok(());
         }
         let choice = match common.on_recovery {
-            Some(OnRecovery::Keep) => Some(Choice::Keep),
-            Some(OnRecovery::Discard) => Some(Choice::Discard),
-            Some(OnRecovery::Undo) => Some(Choice::Undo),
+            Some(OnRecovery::Keep) => Some(RecoveryChoice::Keep),
+            Some(OnRecovery::Discard) => Some(RecoveryChoice::Discard),
+            Some(OnRecovery::Undo) => Some(RecoveryChoice::Undo),
             Some(OnRecovery::Fail) => None,
             None => {
                 let words = facts::in_words(&sessions::store()?, engine, session, &found);
@@ -176,9 +178,9 @@ impl Desk {
                     Pick::new('l', "leave it"),
                 ];
                 match self.ask(&title, lines, choices).await {
-                    Some(0) => Some(Choice::Keep),
-                    Some(1) => Some(Choice::Discard),
-                    Some(2) => Some(Choice::Undo),
+                    Some(0) => Some(RecoveryChoice::Keep),
+                    Some(1) => Some(RecoveryChoice::Discard),
+                    Some(2) => Some(RecoveryChoice::Undo),
                     _ => None,
                 }
             }

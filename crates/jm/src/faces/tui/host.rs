@@ -17,7 +17,7 @@ impl Host {
     }
 }
 
-impl jm_tui::runner::Host for Host {
+impl jm_tui::runner::ScreenHost for Host {
     fn effect(&mut self, effect: Effect) {
         // Whoever does not listen any more is on the way out.
         self.orders.send(effect).unwrap_or_default();

@@ -6,7 +6,7 @@ use anyhow::Result;
 use jm_files::EntryKind;
 use jm_files::walk::{WalkFilter, WalkStep, walk};
 use jm_tui::msg::{Msg, PickRow, Picking};
-use jm_types::{Cancel, Part, Role};
+use jm_types::{Cancel, MessageRole, Part};
 
 use super::desk::Desk;
 use super::talk;
@@ -76,7 +76,7 @@ pub(super) fn remember(text: &str) {
 /// The text of the last answer of the model.
 pub(super) fn last_answer(agent: &Agent) -> Option<String> {
     let messages = agent.conversation.messages();
-    let answers = messages.iter().rev().filter(|message| message.role == Role::Assistant);
+    let answers = messages.iter().rev().filter(|message| message.role == MessageRole::Assistant);
     answers.map(|message| message.text()).find(|text| !text.trim().is_empty())
 }
 

@@ -20,7 +20,7 @@ use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::Msg;
 use jm_tui::runner::{self, Notice, Options};
 use jm_tui::status::Status;
-use jm_tui::terminal::{Output, Settings};
+use jm_tui::terminal::{Settings, TerminalOutput};
 use jm_tui::text::Surroundings;
 use jm_types::SessionId;
 use tokio::sync::mpsc::unbounded_channel;
@@ -123,7 +123,7 @@ fn open(
     let shown = std::thread::Builder::new().name("screen".into()).spawn(move || {
         let app = App::new(Status::default());
         let mut host = host::Host::new(orders);
-        runner::run(app, &own, Output, options, &mut host)
+        runner::run(app, &own, TerminalOutput, options, &mut host)
     })?;
     let diverted = {
         let mailbox = Arc::clone(&mailbox);

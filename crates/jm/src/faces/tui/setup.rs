@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use jm_system::keyring::Keyring;
 use jm_system::state::write_new;
 use jm_tui::block::Note;
-use jm_tui::panel::question::Choice;
+use jm_tui::panel::question::PanelChoice;
 use jm_tui::text::Line;
 
 use super::talk::Talk;
@@ -32,11 +32,14 @@ pub(super) async fn model(talk: &mut Talk) -> Result<Setup> {
         return Ok(Setup::Ready);
     }
     let desk = talk.desk.clone();
-    let mut choices: Vec<Choice> =
-        VENDORS.iter().zip('1'..='9').map(|((_, label, _), key)| Choice::new(key, label)).collect();
-    choices.push(Choice::new('l', "local server"));
-    choices.push(Choice::new('d', "demo, no key needed"));
-    choices.push(Choice::new('q', "quit"));
+    let mut choices: Vec<PanelChoice> = VENDORS
+        .iter()
+        .zip('1'..='9')
+        .map(|((_, label, _), key)| PanelChoice::new(key, label))
+        .collect();
+    choices.push(PanelChoice::new('l', "local server"));
+    choices.push(PanelChoice::new('d', "demo, no key needed"));
+    choices.push(PanelChoice::new('q', "quit"));
     let facts = vec![Line::text("Choose who answers. A key is kept in the system keyring.")];
     let asked = desk.ask("No model configured", facts, choices);
     let Some(Some(choice)) = talk.meanwhile(asked, None).await else { return Ok(Setup::Quit) };

@@ -24,7 +24,7 @@ use crate::events::Events;
 use crate::ops::printed::{Manner, share_output};
 use crate::ops::refused::with_refusals;
 use crate::ops::run::Invocation;
-use crate::tool::{Effect, Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
+use crate::tool::{Intent, Output, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
 pub(super) const MOST_HASHED: u64 = 64 * 1024 * 1024;
@@ -91,7 +91,7 @@ impl ExternalTool {
             name: name.to_owned(),
             description: schema.description,
             schema: schema.parameters,
-            effect: Effect::Runs,
+            effect: ToolEffect::Runs,
             risk: RiskLevel::High,
             needs_person: false,
             timeout: None,
@@ -146,8 +146,8 @@ impl Prepared for ExternalCall {
         Intent {
             summary: format!("Run tool {} with {}", self.tool, self.brief_args()),
             effect: match self.declared {
-                Declared::Nothing => Effect::Runs,
-                Declared::ReadOnly => Effect::Reads,
+                Declared::Nothing => ToolEffect::Runs,
+                Declared::ReadOnly => ToolEffect::Reads,
             },
             risk: RiskLevel::High,
             needs_person: false,

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::*;
 use crate::context::CallContext;
 use crate::registry::ToolRegistry;
-use crate::tool::Effect;
+use crate::tool::ToolEffect;
 
 const GOOD: &str = "#!/bin/sh\necho '{\"name\":\"n\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}'\n";
 
@@ -101,11 +101,11 @@ fn a_preview_is_of_the_program_as_it_is() {
 fn a_tool_that_is_said_to_read_is_still_run_as_a_command() {
     let scratch = tempfile::tempdir().unwrap();
     put(scratch.path(), "good", GOOD);
-    for (read_only, asked_as) in [(&[][..], Effect::Runs), (&["good"][..], Effect::Reads)] {
+    for (read_only, asked_as) in [(&[][..], ToolEffect::Runs), (&["good"][..], ToolEffect::Reads)] {
         let source = tools(scratch.path(), read_only);
         let tool = source.find("good").unwrap().unwrap();
         let intent = tool.prepare(json!({}), &Limits::default()).unwrap().intent();
-        assert_eq!((tool.spec().effect, intent.effect), (Effect::Runs, asked_as));
+        assert_eq!((tool.spec().effect, intent.effect), (ToolEffect::Runs, asked_as));
     }
 }
 

@@ -44,7 +44,7 @@ const SEARCHED: usize = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobCall {
     List,
-    Ask { id: JobId, what: Ask, view: Option<JobView> },
+    Ask { id: JobId, what: JobQuery, view: Option<JobView> },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct StartJob {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
+pub enum JobQuery {
     /// The output since the session last looked.
     ReadNew,
     /// Bytes by their place.
@@ -245,11 +245,11 @@ impl StartJob {
     }
 }
 
-fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<JobView>) -> Result<Look, ToolError> {
+fn ask(scope: &Scope, id: JobId, what: JobQuery, view: Option<JobView>) -> Result<Look, ToolError> {
     let job = find(scope, id)?;
     match what {
-        Ask::ReadNew => look(scope, &job, view),
-        Ask::ReadRange { start, end } => {
+        JobQuery::ReadNew => look(scope, &job, view),
+        JobQuery::ReadRange { start, end } => {
             let mut seen = job.seen();
             let refusals = job.newly_refused(&mut seen).map_err(failed)?;
             let room = room(scope, &refusals);
@@ -258,12 +258,12 @@ fn ask(scope: &Scope, id: JobId, what: Ask, view: Option<JobView>) -> Result<Loo
             note(&job, &seen)?;
             Ok(Look { listed, output, found: None, taken: None, refusals })
         }
-        Ask::Write(typed) => write(scope, &job, typed, view),
-        Ask::Wait { most, until } => {
+        JobQuery::Write(typed) => write(scope, &job, typed, view),
+        JobQuery::Wait { most, until } => {
             let found = wait(scope, &job, most, until.as_deref())?;
             Ok(Look { found, ..look(scope, &job, view)? })
         }
-        Ask::Stop => {
+        JobQuery::Stop => {
             job.stop().map_err(failed)?;
             look(scope, &job, view)
         }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ops::job::{
-    Ask, JobCall, JobId, JobOutcome, JobStatus, JobView, ListedJob, Look, LookedAt, StartJob,
+    JobCall, JobId, JobOutcome, JobQuery, JobStatus, JobView, ListedJob, Look, LookedAt, StartJob,
 };
 use crate::tool::Output;
 use crate::toolsets::args::parse_args;
@@ -227,19 +227,21 @@ fn lower_process(args: Value, _: &Limits) -> Result<Lowered<JobCall>, ToolError>
             let typed = typed(args.text, args.keys)?;
             let summary = format!("Type into background process {id}: {}", shown(&typed));
             // Whoever reads it may be a shell.
-            (Ask::Write(typed), summary, Stakes::RUNS)
+            (JobQuery::Write(typed), summary, Stakes::RUNS)
         }
         ProcessAction::Wait => {
             let most = args.seconds.unwrap_or(USUAL_WAIT);
-            let wait = Ask::Wait { most: Duration::from_secs(most), until: args.until };
+            let wait = JobQuery::Wait { most: Duration::from_secs(most), until: args.until };
             (wait, format!("Wait for background process {id}"), Stakes::READS)
         }
         // A session may always end what it started: it would end by itself.
-        ProcessAction::Stop => (Ask::Stop, format!("Stop background process {id}"), Stakes::READS),
+        ProcessAction::Stop => {
+            (JobQuery::Stop, format!("Stop background process {id}"), Stakes::READS)
+        }
         ProcessAction::Read | ProcessAction::List => {
             let read = match (args.from, args.to) {
-                (None, None) => Ask::ReadNew,
-                (start, end) => Ask::ReadRange { start: start.unwrap_or(0), end },
+                (None, None) => JobQuery::ReadNew,
+                (start, end) => JobQuery::ReadRange { start: start.unwrap_or(0), end },
             };
             (read, format!("Read background process {id}"), Stakes::READS)
         }
