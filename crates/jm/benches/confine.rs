@@ -1,4 +1,4 @@
-//! What confinement costs: `true` behind each back end beside `true` alone, as the next of many and as
+//! Cost of confinement: `true` behind each back end beside `true` alone, as the next of many and as
 //! the first of a session, when no launcher waits yet; a gigabyte through the pipeline beside `cat`; and
 //! thousands of protected names.
 

@@ -1,4 +1,4 @@
-//! What the gate costs, beside what the same work costs without it, in one run.
+//! Cost of a file call, beside the same work without our checks, in one run.
 //!
 //! `cargo bench -p jm --bench gate`. The machine is noisy: compare the columns, not two runs.
 
@@ -59,7 +59,7 @@ fn open_a_path(root: &Path) {
     ratio("ours to bare", ours, bare);
 }
 
-/// What no implementation can do without: `openat2`, `fstat` and `close`.
+/// The calls that no implementation can do without: `openat2`, `fstat` and `close`.
 #[allow(unsafe_code)]
 fn look(root: &std::fs::File, path: &std::ffi::CStr, flags: i32) {
     use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! What remembering costs, beside a bare SQLite commit, and what a long history costs to go on with.
+//! Cost of the journal, beside a bare SQLite commit, and of going on with a long history.
 //!
 //! `cargo bench -p jm --bench memory`. `JM_BENCH_CALLS` sets the length of the history (100,000).
 

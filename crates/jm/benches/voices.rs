@@ -1,4 +1,4 @@
-//! What the program itself takes between two requests to a model, and how much memory a
+//! Time that the program itself takes between two requests to a model, and how much memory a
 //! conversation needs.
 //!
 //! `cargo bench -p jm --bench voices`. The model is a script in this process, the program a process of

@@ -398,7 +398,7 @@ fn silence() -> StreamError {
         .hint("say something more, or try again")
 }
 
-/// What the flags ask of a model.
+/// The parameters that the flags ask of a model.
 pub(crate) fn parameters(model: &Model) -> Parameters {
     use jm_providers::Thinking;
     let thinking = model.thinking.map(|level| match level {

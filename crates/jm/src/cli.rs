@@ -63,7 +63,7 @@ pub(crate) struct Common {
     /// Loop limits: careful or standard
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// What happens to calls that no list names: auto runs them, prompt asks before side effects,
+    /// Handling of calls that no list names: auto runs them, prompt asks before side effects,
     /// deny refuses them
     #[arg(long, global = true, value_name = "MODE")]
     pub(crate) approve: Option<Approve>,
@@ -84,7 +84,7 @@ pub(crate) struct Common {
     /// Record nothing; such calls cannot be undone
     #[arg(long, global = true)]
     pub(crate) no_journal: bool,
-    /// What to do with calls that a crash left unfinished, when nobody can be asked
+    /// Handling of calls that a crash left unfinished, when nobody can be asked
     #[arg(long, global = true, value_name = "CHOICE")]
     pub(crate) on_recovery: Option<OnRecovery>,
     /// Write calls, verdicts and results as JSON lines to standard error
@@ -317,7 +317,7 @@ pub(crate) struct Ps {
 
 #[derive(Debug, Args)]
 pub(crate) struct SandboxArgs {
-    /// What confines it: auto, namespaces, bwrap, landlock or none [default: as configured]
+    /// Back end that confines it: auto, namespaces, bwrap, landlock or none [default: as configured]
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<String>,
     /// End it after so many seconds [default: as configured]

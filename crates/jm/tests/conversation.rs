@@ -1,4 +1,4 @@
-//! What was said in a conversation, as `jm log` and `jm export` show it.
+//! Messages of a conversation, as `jm log` and `jm export` show them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 

@@ -1,4 +1,4 @@
-//! What the documents say is what the program says.
+//! The documents say what the program says.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 struct Load {
     sessions: usize,
     calls: usize,
-    /// What 99 of 100 calls take at most.
+    /// The time that 99 of 100 calls take at most.
     p99: Duration,
     in_one: usize,
     /// Of a hundred parts of the first calls' rate, what the last ones must keep.

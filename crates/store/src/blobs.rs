@@ -13,7 +13,7 @@ use crate::{Store, StoreError};
 pub(crate) const CHUNK: usize = 1024 * 1024;
 const LEVEL: i32 = 3;
 
-/// What the store holds.
+/// The number of contents in the store, and the bytes they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobStats {
     pub count: u64,
@@ -82,7 +82,7 @@ pub(crate) fn put_stream(
     Ok(())
 }
 
-/// What nobody needs: no session, no index of a workspace, no output.
+/// SQL condition for contents without a use: no session, no index of a workspace, no output.
 pub(crate) const UNUSED: &str = "sha256 NOT IN (SELECT sha256 FROM uses)
     AND sha256 NOT IN (SELECT sha256 FROM files)
     AND sha256 NOT IN (SELECT sha256 FROM outputs)";

@@ -14,7 +14,7 @@ use crate::blobs::{self, UNUSED};
 use crate::connection::checkpoint;
 use crate::{Owner, Record, Store, StoreError, output};
 
-/// What a collection did.
+/// The result of a collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collected {
     pub blobs: u64,
@@ -22,7 +22,7 @@ pub struct Collected {
     pub space: Space,
 }
 
-/// What became of the space that contents took. What the disk does not have back is used for what comes
+/// The fate of the space that contents took. What the disk does not have back is used for what comes
 /// next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Space {

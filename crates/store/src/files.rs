@@ -20,7 +20,7 @@ pub struct FileRow {
     pub sha256: Digest,
 }
 
-/// What becomes of an index.
+/// A change of the stored index of one workspace.
 #[derive(Debug, Clone, Default)]
 pub struct IndexUpdate {
     pub root: PathBuf,

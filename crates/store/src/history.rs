@@ -20,7 +20,7 @@ pub(crate) const CHANGES: &str = "kind IN ('prepared', 'tracked', 'undid')";
 const ABOUT_CALL: &str = "SELECT seq, at, body FROM records INDEXED BY about
      WHERE call = ?1 AND call IS NOT NULL AND session = ?2 ORDER BY seq";
 
-/// Where a search for changes goes on: before this moment, in this session, before this record.
+/// The position at which a search for changes goes on: before this moment, in this session, before this record.
 #[derive(Debug, Clone)]
 pub struct Place {
     at: i64,
@@ -129,7 +129,7 @@ impl Store {
         Ok(None)
     }
 
-    /// What was taken back in a session, in order: the call that did it, and the calls it names.
+    /// The undos of a session, in order: the call that did it, and the calls it took back.
     pub fn undone(&self, session: &SessionId) -> Result<Vec<(CallKey, Vec<CallKey>)>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(&undone_in_session())?;

@@ -27,7 +27,7 @@ pub struct Journal {
     opening: Option<Record>,
 }
 
-/// What one append makes durable together.
+/// Records, contents and index that one append makes durable together.
 #[derive(Debug, Default)]
 pub struct Entry<'a> {
     pub records: Vec<Record>,
@@ -66,7 +66,7 @@ impl Journal {
         Ok(Self { store, session: session.to_owned(), token, clock, opening: None })
     }
 
-    /// What the session is worked with from now on. It is written with the first other record,
+    /// Sets the record of what the session is worked with from now on. It is written with the first other record,
     /// unless the session says the same already.
     pub fn open_with(self, opening: Record) -> Self {
         Self { opening: Some(opening), ..self }
@@ -137,7 +137,7 @@ impl Journal {
         lease::release(step, &self.session, self.token)
     }
 
-    /// What the session has read, as far as it was recorded.
+    /// The reads of the session, as far as they were recorded.
     pub fn freshness(&self) -> Result<Freshness, StoreError> {
         self.store.freshness(&self.session)
     }
@@ -152,7 +152,7 @@ pub(crate) fn chain(previous: Digest, at: i64, body: &str) -> Digest {
     Digest::of(format!("{previous}\n{at}\n{body}").as_bytes())
 }
 
-/// Where a session's records end.
+/// The end of a session's chain of records.
 struct End {
     seq: i64,
     hash: Digest,

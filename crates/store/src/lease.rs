@@ -1,4 +1,4 @@
-//! Who may write to a session.
+//! The lease: the right to write to a session.
 //!
 //! Law: one process at a time. A lease carries a token that grows with every new owner; a writer
 //! whose token is no longer the session's is refused, so a process that was thought dead can do no

@@ -1,4 +1,4 @@
-//! What was said in a conversation, and what its calls answered: all that going on with it needs.
+//! Messages of a conversation, and the results of its calls: all that going on with it needs.
 //!
 //! Law: content is data, given back exactly as it came; nothing here reads it. Only a message that was
 //! never whole is put together, from the records of its words and calls.
@@ -74,7 +74,7 @@ impl Store {
         self.with_unfinished(session, 0, self.views(self.said(session)?)?)
     }
 
-    /// Whether anybody spoke in it.
+    /// True if the session has a message of either side.
     pub fn has_messages(&self, session: &SessionId) -> Result<bool, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
@@ -120,7 +120,7 @@ impl Store {
         Ok(views)
     }
 
-    /// Where calls came in a model's stream: number, time, batch.
+    /// The places of calls in a model's stream: number, time, batch.
     fn received(
         &self,
         session: &SessionId,
@@ -210,7 +210,7 @@ impl Store {
         }))
     }
 
-    /// What the model was given as the result, whole.
+    /// The result that the model was given, whole.
     pub fn content(&self, result: &StoredResult) -> Result<String, StoreError> {
         match (&result.content, result.content_blob) {
             (Some(content), _) => Ok(content.clone()),

@@ -55,7 +55,7 @@ impl Journal {
     }
 }
 
-/// What all outputs take.
+/// The bytes that all outputs take.
 fn stored(connection: &Connection) -> Result<u64, StoreError> {
     let sum =
         "SELECT coalesce(sum(stored), 0) FROM blobs WHERE sha256 IN (SELECT sha256 FROM outputs)";

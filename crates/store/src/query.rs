@@ -64,7 +64,7 @@ impl CallView {
         })
     }
 
-    /// What it meant to do, in a line; otherwise its tool's name.
+    /// The call's intent, in a line; otherwise its tool's name.
     pub fn summary(&self) -> &str {
         let told = self.records.iter().find_map(|(_, record)| match record {
             Record::Planned { summary, .. } if !summary.is_empty() => Some(summary.as_str()),
@@ -80,7 +80,7 @@ impl CallView {
         })
     }
 
-    /// What it changed, or was about to change: one effect for each path.
+    /// The files that it changed, or was about to change: one effect for each path.
     pub fn effects(&self) -> EffectView {
         let mut files: Vec<FileEffect> = Vec::new();
         let (mut last, mut gap, mut concurrent) = (0, None, Vec::new());

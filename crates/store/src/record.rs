@@ -1,4 +1,4 @@
-//! What the journal says of an event.
+//! Records of the journal: one event each, as JSON.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ impl Speaker {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
-    /// What the session is worked with: its first record, and again whenever that changes.
+    /// The setting that the session is worked in: its first record, and again whenever that changes.
     SessionOpened {
         root: PathBuf,
         toolset: String,
@@ -96,11 +96,11 @@ pub enum Record {
         call: CallKey,
         files: Vec<FileEffect>,
     },
-    /// What was prepared last failed, and every file is as it was.
+    /// The change that was prepared last failed, and every file is as it was.
     Withdrawn {
         call: CallKey,
     },
-    /// What a command changed, found by looking before and after.
+    /// The files that a command changed, found by looking before and after.
     Tracked {
         call: CallKey,
         tracking: Tracking,
@@ -117,7 +117,7 @@ pub enum Record {
     Delivered {
         batch: BatchNumber,
     },
-    /// What recovery found of a call, and what the person chose.
+    /// The state in which recovery found a call, and what the person chose.
     Recovered {
         call: CallKey,
         state: String,
@@ -145,7 +145,7 @@ pub struct FileEffect {
     pub path: PathBuf,
     pub before: FileState,
     pub after: FileState,
-    /// Where the other content is while the change is under way.
+    /// The path of the other content while the change is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary: Option<PathBuf>,
 }
@@ -215,7 +215,7 @@ impl PartialEq for FileState {
     }
 }
 
-/// What is known of the files a command changed.
+/// Knowledge of the files a command changed, and of what is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tracking {
     pub files: Vec<FileEffect>,
@@ -249,7 +249,7 @@ pub struct StoredResult {
     /// The whole of it, where the model was given less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<StoredOutput>,
-    /// What the model came to know of files.
+    /// The reads that told the model of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<(PathBuf, ReadRecord)>,
 }

@@ -263,7 +263,7 @@ fn a_flipped_byte_is_found() {
     }
 }
 
-/// What undo and recovery look up beside the records must follow from them.
+/// The marks that undo and recovery look up beside the records must follow from them.
 #[test]
 fn what_does_not_follow_from_the_records_is_found() {
     let session = |column| Damage::Session { session: "s".into(), column };

@@ -153,7 +153,7 @@ struct Walk<'a> {
     marks: Marks,
     /// The directory that its first opening names.
     root: Option<PathBuf>,
-    /// What its results have shown of files, the last of each.
+    /// The reads that its results have shown of files, the last of each.
     seen: BTreeMap<PathBuf, ReadRecord>,
 }
 

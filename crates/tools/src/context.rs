@@ -63,7 +63,7 @@ pub struct CallContext {
     pub tool_name: String,
     /// The preview that a person agreed to, where one was asked.
     pub approved: Option<String>,
-    /// Whether the framework may cut the output.
+    /// True if the framework may cut the output.
     pub allow_truncation: bool,
 }
 

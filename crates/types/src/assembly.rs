@@ -142,7 +142,7 @@ impl Assembly {
         }
     }
 
-    /// What came, as far as it came.
+    /// Ends the response and gives its parts, as far as they came.
     pub fn finish(self) -> Turn {
         let Self { parts, usage, stop } = self;
         let limited = stop.as_ref().is_some_and(StopReason::cuts);

@@ -1,4 +1,4 @@
-//! What is wrong with the brackets of a text.
+//! Brackets of a text that do not balance.
 
 use std::fmt;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::code::ErrorCode;
 
-/// What a model asks for. The arguments stay text until the planner parses them once, so that what
+/// A call as a model asks for it. The arguments stay text until the planner parses them once, so that what
 /// is journaled and hashed is what was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -19,7 +19,7 @@ impl ToolCall {
         Self { id: id.into(), name: name.into(), arguments: arguments.to_string() }
     }
 
-    /// What a model wrote where a call should be. It is answered like one, and never runs.
+    /// Makes a call of a text where a call should be. It is answered like one, and never runs.
     pub fn malformed(id: impl Into<String>, no_call: &NoCall) -> Self {
         Self::new(id, NAME_OF_NONE, &json!({"error": no_call.why, "written": no_call.written}))
     }
@@ -41,7 +41,7 @@ impl ToolCall {
 /// The name of a call that is none; no tool has it.
 const NAME_OF_NONE: &str = "tool-call";
 
-/// What is wrong with a call that is none, and what the model wrote.
+/// A text that should have been a call, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoCall {
     pub why: String,
@@ -67,7 +67,7 @@ impl ToolResult {
     }
 }
 
-/// What a provider is told about a tool.
+/// A tool's definition as a provider is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDefinition {
     pub name: String,

@@ -9,13 +9,13 @@ use crate::balance::Imbalance;
 use crate::code::ErrorCode;
 use crate::replace::ReplaceError;
 
-/// What went wrong (NFR-ERR-01), and what the reader can do about it.
+/// An error (NFR-ERR-01), and what the reader can do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{kind}")]
 pub struct ToolError {
     pub kind: ErrorKind,
     pub hints: Vec<String>,
-    /// What the tool had produced before it failed, for a command its output.
+    /// The output that the tool had produced before it failed, for a command its output.
     pub output: Option<String>,
     /// The tool's own words for it, where it has a protocol of its own: the model gets them as they
     /// are.

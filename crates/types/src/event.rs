@@ -1,4 +1,4 @@
-//! What a face hears while a call runs (FR-OUT-01).
+//! Events that a face hears while a call runs (FR-OUT-01).
 //!
 //! Law: for each call, `Started` comes first, then chunks, then what was noticed, then `Completed`.
 

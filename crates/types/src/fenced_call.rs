@@ -21,7 +21,7 @@ pub struct FencedCall {
     pub id: String,
     pub name: String,
     pub args: Value,
-    /// What the call says of itself besides its arguments, where it says anything.
+    /// The call's remarks besides its arguments, where it has any.
     pub meta: Option<Value>,
 }
 

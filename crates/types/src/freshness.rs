@@ -1,4 +1,4 @@
-//! What a conversation has read, so that an edit never lands on a file nobody looked at.
+//! Reads of a conversation, so that an edit never lands on a file nobody looked at.
 //!
 //! Law: only the bytes count (FR-TOOL-PATCH-02b). A touched file is fresh, a changed one is stale,
 //! whatever its times say.

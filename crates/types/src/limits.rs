@@ -14,7 +14,7 @@ pub struct Limits {
     pub read_scan_bytes: u64,
     pub read_bytes: u64,
     pub output_bytes: usize,
-    /// What a result may take of the model's context when nothing better is known (FR-REG-04b).
+    /// The bytes that a result may take of the model's context when nothing better is known (FR-REG-04b).
     pub capacity_bytes: usize,
     /// Configured default and cap of a listing at once; nothing when not configured.
     pub list_entries: Option<usize>,

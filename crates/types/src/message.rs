@@ -65,7 +65,7 @@ pub struct Native {
 }
 
 impl Native {
-    /// Whether this provider and model made the item, so that it may go back to them.
+    /// True if this provider and model made the item, so that it may go back to them.
     pub fn belongs_to(&self, provider: &str, model: &str) -> bool {
         self.provider == provider && self.model == model
     }
@@ -85,7 +85,7 @@ impl Message {
         Self { role: MessageRole::User, parts: results.iter().map(Part::result).collect() }
     }
 
-    /// What a person would read of it.
+    /// The text that a person would read of it.
     pub fn text(&self) -> String {
         let text = |part: &Part| match part {
             Part::Text { text, .. } => Some(text.clone()),

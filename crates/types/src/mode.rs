@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::defaults;
 
-/// What happens to tool calls at all (FR-MODE-01..03).
+/// Treatment of tool calls as a whole (FR-MODE-01..03).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolsMode {
@@ -16,7 +16,7 @@ pub enum ToolsMode {
     Enabled,
 }
 
-/// What happens to calls that no list names (FR-APR-04).
+/// Treatment of calls that no list names (FR-APR-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hosts::HostList;
 
-/// What of the network a command may reach. Written as `"off"`, `"on"` or a list.
+/// The part of the network that a command may reach. Written as `"off"`, `"on"` or a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(from = "WrittenNetwork", into = "WrittenNetwork")]
 pub enum Network {
@@ -60,7 +60,7 @@ impl Network {
         }
     }
 
-    /// Whether the command has a network of its own, where namespaces work.
+    /// True if the command has a network of its own, where namespaces work.
     pub fn is_own(&self) -> bool {
         match self {
             Self::Off | Self::Listed(_) => true,

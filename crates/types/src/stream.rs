@@ -1,4 +1,4 @@
-//! What a model says, as it says it, in one language for all vendors.
+//! Events of a model's stream, in one form for all vendors.
 //!
 //! Law: a stream ends with `Stop` or with a `StreamError`. One that just ends was cut.
 
@@ -43,7 +43,7 @@ pub enum StreamEvent {
         index: usize,
         native: Native,
     },
-    /// What this response has used so far; the last one counts.
+    /// The tokens that this response has used so far; the last one counts.
     Usage(Usage),
     /// Nothing has been said yet, and the request will be sent again after a while.
     Retrying {
@@ -69,7 +69,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Whether the last part may lack its end.
+    /// True if the last part may lack its end.
     pub fn cuts(&self) -> bool {
         match self {
             StopReason::MaxTokens | StopReason::ContextWindow => true,
@@ -93,7 +93,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What the conversation took of the model's context with this response.
+    /// The tokens that the conversation took of the model's context with this response.
     pub fn context(&self) -> u64 {
         self.input + self.cache_read + self.cache_write + self.output
     }
@@ -115,7 +115,7 @@ impl std::ops::AddAssign for Usage {
 pub struct StreamError {
     pub kind: StreamErrorKind,
     pub message: String,
-    /// What the reader can do about it.
+    /// Advice for the reader: what can be done about it.
     pub hint: Option<String>,
 }
 
@@ -143,14 +143,14 @@ pub enum StreamErrorKind {
     Connection,
     /// An event or an answer is larger than we accept.
     TooLarge,
-    /// What came is not what the vendor's protocol says.
+    /// The stream does not follow the vendor's protocol.
     Malformed,
     /// The person stopped it.
     Cancelled,
 }
 
 impl StreamErrorKind {
-    /// Whether the same request may succeed if it is sent again.
+    /// True if the same request may succeed if it is sent again.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::RateLimited { .. }

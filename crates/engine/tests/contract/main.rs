@@ -318,7 +318,7 @@ fn the_time_of_a_command_begins_with_the_command() {
     assert!(given.lock().unwrap()[0].1 > time / 2, "{:?} were left", given.lock().unwrap()[0].1);
 }
 
-/// What a conversation has read is shared with each call, and not copied for it: a long one would be slower with
+/// The reads of a conversation are shared with each call, and not copied for it: a long one would be slower with
 /// every file.
 #[test]
 fn what_was_read_is_not_copied_for_each_call() {

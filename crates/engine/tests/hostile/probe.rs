@@ -25,7 +25,7 @@ pub(crate) enum Act {
     Panics(At, With),
 }
 
-/// Where a tool panics.
+/// The step at which a tool panics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     Prepare,

@@ -184,7 +184,7 @@ impl Tally {
     }
 }
 
-/// Whether something was read, which must then come from inside.
+/// True if something was read, which must then come from inside.
 fn read(world: &World, path: &str) -> bool {
     let sandbox = &world.workspace.sandbox;
     let Ok(safe) = sandbox.resolve(path) else { return false };

@@ -40,7 +40,7 @@ fn an_unread_file_is_refused_with_its_lines_and_then_patched() {
     }
 }
 
-/// What happens to the file between the read and the patch, and whether that makes it stale.
+/// An event between the read and the patch, and whether it makes the file stale.
 struct Meanwhile {
     what: &'static str,
     act: fn(&World),

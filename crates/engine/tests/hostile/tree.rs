@@ -114,7 +114,7 @@ pub(crate) fn holding(tree: &Tree, needle: &str) -> Vec<PathBuf> {
     tree.iter().filter(|(_, fact)| holds(fact)).map(|(path, _)| path.clone()).collect()
 }
 
-/// Where two trees differ, for a message that can be read.
+/// The paths at which two trees differ, for a message that can be read.
 pub(crate) fn difference(before: &Tree, after: &Tree) -> String {
     let mut paths: Vec<&PathBuf> = before.keys().chain(after.keys()).collect();
     paths.sort();

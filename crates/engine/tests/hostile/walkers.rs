@@ -22,7 +22,7 @@ use crate::world::{NOT_HANGING, OPENINGS, Setting, World, quick_disk};
 
 const ROUNDS: usize = 400;
 
-/// What it found, as text.
+/// A walk and its findings, as text.
 type Walker = fn(&CallContext) -> Result<String, ToolError>;
 
 const WALKERS: [(&str, Walker); 6] = [

@@ -48,7 +48,7 @@ pub(crate) struct Setting {
     pub(crate) tools: Vec<Box<dyn ToolExecutor>>,
     pub(crate) manual: Vec<ToolDefinition>,
     pub(crate) events: usize,
-    /// Where the temporary directory is made.
+    /// The directory in which the temporary directory is made.
     pub(crate) disk: PathBuf,
     pub(crate) time: Duration,
 }
@@ -312,7 +312,7 @@ impl World {
         assert!(length <= limit || is_verbatim, "FR-OUT-04: {length} bytes, limit {limit}");
     }
 
-    /// What this process has open beneath the world.
+    /// Files beneath the world that this process has open.
     fn open_files(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(Result::ok);
         let targets = entries.filter_map(|entry| std::fs::read_link(entry.path()).ok());

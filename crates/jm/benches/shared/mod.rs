@@ -1,4 +1,4 @@
-//! What the benchmarks share: how times are taken and told, and an engine on a directory.
+//! Parts that the benchmarks share: how times are taken and told, and an engine on a directory.
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 

@@ -48,7 +48,7 @@ pub(crate) struct OutputArgs {
     /// Only lines A to B, counted from 1; either may be left out
     #[arg(long, value_name = "A:B")]
     pub(crate) lines: Option<Span>,
-    /// What the command wrote to standard error instead
+    /// Print what the command wrote to standard error instead
     #[arg(long)]
     pub(crate) stderr: bool,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Who answers.
+/// The model and its parameters.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Model {
     /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex …), fenced:NAME for
@@ -58,7 +58,7 @@ pub(crate) enum ThinkingLevel {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct RunArgs {
-    /// What shall be done; standard input, where there is any, is added to it
+    /// Task to be done; standard input, where there is any, is added to it
     pub(crate) prompt: Vec<String>,
     #[command(flatten)]
     pub(crate) model: Model,

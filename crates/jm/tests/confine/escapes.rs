@@ -25,7 +25,7 @@ impl Attempt {
     }
 }
 
-/// Whether it said why it failed.
+/// True if the output says why it failed.
 pub(crate) fn explains(said: &str) -> bool {
     REASONS.iter().any(|reason| said.to_lowercase().contains(reason))
 }

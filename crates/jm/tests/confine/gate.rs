@@ -123,7 +123,7 @@ fn none_gets_around_the_gate() {
     }
 }
 
-/// What is needed, and a script that ends with 0.
+/// The program that is needed, and a script that ends with 0.
 const CLIENTS: &[(&str, &str)] = &[
     ("curl", "curl -sSf http://localhost:$LISTED/file | grep -q content"),
     ("curl", "curl -sSfp http://localhost:$LISTED/file | grep -q content"),

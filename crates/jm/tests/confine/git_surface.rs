@@ -18,7 +18,7 @@ struct Project {
     user: User,
 }
 
-/// Where git commands are given, and the git directory that they use, relative to the project.
+/// Directories in which git commands are given, and the git directory that they use, relative to the project.
 const PLACES: &[(&str, &str)] = &[
     (".", ".git"),
     ("libs/foo", ".git/modules/libs/foo"),
@@ -111,7 +111,7 @@ fn note(path: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Whether git reads or runs an entry of this git directory, and does not write it in ordinary work.
+/// True if git reads or runs an entry of this git directory, and does not write it in ordinary work.
 /// The private directory of a work tree has neither configuration nor hooks of its own.
 fn is_read(entry: &ControlEntry, git: &str) -> bool {
     match entry.treatment {

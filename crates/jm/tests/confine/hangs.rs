@@ -78,7 +78,7 @@ pub(crate) fn gone_within(tag: &str, most: Duration) -> Vec<String> {
     }
 }
 
-/// Whether everybody lets go of a locked file.
+/// True if every process lets go of a locked file in time.
 fn free_within(file: &std::fs::File, most: Duration) -> bool {
     let until = Instant::now() + most;
     while file.try_lock().is_err() {
@@ -116,7 +116,7 @@ fn check(backend: &'static str) {
     assert!(wrong.is_empty(), "{backend}:\n{}", wrong.join("\n"));
 }
 
-/// What is wrong with how one command ended.
+/// Faults in how one command ended.
 fn run(backend: &'static str, index: usize, command: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let world = World::new(User::Own, backend);

@@ -70,7 +70,7 @@ fn an_external_tool_says_what_it_was_refused() {
     });
 }
 
-/// What the walls are not the reason for is not blamed on them, and what would not help is not offered.
+/// Failures that confinement did not cause are not blamed on it, and what would not help is not offered.
 #[test]
 fn wider_walls_are_offered_where_they_help() {
     everywhere(|world| {

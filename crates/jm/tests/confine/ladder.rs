@@ -1,4 +1,4 @@
-//! What cannot be built is refused, or something weaker takes its place and says so.
+//! Back ends that cannot be built are refused, or something weaker takes their place and says so.
 
 use std::process::Command;
 

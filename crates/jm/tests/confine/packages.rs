@@ -21,7 +21,7 @@ sum=$(sha1sum < small-1.0.0.tgz | cut -d' ' -f1)
 printf '{"name":"small","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"small","version":"1.0.0","dist":{"tarball":"http://localhost:%s/small-1.0.0.tgz","shasum":"%s"}}}}' PORT $sum > small
 "#;
 
-/// What is needed, and a script that ends with 0 when the package has come; `PORT` is the registry's.
+/// The program that is needed, and a script that ends with 0 when the package has come; `PORT` is the registry's.
 const CLIENTS: &[(&str, &str)] = &[
     (
         "cargo",

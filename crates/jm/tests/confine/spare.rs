@@ -62,7 +62,7 @@ impl Desk {
     }
 }
 
-/// Whether the process table knows it, be it as dead.
+/// True if the process table knows it, be it as dead.
 fn is_listed(process: u32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }

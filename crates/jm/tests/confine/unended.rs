@@ -1,4 +1,4 @@
-//! What cannot be killed is told.
+//! Processes that cannot be killed are told.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;

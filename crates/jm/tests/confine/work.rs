@@ -202,7 +202,7 @@ fn cargo_builds_and_tests_offline() {
     }
 }
 
-/// What stands in for names that must not come into being is not needed where nobody can make them.
+/// Placeholders for names that must not come into being are not needed where nobody can make them.
 #[test]
 fn a_workspace_of_somebody_else_can_be_looked_at() {
     use std::os::unix::fs::{PermissionsExt, chown};

@@ -171,7 +171,7 @@ impl World {
         self.base.path().join(name)
     }
 
-    /// Where somebody listens on the loopback outside.
+    /// The port of a listener on the loopback outside.
     pub(crate) fn port(&self) -> u16 {
         self.listeners.tcp.local_addr().unwrap().port()
     }
@@ -229,7 +229,7 @@ impl World {
         self.before = self.look();
     }
 
-    /// What the world outside noticed; nothing, if all is well.
+    /// Traces that a command left in the world outside; none, if all is well.
     pub(crate) fn harm(&mut self) -> Vec<String> {
         let mut harm = self.listeners.heard();
         let now = self.look();

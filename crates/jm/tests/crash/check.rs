@@ -1,4 +1,4 @@
-//! What must hold after a crash was settled with `keep`.
+//! Laws that must hold after a crash was settled with `keep`.
 
 use serde_json::Value;
 
@@ -117,7 +117,7 @@ pub(crate) fn without_temporaries(tree: Tree) -> Tree {
     tree.into_iter().filter(|(path, _)| !is_temporary(path)).collect()
 }
 
-/// Where two trees differ, in one line.
+/// The paths at which two trees differ, in one line.
 pub(crate) fn difference(expected: &Tree, found: &Tree) -> Vec<String> {
     if expected == found {
         return Vec::new();

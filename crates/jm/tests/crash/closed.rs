@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 type Damage = fn(&Path);
 
-/// What stands where the journal should be.
+/// Obstacles that stand where the journal should be.
 const DAMAGES: &[(&str, Damage)] = &[
     ("a directory", |state| {
         fs::remove_file(state.join("journal.db")).unwrap();

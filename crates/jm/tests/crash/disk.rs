@@ -47,7 +47,7 @@ pub(crate) enum Step {
     Answer,
 }
 
-/// What a power cut does to what was not synced.
+/// The fate of unsynced writes in a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
     LosesAll,
@@ -163,7 +163,7 @@ impl Disk {
         self.synced.extend(inside.map(|(name, node)| (name.clone(), *node)));
     }
 
-    /// What is found when the power is back. The roots themselves are always there.
+    /// The disk as it is found when the power is back. The roots themselves are always there.
     pub(crate) fn after(&self, cut: Cut, roots: &[&Path]) -> Image {
         let mut image = Image::new();
         for root in roots {

@@ -1,4 +1,4 @@
-//! What the journal says after a crash, and what the program asks before it goes on.
+//! The journal after a crash, and what the program asks before it goes on.
 
 use serde_json::Value;
 

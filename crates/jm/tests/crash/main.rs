@@ -1,4 +1,4 @@
-//! What is left after the worst moment: killed, raced, out of space, unplugged.
+//! The state after the worst moment: killed, raced, out of space, unplugged.
 //!
 //! Law: each file is exactly its content before or after a call, each recorded call has exactly one
 //! result, nothing runs twice, and the journal is what was written. All of it is seen from outside,

@@ -66,7 +66,7 @@ fn moments(steps: &[Step]) -> Vec<usize> {
     (0..=steps.len()).filter(|n| steps.get(*n).is_none_or(|step| !plain(step))).collect()
 }
 
-/// What was answered before the cut is in the journal after it.
+/// Calls that were answered before the cut are in the journal after it.
 fn remembered(machine: &Machine, workload: &Workload, answered: usize) -> Vec<String> {
     let log = machine.log();
     let calls: Vec<_> = workload.batches[..answered].iter().flatten().collect();

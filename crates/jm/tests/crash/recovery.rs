@@ -106,7 +106,7 @@ fn killed_while_undoing() {
     killed_twice("undo");
 }
 
-/// Who decides sees all of what was changed, whatever a terminal would make of it.
+/// The person who decides sees all of what was changed, whatever a terminal would make of it.
 #[test]
 fn nothing_is_hidden_from_who_decides() {
     let machine = Machine::new(&[]);

@@ -29,10 +29,10 @@ const MOST: usize = 150;
 /// Something that is done while there is little room.
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
-    /// What comes before it, with room.
+    /// Runs before it, with room.
     prepare: fn(&Machine),
     pub(crate) run: fn(&Machine) -> Command,
-    /// Whether it can be done again where it was not done.
+    /// True if it can be done again where it was not done.
     repeats: bool,
 }
 
@@ -177,7 +177,7 @@ fn squeeze(
     wrong.into_iter().map(|what| format!("{name}: {what}")).collect()
 }
 
-/// What must hold once there is room again, whatever came of the operation.
+/// Checks the laws that hold once there is room again, whatever came of the operation.
 pub(crate) fn afterwards(
     operation: &Operation,
     scene: &Scene,
@@ -232,7 +232,7 @@ fn is_of_command(path: &str) -> bool {
     ["ran.log", "made"].contains(&path)
 }
 
-/// What was said, and what the journal says now, is what is there.
+/// Compares the answer, and what the journal says now, with what is there.
 fn truthful(
     operation: &Operation,
     scene: &Scene,

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const PAGE: usize = 4096;
 const INSIDE: &str = "JM_TEST_INSIDE_NAMESPACE";
 
-/// What runs out.
+/// The resource that runs out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scarce {
     Pages,

@@ -1,4 +1,4 @@
-//! What the toolsets call a disk that has no room left, each in its own words.
+//! Error words of the toolsets for a disk that has no room left.
 
 use serde_json::{Value, json};
 use std::io::Write;

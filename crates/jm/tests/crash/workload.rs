@@ -1,10 +1,10 @@
-//! What the machine is doing when it is killed, and what its files may be afterwards.
+//! The calls under way when the program is killed, and what its files may be afterwards.
 
 use serde_json::{Value, json};
 
 use crate::machine::{Machine, Tree};
 
-/// What a command writes goes here; commands are not whole or nothing, so it is judged apart.
+/// The directory that a command writes to; commands are not whole or nothing, so it is judged apart.
 pub(crate) const COMMANDS: &str = "cmd";
 pub(crate) const RAN: &str = "cmd/ran.log";
 

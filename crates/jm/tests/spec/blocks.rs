@@ -74,7 +74,7 @@ pub(crate) fn unescape(text: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Whether `text` is `pattern`, where `…` in the pattern stands for anything within a line and a
+/// True if `text` is `pattern`, where `…` in the pattern stands for anything within a line and a
 /// line `…` alone for any lines.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<&str> = pattern.lines().collect();

@@ -39,7 +39,7 @@ fn whole_calls(wire: &str, events: &[Value]) -> usize {
     }
 }
 
-/// Whether the person has seen anything of the answer, so that it is not asked for again.
+/// True if the person has seen anything of the answer, so that it is not asked for again.
 fn was_shown(ran: &Ran) -> bool {
     !ran.err.contains("trying again")
 }

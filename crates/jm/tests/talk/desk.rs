@@ -28,9 +28,9 @@ pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
-    /// What the model was asked, request by request.
+    /// The requests to the model.
     pub(crate) requests: Vec<Value>,
-    /// What it answered, as it came over the wire.
+    /// Its answers, as they came over the wire.
     pub(crate) answers: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ impl Desk {
         lines(&self.ask(&["log", SESSION, "--json"]), |line| line["call"].is_string())
     }
 
-    /// What the calls returned, as the journal keeps it.
+    /// The results of the calls, as the journal keeps them.
     pub(crate) fn contents(&self) -> Vec<String> {
         let store = Store::open(&self.base.path().join("state/journal.db")).unwrap();
         let calls = store.calls_after(&SESSION.into(), 0).unwrap();
@@ -186,7 +186,7 @@ impl std::fmt::Debug for Ran {
 }
 
 impl Ran {
-    /// What was said until the request of this number, without what is only for caches.
+    /// The messages until the request of this number, without what is only for caches.
     pub(crate) fn history(&self, number: usize) -> Vec<Value> {
         let request = &self.requests[number];
         let said = ["messages", "input", "contents"].iter().find_map(|key| request.get(key));

@@ -1,4 +1,4 @@
-//! What vendors do on bad days, and what becomes of the turn.
+//! Faults of vendors on bad days, and what becomes of the turn.
 
 use crate::desk::{DONE, Desk, WIRES, in_parallel};
 
@@ -6,7 +6,7 @@ struct Case {
     name: &'static str,
     turns: &'static str,
     code: i32,
-    /// What the person sees: of the answer, and of the trouble.
+    /// The text that the person sees: of the answer, and of the trouble.
     out: &'static str,
     err: &'static str,
     /// How often the model was asked.
@@ -187,7 +187,7 @@ fn bad_days() {
     }
 }
 
-/// What each vendor says when the context is too long.
+/// The error of each vendor when the context is too long.
 fn too_long(wire: &str) -> &'static str {
     match wire {
         "anthropic" => {

@@ -2,7 +2,7 @@
 
 use crate::desk::{DONE, Desk, on_every_wire, results_of};
 
-/// What a result may take at the least.
+/// The bytes that a result may take at the least.
 const RESERVE: usize = 256;
 
 /// Five reads of which each alone would fill the context, and a call that fails.

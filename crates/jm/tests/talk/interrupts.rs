@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::desk::{DONE, Desk, SESSION, WIRES, on_every_wire};
 
-/// What is under way when the interrupt comes. Left alone, each takes half a minute.
+/// Turns under way when the interrupt comes. Left alone, each takes half a minute.
 const TURNS: &[&str] = &[
     // Before the first word.
     "[[turn]]\nsteps = [{ delay_ms = 30000 }]\n",

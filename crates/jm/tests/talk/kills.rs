@@ -47,7 +47,7 @@ const RUN: &[&str] = &[
     SESSION,
 ];
 
-/// Whether it was killed before it had ended.
+/// True if it was killed before it had ended.
 fn kill_once(desk: &Desk, number: u64, delay: Duration) -> bool {
     let mut scripted = desk.scripted(&turns(number), RUN);
     let command = scripted.command.stdout(Stdio::null()).stderr(Stdio::null());

@@ -203,7 +203,7 @@ fn an_interrupt_at_the_question_for_rounds_ends_the_turn() {
     assert_eq!(errors, [false, true]);
 }
 
-/// What a terminal shows, piece by piece.
+/// The text that a terminal shows, piece by piece.
 fn shown_by(child: &mut Child) -> Receiver<String> {
     let mut out = child.stdout.take().unwrap();
     let (send, shown) = channel();

@@ -73,7 +73,7 @@ fn a_failed_undo_can_be_tried_again() {
     }
 }
 
-/// What was taken back is said, also when the next one fails.
+/// Undos that were done are said, also when the next one fails.
 #[test]
 fn of_several_undos_those_that_were_done_are_told() {
     let world = world();

@@ -1,4 +1,4 @@
-//! What calls changed can be taken back, and brought again: the real program on real trees.
+//! Changes of calls can be taken back, and brought again: the real program on real trees.
 //!
 //! `JM_SEED=17` runs only that one of the random sequences.
 
@@ -74,7 +74,7 @@ fn a_file_changed_by_hand_is_shown_and_left_alone_until_forced() {
     world.holds(&[("a", "by hand\n")]);
 }
 
-/// What is as it shall be already is neither written again nor said to be restored.
+/// Files that are as they shall be already are neither written again nor said to be restored.
 #[test]
 fn only_what_had_to_be_changed_is_told() {
     let world = World::new();

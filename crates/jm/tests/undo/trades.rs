@@ -48,7 +48,7 @@ fn what_it_was_in_between_does_not_matter() {
     world.says(0, &["verify"]);
 }
 
-/// What somebody did there since is theirs: nothing of the trade is undone, all else is.
+/// Changes that somebody made there since are theirs: nothing of the trade is undone, all else is.
 #[test]
 fn a_directory_that_changed_since_is_left_alone() {
     let changes = [

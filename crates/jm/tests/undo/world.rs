@@ -52,7 +52,7 @@ impl World {
         (output.status.code(), String::from_utf8_lossy(&printed).into_owned())
     }
 
-    /// What it printed; it must have ended with `code`.
+    /// The printed text; it must have ended with `code`.
     #[track_caller]
     pub(crate) fn says(&self, code: i32, args: &[&str]) -> String {
         let (ended, printed) = self.jm(args);

@@ -138,7 +138,7 @@ fn litter_with(connection: &Connection, name: &str) {
     connection.execute(insert, [name]).unwrap();
 }
 
-/// What a session comes to need while a collection is under way stays.
+/// Contents that a session comes to need while a collection is under way stay.
 #[test]
 fn a_content_that_is_needed_again_is_not_let_go() {
     let scratch = tempfile::tempdir().unwrap();

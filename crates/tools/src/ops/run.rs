@@ -32,7 +32,7 @@ pub(super) const MERGING: [&str; 3] = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub program: CommandProgram,
-    /// Where it starts; a path like any other.
+    /// The working directory; a path like any other.
     pub directory: String,
     /// Besides what the environment gives.
     pub variables: Vec<(String, String)>,
@@ -45,7 +45,7 @@ pub struct Run {
     pub access: Access,
 }
 
-/// What the toolset makes of the output, so that what it leaves out is kept.
+/// The form that the toolset gives the output, so that what it leaves out is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// As it is given, both ends.
@@ -91,7 +91,7 @@ pub struct RunOutcome {
     pub elapsed: Duration,
     /// How all of the output can be read, if it is kept.
     pub whole: Option<String>,
-    /// What confinement refused, as far as the output tells.
+    /// Refusals by confinement, as far as the output tells.
     pub refusals: Vec<String>,
 }
 
@@ -243,7 +243,7 @@ impl Shown {
         }
     }
 
-    /// Whether the toolset's own form leaves nothing out. In doubt it does.
+    /// True if the toolset's own form leaves nothing out. In doubt it does.
     fn has_room_for(self, streams: [&str; 2], limit: usize) -> bool {
         match self {
             Shown::Ends | Shown::Last(_) => true,

@@ -1,4 +1,4 @@
-//! What a search promises whatever is in the tree.
+//! Promises of a search, whatever is in the tree.
 
 use std::collections::BTreeSet;
 

@@ -68,7 +68,7 @@ const FLAGS: &[Flag] = &[
     Flag { programs: &["smbclient"], with: "", flag: "-U", value: Value::BehindColon },
 ];
 
-/// Where credentials stand in a command line, in order.
+/// Byte ranges of the credentials in a command line, in order.
 pub(super) fn credential_spans(command: &str) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = simple_commands(command)
         .iter()

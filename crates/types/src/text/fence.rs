@@ -1,6 +1,6 @@
 //! The fences of code blocks in a text, as Markdown has them.
 
-/// What opened a block; only its like closes it.
+/// The fence that opened a block; only its like closes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fence {
     mark: char,

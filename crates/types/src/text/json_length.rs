@@ -1,4 +1,4 @@
-//! What a text takes as JSON, without writing it.
+//! The length of a text as JSON, without writing it.
 
 /// How many bytes a string takes inside the quotes of JSON.
 pub fn json_length(text: &str) -> usize {

@@ -134,7 +134,7 @@ fn escape(c: char) -> String {
     }
 }
 
-/// What a person sees of a character.
+/// The way a person sees a character.
 #[derive(Clone, Copy)]
 enum Sight {
     Plain,

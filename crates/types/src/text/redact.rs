@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// What stands where a secret was.
+/// The text that stands where a secret was.
 const REDACTED: &str = "[redacted]";
 /// Shorter values are too likely to be part of something innocent.
 const SHORTEST_VALUE: usize = 8;
@@ -64,7 +64,7 @@ pub fn redact_command(command: &str) -> String {
     replace(command, [shaped_spans(command), credential_spans(command)].concat())
 }
 
-/// Whether a value contains something that has the shape of a secret.
+/// True if a value contains something that has the shape of a secret.
 pub fn looks_like_secret(value: &str) -> bool {
     !shaped_spans(value).is_empty()
 }
@@ -90,16 +90,16 @@ struct Shape {
     /// The secret is the group that took part, or the whole match. `{NAME}`, `{CHAR}` and `{GAP}`
     /// stand for the constants below.
     pattern: &'static str,
-    /// What an expression cannot say: tells a secret from a word in the same place.
+    /// The check that an expression cannot express: tells a secret from a word in the same place.
     is_secret: fn(&str) -> bool,
     expression: OnceLock<Option<Regex>>,
 }
 
-/// What a secret is called.
+/// Names of secrets.
 const NAME: &str = r"(?i-u:(?:passw(?:or)?d|passphrase|secret|token|(?:api|access|private)[_-]?key)(?:[_-]?(?:access[_-]?)?key|[_-]?value)?)";
 /// A character of a secret: neither blank nor anything that a shell would act on.
 const CHAR: &str = r#"[^\x00-\x20\x7f"'`$;|&<>(){}\[\]\\,]"#;
-/// What may stand between the lines of a private key, also in a string or a diff.
+/// Text that may stand between the lines of a private key, also in a string or a diff.
 const GAP: &str = r#"(?:\\[nr]|[ \t\r\n"',+-])*"#;
 
 /// Words, in lower case, without which a text needs no search, and no expression is compiled.

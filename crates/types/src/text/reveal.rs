@@ -24,7 +24,7 @@ pub fn reveal(text: &str) -> String {
     shown
 }
 
-/// Whether some lines of a diff end in CRLF and others in LF alone; its headings do not count.
+/// True if some lines of a diff end in CRLF and others in LF alone; its headings do not count.
 fn has_both_ends(text: &str) -> bool {
     let is_line = |line: &&str| {
         line.starts_with(['+', '-', ' ']) && !line.starts_with("+++ ") && !line.starts_with("--- ")
@@ -34,7 +34,7 @@ fn has_both_ends(text: &str) -> bool {
     ends.any(|end| Some(end) != first)
 }
 
-/// Whether a person sees nothing, or only a blank, where such a character stands.
+/// True if a person sees nothing, or only a blank, where such a character stands.
 pub(crate) fn looks_like_nothing(c: char) -> bool {
     matches!(
         c,

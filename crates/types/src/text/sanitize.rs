@@ -10,7 +10,7 @@ pub struct Sanitizer {
     state: State,
 }
 
-/// Where the previous character left us.
+/// The state after the previous character.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
     #[default]
@@ -80,7 +80,7 @@ impl Sanitizer {
         Self::default()
     }
 
-    /// What the next chunk adds to the screen.
+    /// The text that the next chunk adds to the screen.
     pub fn push(&mut self, chunk: &str) -> String {
         let mut shown = String::with_capacity(chunk.len());
         let mut rest = chunk;
@@ -97,7 +97,7 @@ impl Sanitizer {
         }
     }
 
-    /// What the end adds: a held back line break. An unfinished sequence is forgotten.
+    /// The text that the end adds: a held back line break. An unfinished sequence is forgotten.
     pub fn finish(&mut self) -> String {
         match std::mem::take(&mut self.state) {
             State::Return => "\n".to_owned(),

@@ -1,4 +1,4 @@
-//! What remains of lines that were drawn over: progress bars, spinners, counters.
+//! Lines that were drawn over, as a terminal leaves them: progress bars, spinners, counters.
 //!
 //! Law: a line is what a terminal shows when the line ends. A line that nothing was drawn over is
 //! passed on byte for byte, its `\r\n` too. However the bytes come in pieces, the result is the same,
@@ -12,7 +12,7 @@ pub const LONGEST: usize = 64 * 1024;
 pub struct Settler {
     /// The line that has not ended, as it came.
     line: Vec<u8>,
-    /// Whether anything was lost by being drawn over.
+    /// True if anything was lost by being drawn over.
     is_redrawn: bool,
 }
 
@@ -49,7 +49,7 @@ impl Settler {
         self.end(&line, &mut out);
     }
 
-    /// Whether something that was printed is not in what was passed on.
+    /// True if something that was printed is not in what was passed on.
     pub fn is_redrawn(&self) -> bool {
         self.is_redrawn
     }
@@ -89,7 +89,7 @@ impl Settler {
     }
 }
 
-/// What a terminal shows of a line after all of it was printed.
+/// The line that a terminal shows after all of it was printed.
 fn settled(line: &[u8]) -> Vec<u8> {
     let mut cells: Vec<&[u8]> = Vec::new();
     let mut column = 0;
@@ -133,7 +133,7 @@ fn settled(line: &[u8]) -> Vec<u8> {
     cells[..end].concat()
 }
 
-/// What changes a line besides its characters.
+/// A character that changes a line besides its text.
 enum Control {
     EraseRight,
     EraseAll,

@@ -22,7 +22,7 @@ pub fn truncate(mut output: String, effective_max: usize) -> String {
     output
 }
 
-/// Whether anything of an output is left when `truncate` has cut it, besides the marker.
+/// True if anything of an output is left when `truncate` has cut it, besides the marker.
 pub fn leaves_some(length: usize, effective_max: usize) -> bool {
     length <= effective_max || effective_max > MARKER.len()
 }
@@ -239,7 +239,7 @@ impl HeadTail {
         self.text().within(max, None)
     }
 
-    /// What is kept, as text.
+    /// The kept text.
     pub fn text(&self) -> Ends {
         if let Some(whole) = self.whole() {
             return Ends::whole(&String::from_utf8_lossy(&whole));

@@ -147,7 +147,7 @@ fn what_is_foreign_stays() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What must be at `d1/f` in the end: what the meddler put there.
+/// The content of `d1/f` in the end: what the meddler put there.
 fn expected(meddle: &Meddle) -> Vec<(String, Content)> {
     let scratch = tempfile::tempdir().unwrap();
     (meddle.act)(&scratch.path().join("f"));

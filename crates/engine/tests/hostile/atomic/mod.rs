@@ -232,7 +232,7 @@ fn the_same_file_twice_in_one_patch() {
     }
 }
 
-/// What a log was told, and what it answers.
+/// A commit log that notes what it is told, and answers as it was set up to.
 #[derive(Default)]
 struct Listening<'a> {
     world: Option<&'a World>,

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{PATH, edited, world};
 use crate::world::{OPENINGS, World};
 
-/// What files are made of, ordinary and not.
+/// Pieces that files are made of, ordinary and not.
 const PIECES: &[&[u8]] = &[
     b"a",
     b"bc ",

@@ -14,7 +14,7 @@ use After::{Is, Refused};
 
 type Case = (&'static str, &'static [u8], &'static str, After);
 
-/// What the file was, the operations, what it is.
+/// The file before, the operations, the file after.
 const CASES: &[Case] = &[
     ("97 LF", b"a\nb\nc\n", "R\nb\n.\nB\n.", Is(b"a\nB\nc\n")),
     ("97 CRLF", b"a\r\nb\r\nc\r\n", "R\nb\n.\nB\nC\n.", Is(b"a\r\nB\r\nC\r\nc\r\n")),

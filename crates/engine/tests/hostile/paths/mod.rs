@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::tree::{holding, tree};
 use crate::world::{OPENINGS, Setting, World, quick_disk};
 
-/// What a write puts into a file.
+/// The content that a write puts into a file.
 const MARK: &str = "written by the test";
 
 #[derive(Debug, Clone)]

@@ -16,9 +16,9 @@ use crate::world::{OPENINGS, Setting, World, quick_disk};
 enum Like {
     /// The whole answer to reading.
     Read,
-    /// That to listing, as far as the path is refused.
+    /// The verdict on listing, as far as the path is refused.
     List,
-    /// That to writing, likewise.
+    /// The verdict on writing, likewise.
     Write,
     /// A pattern: only the invariants.
     Pattern,

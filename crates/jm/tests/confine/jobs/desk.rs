@@ -50,7 +50,7 @@ impl Desk {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// What a call that has to run says.
+    /// The answer of a call that has to run.
     pub(crate) fn told(&mut self, name: &str, args: &Value) -> String {
         let answer = self.call(name, args);
         assert_eq!(answer["verdict"], "ran", "{name} {args}: {answer}");
@@ -89,7 +89,7 @@ impl Desk {
     }
 }
 
-/// What `jm ps` says, as JSON, the oldest first.
+/// The list of `jm ps` as JSON, the oldest first.
 pub(crate) fn listed(world: &World) -> Vec<Value> {
     let output = ps(world, &["--all", "--json"]);
     output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

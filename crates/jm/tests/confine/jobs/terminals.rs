@@ -54,7 +54,7 @@ fn an_editor_is_driven_by_keys() {
     });
 }
 
-/// What is drawn again and again is one screen, not a long text.
+/// A display that is drawn again and again is one screen, not a long text.
 #[test]
 fn a_display_that_redraws_itself_is_what_it_shows_now() {
     everywhere(|world| {

@@ -1,4 +1,4 @@
-//! What runners print, and the numbers in it.
+//! Outputs of test runners, and the numbers in them.
 
 use super::counts::Counts;
 use super::formats::find_counts;

@@ -18,7 +18,7 @@ const FILES: usize = 1000;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchArgs {
-    /// What to search for within single lines.
+    /// Text to search for within single lines.
     query: String,
     /// The query is a regular expression (Rust syntax). Default false: plain text.
     is_regex: Option<bool>,

@@ -5,7 +5,7 @@ use crate::text::sanitize::is_terminal_safe;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What the line says, read by the law alone. That it exists makes `one_line` injective.
+/// The text of a line, read by the law alone. That it exists makes `one_line` injective.
 fn read_back(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;

@@ -131,7 +131,7 @@ impl Dice {
     }
 }
 
-/// What both the reader and we must understand.
+/// Atoms that both the reader and we must understand.
 const ATOMS: &[&str] = &[
     "a",
     "foo-bar",

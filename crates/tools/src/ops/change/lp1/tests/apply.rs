@@ -1,9 +1,9 @@
-//! What patches do to files, case by case.
+//! Patches applied to files, case by case.
 
 use super::super::*;
 use super::{plain, section};
 
-/// What the section makes of a file; `missing` stands for no file, before and after.
+/// The file that the section makes of a file; `missing` stands for no file, before and after.
 fn outcome(before: &str, body: &str) -> Result<String, Problem> {
     let before = (before != "missing").then(|| plain(before));
     let after = apply(&section(&plain(body)), before.as_ref().map(String::as_bytes));

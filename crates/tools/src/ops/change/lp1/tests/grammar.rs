@@ -1,4 +1,4 @@
-//! What is a patch, and what is not.
+//! The grammar of a patch: texts that are one, and texts that are not.
 
 use std::num::NonZeroUsize;
 

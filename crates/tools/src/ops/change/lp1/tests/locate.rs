@@ -1,4 +1,4 @@
-//! Where a patch means to work.
+//! The place at which a patch means to work.
 
 use super::super::*;
 use super::{plain, section};

@@ -1,4 +1,4 @@
-//! What holds for every file and every patch.
+//! Laws that hold for every file and every patch.
 
 use std::num::NonZeroUsize;
 
