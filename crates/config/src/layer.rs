@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::consent::stays_denied;
+use crate::allowed_tools::stays_denied;
 use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE};
 use crate::load_outcome::Loaded;
 use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};

@@ -4,8 +4,8 @@
 //! configuration at all, and every fault is told with its place; a project that the person has not
 //! trusted can tighten the settings and never loosen them.
 
+mod allowed_tools;
 mod check;
-mod consent;
 mod environment;
 mod keys;
 mod layer;
@@ -21,7 +21,7 @@ mod settings;
 mod text;
 mod types;
 
-pub use consent::AllowedAndDenied;
+pub use allowed_tools::AllowedAndDenied;
 pub use keys::{ALLOW_RULES, ASK_RULES, AUTO_APPROVE, ConfigKey, DENY_RULES, KEYS};
 pub use layer::{Trust, load};
 pub use load_outcome::Loaded;

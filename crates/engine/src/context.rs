@@ -7,9 +7,9 @@ use jm_files::{CommitLog, NoLog};
 use jm_tools::CallContext;
 use jm_types::{CallKey, Cancel};
 
-use crate::asker::Asker;
 use crate::core::Core;
 use crate::effects::EffectLog;
+use crate::session_context::Asker;
 
 /// The context of a look at a call, in which nothing is run.
 pub(crate) fn for_look(core: &Core, asker: Asker, tool: &str) -> CallContext {

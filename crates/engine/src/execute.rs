@@ -17,12 +17,12 @@ use jm_types::{
     CallKey, Cancel, ErrorKind, ReadRecord, ToolCall, ToolError, ToolEvent, ToolResult,
 };
 
-use crate::asker::Asker;
 use crate::context;
 use crate::core::Core;
 use crate::output;
 use crate::panicked::panicked;
 use crate::reply::{self, Reply, ResultForm};
+use crate::session_context::Asker;
 use crate::track;
 
 /// A command ends itself at its deadline and says what it printed; only after this the framework

@@ -4,7 +4,6 @@
 //! know to go on, in this process or another, is in the `Session`.
 
 mod ahead;
-mod asker;
 pub mod batch;
 mod batch_ids;
 mod call_facts;
@@ -33,6 +32,7 @@ mod reply;
 mod revalidate;
 mod run;
 pub mod session;
+mod session_context;
 pub mod shared_policy;
 mod track;
 pub mod turn;

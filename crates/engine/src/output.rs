@@ -6,9 +6,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jm_process::output_reader::CommandStream;
+use jm_process::remaining_processes;
+use jm_process::remaining_processes::Survivor;
 use jm_process::spool::{SpoolPart, Spooled};
-use jm_process::survivors;
-use jm_process::survivors::Survivor;
 use jm_store::{Incoming, OutputStream, StoredOutput, StoredPart, StoredStream};
 use jm_system::fault::crash_point;
 use jm_system::stream_hash::hash_reader;
@@ -35,7 +35,7 @@ impl CallRecorder {
     /// The processes of a call's command that still run.
     pub(crate) fn survivors(&self, call: &CallKey) -> Vec<Survivor> {
         let leader = self.outputs.as_ref().and_then(|outputs| outputs.spools.leader(call));
-        leader.map(|leader| survivors::lasting_survivors(&leader)).unwrap_or_default()
+        leader.map(|leader| remaining_processes::lasting_survivors(&leader)).unwrap_or_default()
     }
 
     pub(crate) fn forget_spool(&self, call: &CallKey) {

@@ -16,7 +16,6 @@ use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMod
 use jm_types::{Digest, ReadRecord};
 
 use crate::ahead::CallsAhead;
-use crate::asker::Asker;
 use crate::batch::ConfirmationRequest;
 use crate::call_facts::{Judgement, judge};
 use crate::context;
@@ -24,6 +23,7 @@ use crate::core::Core;
 use crate::panicked::panicked;
 use crate::preflight::preflight;
 use crate::prepare::{check_size, denied, hard_stop, prepare};
+use crate::session_context::Asker;
 
 /// The facts that planning found out about a call.
 #[derive(Debug, Default)]

@@ -11,11 +11,11 @@ use jm_types::Digest;
 use jm_types::{ToolCall, Verdict};
 
 use crate::ahead::CallsAhead;
-use crate::asker::Asker;
 use crate::context;
 use crate::core::Core;
 use crate::files::digest_at;
 use crate::plan::{self, Disposition, Planned, PreviewRule};
+use crate::session_context::Asker;
 
 /// An approved call as it was when it was shown.
 #[derive(Debug)]

@@ -15,10 +15,10 @@ use jm_types::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::asker::Asker;
 use crate::batch::{ApprovalDecision, Batch, CallEntry, CallStatus, ConfirmationRequest};
 use crate::batch_ids::BatchIds;
 use crate::reply::{self, ResultForm};
+use crate::session_context::Asker;
 
 /// Why the engine stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

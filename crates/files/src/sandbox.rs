@@ -19,7 +19,7 @@ use crate::git_control as control;
 use crate::names::{Protection, protection};
 use crate::open::Opening;
 use crate::path::{Asked, Dots, PathPolicy, cleaned};
-use crate::placed::Placed;
+use crate::refused_path::Placed;
 use crate::resolve::{Dead, Found, Reach, resolve};
 use crate::system_secrets;
 

@@ -20,7 +20,7 @@ use jm_types::{Cancel, Part, SessionId, StopReason, StreamError, StreamErrorKind
 mod context_budget;
 
 use crate::cli::{Common, Model, ThinkingLevel};
-use crate::faces::drive::{Driver, End};
+use crate::faces::call_loop::{Driver, End};
 use crate::faces::screen::Screen;
 use crate::faces::tui::Desk;
 use crate::instructions::{self, Instructions};

@@ -95,12 +95,14 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Held(held) => faces::held::run(&cli.common, &held),
         Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),
         Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
-        Command::Config(config) => faces::housekeeping::config(&cli.common, &config),
+        Command::Config(config) => faces::settings_commands::config(&cli.common, &config),
         Command::Keys(keys) => faces::keys::run(&keys),
-        Command::Trust(trust) => faces::housekeeping::trust(&cli.common, &trust),
+        Command::Trust(trust) => faces::settings_commands::trust(&cli.common, &trust),
         Command::Policy(policy) => faces::policy::run(&cli.common, &policy),
-        Command::Completions { shell } => faces::housekeeping::completions(Cli::command(), shell),
+        Command::Completions { shell } => {
+            faces::settings_commands::completions(Cli::command(), shell)
+        }
         Command::InstallPrograms(args) => faces::programs::install(&args),
-        Command::Man => faces::housekeeping::man(Cli::command()),
+        Command::Man => faces::settings_commands::man(Cli::command()),
     }
 }

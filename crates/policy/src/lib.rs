@@ -3,8 +3,8 @@
 //! Pure: it reads no file and asks no person. The engine hands in the facts of a prepared call and gets a
 //! decision with its reason; faces show the question and hand the answer back.
 
-mod book;
 mod chain;
+mod compiled_rules;
 mod decision;
 mod facts;
 mod offer;
@@ -14,11 +14,11 @@ mod question;
 mod remembered;
 mod rule;
 
-pub use book::RuleBook;
 pub use chain::{
     Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, Resolver, ResolverAnswer, ResolverChain,
     ResolverFailure, THIRD_PARTY,
 };
+pub use compiled_rules::RuleBook;
 pub use decision::{Decision, Reason, RuleOrigin, Step};
 pub use facts::{CallEffect, CallFacts, Floor, ToolOrigin, TouchedPath};
 pub use policy::{Judged, Policy};

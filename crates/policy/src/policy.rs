@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use jm_shell::Readers;
 use jm_types::{ApprovalMode, DenialReason, Verdict};
 
-use crate::book::{RuleAnswer, RuleBook};
 use crate::chain::{CONFIGURATION, ResolverAnswer, ResolverChain, ResolverFailure};
+use crate::compiled_rules::{RuleAnswer, RuleBook};
 use crate::decision::{Decision, Reason, RuleOrigin, Step};
 use crate::facts::{ALIKE, CallFacts, Floor};
 use crate::presets::ApprovalList;

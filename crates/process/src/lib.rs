@@ -9,9 +9,10 @@ mod contract;
 pub mod inside;
 mod outside;
 
-pub use contract::unended::Unended;
+pub use contract::kill_failures::Unended;
 pub use outside::confine::Confiner;
 pub use outside::environment::EnvSanitizer;
 pub use outside::{
-    command, companion, confine, environment, held, output_reader, popen, spool, survivors,
+    child_process, command, confine, environment, held, output_reader, popen, remaining_processes,
+    spool,
 };

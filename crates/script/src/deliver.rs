@@ -11,7 +11,7 @@ use hyper::body::Frame;
 use jm_providers::Wire;
 
 use crate::script::{LineEnd, ScriptTurn, StreamFault};
-use crate::speak::{self, StreamPiece};
+use crate::stream_events::{self, StreamPiece};
 
 const LONG_STALL: u64 = 3_600_000;
 
@@ -27,7 +27,7 @@ pub(crate) fn deliver(
 ) -> impl Stream<Item = Result<Frame<Bytes>, ConnectionCut>> + Send + use<> {
     let pieces = match &turn.raw {
         Some(_) => VecDeque::new(),
-        None => speak::pieces(wire, turn, number).into(),
+        None => stream_events::pieces(wire, turn, number).into(),
     };
     let raw = turn.raw.clone().map(String::into_bytes);
     let bom = turn.fault.bom.then(|| b"\xef\xbb\xbf".to_vec());
@@ -107,7 +107,7 @@ impl Delivery {
         let place = self.fault.inject.iter().position(|one| one.after == self.events)?;
         let inject = self.fault.inject.remove(place);
         if let Some(word) = inject.error
-            && let StreamPiece::Event { name, data } = speak::failure(self.wire, &word)
+            && let StreamPiece::Event { name, data } = stream_events::failure(self.wire, &word)
         {
             return Some(format!("event: {name}\ndata: {data}\n\n").into_bytes());
         }

@@ -10,7 +10,7 @@ mod deliver;
 mod script;
 mod server;
 mod signature;
-mod speak;
+mod stream_events;
 
 pub use client::{ScriptedModel, script_file};
 pub use script::Script;

@@ -22,7 +22,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::check;
 use crate::deliver::{ConnectionCut, deliver};
 use crate::script::{Script, ScriptTurn};
-use crate::speak;
+use crate::stream_events;
 
 /// Answers requests on this machine, turn after turn, until it is dropped.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ fn respond(
 ) -> Response<ResponseBody> {
     let mut response = match turn.status {
         Some(status) => {
-            let usual = || speak::refusal(wire, status, "as the script says").to_string();
+            let usual = || stream_events::refusal(wire, status, "as the script says").to_string();
             with_status(status, turn.body.clone().unwrap_or_else(usual), "application/json")
         }
         None => {
@@ -165,7 +165,7 @@ fn respond(
 }
 
 fn refuse(wire: Wire, status: u16, why: &str) -> Response<ResponseBody> {
-    with_status(status, speak::refusal(wire, status, why).to_string(), "application/json")
+    with_status(status, stream_events::refusal(wire, status, why).to_string(), "application/json")
 }
 
 fn with_status(status: u16, body: String, kind: &str) -> Response<ResponseBody> {

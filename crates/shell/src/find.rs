@@ -1,6 +1,6 @@
 //! The words of `find`: those that look, and those that run, write or delete.
 
-use crate::danger::Danger;
+use crate::command_risk::Danger;
 use crate::word::ShellWord;
 
 /// A command that `find` runs for what it found. The mark `{}` becomes a path.

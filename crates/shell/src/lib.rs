@@ -37,7 +37,7 @@
 //! # Ok::<(), jm_shell::RuleError>(())
 //! ```
 
-mod danger;
+mod command_risk;
 mod find;
 mod line;
 mod options;
@@ -50,7 +50,7 @@ mod variables;
 mod word;
 mod wrappers;
 
-pub use danger::{Danger, DangerClass};
+pub use command_risk::{Danger, DangerClass};
 pub use line::{CommandLine, CommandPart};
 pub use rules::{
     Because, CommandDecision, CommandRules, PartDecision, PatternError, Readers, RuleContext,

@@ -3,7 +3,7 @@
 //! Law: nothing that would run is missing from the list. A part that cannot be understood before it
 //! runs is there as an opaque one.
 
-use crate::danger::{Danger, worst};
+use crate::command_risk::{Danger, worst};
 use crate::reads::danger_of_program;
 use crate::redirect::Redirections;
 use crate::syntax::{OUTSIDE_ASCII, SimpleCommand, Statement, statements_of};

@@ -4,7 +4,7 @@
 //! its value, or as an abbreviation. No word ends the judging, because a `--` may be the value of the
 //! option before it.
 
-use crate::danger::Danger;
+use crate::command_risk::Danger;
 use crate::word::ShellWord;
 
 /// The options with which a program only reads.

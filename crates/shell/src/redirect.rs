@@ -1,6 +1,6 @@
 //! Redirections of a command: the files that it writes, or reads where that does more than read.
 
-use crate::danger::{Danger, worst};
+use crate::command_risk::{Danger, worst};
 use crate::word::ShellWord;
 
 /// A file at the end of a redirection that does more than read.

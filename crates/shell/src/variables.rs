@@ -1,7 +1,7 @@
 //! Environment variables: those that only change how things are shown, and those that decide what
 //! runs.
 
-use crate::danger::{Danger, worst};
+use crate::command_risk::{Danger, worst};
 
 /// Variables that change how a program shows things, never what it runs.
 const HARMLESS: &[&str] =

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jm_process::command::{CommandInput, CommandProgram};
 use jm_process::confine::Access;
 use jm_shell::Danger;
-use jm_tools::ops::printed::Uncut;
+use jm_tools::ops::command_output::Uncut;
 use jm_tools::ops::report::{TestReport, TestRun};
 use jm_tools::ops::run::{Run, RunOutcome, Shown};
 use jm_tools::quote::quote_words;

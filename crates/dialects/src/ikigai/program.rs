@@ -5,8 +5,8 @@ use jm_tools::{Output, Scope};
 use jm_types::{ToolError, json};
 use serde_json::{Value, json};
 
-use super::by_hand;
 use super::envelope::{error_json, tool_error};
+use super::manual_run;
 use super::tools::{Bash, FileWrite, ROWS, bash_form, written_form};
 
 /// One of the six.
@@ -71,7 +71,7 @@ impl ToolProgram {
 /// Runs a command with popen(3).
 fn bash(args: Value, scope: &Scope) -> Result<Output, ToolError> {
     let args: Bash = parse_args(args)?;
-    let popened = by_hand::popen(&args.run()?, scope);
+    let popened = manual_run::popen(&args.run()?, scope);
     let output = String::from_utf8_lossy(&popened.output);
     let output = output.strip_suffix('\n').unwrap_or(&output);
     Ok(Output::Json(bash_form(output, popened.exit_code)))
@@ -80,6 +80,6 @@ fn bash(args: Value, scope: &Scope) -> Result<Output, ToolError> {
 /// Writes a file with fopen(3), which keeps the file and changes its content.
 fn file_write(args: Value) -> Result<Output, ToolError> {
     let FileWrite { file_path, content } = parse_args(args)?;
-    by_hand::overwrite(&file_path, content.as_bytes())?;
+    manual_run::overwrite(&file_path, content.as_bytes())?;
     Ok(Output::Json(written_form(&file_path, content.len())))
 }

@@ -8,8 +8,8 @@ use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, NewText, Parents, SingleChange,
 };
+use jm_tools::ops::command_output::{Binary, Printed, Uncut};
 use jm_tools::ops::page::{Page, PageOutcome};
-use jm_tools::ops::printed::{Binary, Printed, Uncut};
 use jm_tools::ops::run::{Run, RunOutcome, Shown};
 use jm_tools::toolsets::envelope::{beginning_within, text_within};
 use jm_tools::toolsets::{Dialect, Lowered, Row, SchemaOf, Stakes, Translate, parse_args};

@@ -6,7 +6,7 @@
 pub(crate) mod converge;
 mod decide;
 mod facts;
-mod half_done;
+mod partial_change;
 mod trade;
 
 use jm_files::directory;
@@ -20,7 +20,7 @@ pub use decide::RecoveryChoice;
 use decide::{is_interrupted, result_of};
 use facts::examine;
 pub use facts::{CallState, Examined, FileFact, Side};
-use half_done::{converge_call, give_theirs_back, remove_made, withdraw};
+use partial_change::{converge_call, give_theirs_back, remove_made, withdraw};
 pub(crate) use trade::take_trades;
 
 impl Engine {

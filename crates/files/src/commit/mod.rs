@@ -4,10 +4,10 @@
 //! fails, the files that already changed are changed back. A file that another writer changed since
 //! it was read is never overwritten.
 
+mod attributes;
 mod change;
 mod descriptors;
-mod dress;
-mod made;
+mod new_directories;
 mod stage;
 mod swap;
 mod trade;
@@ -23,7 +23,7 @@ use crate::sandbox::Sandbox;
 use change::failed;
 pub use change::{After, FileChange};
 use descriptors::Descriptors;
-use made::MadeDirectories;
+use new_directories::MadeDirectories;
 use stage::{StagedFile, StagingPlace};
 use trade::WaitingTrade;
 pub(crate) use trade::remove_all;
@@ -216,7 +216,7 @@ impl CommitWork {
             mode: staged.mode,
         };
         let mode = stage::new_directory_mode();
-        let planned = made::planned(&self.places, &self.staged).into_iter();
+        let planned = new_directories::planned(&self.places, &self.staged).into_iter();
         let directories = planned.map(|path| (path, mode)).collect();
         let trade = |(trade, waiting): (&Trade, &WaitingTrade)| ManifestTrade {
             path: trade.path.absolute(),

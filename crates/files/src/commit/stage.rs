@@ -12,8 +12,8 @@ use rustix::fs::{self, AtFlags, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::attributes::dress;
 use super::change::{After, FileChange, failed};
-use super::dress::dress;
 use crate::open::Opening;
 use crate::resolve::Found;
 use crate::sandbox::{SafePath, io_error, system_error};

@@ -9,7 +9,7 @@ use jm_types::{ToolCall, Verdict};
 use serde_json::json;
 
 use super::answer::{Answer, Outcome};
-use super::drive::{Driver, End, block_on};
+use super::call_loop::{Driver, End, block_on};
 use super::prompt::risk_word;
 use super::{exit, print};
 use crate::cli::{CallArgs, Common};

@@ -7,7 +7,7 @@ use jm_types::text::{one_line, reveal};
 use jm_types::{ToolCall, Verdict};
 use serde_json::json;
 
-use super::drive::{Driver, block_on};
+use super::call_loop::{Driver, block_on};
 use super::{exit, print};
 use crate::approval::{self, Site};
 use crate::cli::{Common, Policy, PolicyCommand};

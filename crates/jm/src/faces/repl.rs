@@ -11,9 +11,9 @@ use jm_types::{Part, SessionId, Toolset};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use super::drive::block_on;
+use super::call_loop::block_on;
 use super::screen::{Plain, Words};
-use super::{exit, history, print, supplied, undo};
+use super::{exit, history, outside_results, print, undo};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Model, Resume};
 use crate::{locations, sessions};
@@ -251,7 +251,7 @@ fn tell(agent: &Agent, end: &TurnEnd) -> Result<()> {
 
 fn show_waiting(agent: &Agent) {
     let how = |id: &str| format!("/tool {id} RESULT");
-    print::note(&supplied::waiting(&agent.driver.session, how));
+    print::note(&outside_results::waiting(&agent.driver.session, how));
 }
 
 fn usage(agent: &Agent) -> String {

@@ -6,9 +6,9 @@ use jm_types::text::{one_line, sanitize};
 use jm_types::{Part, StreamError, StreamErrorKind};
 use serde_json::{Value, json};
 
-use super::drive::block_on;
+use super::call_loop::block_on;
 use super::screen::{Lines, Plain, Screen, Words};
-use super::{exit, print, refused_calls, supplied, task};
+use super::{exit, outside_results, print, refused_calls, task};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, RunArgs};
 use crate::sessions;
@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, run: &RunArgs) -> Result<u8> {
 }
 
 fn begin(common: &Common, run: &RunArgs) -> Result<u8> {
-    let supplied = supplied::results(run)?;
+    let supplied = outside_results::results(run)?;
     let said = Said { words: task::prompt(run)?, supplied };
     let schema = run.output_schema.as_deref().map(task::schema).transpose()?;
     let common = resumed(common, run)?;
@@ -221,7 +221,7 @@ impl View {
                     "type": "end", "reason": reason, "text": lines.last_text, "error": error,
                     "session": agent.driver.session.id, "usage": usage,
                     "cost": agent.voice().cost(&usage), "exit": code,
-                    "waiting": supplied::waiting_as_json(&agent.driver.session),
+                    "waiting": outside_results::waiting_as_json(&agent.driver.session),
                     "unanswered": agent.driver.unanswered,
                 }))?;
             }
@@ -261,7 +261,7 @@ fn explain(agent: &Agent, end: &Over) {
         }
         TurnEnd::Waiting => {
             let how = |id: &str| format!("--result {id}=TEXT");
-            print::note(&supplied::waiting(&agent.driver.session, how));
+            print::note(&outside_results::waiting(&agent.driver.session, how));
             print::note(&format!(
                 "  hint: supply results with `jm run --resume {session} --result ID=TEXT …` or \
                  `--results FILE`"

@@ -6,11 +6,11 @@
 pub(crate) mod confinement_rules;
 pub(crate) mod descriptors;
 pub(crate) mod ending;
+pub(crate) mod kill_failures;
 pub(crate) mod landlock_version;
 pub(crate) mod layout;
 pub(crate) mod message;
 pub(crate) mod protocol;
 pub(crate) mod record;
 pub(crate) mod terminal_size;
-pub(crate) mod unended;
 pub(crate) mod within;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::confinement_rules::ConfinementRules;
 use super::ending::RecordedEnding;
+use super::kill_failures::Unended;
 use super::terminal_size::TerminalSize;
-use super::unended::Unended;
 
 /// The hidden word that makes the program its own launcher.
 pub const LAUNCH: &str = "__launch";

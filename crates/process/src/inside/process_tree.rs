@@ -11,7 +11,7 @@ use jm_types::ignore_error;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
-use crate::contract::unended::{self, Unended};
+use crate::contract::kill_failures::{self, Unended};
 
 /// Between the request to end and the end.
 const GRACE: Duration = Duration::from_millis(300);
@@ -72,7 +72,7 @@ impl ProcessTree {
         // In a namespace too: its first process adopts the orphans.
         let left = descendants();
         let why = |pid: i32| {
-            let refused = Pid::from_raw(pid).and_then(unended::kill);
+            let refused = Pid::from_raw(pid).and_then(kill_failures::kill);
             refused.unwrap_or_else(|| Unended::held(pid))
         };
         left.into_iter().map(why).collect()

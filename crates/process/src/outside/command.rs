@@ -28,8 +28,8 @@ use super::refusal::Refusal;
 pub use super::stdin_writer::CommandInput;
 use super::stdin_writer::StdinWriter;
 pub use crate::contract::ending::{CommandEnding, RecordedEnding};
+use crate::contract::kill_failures::{self, Unended, kill_group};
 pub use crate::contract::record::CommandRecord;
-use crate::contract::unended::{self, Unended, kill_group};
 
 /// After the command ended, output may still be in the pipes for this long.
 const DRAIN: Duration = Duration::from_millis(60);
@@ -211,7 +211,7 @@ fn watch(
         Ok(running) => running,
         Err(error) => {
             let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
-            unended::join(&mut unended, registered.sweep());
+            kill_failures::join(&mut unended, registered.sweep());
             return Err(unended.iter().map(Unended::in_words).fold(error, ToolError::hint));
         }
     };
@@ -224,10 +224,10 @@ fn watch(
         registered.release()
     } else {
         // Whoever still holds a pipe is killed here, so the pipes close.
-        unended::join(&mut unended, registered.sweep())
+        kill_failures::join(&mut unended, registered.sweep())
     }
     let ended = running.how_it_ended(stopped, status).map(|(ending, more)| {
-        unended::join(&mut unended, more);
+        kill_failures::join(&mut unended, more);
         ending
     });
     let refused_by_proxy = running.link.as_ref().map(LauncherLink::refused).unwrap_or_default();

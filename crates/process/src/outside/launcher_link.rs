@@ -21,12 +21,12 @@ use super::refusal::Refusal;
 use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
 use crate::contract::descriptors::send_descriptors;
 use crate::contract::ending::CommandEnding;
+use crate::contract::kill_failures::Unended;
 use crate::contract::message::{receive, send};
 use crate::contract::protocol::{
     COUNTERS, DIRECTORY, LaunchOrder, LaunchReport, LaunchStage, PROXY_LISTENER, RECORDS, TERMINAL,
 };
 use crate::contract::terminal_size::TerminalSize;
-use crate::contract::unended::Unended;
 
 /// The task of a launcher.
 pub(crate) struct LaunchTask<'a> {

@@ -1,8 +1,8 @@
 //! The program's side of the process border: supervision, confinement planning, the egress proxy.
 
 pub(crate) mod child;
+pub mod child_process;
 pub mod command;
-pub mod companion;
 pub mod confine;
 pub(crate) mod egress_proxy;
 pub mod environment;
@@ -17,6 +17,6 @@ pub(crate) mod program;
 pub(crate) mod reaper;
 pub(crate) mod records;
 pub(crate) mod refusal;
+pub mod remaining_processes;
 pub mod spool;
 mod stdin_writer;
-pub mod survivors;

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
 use super::child::ChildProcess;
-use crate::contract::unended::{self, Unended};
+use crate::contract::kill_failures::{self, Unended};
 
 /// The commands that run now.
 static COMMANDS: Mutex<RunningCommands> = Mutex::new(RunningCommands {
@@ -137,7 +137,7 @@ fn kill_all_but(mut strangers: BTreeSet<i32>) -> Vec<Unended> {
             return unended;
         }
         for pid in left.into_iter().filter_map(Pid::from_raw) {
-            match unended::kill(pid) {
+            match kill_failures::kill(pid) {
                 // A killed process is gone in a moment; one in an uninterruptible wait is not waited for.
                 None => reap(pid, began),
                 Some(refused) => {

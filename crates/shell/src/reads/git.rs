@@ -4,7 +4,7 @@
 //! there can name programs to run.
 
 use super::readers;
-use crate::danger::Danger;
+use crate::command_risk::Danger;
 use crate::options::HarmlessOptions;
 use crate::word::ShellWord;
 

@@ -4,7 +4,7 @@
 use super::git::danger_of_git;
 use super::readers::reader_options;
 use super::scripts::{danger_of_awk, danger_of_sed};
-use crate::danger::Danger;
+use crate::command_risk::Danger;
 use crate::find::danger_of_find;
 use crate::options::HarmlessOptions;
 use crate::word::ShellWord;

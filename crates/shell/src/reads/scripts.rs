@@ -2,7 +2,7 @@
 //!
 //! Law: only scripts of a few plain forms are called harmless.
 
-use crate::danger::Danger;
+use crate::command_risk::Danger;
 use crate::options::{HarmlessOptions, skip_options};
 use crate::word::ShellWord;
 

@@ -5,9 +5,9 @@
 
 use jm_types::Verdict;
 
-use super::acting::{ActingTable, ActingWord, WordAct};
 use super::error::PatternError;
 use super::pattern::{CommandPattern, PatternWord};
+use super::program_options::{ActingTable, ActingWord, WordAct};
 use crate::syntax::SimpleCommand;
 use crate::variables::{is_hook, needs_no_spelling};
 use crate::word::ShellWord;

@@ -1,6 +1,5 @@
 //! Rules for commands: allow, ask or deny, matched on argument vectors.
 
-mod acting;
 mod decide;
 mod derive;
 mod error;
@@ -9,6 +8,7 @@ mod load;
 mod matching;
 mod pattern;
 mod place;
+mod program_options;
 mod set;
 
 pub use decide::{Because, CommandDecision, PartDecision};

@@ -6,14 +6,14 @@
 pub(crate) mod binary;
 pub mod change;
 mod charset;
-pub(crate) mod exact;
+pub mod command_output;
+pub(crate) mod command_preview;
 pub mod find;
 mod gather;
 pub mod job;
 mod line_range;
 pub mod listing;
 pub mod page;
-pub mod printed;
 pub mod read;
 mod reading;
 pub(crate) mod refused;

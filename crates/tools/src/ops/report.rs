@@ -19,7 +19,7 @@ use crate::context::Scope;
 use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
-use crate::ops::printed::{Printed, Uncut};
+use crate::ops::command_output::{Printed, Uncut};
 use crate::ops::run::{Exit, Run, Shown};
 use crate::tool::{PathUse, Preview, Use};
 pub use counts::Counts;

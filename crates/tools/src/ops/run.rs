@@ -18,10 +18,10 @@ use crate::context::{Scope, Workspace};
 use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
-use crate::ops::not_found;
-use crate::ops::printed::{
+use crate::ops::command_output::{
     Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_utf8_text, share_output,
 };
+use crate::ops::not_found;
 use crate::ops::refused::refusals_of;
 use crate::ops::tail::Last;
 use crate::tool::{PathUse, Preview, Use};

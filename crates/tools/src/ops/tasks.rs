@@ -4,17 +4,17 @@
 //! the tasks at the moment it runs.
 
 mod action;
-mod board;
 mod call;
 mod export;
 mod item;
 mod outline;
+mod task_lists;
 #[cfg(test)]
 mod tests;
 
 pub use action::{Draft, Filter, TaskAction, TaskOutcome};
-pub use board::Board;
 pub use call::TaskCall;
 pub use export::TaskExport;
 pub use item::{CodePlace, Priority, Subtask, TaskItem, TaskStatus};
 pub use outline::Ids;
+pub use task_lists::Board;

@@ -6,8 +6,8 @@
 //! is itself escaped, so a literal one never looks like the count of a long run.
 
 use crate::text::redact::redact_command;
-use crate::text::reveal::looks_like_nothing;
 use crate::text::sanitize::is_hidden;
+use crate::text::visible_text::looks_like_nothing;
 
 /// The longest run of one blank or invisible character that is shown as it is.
 const LONGEST_RUN: usize = 8;

@@ -16,15 +16,15 @@ use jm_store::Speaker;
 use jm_types::{ApprovalMode, DenialReason, ErrorKind, Message, Native, Part, ToolCall, Verdict};
 use serde_json::{Value, json};
 
+mod chat_output;
 mod decide;
+mod document_file;
 mod execute;
-mod paper;
 mod send;
-mod tell;
 
-use self::paper::{Paper, PaperError};
-use self::tell::Teller;
-use super::drive::{Driver, block_on};
+use self::chat_output::Teller;
+use self::document_file::{Paper, PaperError};
+use super::call_loop::{Driver, block_on};
 use crate::cli::{Chat, Common};
 use crate::{model_client, sessions, wire};
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use jm_types::{ErrorCode, ToolCall};
 
 use super::answer::{Answer, Outcome};
-use super::drive::{Driver, End, block_on};
+use super::call_loop::{Driver, End, block_on};
 use super::{exit, print};
 use crate::cli::{Common, Exec};
 use input::{Line, Lines};

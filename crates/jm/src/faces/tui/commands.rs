@@ -9,8 +9,8 @@ use jm_types::text::{one_line, reveal};
 use jm_types::{ApprovalMode, ToolCall};
 use serde_json::json;
 
-use super::desk::Shown;
 use super::listing;
+use super::screen_link::Shown;
 use super::talk::Talk;
 use crate::agent::Agent;
 use crate::cli::{Approve, Common, Model};
@@ -318,8 +318,8 @@ pub(super) async fn shell(talk: &mut Talk, agent: &mut Agent, command: String) -
     let output: String = said.map(|result| result.content.clone()).collect();
     talk.beside = format!("I ran this command myself:\n$ {command}\n{output}\n\n");
     let ended = match end? {
-        crate::faces::drive::End::Answered => Ended::Finished,
-        crate::faces::drive::End::Interrupted => Ended::Interrupted,
+        crate::faces::call_loop::End::Answered => Ended::Finished,
+        crate::faces::call_loop::End::Interrupted => Ended::Interrupted,
     };
     talk.desk.send(Msg::TurnEnds(ended));
     Ok(())

@@ -8,7 +8,7 @@ use jm_files::walk::{WalkFilter, WalkStep, walk};
 use jm_tui::msg::{Msg, PickRow, Picking};
 use jm_types::{Cancel, MessageRole, Part};
 
-use super::desk::Desk;
+use super::screen_link::Desk;
 use super::talk;
 use crate::agent::Agent;
 use crate::cli::Common;

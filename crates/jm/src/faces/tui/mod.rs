@@ -4,9 +4,9 @@
 //! passes between them is data.
 
 mod commands;
-mod desk;
 mod host;
 mod listing;
+mod screen_link;
 mod setup;
 mod talk;
 
@@ -25,9 +25,9 @@ use jm_tui::text::Surroundings;
 use jm_types::SessionId;
 use tokio::sync::mpsc::unbounded_channel;
 
-pub(crate) use desk::Desk;
+pub(crate) use screen_link::Desk;
 
-use super::drive::block_on;
+use super::call_loop::block_on;
 use super::{demo, exit, print, repl, run as headless};
 use crate::cli::{Cli, Common, Model, Resume, RunArgs, Screen};
 use crate::{sessions, wire};

@@ -14,7 +14,7 @@ use jm_types::Part;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::commands::{self, Next};
-use super::desk::{Desk, Shown};
+use super::screen_link::{Desk, Shown};
 use super::setup::{self, Setup};
 use super::{Left, Start, listing};
 use crate::agent::{Agent, TurnEnd};

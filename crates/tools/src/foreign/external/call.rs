@@ -21,7 +21,7 @@ use super::envelope::{self, Code};
 use super::probe::DeclaredSchema;
 use crate::context::{CallContext, Scope};
 use crate::events::Events;
-use crate::ops::printed::{Manner, share_output};
+use crate::ops::command_output::{Manner, share_output};
 use crate::ops::refused::with_refusals;
 use crate::ops::run::Invocation;
 use crate::tool::{Intent, Output, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut, ToolSpec};

@@ -8,7 +8,7 @@ use jm_types::{ErrorKind, ToolError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ops::printed::{Manner, share_output};
+use crate::ops::command_output::{Manner, share_output};
 
 /// The wrapper's own codes. The tool's are inside its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

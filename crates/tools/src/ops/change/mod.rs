@@ -3,7 +3,7 @@
 //! Law: new contents are computed in memory, for all files, before anything is shown or written.
 //! A preview and a commit come from the same computation, and a refusal changes nothing.
 
-mod care;
+mod checks;
 pub mod diff;
 pub mod edit;
 mod encoding;

@@ -15,7 +15,7 @@ use super::rules::{
 };
 use super::stage::{Staged, stage_in_git};
 use super::target::Target;
-use super::{care, encoding, stale};
+use super::{checks, encoding, stale};
 use crate::context::Scope;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
@@ -184,7 +184,7 @@ impl Change {
 
     fn check(&self, target: &Target) -> Result<(), ToolError> {
         match self.rules.care {
-            Care::Careful if target.is_changed() => care::check(target),
+            Care::Careful if target.is_changed() => checks::check(target),
             Care::Careful | Care::Plain => Ok(()),
         }
     }
@@ -201,7 +201,7 @@ impl Change {
             return Vec::new();
         }
         let uncommitted = match self.rules.care {
-            Care::Careful => care::warning(&scope.workspace.sandbox, target),
+            Care::Careful => checks::warning(&scope.workspace.sandbox, target),
             Care::Plain => None,
         };
         uncommitted.into_iter().chain(target.remark()).collect()

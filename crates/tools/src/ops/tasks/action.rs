@@ -2,8 +2,8 @@
 
 use jm_types::ToolError;
 
-use super::board::{Board, List, MOST_ITEMS};
 use super::item::{CodePlace, Priority, Subtask, TaskItem, TaskStatus};
+use super::task_lists::{Board, List, MOST_ITEMS};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskAction {

@@ -4,8 +4,8 @@ use jm_system::clock::now_epoch_ms;
 use jm_types::ToolError;
 
 use super::action::{TaskAction, TaskOutcome};
-use super::board::Board;
 use super::export::TaskExport;
+use super::task_lists::Board;
 use crate::context::Scope;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};

@@ -5,9 +5,9 @@ use jm_types::ToolError;
 use jm_types::text::redact;
 
 use super::action::TaskOutcome;
-use super::board::{Board, List};
 use super::item::TaskItem;
 use super::outline::Ids;
+use super::task_lists::{Board, List};
 use crate::context::Scope;
 use crate::ops::change::{
     Backup, Care, Change, ChangeRules, Edit, Existing, FileEdit, FreshnessRule,

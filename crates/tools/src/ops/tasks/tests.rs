@@ -2,8 +2,8 @@
 
 use jm_types::ToolError;
 
-use super::board::{List, MOST_ITEMS};
 use super::export::render;
+use super::task_lists::{List, MOST_ITEMS};
 use super::*;
 
 fn apply(list: &mut List, action: TaskAction) -> Result<TaskOutcome, ToolError> {

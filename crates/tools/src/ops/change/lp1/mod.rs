@@ -15,11 +15,11 @@ pub use syntax::{Block, SyntaxFault};
 mod apply;
 mod difference;
 mod error;
-mod likeness;
 mod locate;
 mod nearest;
 mod parse;
 mod patch;
+mod similarity;
 mod syntax;
 #[cfg(test)]
 mod tests;

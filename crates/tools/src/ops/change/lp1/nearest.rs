@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::difference::difference;
-use super::likeness::{ALIKE, LINE_BYTES, Likeness, squeeze};
+use super::similarity::{ALIKE, LINE_BYTES, Likeness, squeeze};
 
 /// The most lines of the find block that are compared.
 const COMPARED_LINES: usize = 32;

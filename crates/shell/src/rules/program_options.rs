@@ -1,15 +1,15 @@
-//! Options and operands that act: the table `acting.txt`, and a rule for programs not in it.
+//! Options and operands that act: the table `program_options.txt`, and a rule for programs not in it.
 //!
 //! Law: a word that may run a program, load code, write a file or change the directory is matched
 //! only by a rule that spells it out, in whichever spelling it comes: abbreviated, joined, clustered.
 
 use super::general::acts_in_general;
-use crate::danger::Danger;
+use crate::command_risk::Danger;
 use crate::options::{HarmlessOptions, UnknownWords};
 use crate::reads::{danger_of_awk, danger_of_sed, reader_options};
 use crate::word::ShellWord;
 
-const TABLE: &str = include_str!("acting.txt");
+const TABLE: &str = include_str!("program_options.txt");
 
 /// Options of git that stand before its command and change nothing that matters.
 const PLAIN_BEFORE: &[&str] =
