@@ -10,6 +10,7 @@ mod marks;
 mod node;
 mod path_bytes;
 mod plan;
+mod relocate;
 mod remove;
 mod report;
 mod runs_later;
@@ -18,6 +19,7 @@ mod tests;
 
 pub use keep::{KeepError, KeepLog, NoKeepLog, StepState};
 pub use node::{ExtendedAttributes, NodeFacts, NodeKind, NodeTime};
+pub use relocate::{EntryName, exchange_names, move_directory};
 pub use remove::remove_layer;
 pub use report::{LayerReport, NodeChange, TouchedKinds};
 pub use runs_later::NameJudge;

@@ -1,141 +1,15 @@
 //! Commands on a layer: held and kept they leave what a direct run leaves, and none of them reaches the
 //! layer's directories or the workspace itself.
 
+mod commands;
+
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use self::commands::{BASE, SCRIPTS};
 use crate::escapes::attempts;
 use crate::world::{CANARY, User, World, own_all, program, users, works};
-
-/// The tree that every command starts from; its times are long ago.
-const BASE: &str = "umask 022; mkdir -p src/deep docs empty; echo one > a; echo two > src/b; \
-    echo three > src/deep/c; seq 9000 > big; ln -s src/b link; ln -s /nowhere dangling; mkfifo pipe; \
-    printf '#!/bin/sh\\necho ran\\n' > run.sh; chmod 755 run.sh; printf 'all: out\\nout: a\\n\\tcp a out\\n' > Makefile; \
-    git init -q -b main .; git config user.name n; git config user.email e; git config gc.auto 0; \
-    git add a src docs run.sh; git commit -qm first; echo local > ignored.cfg; echo ignored.cfg > .gitignore; \
-    find . -depth -exec touch -h -d '2001-02-03 04:05:06.789' {} +";
-
-/// Names, programs that they need, and scripts.
-const SCRIPTS: &[(&str, &[&str], &str)] = &[
-    ("nothing", &[], "true"),
-    ("create", &[], "echo new > n; mkdir -p d/e; echo x > d/e/f"),
-    ("append", &[], "echo more >> a; echo more >> src/b"),
-    ("truncate", &[], ": > big; truncate -s 100 src/deep/c"),
-    ("overwrite", &[], "cp big src/b; cat a > src/deep/c"),
-    ("edit in place", &["sed"], "sed -i s/three/drei/ src/deep/c"),
-    ("edit without a match", &["sed"], "touch -d 2002-02-02 big; sed -n p big"),
-    ("delete", &[], "rm src/b; rm -r docs empty"),
-    ("delete everything", &[], "rm -rf ./* .[!.]*"),
-    ("delete all but git", &[], "rm -rf ./*"),
-    ("recreate a directory", &[], "rm -r src; mkdir src; echo new > src/only"),
-    ("file becomes directory", &[], "rm big; mkdir big; echo in > big/in"),
-    ("directory becomes file", &[], "rm -r src; echo flat > src"),
-    ("file becomes link", &[], "rm big; ln -s run.sh big"),
-    ("link becomes file", &[], "rm link; echo file > link"),
-    ("link changes", &[], "ln -sfn docs link; ln -sf a dangling"),
-    ("to and fro", &[], "mv a b; mv b a; rm -r docs; mkdir docs; rmdir docs; mkdir docs"),
-    ("modes", &[], "chmod 600 big; chmod 700 src; chmod 555 docs; chmod 1777 empty"),
-    (
-        "closed directory",
-        &[],
-        "mkdir shut; echo x > shut/x; chmod 500 shut; mkdir none; chmod 000 none",
-    ),
-    ("unreadable file", &[], "echo x > secret; chmod 000 secret"),
-    ("rename a file", &[], "mv src/b src/renamed; mv run.sh docs/"),
-    ("rename over a file", &[], "mv a big; echo t > t && mv t src/b"),
-    ("move a directory", &[], "mv src lib"),
-    ("move a new directory", &[], "mkdir x && echo 1 > x/y && mv x z && mv z docs/"),
-    (
-        "exchange two files",
-        &["python3"],
-        "python3 -c 'import ctypes; assert ctypes.CDLL(None).renameat2(-100, b\"a\", -100, b\"big\", 2) == 0'",
-    ),
-    (
-        "a file without a name",
-        &["python3"],
-        "python3 -c 'import os; f = os.open(\".\", os.O_TMPFILE | os.O_RDWR, 0o644); os.write(f, b\"x\"); os.link(f\"/proc/self/fd/{f}\", \"named\", follow_symlinks=True)'",
-    ),
-    (
-        "memory that is a file",
-        &["python3"],
-        "python3 -c 'import mmap; f = open(\"big\", \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[10:14] = b\"mmap\"; m.flush()'",
-    ),
-    (
-        "locks",
-        &["python3"],
-        "python3 -c 'import fcntl; f = open(\"a\", \"a\"); fcntl.flock(f, fcntl.LOCK_EX); f.write(\"locked\")'",
-    ),
-    (
-        "a socket",
-        &["python3"],
-        "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'",
-    ),
-    (
-        "attributes",
-        &["setfattr"],
-        "setfattr -n user.note -v 1 big; setfattr -n user.dir -v 2 docs; setfattr -n user.new -v 3 src/deep",
-    ),
-    ("new hard links", &[], "ln big big2; ln src/b src/b3; cp -al docs docs2"),
-    ("a fifo", &[], "mkfifo another; rm pipe"),
-    ("many files", &[], "for i in $(seq 300); do echo $i > m$i; done; rm m2*"),
-    (
-        "a deep tree",
-        &[],
-        "p=.; for i in $(seq 60); do p=$p/deeper; done; mkdir -p $p; echo x > $p/x",
-    ),
-    ("a sparse file", &[], "truncate -s 5M sparse; printf end >> sparse"),
-    (
-        "odd names",
-        &[],
-        "printf x > \"$(printf 'new\\nline')\"; printf y > \"$(printf '\\377')\"; touch -- -dash ' space '",
-    ),
-    ("times", &[], "touch -d '2011-11-11 11:11:11.123' src docs big; touch -h -d 2012-12-12 link"),
-    ("a copy with its times", &[], "cp -a src copied; cp -p big kept"),
-    ("an archive", &["tar"], "tar cf t.tar src docs && mkdir o && tar xpf t.tar -C o && rm t.tar"),
-    ("a build", &["make"], "make -s; make -s"),
-    ("a program of the workspace", &[], "./run.sh > ran; sh run.sh >> ran"),
-    (
-        "a virtual environment",
-        &["python3"],
-        "python3 -m venv --without-pip env && rm -r env/bin env/pyvenv.cfg env/lib*/python*/site-packages/__pycache__ 2>/dev/null; :",
-    ),
-    (
-        "a database",
-        &["python3"],
-        "python3 -c 'import sqlite3; d = sqlite3.connect(\"t.db\"); d.execute(\"create table t (a)\"); [d.execute(\"insert into t values (?)\", (n,)) for n in range(100)]; d.commit()'",
-    ),
-    ("git status", &["git"], "git status --short"),
-    ("git commit", &["git"], "echo more >> a; git add a; git commit -qm second; git log --oneline"),
-    ("git mv of files", &["git"], "git mv a renamed; git commit -qm moved"),
-    (
-        "git branch and merge",
-        &["git"],
-        "git checkout -qb side; echo s > s; git add s; git commit -qm side; git checkout -q main; echo m > m; git add m; git commit -qm main; git merge -q --no-edit side",
-    ),
-    (
-        "git rebase",
-        &["git"],
-        "git checkout -qb side; echo s > s; git add s; git commit -qm side; git checkout -q main; echo m > m; git add m; git commit -qm main; git checkout -q side; git rebase -q main",
-    ),
-    ("git stash", &["git"], "echo dirty >> a; git stash -q; git stash pop -q"),
-    (
-        "git reset and clean",
-        &["git"],
-        "echo dirty >> a; echo u > untracked; git reset -q --hard; git clean -qxfd",
-    ),
-    ("git tag and gc", &["git"], "git tag v1; git gc -q; git fsck --no-progress"),
-    (
-        "git work tree inside",
-        &["git"],
-        "git worktree add -q inner -b other && rm -r inner && git worktree prune",
-    ),
-    (
-        "git init elsewhere",
-        &["git"],
-        "mkdir nested && cd nested && git init -q -b main . && echo x > x && git add x && git commit -qm nested",
-    ),
-];
 
 /// Two copies of one tree.
 struct Pair {

@@ -15,6 +15,7 @@ mod placeholders;
 mod process_tree;
 mod proxy_listener;
 mod pty;
+mod rename_calls;
 mod seccomp;
 mod step;
 mod supervisor;

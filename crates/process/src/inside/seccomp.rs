@@ -7,6 +7,7 @@
 use std::io::{Error, Result};
 
 use libc::{c_long, sock_filter, sock_fprog};
+use rustix::fd::{FromRawFd, OwnedFd, RawFd};
 
 use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
 
@@ -113,6 +114,13 @@ const OPENING: &[(c_long, u32, u32)] = &[
     (libc::SYS_openat, 2, 3),
 ];
 const CREATES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
+/// Calls that give a file another name and may name a directory.
+const RENAMING: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+];
 /// Typing into a terminal, and what the console does beyond that.
 const TERMINAL: [u32; 2] = [0x5412, 0x541C];
 
@@ -146,13 +154,29 @@ const fn when(code: u16, k: u32, past: u8) -> sock_filter {
     sock_filter { code, jt: 0, jf: past, k }
 }
 
-pub(crate) fn enter(rules: &ConfinementRules) -> Result<()> {
+/// Installs the filter. On a layer the calls that rename are answered by whoever holds the descriptor.
+pub(crate) fn enter(rules: &ConfinementRules) -> Result<Option<OwnedFd>> {
     let shared = if rules.backend.has_own_tree() {
         SharedObjects::Nothing
     } else {
         SharedObjects::WithTheUser
     };
-    install(&filter(&families(rules), shared, streams(rules)))
+    let mut code = filter(&families(rules), shared, streams(rules));
+    if rules.layer.is_none() {
+        return install(&code, 0).map(|_| None);
+    }
+    code.splice(code.len() - 1.., asked_about_renames());
+    install_with_listener(&code).map(Some)
+}
+
+/// The end of the filter of a command on a layer.
+fn asked_about_renames() -> Vec<sock_filter> {
+    let mut code = Vec::new();
+    for number in RENAMING {
+        on(&mut code, *number, vec![step(ANSWER, libc::SECCOMP_RET_USER_NOTIF)]);
+    }
+    code.push(step(ANSWER, ALLOW));
+    code
 }
 
 /// The permitted uses of sockets of the internet.
@@ -313,14 +337,25 @@ fn on(code: &mut Vec<sock_filter>, number: c_long, judge: Vec<sock_filter>) {
 }
 
 #[allow(unsafe_code)]
-fn install(code: &[sock_filter]) -> Result<()> {
+fn install_with_listener(code: &[sock_filter]) -> Result<OwnedFd> {
+    let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // Without the second flag a signal interrupts a call that is being answered, and it starts again.
+    let number = install(code, listen | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+        .or_else(|_| install(code, listen))?;
+    // SAFETY: the descriptor is new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Installs a filter, and gives the number of its listener where `flags` ask for one.
+#[allow(unsafe_code)]
+fn install(code: &[sock_filter], flags: libc::c_ulong) -> Result<RawFd> {
     const SET_MODE_FILTER: libc::c_uint = 1;
     let length = u16::try_from(code.len()).map_err(|_| Error::from_raw_os_error(libc::E2BIG))?;
     let program = sock_fprog { len: length, filter: code.as_ptr().cast_mut() };
     // SAFETY: `program` and the instructions it points to live until the call returns; the kernel
     // copies and checks them, and writes nothing.
-    let answer = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, 0, &program) };
-    if answer == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+    let answer = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, &program) };
+    if answer < 0 { Err(Error::last_os_error()) } else { Ok(answer as RawFd) }
 }
 
 #[cfg(test)]
@@ -437,6 +472,13 @@ mod tests {
         ] {
             assert_eq!(answer(&off, number, arguments), REFUSE, "{number} {arguments:?}");
         }
+        let on_layer = [&own[..own.len() - 1], &asked_about_renames()].concat();
+        for number in RENAMING {
+            assert_eq!(answer(&own, *number, [0; 4]), ALLOW, "{number}");
+            let asked = answer(&on_layer, *number, [0; 4]);
+            assert_eq!(asked, libc::SECCOMP_RET_USER_NOTIF, "{number}");
+        }
+        assert_eq!(answer(&on_layer, libc::SYS_read, [0; 4]), ALLOW);
         assert_eq!(judge(&off, 0x4000_0003, 26, [0; 4]), KILL);
         assert_eq!(judge(&off, ARCHITECTURE, 0x4000_0000 + 521, [0; 4]), UNKNOWN);
     }

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::io::{Error, Read, Result};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -28,10 +29,11 @@ use super::landlock::{self, LandlockOpenings};
 use super::name_guard::NameGuard;
 use super::process_tree::{self, ProcessTree, Remaining};
 use super::proxy_listener::ProxyListener;
+use super::rename_calls::RenameCalls;
 use super::step::{During, LaunchStep, StepFailure};
 use super::{limits, pty, seccomp};
 use crate::contract::confinement_rules::Backend;
-use crate::contract::descriptors::send_descriptor;
+use crate::contract::descriptors::{receive_descriptor, send_descriptor};
 use crate::contract::ending::RecordedEnding;
 use crate::contract::message::send;
 use crate::contract::protocol::{
@@ -56,14 +58,16 @@ pub(crate) fn supervise(
         Backend::Namespaces | Backend::Bwrap | Backend::None => None,
     };
     let listener = ProxyListener::open(order).during("door to listed hosts")?;
-    let command = start(order, rights, scratch.as_ref(), listener.as_ref())?;
+    let (command, renames) = start(order, rights, scratch.as_ref(), listener.as_ref())?;
     be_quiet().during("descriptors")?;
     // No process of the same user may look into us; the command did not inherit this.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hardening")?;
     let deadline = began + Duration::from_millis(order.lifetime_ms);
     let watched = Instant::now() + NameGuard::DELAY;
     let ended = until_it_ends(command, &children, guard.as_mut(), [watched, deadline]);
+    renames.iter().for_each(RenameCalls::stop);
     let left = tree.end();
+    renames.into_iter().for_each(RenameCalls::finish);
     guard.iter().for_each(NameGuard::finish);
     // While it is still said to run: the kernel takes its time to remove the watches.
     drop(guard);
@@ -91,7 +95,7 @@ fn start(
     rights: CapabilitySet,
     scratch: Option<&ScratchDir>,
     listener: Option<&ProxyListener>,
-) -> LaunchStep<Pid> {
+) -> LaunchStep<(Pid, Option<RenameCalls>)> {
     let (told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
     let program = order.words.first().cloned().unwrap_or_default();
     let mut command = Command::new(&program);
@@ -112,8 +116,14 @@ fn start(
     open_terminal(order, &mut command).during("terminal")?;
     let mut order = order.clone();
     order.rules.writable.extend(scratch.map(|scratch| scratch.path().to_owned()));
+    let rules = order.rules.clone();
+    let (ours, theirs) = UnixStream::pair().during("socket")?;
     let prepare = move || {
-        enter(&order, rights, port).map_err(|failure| {
+        let entered = enter(&order, rights, port).and_then(|listener| match listener {
+            Some(listener) => send_descriptor(&theirs, listener).during("listener of renames"),
+            None => Ok(()),
+        });
+        entered.map_err(|failure| {
             ignore_error(
                 rustix::io::write(&tell, failure.step.as_bytes()),
                 "if the reason cannot be told, the error alone is",
@@ -128,7 +138,13 @@ fn start(
     // The closure holds the writing end.
     drop(command);
     match spawned {
-        Ok(child) => Ok(Pid::from_child(&child)),
+        Ok(child) => {
+            let listener = rules.layer.as_ref().and_then(|_| receive_descriptor(&ours));
+            let serve = |listener| RenameCalls::serve(listener, &rules, rights);
+            // If it fails, the command ends with us, and nothing of its layer is kept.
+            let renames = listener.map(serve).transpose().during("thread for renames")?;
+            Ok((Pid::from_child(&child), renames.flatten()))
+        }
         Err(error) => {
             let mut step = String::new();
             let read = std::fs::File::from(told).read_to_string(&mut step);
@@ -145,7 +161,11 @@ fn start(
 }
 
 /// The last things before the command: from here on nothing is allowed that the command is not.
-fn enter(order: &LaunchOrder, rights: CapabilitySet, port: Option<u16>) -> LaunchStep<()> {
+fn enter(
+    order: &LaunchOrder,
+    rights: CapabilitySet,
+    port: Option<u16>,
+) -> LaunchStep<Option<OwnedFd>> {
     let rules = &order.rules;
     limits::unblock_signals();
     stand_apart(order)?;
@@ -157,7 +177,7 @@ fn enter(order: &LaunchOrder, rights: CapabilitySet, port: Option<u16>) -> Launc
     limits::close_descriptors();
     limits::limit(&rules.resources).during("resource limits")?;
     if rules.backend == Backend::None {
-        return Ok(());
+        return Ok(None);
     }
     limits::keep_only(rights).during("capabilities")?;
     rustix::thread::set_no_new_privs(true).during("no_new_privs")?;
