@@ -14,11 +14,23 @@ use crate::batch::{Batch, CallEntry, CallStatus, Journaled};
 use crate::conversation::Conversation;
 use crate::session::Session;
 use crate::turn::from_data;
+use crate::undo::prompts::Prompts;
+use crate::undo::undone_note;
 
 /// Reads the conversation of a session back.
 pub fn recall(store: &Store, session: &SessionId) -> Result<Conversation, StoreError> {
-    let said = store.messages_since_summary(session)?;
+    recall_before(store, session, i64::MAX)
+}
+
+/// Reads it back as it was before a record, such as a prompt.
+pub fn recall_before(
+    store: &Store,
+    session: &SessionId,
+    before: i64,
+) -> Result<Conversation, StoreError> {
+    let said = store.messages_before(session, before)?;
     let Some(first) = said.first() else { return Ok(Conversation::default()) };
+    let prompts = Prompts::of(store, session)?;
     let mut batches: BTreeMap<BatchNumber, Vec<CallView>> = BTreeMap::new();
     for call in store.calls_after(session, first.seq)? {
         batches.entry(call.batch).or_default().push(call);
@@ -32,7 +44,12 @@ pub fn recall(store: &Store, session: &SessionId) -> Result<Conversation, StoreE
                 let history = content.get("history").cloned().unwrap_or_default();
                 messages = serde_json::from_value(history)?;
             }
-            Speaker::User => join(&mut messages, from_data(MessageRole::User, content)),
+            Speaker::User => {
+                let last = prompts.before(view.seq).map_or(0, |prompt| prompt.seq);
+                let note = undone_note(store, session, (last, view.seq))?;
+                join(&mut messages, note.map(Message::user));
+                join(&mut messages, from_data(MessageRole::User, content));
+            }
             Speaker::Assistant => {
                 let Some(message) = from_data(MessageRole::Assistant, content) else { continue };
                 let calls = batch.and_then(|batch| batches.remove(&batch)).unwrap_or_default();

@@ -19,6 +19,8 @@ use crate::engine::Engine;
 use crate::reply;
 use crate::run::cancel_rest;
 use crate::session::Session;
+use crate::undo::prompts::Prompts;
+use crate::undo::undone_note;
 
 /// One response that is coming in.
 #[derive(Debug, Default)]
@@ -88,9 +90,23 @@ impl Engine {
         parts: Vec<Part>,
     ) -> Result<(), ToolError> {
         session.begin_turn();
+        let note = self.undone_since_last_prompt(session)?;
         self.remember(Speaker::User, parts_as_data(&parts)?, None)?;
-        conversation.prompt(parts);
+        // The records of the undos say it once more when the conversation is read back.
+        conversation.prompt(note.map(Part::text).into_iter().chain(parts).collect());
         self.core().recorder.flush()
+    }
+
+    /// The note to the model on what was undone since somebody last spoke.
+    fn undone_since_last_prompt(&self, session: &Session) -> Result<Option<String>, ToolError> {
+        let Some(journal) = self.core().recorder.journal() else { return Ok(None) };
+        self.core().recorder.flush()?;
+        let (store, id) = (journal.store(), &session.id);
+        let noted = || {
+            let last = Prompts::of(store, id)?.list().last().map_or(0, |prompt| prompt.seq);
+            undone_note(store, id, (last, i64::MAX))
+        };
+        noted().map_err(|error| ToolError::failed("turn", error.to_string()))
     }
 
     /// The next piece of a response.

@@ -13,7 +13,7 @@ mod policy;
 mod screen;
 
 pub(crate) use chat::Chat;
-pub(crate) use journal::{Gc, OutputArgs, Redo, Span, Undo};
+pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, Span, Undo};
 pub(crate) use model::{Model, RunArgs, ThinkingLevel, ToolProtocol};
 pub(crate) use policy::{Policy, PolicyCommand};
 pub(crate) use screen::Screen;
@@ -153,10 +153,12 @@ pub(crate) enum Command {
     Sessions(ListingArgs),
     /// Show what a session did, why it was allowed and what it changed
     Log(Log),
-    /// Take back what calls changed
+    /// Undo the changes of the last prompt, or of calls
     Undo(Undo),
-    /// Take the last undo back
+    /// Redo what was undone last
     Redo(Redo),
+    /// List prompts, or go back to before one: files, conversation or both
+    Rewind(Rewind),
     /// Settle what a crash left unfinished; never runs anything again
     Recover(ListingArgs),
     /// Check that the journal is what was written

@@ -84,6 +84,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Log(log) => faces::history::log(&cli.common, &log),
         Command::Undo(undo) => faces::undo::undo(&cli.common, &undo),
         Command::Redo(redo) => faces::undo::redo(&cli.common, redo),
+        Command::Rewind(rewind) => faces::rewind::run(&cli.common, &rewind),
         Command::Recover(listing) => faces::recover::run(&cli.common, &listing),
         Command::Verify => faces::history::verify(),
         Command::Output(output) => faces::output::run(&output),

@@ -16,6 +16,7 @@ mod marks;
 mod message;
 mod output;
 mod output_records;
+mod prompts;
 mod query;
 mod queue;
 mod record;
@@ -35,6 +36,7 @@ pub use journal::{Entry, Journal};
 pub use message::{MessageRecord, MessageView, as_records};
 pub use output::Incoming;
 pub use output_records::{OutputStream, StoredOutput, StoredPart, StoredStream};
+pub use prompts::{TurnKind, TurnMark, UndoMark};
 pub use query::{CallView, EffectView, SessionView};
 pub use queue::{WriteOrder, WriteQueue, WriteTurn};
 pub use record::{

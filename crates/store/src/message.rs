@@ -89,13 +89,25 @@ impl Store {
         &self,
         session: &SessionId,
     ) -> Result<Vec<MessageView>, StoreError> {
+        self.messages_before(session, i64::MAX)
+    }
+
+    /// The same, as it was before a record.
+    pub fn messages_before(
+        &self,
+        session: &SessionId,
+        before: i64,
+    ) -> Result<Vec<MessageView>, StoreError> {
         let mut said = self.said(session)?;
+        said.retain(|(seq, ..)| *seq < before);
         let is_summary =
             |record: &Record| matches!(record, Record::Message { role: Speaker::System, .. });
         let last = said.iter().rposition(|(_, _, record)| is_summary(record));
         let said = said.split_off(last.unwrap_or(0));
         let first = said.first().map_or(0, |(seq, ..)| *seq);
-        self.with_unfinished(session, first, self.views(said)?)
+        let mut views = self.with_unfinished(session, first, self.views(said)?)?;
+        views.retain(|view| view.seq < before);
+        Ok(views)
     }
 
     /// Adds the messages of which only calls, and the words before them, were recorded.
@@ -121,7 +133,7 @@ impl Store {
     }
 
     /// The places of calls in a model's stream: number, time, batch.
-    fn received(
+    pub(crate) fn received(
         &self,
         session: &SessionId,
         after: i64,

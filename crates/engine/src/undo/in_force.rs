@@ -9,17 +9,21 @@ use std::path::Path;
 use jm_store::{CallView, Changed, Place, Record, Store, StoreError};
 use jm_types::{CallKey, ErrorCode, SessionId};
 
+use super::by_products::makes_only_by_products;
+use super::prompts::{Prompts, UndoGroup};
 use crate::recovery::RecoveryChoice;
 use crate::undo_call::UndoArguments;
 
 /// The calls to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// The last so many.
+    /// The last so many prompts, each with all its calls.
     Last(usize),
     Call(CallKey),
     /// Everything from this call on.
     To(CallKey),
+    /// Everything after this record, such as a prompt.
+    Since(i64),
     /// The last undo.
     Undo,
 }
@@ -174,19 +178,40 @@ impl<'a, F: Fn(Option<&Place>) -> Result<ChangedPage, StoreError>> Newest<'a, F>
         Self { store, page, waiting, next, forces: HashMap::new(), kind }
     }
 
-    fn read(&mut self) -> Result<Option<CallView>, StoreError> {
+    fn next_changed(&mut self) -> Result<Option<Changed>, StoreError> {
         loop {
-            let Some(changed) = self.waiting.next() else {
-                let Some(place) = self.next.take() else { return Ok(None) };
-                let (page, further) = (self.page)(place.as_ref())?;
-                self.waiting = page.into_iter();
-                self.next = further.map(Some);
-                continue;
-            };
+            if let Some(changed) = self.waiting.next() {
+                return Ok(Some(changed));
+            }
+            let Some(place) = self.next.take() else { return Ok(None) };
+            let (page, further) = (self.page)(place.as_ref())?;
+            self.waiting = page.into_iter();
+            self.next = further.map(Some);
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<CallView>, StoreError> {
+        while let Some(changed) = self.next_changed()? {
             if let Some(call) = self.judge(&changed)? {
                 return Ok(Some(call));
             }
         }
+        Ok(None)
+    }
+
+    fn force(&mut self, session: &SessionId) -> Result<&InForce, StoreError> {
+        if !self.forces.contains_key(session) {
+            self.forces.insert(session.clone(), InForce::of(self.store, session)?);
+        }
+        Ok(&self.forces[session])
+    }
+
+    /// Tells if the call changed something and is no undo, in force or not.
+    fn is_change(&mut self, Changed { session, call, .. }: &Changed) -> Result<bool, StoreError> {
+        if self.force(session)?.steps.contains_key(call) {
+            return Ok(false);
+        }
+        Ok(self.store.call(session, call)?.is_some_and(|call| has_effects(&call)))
     }
 
     /// The call, if it is in force and of the kind that is wanted.
@@ -194,14 +219,9 @@ impl<'a, F: Fn(Option<&Place>) -> Result<ChangedPage, StoreError>> Newest<'a, F>
         &mut self,
         Changed { session, call, .. }: &Changed,
     ) -> Result<Option<CallView>, StoreError> {
-        if !self.forces.contains_key(session) {
-            self.forces.insert(session.clone(), InForce::of(self.store, session)?);
-        }
-        let is_wanted = self
-            .forces
-            .get(session)
-            .is_some_and(|force| force.holds(call) && force.kind(call) == Some(self.kind));
-        if !is_wanted {
+        let kind = self.kind;
+        let force = self.force(session)?;
+        if !force.holds(call) || force.kind(call) != Some(kind) {
             return Ok(None);
         }
         Ok(self.store.call(session, call)?.filter(has_effects))
@@ -216,8 +236,30 @@ impl<F: Fn(Option<&Place>) -> Result<ChangedPage, StoreError>> Iterator for Newe
     }
 }
 
+/// The session of a workspace that undo or redo is about where none is named: for an undo the one that made the
+/// newest change, for a redo the one that was changed or undone last. It stays the same one when nothing of it
+/// is left in force, so that nobody walks into another session by repeating a command.
+pub fn current_session(
+    store: &Store,
+    root: &Path,
+    kind: ChangeKind,
+) -> Result<Option<SessionId>, StoreError> {
+    let page = |place: Option<&Place>| store.changed_under(root, place);
+    let mut newest = Newest::new(store, kind, page);
+    while let Some(changed) = newest.next_changed()? {
+        let is_wanted = match kind {
+            ChangeKind::Change => newest.is_change(&changed)?,
+            ChangeKind::Undo => true,
+        };
+        if is_wanted {
+            return Ok(Some(changed.session));
+        }
+    }
+    Ok(None)
+}
+
 /// The session of a workspace whose last change, or undo, in force is the newest of all.
-pub fn newest_session(
+pub fn newest_in_force(
     store: &Store,
     root: &Path,
     kind: ChangeKind,
@@ -233,6 +275,11 @@ pub fn has_any(store: &Store, session: &SessionId, kind: ChangeKind) -> Result<b
     Ok(newest.next().transpose()?.is_some())
 }
 
+/// The changes of a session in force, newest first.
+pub fn changes(store: &Store, session: &SessionId) -> Result<Vec<CallView>, StoreError> {
+    find(store, session, &Which::Since(0))
+}
+
 /// The calls that are asked for, newest first.
 pub(crate) fn find(
     store: &Store,
@@ -241,7 +288,15 @@ pub(crate) fn find(
 ) -> Result<Vec<CallView>, StoreError> {
     let newest = |kind| Newest::new(store, kind, |place| store.changed_in(session, place));
     match which {
-        Which::Last(count) => newest(ChangeKind::Change).take(*count).collect(),
+        Which::Last(count) => {
+            last_prompts(&Prompts::of(store, session)?, *count, newest(ChangeKind::Change))
+        }
+        Which::Since(seq) => {
+            let is_since = |call: &Result<CallView, StoreError>| {
+                call.as_ref().map_or(true, |call| call.seq > *seq)
+            };
+            newest(ChangeKind::Change).take_while(is_since).collect()
+        }
         Which::Undo => newest(ChangeKind::Undo).take(1).collect(),
         Which::Call(key) => {
             let changed = Changed { session: session.to_owned(), call: key.clone(), at: 0 };
@@ -259,6 +314,36 @@ pub(crate) fn find(
             Ok(Vec::new())
         }
     }
+}
+
+/// The calls of the last `count` prompts. A prompt that left only by-products is no step of its own: its calls
+/// go with those of the prompt before it.
+fn last_prompts(
+    prompts: &Prompts,
+    count: usize,
+    newest: impl Iterator<Item = Result<CallView, StoreError>>,
+) -> Result<Vec<CallView>, StoreError> {
+    let (mut chosen, mut waiting) = (Vec::new(), Vec::new());
+    let (mut steps, mut last): (usize, Option<UndoGroup>) = (0, None);
+    for call in newest {
+        let call = call?;
+        let group = prompts.group(&call);
+        if makes_only_by_products(&call) {
+            let is_within = last == Some(group);
+            if is_within { &mut chosen } else { &mut waiting }.push(call);
+            continue;
+        }
+        if last != Some(group) {
+            if steps == count {
+                break;
+            }
+            steps += 1;
+            last = Some(group);
+        }
+        chosen.append(&mut waiting);
+        chosen.push(call);
+    }
+    Ok(chosen)
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 //! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
 //! journaled, atomic, and itself undoable. It never touches `.git`.
 
+pub mod by_products;
 pub mod in_force;
+mod model_note;
+pub mod prompts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,9 +17,13 @@ use jm_store::{
     CallRecord, CallView, Concurrent, Damage, FileEffect, FileState, Record, Store, StoredResult,
 };
 use jm_system::fault::crash_point;
+use jm_tools::ops::change::diff::unified_diff;
 use jm_types::text::sanitize;
 use jm_types::{CallKey, SessionId, ToolError, ToolResult};
 
+use self::by_products::is_by_product;
+use self::in_force::ChangeKind;
+use self::prompts::{PromptMark, Prompts, UndoGroup};
 use crate::core::Core;
 use crate::effects::EffectLog;
 use crate::engine::Engine;
@@ -27,6 +34,7 @@ use crate::recovery::take_trades;
 use crate::session::Session;
 use crate::undo_call::{UNDO, UndoArguments, is_undo};
 pub use in_force::Which;
+pub(crate) use model_note::undone_note;
 
 /// The rule for a journal that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +49,16 @@ pub enum Damaged {
 pub struct TakenBack {
     pub call: CallKey,
     pub summary: String,
+    /// The prompt that it was made for.
+    pub prompt: Option<PromptMark>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoReport {
     /// Newest first.
     pub calls: Vec<TakenBack>,
+    /// The calls that are in force again, where undos were taken back.
+    pub redone: Vec<TakenBack>,
     /// Nothing of them is left to be tried again.
     pub is_complete: bool,
     pub restored: Vec<PathBuf>,
@@ -55,7 +67,12 @@ pub struct UndoReport {
     pub skipped: Vec<(PathBuf, String)>,
     /// Reasons why changes were never tracked.
     pub gaps: Vec<String>,
+    /// Commands are among the calls, and what they did elsewhere stays: see [`NOT_COVERED`].
+    pub has_commands: bool,
 }
+
+/// The effects of commands that undo does not cover.
+pub const NOT_COVERED: &str = "effects outside the workspace, in ignored files, .git, the network";
 
 impl Engine {
     pub fn undo(
@@ -70,22 +87,45 @@ impl Engine {
         if damaged == Damaged::Refuse {
             refuse_damage(store, &session.id)?;
         }
-        let chosen = choose(store, &session.id, which)?;
-        let mut report = UndoReport {
-            calls: chosen.iter().map(taken).collect(),
-            gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
-            ..UndoReport::default()
-        };
-        report.skipped.extend(chosen.iter().flat_map(not_told_apart));
-        let plan = UndoPlan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
-        // What was left alone can be tried again, so the calls stay in force.
-        report.is_complete = plan.is_complete;
+        let (mut report, plan) = prepare((&core, store), &session.id, which, guard)?;
         let of = if plan.is_complete { keys(&report) } else { Vec::new() };
         if !plan.is_complete && plan.steps.is_empty() {
             return Ok(report);
         }
         self.apply(&core, session, &mut report, of, &plan)?;
         Ok(report)
+    }
+
+    /// The report of an undo that is not done, and its diff: from what is there to what would be.
+    pub fn preview_undo(
+        &self,
+        session: &SessionId,
+        which: &Which,
+        guard: Guard,
+        damaged: Damaged,
+    ) -> Result<(UndoReport, String), ToolError> {
+        let core = self.core_arc();
+        let store = core.recorder.journal().ok_or_else(no_journal)?.store();
+        if damaged == Damaged::Refuse {
+            refuse_damage(store, session)?;
+        }
+        let (mut report, plan) = prepare((&core, store), session, which, guard)?;
+        let root = core.workspace.sandbox.working_root().path().to_owned();
+        let mut diff = String::new();
+        for change in &plan.steps.changes {
+            let path = change.path.absolute();
+            let after = match &change.after {
+                After::Content { bytes, .. } => Some(bytes.as_slice()),
+                After::Absent => None,
+            };
+            let before = change.before.as_ref().map(|bytes| bytes.as_slice());
+            let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy();
+            diff.push_str(&unified_diff(&name, before, after));
+            let list = if after.is_none() { &mut report.removed } else { &mut report.restored };
+            list.push(path);
+        }
+        report.restored.extend(plan.steps.trades.iter().map(|trade| trade.path.absolute()));
+        Ok((report, diff))
     }
 
     fn apply(
@@ -196,23 +236,94 @@ fn take_back(
     Ok(())
 }
 
+/// The calls and the steps of an undo, and what can be said before it is done.
+fn prepare(
+    (core, store): (&Core, &Store),
+    session: &SessionId,
+    which: &Which,
+    guard: Guard,
+) -> Result<(UndoReport, UndoPlan), ToolError> {
+    let chosen = choose(store, session, which)?;
+    let prompts = Prompts::of(store, session);
+    let prompts = prompts.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
+    let taken = |call: &CallView| taken(&prompts, call);
+    let is_command = |(_, record): &(u64, Record)| matches!(record, Record::Tracked { .. });
+    let mut report = UndoReport {
+        calls: chosen.iter().map(taken).collect(),
+        redone: match which {
+            Which::Undo => redone(store, session, &chosen)?.iter().map(taken).collect(),
+            Which::Last(_) | Which::Call(_) | Which::To(_) | Which::Since(_) => Vec::new(),
+        },
+        gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
+        has_commands: chosen.iter().any(|call| call.records.iter().any(is_command)),
+        ..UndoReport::default()
+    };
+    report.skipped.extend(chosen.iter().flat_map(not_told_apart));
+    let plan = UndoPlan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
+    // What was left alone can be tried again, so the calls stay in force.
+    report.is_complete = plan.is_complete;
+    Ok((report, plan))
+}
+
+/// The calls that come back in force where undos are taken back.
+fn redone(
+    store: &Store,
+    session: &SessionId,
+    chosen: &[CallView],
+) -> Result<Vec<CallView>, ToolError> {
+    let mut found = Vec::new();
+    for call in chosen.iter().filter(|call| is_undo(call)) {
+        let Ok(UndoArguments { of }) = serde_json::from_str(&call.call.arguments) else { continue };
+        for key in of {
+            let view = store.call(session, &key);
+            let view = view.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
+            found.extend(view);
+        }
+    }
+    Ok(found)
+}
+
 /// The calls to take back, newest first.
 fn choose(store: &Store, session: &SessionId, which: &Which) -> Result<Vec<CallView>, ToolError> {
     let found = in_force::find(store, session, which);
     let chosen = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
-    if chosen.is_empty() {
-        return Err(ToolError::failed(UNDO, "there is nothing to take back")
-            .hint("`jm log` shows what was changed, and by which call"));
+    if !chosen.is_empty() {
+        return Ok(chosen);
     }
-    Ok(chosen)
+    let left = in_force::has_any(store, session, ChangeKind::Change);
+    let left = left.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
+    Err(match which {
+        Which::Last(_) if left => nothing(which).hint(
+            "only by-products such as __pycache__ are left; `jm undo --call ID` removes them",
+        ),
+        _ => nothing(which),
+    })
 }
 
-fn taken(call: &CallView) -> TakenBack {
+fn nothing(which: &Which) -> ToolError {
+    let (text, hint) = match which {
+        Which::Undo => ("Nothing to redo", "undo something first"),
+        Which::Call(key) => {
+            let text = format!("Nothing to undo in call {key}");
+            return ToolError::failed(UNDO, text).hint("`jm log` lists calls and their changes");
+        }
+        Which::Last(_) | Which::To(_) | Which::Since(_) => {
+            ("Nothing to undo", "`jm log` lists calls and their changes")
+        }
+    };
+    ToolError::failed(UNDO, text).hint(hint)
+}
+
+fn taken(prompts: &Prompts, call: &CallView) -> TakenBack {
     let summary = match serde_json::from_str(&call.call.arguments) {
         Ok(UndoArguments { of }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
         Ok(_) | Err(_) => call.summary().to_owned(),
     };
-    TakenBack { call: call.call.call.clone(), summary }
+    let prompt = match prompts.group(call) {
+        UndoGroup::Prompt { seq } => prompts.at(seq),
+        UndoGroup::Batch(_) => None,
+    };
+    TakenBack { call: call.call.call.clone(), summary, prompt }
 }
 
 fn keys(report: &UndoReport) -> Vec<CallKey> {
@@ -242,6 +353,10 @@ impl UndoPlan {
         let (rest, traded) = take_trades(merge(chosen));
         let mut plan = Self { rest, steps: Steps::default(), is_complete: true };
         let mut skip = |path: &Path, Blocked { why, for_good }: Blocked| {
+            // Whoever needs a by-product makes it again; nobody waits for it.
+            if is_by_product(path) {
+                return true;
+            }
             report.skipped.push((path.to_owned(), why));
             for_good
         };
@@ -311,7 +426,7 @@ fn directories(sandbox: &Sandbox, targets: &[PathGoal], report: &mut UndoReport)
         {
             let is_named = |(left, _): &(PathBuf, String)| left.starts_with(&target.path);
             // What keeps it is named already.
-            if !report.skipped.iter().any(is_named) {
+            if !is_by_product(&target.path) && !report.skipped.iter().any(is_named) {
                 report.skipped.push((target.path.clone(), why_it_stays(&path, &error)));
             }
         }

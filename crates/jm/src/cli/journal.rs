@@ -1,17 +1,17 @@
-//! The words of the commands that work on the journal: `jm undo`, `jm redo`, `jm gc`, `jm output`.
+//! The words of the commands that work on the journal: `jm undo`, `jm redo`, `jm rewind`, `jm gc`, `jm output`.
 
 use clap::Args;
 use jm_types::CallKey;
 
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
-    /// How many calls, the newest first
+    /// How many prompts, the newest first; each with all its calls
     #[arg(default_value_t = 1, conflicts_with_all = ["call", "to"])]
     pub(crate) count: usize,
-    /// This call only, by its name in `jm log`
+    /// Only this call (ids: `jm log`)
     #[arg(long, value_name = "ID")]
     pub(crate) call: Option<CallKey>,
-    /// This call and all that came after it in its session
+    /// This call and all later ones of its session
     #[arg(long, value_name = "ID", conflicts_with = "call")]
     pub(crate) to: Option<CallKey>,
     #[command(flatten)]
@@ -26,9 +26,26 @@ pub(crate) struct Redo {
     /// Go by the journal although `jm verify` finds that it is damaged
     #[arg(long)]
     pub(crate) despite_damage: bool,
+    /// Show what would change, with the diff, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// One JSON object a step
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rewind {
+    /// Prompt to go back to, by its number; without it the prompts are listed
+    pub(crate) prompt: Option<usize>,
+    /// Restore files only
+    #[arg(long, conflicts_with = "conversation", requires = "prompt")]
+    pub(crate) files: bool,
+    /// Fork the conversation only
+    #[arg(long, requires = "prompt")]
+    pub(crate) conversation: bool,
+    #[command(flatten)]
+    pub(crate) how: Redo,
 }
 
 #[derive(Debug, Args)]

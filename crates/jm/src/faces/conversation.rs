@@ -93,7 +93,7 @@ impl Said {
 }
 
 /// A string is its text, a list of parts the text of each, anything else itself as JSON.
-fn words(content: &Value) -> String {
+pub(crate) fn words(content: &Value) -> String {
     let part = |part: &Value| match part.get("text").unwrap_or(part) {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -1,5 +1,6 @@
 //! The faces: loops around `Pause`, and the only code that prints.
 
+pub(crate) mod age;
 pub(crate) mod answer;
 mod approval;
 pub(crate) mod call;
@@ -27,6 +28,7 @@ pub(crate) mod ps;
 pub(crate) mod recover;
 mod refused_calls;
 pub(crate) mod repl;
+pub(crate) mod rewind;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod screen;

@@ -11,9 +11,9 @@ use jm_types::{Part, SessionId, Toolset};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use super::call_loop::block_on;
+use super::call_loop::{Driver, block_on};
 use super::screen::{Plain, Words};
-use super::{exit, history, outside_results, print, undo};
+use super::{exit, history, outside_results, print, rewind, undo};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Model, Resume};
 use crate::{locations, sessions};
@@ -33,7 +33,8 @@ const HELP: &str = "\
 /tools [--rescan]  what the model can call; with --rescan, your own tools are asked again
 /usage             tokens used, and what they cost
 /compact           sum the conversation up to make room
-/undo [N]          take back what the last N calls changed
+/undo [N]          undo the changes of the last prompt, or of the last N
+/rewind [N]        list prompts, or go back to before prompt N
 /tool ID RESULT    supply a result in parse-only mode
 /quit              end (so does Ctrl-D); the conversation goes on with `jm resume`
 Anything else goes to the model, paths such as /etc/hosts too. Ctrl-C stops what is under way.";
@@ -70,7 +71,8 @@ pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
 /// The same, beginning with a prompt.
 pub(crate) fn run_with(common: &Common, model: &Model, first: Option<&str>) -> Result<u8> {
     block_on(async {
-        let mut agent = Agent::open(common, model).await?;
+        let mut common = common.clone();
+        let mut agent = Agent::open(&common, model).await?;
         let toolset = agent.driver.engine.core().registry.toolset();
         let mut screen = Plain::new(Some(prefix(toolset)), Words::Out);
         greet(&agent);
@@ -96,6 +98,16 @@ pub(crate) fn run_with(common: &Common, model: &Model, first: Option<&str>) -> R
             match Order::of(&line) {
                 Order::Nothing => {}
                 Order::Quit => break,
+                Order::Rewind(number) => match rewound(&common, &mut agent, number) {
+                    Ok(Some(fork)) => {
+                        agent.close().await?;
+                        common.session = Some(fork);
+                        agent = Agent::open(&common, model).await?;
+                        greet(&agent);
+                    }
+                    Ok(None) => {}
+                    Err(error) => print::error(&error),
+                },
                 order => {
                     if let Err(error) = obey(&mut agent, &mut screen, order).await {
                         print::error(&error);
@@ -135,7 +147,12 @@ enum Order<'a> {
     Usage,
     Compact,
     Undo(usize),
-    Supply { id: &'a str, result: &'a str },
+    /// List prompts, or go back to before one.
+    Rewind(Option<usize>),
+    Supply {
+        id: &'a str,
+        result: &'a str,
+    },
     Quit,
     Unknown(&'a str),
 }
@@ -161,6 +178,8 @@ impl<'a> Order<'a> {
             "compact" => Order::Compact,
             "undo" if rest.is_empty() => Order::Undo(1),
             "undo" => rest.parse().map_or(Order::Unknown(line), Order::Undo),
+            "rewind" if rest.is_empty() => Order::Rewind(None),
+            "rewind" => rest.parse().map_or(Order::Unknown(line), |it| Order::Rewind(Some(it))),
             "tool" => match rest.split_once(char::is_whitespace) {
                 Some((id, result)) => Order::Supply { id, result: result.trim() },
                 None => Order::Unknown(line),
@@ -171,6 +190,25 @@ impl<'a> Order<'a> {
     }
 }
 
+/// Lists prompts, or goes back to before one; gives the session to go on with then.
+fn rewound(common: &Common, agent: &mut Agent, number: Option<usize>) -> Result<Option<SessionId>> {
+    let Driver { engine, session, .. } = &mut agent.driver;
+    let rows = rewind::prompts(&sessions::store()?, &session.id)?;
+    let root = engine.core().workspace.sandbox.working_root().path().to_owned();
+    let Some(number) = number else {
+        rewind::show(&root, &rows)?;
+        return Ok(None);
+    };
+    let row = rewind::choose(rows, number)?;
+    let what = rewind::Rewinding::Both;
+    let rewound = rewind::rewind(common, engine, session, &row, what, Guard::Hash)?;
+    if let Some(report) = &rewound.report {
+        undo::in_words(&root, report)?;
+    }
+    print::note(&format!("Rewound to before: {}", rewind::short(&rewound.words, 60)));
+    Ok(rewound.fork)
+}
+
 fn list_tools(agent: &Agent) -> Result<()> {
     let tools = agent.driver.engine.advertised();
     tools.iter().try_for_each(|tool| print::line(&one_line(&tool.name)))
@@ -178,7 +216,7 @@ fn list_tools(agent: &Agent) -> Result<()> {
 
 async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result<()> {
     match order {
-        Order::Nothing | Order::Quit => Ok(()),
+        Order::Nothing | Order::Quit | Order::Rewind(_) => Ok(()),
         Order::Help => print::line(HELP),
         Order::Unknown(line) => {
             print::note(&format!("`{}` is not understood; /help", one_line(line)));
@@ -207,8 +245,9 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
             let driver = &mut agent.driver;
             let which = Which::Last(count.max(1));
             let (engine, session) = (&driver.engine, &mut driver.session);
-            let report = engine.undo(session, &which, Guard::Hash, Damaged::Refuse)?;
-            undo::in_words(&report)
+            let report = engine.undo(session, &which, Guard::Hash, Damaged::Refuse);
+            let root = engine.core().workspace.sandbox.working_root().path();
+            undo::in_words(root, &report.map_err(undo::told)?)
         }
         Order::Say(text) => {
             screen.begin_turn();
@@ -321,6 +360,9 @@ mod tests {
             ("/help", Order::Help),
             ("/undo", Order::Undo(1)),
             ("/undo 3", Order::Undo(3)),
+            ("/rewind", Order::Rewind(None)),
+            ("/rewind 2", Order::Rewind(Some(2))),
+            ("/rewind there", Order::Unknown("/rewind there")),
             ("/undo much", Order::Unknown("/undo much")),
             ("/tool call_1 the  result", Order::Supply { id: "call_1", result: "the  result" }),
             ("/tool call_1", Order::Unknown("/tool call_1")),

@@ -44,7 +44,7 @@ fn a_failed_change_is_not_there_to_be_taken_back() {
         assert_eq!(log.matches("changed:").count(), 0, "{point}: {log}");
         assert_eq!(log.matches("created:").count(), 1, "{point}: {log}");
         let printed = world.says(0, &["undo"]);
-        assert!(printed.contains("/first"), "{point}: {printed}");
+        assert!(printed.contains("removed: first"), "{point}: {printed}");
         world.holds(&[("first", GONE), ("a", "1\n"), ("d/b", "1\n"), ("n/c", GONE)]);
         world.says(2, &["undo"]);
     }
@@ -80,6 +80,6 @@ fn of_several_undos_those_that_were_done_are_told() {
     world.says(0, PATCHES);
     world.exec().send(&write_file("last", "last\n"));
     let printed = world.refused_at("commit.rename", &["undo", "3"]);
-    assert!(printed.contains("took back: s-5 Create last"), "{printed}");
+    assert!(printed.contains("Undone: s-5 Create last"), "{printed}");
     world.holds(&[("last", GONE), ("a", "2\n"), ("n/c", "new"), ("first", "first\n")]);
 }

@@ -14,8 +14,9 @@ use super::screen_link::Shown;
 use super::talk::Talk;
 use crate::agent::Agent;
 use crate::cli::{Approve, Common, Model};
+use crate::faces::history;
+use crate::faces::rewind::{self, Rewinding};
 use crate::faces::screen::Screen;
-use crate::faces::{conversation, history};
 use crate::sessions;
 
 type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
@@ -194,31 +195,30 @@ fn told(done: &str, report: &UndoReport) -> Vec<Line> {
     lines
 }
 
-/// Undoes what was changed since a prompt, and gives its words back.
-pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<()> {
+/// Goes back to before a prompt: files and conversation. Its words come back to be edited.
+pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<Next> {
     let seq: i64 = id.parse()?;
-    let session = agent.driver.session.id.clone();
-    let store = sessions::store()?;
-    let said = conversation::said(&store, &session)?;
-    let prompt = said.iter().find(|said| said.seq == seq).map(conversation::Said::text);
-    let mut first = None;
-    for call in store.walk_calls(&session) {
-        let call = call.map_err(sessions::told)?;
-        if call.seq > seq {
-            first = Some(call.call.call);
-            break;
-        }
+    let rows = rewind::prompts(&sessions::store()?, &agent.driver.session.id)?;
+    let row = rows.into_iter().find(|row| row.seq == seq).context("No such prompt")?;
+    let driver = &mut agent.driver;
+    let rewound = rewind::rewind(
+        &talk.common,
+        &driver.engine,
+        &mut driver.session,
+        &row,
+        Rewinding::Both,
+        Guard::Hash,
+    )?;
+    match &rewound.report {
+        Some(report) => talk.desk.send(Msg::Lines(told("Undone", report))),
+        None => talk.desk.note(Note::info("No files changed since that prompt")),
     }
-    drop(store);
-    let report = first.map(|call| take_back(agent, &Which::To(call)));
-    match report {
-        Some(Ok(report)) => talk.desk.send(Msg::Lines(told("Undone", &report))),
-        Some(Err(error)) => talk.desk.note(Note::info(format!("{error:#}"))),
-        None => talk.desk.note(Note::info("Nothing was changed since")),
-    }
-    talk.desk.note(Note::info("The conversation keeps what was said since that prompt"));
-    talk.desk.send(Msg::Draft(prompt.unwrap_or_default()));
-    Ok(())
+    talk.desk.send(Msg::Draft(rewound.words));
+    let Some(fork) = rewound.fork else { return Ok(Next::Stay) };
+    let text = format!("Rewound to before prompt {}", row.number);
+    let hint = format!("the old conversation: /resume {}", agent.driver.session.id);
+    talk.desk.note(Note::info(text).hint(hint));
+    Ok(resume(fork.to_string()))
 }
 
 /// Shows the changes of this session's calls in full screen.

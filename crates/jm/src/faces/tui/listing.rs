@@ -12,8 +12,9 @@ use super::screen_link::Desk;
 use super::talk;
 use crate::agent::Agent;
 use crate::cli::Common;
+use crate::faces::age::ago;
 use crate::faces::conversation;
-use crate::faces::history;
+use crate::faces::{history, rewind};
 use crate::{locations, sessions};
 
 const HISTORY: &str = "prompts";
@@ -82,20 +83,20 @@ pub(super) fn last_answer(agent: &Agent) -> Option<String> {
 
 /// The prompts of this session, newest first.
 pub(super) fn prompts(desk: &Desk, agent: &Agent) -> Result<()> {
-    let session = &agent.driver.session.id;
-    let said = conversation::said(&sessions::store()?, session)?;
-    let mut rows: Vec<PickRow> = said
-        .iter()
-        .filter(|said| said.who() == "user")
-        .map(|said| PickRow {
-            id: said.seq.to_string(),
-            title: said.text().lines().next().unwrap_or_default().to_owned(),
-            note: history::moment(said.at),
-        })
-        .filter(|row| !row.title.trim().is_empty())
-        .collect();
+    let prompts = rewind::prompts(&sessions::store()?, &agent.driver.session.id)?;
+    let row = |row: rewind::PromptRow| PickRow {
+        id: row.seq.to_string(),
+        title: rewind::short(&row.words, 200),
+        note: match row.files.len() {
+            0 => ago(row.at),
+            1 => format!("1 file · {}", ago(row.at)),
+            files => format!("{files} files · {}", ago(row.at)),
+        },
+    };
+    let mut rows: Vec<PickRow> = prompts.into_iter().map(row).collect();
+    rows.retain(|row| !row.title.is_empty());
     rows.reverse();
-    let title = "Go back to a prompt: its changes and all later ones are undone".to_owned();
+    let title = "Go back to before a prompt: files and conversation".to_owned();
     desk.send(Msg::Pick { what: Picking::Rewind, title, rows });
     Ok(())
 }

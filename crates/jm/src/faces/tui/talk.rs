@@ -187,7 +187,9 @@ impl Talk {
             }
             Effect::ListPrompts => listing::prompts(&self.desk, agent)?,
             Effect::Picked { what: Picking::Session, id } => return Ok(commands::resume(id)),
-            Effect::Picked { what: Picking::Rewind, id } => commands::rewind(self, agent, &id)?,
+            Effect::Picked { what: Picking::Rewind, id } => {
+                return commands::rewind(self, agent, &id);
+            }
             Effect::Remember(text) => listing::remember(&text),
             Effect::Quit => return Ok(Next::Quit),
             other => self.at_once(other, None),
