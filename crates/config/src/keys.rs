@@ -223,6 +223,15 @@ pub static KEYS: &[ConfigKey] = &[
         help: "external tools that change nothing, so that calls of them are not asked about",
     },
     ConfigKey {
+        path: "tools.lua.libraries",
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.lua.libraries,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "libraries beyond the harmless ones that your own `init.lua` may use: `io`, `os`",
+    },
+    ConfigKey {
         path: "tools.environment.denylist",
         kind: ValueKind::List {
             field: |config| &mut config.tools.environment.denylist,

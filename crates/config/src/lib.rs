@@ -31,8 +31,8 @@ pub use render::{reference, render, render_json};
 pub use rules::RuleOrigins;
 pub use settings::{
     ApplyPatchSection, ApprovalSection, CommandSection, Config, Definition, EnvironmentSection,
-    ExternalSection, ListDirectorySection, OutputSection, PresetEntry, ReadFileSection, RuleEntry,
-    SandboxSection, TimeoutSection, ToolsSection,
+    ExternalSection, ListDirectorySection, LuaSection, OutputSection, PresetEntry, ReadFileSection,
+    RuleEntry, SandboxSection, TimeoutSection, ToolsSection,
 };
 pub use text::ConfigLayer;
 

@@ -45,6 +45,7 @@ pub struct ToolsSection {
     pub timeouts: TimeoutSection,
     pub output: OutputSection,
     pub external: ExternalSection,
+    pub lua: LuaSection,
     pub environment: EnvironmentSection,
     pub approval: ApprovalSection,
     pub read_file: ReadFileSection,
@@ -66,6 +67,7 @@ impl ToolsSection {
             timeouts: TimeoutSection::default(),
             output: OutputSection::default(),
             external: ExternalSection::default(),
+            lua: LuaSection::default(),
             environment: EnvironmentSection::default(),
             approval: ApprovalSection::default(),
             read_file: ReadFileSection::default(),
@@ -190,6 +192,12 @@ impl Default for ExternalSection {
     fn default() -> Self {
         Self { schema_seconds: defaults::EXTERNAL_SCHEMA_SECONDS, read_only: Vec::new() }
     }
+}
+
+/// The settings of Lua scripts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LuaSection {
+    pub libraries: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

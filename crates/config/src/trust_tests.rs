@@ -31,6 +31,7 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.output.keep_bytes", None, Some("1")),
     ("tools.external.schema_seconds", None, Some("2")),
     ("tools.external.read_only", None, Some("['weather']")),
+    ("tools.lua.libraries", None, Some("['io']")),
     ("tools.environment.denylist", Some("['MINE']"), None),
     ("tools.approval.enabled", Some("false"), None),
     ("tools.approval.mode", Some("'deny'"), Some("'auto'")),

@@ -22,13 +22,17 @@ pub(crate) fn judge(
     intent: &Intent,
     preflight: &Preflight,
 ) -> Judgement {
+    let is_of_project =
+        core.registry.lookup(&call.name).is_ok_and(|tool| tool.is_brought_by_project());
     let facts = CallFacts {
+        id: &call.id,
         tool: &call.name,
+        arguments: &call.arguments,
         governing: intent.stands_for.unwrap_or(&call.name),
         effect: effect_of(intent.effect),
         risk: intent.risk,
         floor: preflight.floor,
-        origin: ToolOrigin::Person,
+        origin: if is_of_project { ToolOrigin::Project } else { ToolOrigin::Person },
         paths: preflight.paths.clone(),
         command: intent.command.as_ref(),
     };

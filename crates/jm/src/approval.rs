@@ -61,6 +61,9 @@ pub(crate) fn policy(loaded: &mut Loaded, site: &Site) -> Result<(Policy, Vec<St
         prompt_side_effects: approval.prompt_side_effects,
         rules: RuleBook::new(rules, site.roots.clone())?,
         approval: approval_list(loaded, &subjects)?,
+        approval_is_default: is_unset(loaded),
+        approvals_confirm: loaded.config.toolset == Toolset::Flemma
+            && loaded.config.profile != Profile::Careful,
         // To the letter of the document, or by wish: every command is asked about.
         is_strict: loaded.config.toolset == Toolset::Forge
             || loaded.config.profile == Profile::Careful,
@@ -69,14 +72,26 @@ pub(crate) fn policy(loaded: &mut Loaded, site: &Site) -> Result<(Policy, Vec<St
     Ok((policy, warnings))
 }
 
+/// The preset that the toolset `flemma` has out of the box (decision 33).
+pub(crate) const FLEMMA_DEFAULT: &str = "$default";
+
+/// Tells whether nobody wrote `auto_approve`.
+fn is_unset(loaded: &Loaded) -> bool {
+    let origins = loaded.provenance.get(AUTO_APPROVE);
+    origins.is_none_or(|all| all.iter().all(|origin| origin.source == Source::Default))
+}
+
+/// Tells whether `auto_approve` is [`FLEMMA_DEFAULT`] because nobody wrote another.
+pub(crate) fn is_flemma_default(loaded: &Loaded) -> bool {
+    is_unset(loaded) && loaded.config.toolset == Toolset::Flemma
+}
+
 /// `auto_approve`, with the presets that it names.
 fn approval_list(loaded: &Loaded, subjects: &Subjects) -> Result<ApprovalList> {
     let approval = &loaded.config.tools.approval;
-    let origins = loaded.provenance.get(AUTO_APPROVE);
-    let is_unset = origins.is_none_or(|all| all.iter().all(|o| o.source == Source::Default));
     let is_flemma = loaded.config.toolset == Toolset::Flemma;
-    let items = match is_unset && is_flemma {
-        true => vec!["$default".to_owned()],
+    let items = match is_flemma_default(loaded) {
+        true => vec![FLEMMA_DEFAULT.to_owned()],
         false => approval.auto_approve.clone(),
     };
     let (removed, items): (Vec<String>, Vec<String>) =

@@ -23,9 +23,10 @@ use tokio::sync::mpsc;
 
 use crate::approval::{self, Site};
 use crate::cli::{Approve, Common};
+use crate::lua::{self, LuaTools, ScriptGround};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
-use crate::{confine, external, locations, lua, sessions};
+use crate::{confine, external, locations, sessions};
 
 /// Events that wait for a face; past this, tools wait.
 const EVENT_BUFFER: usize = 256;
@@ -159,7 +160,9 @@ pub(crate) fn wire_with(
     let workspace = workspace(common, config)?;
     let mut registry = registry(config)?;
     registry.add_source(Box::new(external::source(config, &workspace, project.as_ref())));
-    for source in lua::sources(config, &workspace, project.as_ref())? {
+    let scripts = scripts(common, &loaded, &workspace, project.as_ref())?;
+    let resolvers: Vec<_> = scripts.iter().filter_map(LuaTools::resolvers).collect();
+    for source in scripts {
         registry.add_source(Box::new(source));
     }
     let (session, recorder) = open(&Opening {
@@ -171,7 +174,8 @@ pub(crate) fn wire_with(
     })?;
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
     let site = Site::of(&workspace, &session.id);
-    let (policy, unusable) = approval::policy(&mut loaded, &site)?;
+    let (mut policy, unusable) = approval::policy(&mut loaded, &site)?;
+    resolvers.into_iter().for_each(|source| policy.chain.add_source(source));
     loaded.warnings.extend(unusable);
     let config = &loaded.config;
     let engine = Engine::new(Core {
@@ -283,7 +287,7 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
     if flags.is_empty() && listed.is_empty() {
         return Ok(());
     }
-    let own = known_names(common, &loaded.config, project)?;
+    let own = known_names(common, loaded, project)?;
     for name in &flags {
         if !own.contains(name) {
             return Err(no_tool(name, &own));
@@ -314,14 +318,30 @@ fn no_tool(name: &str, names: &[String]) -> anyhow::Error {
     anyhow::anyhow!("there is no tool `{}`{}", one_line(name), hint.unwrap_or_default())
 }
 
+/// The scripts of the person and of a trusted project.
+pub(crate) fn scripts(
+    common: &Common,
+    loaded: &Loaded,
+    workspace: &Workspace,
+    project: Option<&Project>,
+) -> Result<Vec<LuaTools>> {
+    let auto_approve = match approval::is_flemma_default(loaded) {
+        true => vec![approval::FLEMMA_DEFAULT.to_owned()],
+        false => Vec::new(),
+    };
+    let (config, document) = (&loaded.config, common.document.as_deref());
+    lua::sources(ScriptGround { config, workspace, project, document, auto_approve: &auto_approve })
+}
+
 /// Tools of this session: the toolset's, those that others answer for, and external ones.
-fn known_names(common: &Common, config: &Config, project: Option<&Project>) -> Result<Vec<String>> {
+fn known_names(common: &Common, loaded: &Loaded, project: Option<&Project>) -> Result<Vec<String>> {
+    let config = &loaded.config;
     let known = registry(config)?;
     let manual = manual(config)?.into_iter().map(|tool| tool.name);
     let external = external::discovered(project);
     let external: Vec<String> = external.names().map(str::to_owned).collect();
     let workspace = workspace(&Common { no_journal: true, ..common.clone() }, config)?;
-    let scripts = lua::sources(config, &workspace, project)?;
+    let scripts = scripts(common, loaded, &workspace, project)?;
     let scripts = scripts.iter().flat_map(ToolSource::names);
     Ok(known.names().iter().cloned().chain(manual).chain(external).chain(scripts).collect())
 }
@@ -370,7 +390,7 @@ pub(crate) fn manual(config: &Config) -> Result<Vec<ToolDefinition>> {
             let name = one_line(&name);
             anyhow!("`tools.definitions`: the parameters of `{name}` are not a JSON Schema: {why}")
         })?;
-        Ok(ToolDefinition { name, description, parameters })
+        Ok(ToolDefinition { name, description, parameters, strict: None })
     };
     config.tools.definitions.iter().map(definition).collect()
 }

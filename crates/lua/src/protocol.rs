@@ -39,6 +39,8 @@ pub struct Start {
     pub allow: Vec<Library>,
     /// `tools.default_timeout`, unless the script sets another.
     pub default_timeout_seconds: u64,
+    /// `tools.auto_approve`, unless the script sets another.
+    pub default_auto_approve: Vec<String>,
 }
 
 /// A file of Lua: its name in messages, and its text.
@@ -132,6 +134,9 @@ pub enum FromChild {
     },
     /// Registered or replaced.
     Tool(Box<ScriptTool>),
+    SourceBegan {
+        name: String,
+    },
     SourceEnded {
         name: String,
         error: Option<String>,
@@ -146,6 +151,8 @@ pub enum FromChild {
     },
     StartJob {
         job: MessageId,
+        /// The call that it was started for, and ends with.
+        call: Option<MessageId>,
         order: JobOrder,
     },
     StopJob {
@@ -256,6 +263,9 @@ pub struct ResolverEntry {
     pub priority: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// It stands for the script's `tools.auto_approve`.
+    #[serde(default)]
+    pub is_setting: bool,
 }
 
 /// The options that a document's front matter set (FL-BUFFER, FL-PARAM).

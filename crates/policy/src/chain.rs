@@ -2,6 +2,8 @@
 //!
 //! Law: the first answer wins. A resolver that fails is reported and passed over; it can neither allow
 //! nor deny by failing. A project's resolver may deny and ask, and allow only what the project brought.
+//! Where a whole source of resolvers cannot be asked, what it would have said is unknown: a side effect is
+//! then asked about.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +26,8 @@ pub const CATCH_ALL: i32 = 0;
 pub enum Authority {
     Person,
     Project,
+    /// A document that the person has not trusted: it may only tighten.
+    Document,
 }
 
 /// A resolver's answer, with its reason in one line.
@@ -48,8 +52,31 @@ pub trait Resolver: Send + Sync + fmt::Debug {
         Authority::Person
     }
 
+    /// True for one that speaks for the person's `auto_approve`, and so replaces its default.
+    fn is_configuration(&self) -> bool {
+        false
+    }
+
     /// `None` passes the call on; an error is reported and passes it on too.
-    fn resolve(&self, facts: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, String>;
+    fn resolve(&self, facts: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, ResolveError>;
+}
+
+/// A reason why a resolver has no opinion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResolveError {
+    /// Its own error: it is passed over.
+    Failed(String),
+    /// It could not be asked to the end, so its opinion is unknown.
+    Unknown(String),
+}
+
+/// Resolvers that are found when a call is judged, such as those of a script.
+pub trait ResolverSource: Send + Sync + fmt::Debug {
+    /// The source's name, for the log.
+    fn name(&self) -> String;
+
+    /// Those that are there now. The error is why nobody knows.
+    fn resolvers(&self) -> Result<Vec<Arc<dyn Resolver>>, String>;
 }
 
 /// A resolver that failed, for the log.
@@ -63,6 +90,18 @@ pub struct ResolverFailure {
 #[derive(Debug, Clone, Default)]
 pub struct ResolverChain {
     resolvers: Vec<Arc<dyn Resolver>>,
+    sources: Vec<Arc<dyn ResolverSource>>,
+}
+
+/// The resolvers of one decision, and what went wrong with them so far.
+#[derive(Debug, Default)]
+pub(crate) struct Asking {
+    resolvers: Vec<Arc<dyn Resolver>>,
+    pub(crate) failures: Vec<ResolverFailure>,
+    /// The first of those whose opinion is unknown.
+    pub(crate) unknown: Option<ResolverFailure>,
+    /// A document would approve the call, which does not count by itself.
+    pub(crate) agrees: bool,
 }
 
 impl ResolverChain {
@@ -94,33 +133,74 @@ impl ResolverChain {
         self.resolvers.len()
     }
 
-    /// Asks those whose priority is `wanted` until one answers. Gives the answer with the resolver's name,
-    /// and the resolvers that failed before it.
-    pub(crate) fn ask_while(
-        &self,
-        facts: &CallFacts<'_>,
-        wanted: impl Fn(i32) -> bool,
-    ) -> (Option<(String, ResolverAnswer)>, Vec<ResolverFailure>) {
-        let mut failures = Vec::new();
-        for resolver in self.resolvers.iter().filter(|resolver| wanted(resolver.priority())) {
-            match resolver.resolve(facts) {
-                Ok(Some(answer)) if may_say(resolver.as_ref(), &answer, facts) => {
-                    return (Some((resolver.name().to_owned(), answer)), failures);
-                }
-                Ok(_) => {}
-                Err(message) => {
-                    failures.push(ResolverFailure { resolver: resolver.name().to_owned(), message })
-                }
+    /// Adds resolvers that are found when a call is judged.
+    pub fn add_source(&mut self, source: Arc<dyn ResolverSource>) {
+        self.sources.push(source);
+    }
+
+    /// All resolvers of this moment, those of sources behind the others of their priority.
+    pub(crate) fn gather(&self) -> Asking {
+        let mut asking = Asking { resolvers: self.resolvers.clone(), ..Asking::default() };
+        for source in &self.sources {
+            match source.resolvers() {
+                Ok(found) => asking.resolvers.extend(found),
+                Err(message) => asking.miss(source.name(), message),
             }
         }
-        (None, failures)
+        // Stable, so of equal priorities the earlier one stays first.
+        asking.resolvers.sort_by_key(|resolver| std::cmp::Reverse(resolver.priority()));
+        asking
+    }
+}
+
+impl Asking {
+    /// True if one of them stands for the `auto_approve` of the person or of a document.
+    pub(crate) fn has_configuration(&self) -> bool {
+        let counts = |resolver: &Arc<dyn Resolver>| {
+            resolver.is_configuration() && resolver.authority() != Authority::Project
+        };
+        self.resolvers.iter().any(counts)
+    }
+
+    /// Asks those whose priority is `wanted` until one answers; gives the answer with the resolver's name.
+    pub(crate) fn ask_while(
+        &mut self,
+        facts: &CallFacts<'_>,
+        wanted: impl Fn(i32) -> bool,
+    ) -> Option<(String, ResolverAnswer)> {
+        for resolver in self.resolvers.clone() {
+            if !wanted(resolver.priority()) {
+                continue;
+            }
+            let name = resolver.name().to_owned();
+            match resolver.resolve(facts) {
+                Ok(Some(answer)) if may_say(resolver.as_ref(), &answer, facts) => {
+                    return Some((name, answer));
+                }
+                Ok(Some(_)) => self.agrees |= resolver.authority() == Authority::Document,
+                Ok(None) => {}
+                Err(ResolveError::Failed(message)) => {
+                    self.failures.push(ResolverFailure { resolver: name, message });
+                }
+                Err(ResolveError::Unknown(message)) => self.miss(name, message),
+            }
+        }
+        None
+    }
+
+    fn miss(&mut self, resolver: String, message: String) {
+        let failure = ResolverFailure { resolver, message };
+        self.failures.push(failure.clone());
+        self.unknown.get_or_insert(failure);
     }
 }
 
 fn may_say(resolver: &dyn Resolver, answer: &ResolverAnswer, facts: &CallFacts<'_>) -> bool {
     match (resolver.authority(), answer.verdict) {
-        (Authority::Person, _) | (Authority::Project, Verdict::Ask | Verdict::Deny) => true,
+        (Authority::Person, _) => true,
+        (Authority::Project | Authority::Document, Verdict::Ask | Verdict::Deny) => true,
         (Authority::Project, Verdict::Allow) => facts.origin == ToolOrigin::Project,
+        (Authority::Document, Verdict::Allow) => false,
     }
 }
 
@@ -142,10 +222,11 @@ mod tests {
         fn authority(&self) -> Authority {
             self.2
         }
-        fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, String> {
+        fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, ResolveError> {
             let answer =
                 |verdict| ResolverAnswer { verdict, reason: self.0.into(), is_confirmation: false };
-            self.3.map(|verdict| verdict.map(answer)).map_err(str::to_owned)
+            let failed = |text: &str| ResolveError::Failed(text.to_owned());
+            self.3.map(|verdict| verdict.map(answer)).map_err(failed)
         }
     }
 
@@ -159,7 +240,8 @@ mod tests {
         chain: &ResolverChain,
         facts: &CallFacts<'_>,
     ) -> (Option<(String, ResolverAnswer)>, Vec<ResolverFailure>) {
-        chain.ask_while(facts, |_| true)
+        let mut asking = chain.gather();
+        (asking.ask_while(facts, |_| true), asking.failures)
     }
 
     fn names(chain: &ResolverChain) -> Vec<&str> {
@@ -220,5 +302,38 @@ mod tests {
             let facts = CallFacts { origin, ..CallFacts::of_tool("t", CallEffect::Runs) };
             assert_eq!(ask(&chain, &facts).0.is_some(), counts, "{verdict:?} {origin:?}");
         }
+    }
+
+    #[derive(Debug)]
+    struct Script(Result<Vec<(&'static str, i32)>, &'static str>);
+
+    impl ResolverSource for Script {
+        fn name(&self) -> String {
+            "script".to_owned()
+        }
+        fn resolvers(&self) -> Result<Vec<Arc<dyn Resolver>>, String> {
+            let one = |(name, priority): &(&'static str, i32)| {
+                let says = Ok(Some(Verdict::Deny));
+                Arc::new(Fixed(name, *priority, Authority::Person, says)) as Arc<dyn Resolver>
+            };
+            self.0.as_ref().map(|all| all.iter().map(one).collect()).map_err(|why| (*why).into())
+        }
+    }
+
+    /// FL-RESOLVE: resolvers of scripts stand among the others by their priority.
+    #[test]
+    fn resolvers_of_a_source_are_found_when_a_call_is_judged() {
+        let person = Authority::Person;
+        let mut chain = chain(vec![Fixed("own", THIRD_PARTY, person, Ok(Some(Verdict::Allow)))]);
+        let facts = CallFacts::of_tool("write", CallEffect::Changes);
+        chain.add_source(Arc::new(Script(Ok(vec![("late", THIRD_PARTY)]))));
+        assert_eq!(ask(&chain, &facts).0.map(|(name, _)| name), Some("own".into()));
+        chain.add_source(Arc::new(Script(Ok(vec![("early", 200)]))));
+        assert_eq!(ask(&chain, &facts).0.map(|(name, _)| name), Some("early".into()));
+        chain.add_source(Arc::new(Script(Err("it hung"))));
+        let asking = chain.gather();
+        let missed = ResolverFailure { resolver: "script".into(), message: "it hung".into() };
+        assert_eq!(asking.unknown, Some(missed.clone()));
+        assert_eq!(asking.failures, [missed]);
     }
 }

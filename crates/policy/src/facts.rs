@@ -58,7 +58,11 @@ pub struct TouchedPath {
 /// Everything that is judged about a call.
 #[derive(Debug, Clone)]
 pub struct CallFacts<'a> {
+    /// The call's own id; empty where it has none yet.
+    pub id: &'a str,
     pub tool: &'a str,
+    /// The arguments as JSON.
+    pub arguments: &'a str,
     /// The tool whose rules govern the call, where it does what another tool is for.
     pub governing: &'a str,
     pub effect: CallEffect,
@@ -81,7 +85,8 @@ impl<'a> CallFacts<'a> {
     pub fn of_tool(tool: &'a str, effect: CallEffect) -> Self {
         let risk = if effect.is_side_effecting() { RiskLevel::Medium } else { RiskLevel::Low };
         let (floor, origin) = (Floor::None, ToolOrigin::Person);
-        let paths = Vec::new();
-        Self { tool, governing: tool, effect, risk, floor, origin, paths, command: None }
+        let (id, arguments, paths) = ("", "{}", Vec::new());
+        let (governing, command) = (tool, None);
+        Self { id, tool, arguments, governing, effect, risk, floor, origin, paths, command }
     }
 }

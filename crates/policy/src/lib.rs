@@ -15,8 +15,8 @@ mod remembered;
 mod rule;
 
 pub use chain::{
-    Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, Resolver, ResolverAnswer, ResolverChain,
-    ResolverFailure, THIRD_PARTY,
+    Authority, CATCH_ALL, CONFIGURATION, DOCUMENT, ResolveError, Resolver, ResolverAnswer,
+    ResolverChain, ResolverFailure, ResolverSource, THIRD_PARTY,
 };
 pub use compiled_rules::RuleBook;
 pub use decision::{Decision, Reason, RuleOrigin, Step};

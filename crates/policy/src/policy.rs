@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use jm_shell::Readers;
 use jm_types::{ApprovalMode, DenialReason, Verdict};
 
-use crate::chain::{CONFIGURATION, ResolverAnswer, ResolverChain, ResolverFailure};
+use crate::chain::{Asking, CONFIGURATION, ResolverAnswer, ResolverChain, ResolverFailure};
 use crate::compiled_rules::{RuleAnswer, RuleBook};
 use crate::decision::{Decision, Reason, RuleOrigin, Step};
 use crate::facts::{ALIKE, CallFacts, Floor};
@@ -29,8 +29,12 @@ pub struct Policy {
     pub rules: RuleBook,
     /// `auto_approve`: tools and presets.
     pub approval: ApprovalList,
+    /// Nobody wrote that list: a script's `auto_approve` takes its place.
+    pub approval_is_default: bool,
     /// Commands that only read count as allowed beside the parts that a rule allows.
     pub readers: Readers,
+    /// Toolset `flemma`: what `auto_approve` or a resolver approves needs no further confirmation.
+    pub approvals_confirm: bool,
     /// The document to the letter: no rule and no remembered answer confirms a command beforehand.
     pub is_strict: bool,
     /// Resolvers beside the configuration.
@@ -56,7 +60,9 @@ impl Policy {
             prompt_side_effects: true,
             rules: RuleBook::default(),
             approval: ApprovalList::default(),
+            approval_is_default: true,
             readers: Readers::Allowed,
+            approvals_confirm: false,
             is_strict: false,
             chain: ResolverChain::default(),
         }
@@ -101,21 +107,25 @@ impl Policy {
         if let Some(decision) = stop.or_else(|| self.deny_rule(facts)) {
             return Judged { decision, failures: Vec::new() };
         }
-        let by_rules = self.configured(facts);
+        let mut asking = self.chain.gather();
+        let by_rules = self.configured(facts, &asking);
         let is_allowed =
             by_rules.as_ref().is_some_and(|(answer, _)| answer.verdict == Verdict::Allow);
         if self.mode == ApprovalMode::Deny && !is_allowed {
             let denial = DenialReason::NotAllowlisted { tool: facts.governing.to_owned() };
             let reason = Reason::new(Step::DenyMode, "approval mode deny");
-            return Judged { decision: Decision::denied(denial, reason), failures: Vec::new() };
+            let decision = Decision::denied(denial, reason);
+            return Judged { decision, failures: asking.failures };
         }
-        let (answer, failures) = self.ask_chain(facts, by_rules);
+        let answer = self.ask_chain(facts, by_rules, &mut asking);
         let is_confirmed = answer.as_ref().is_some_and(|(answer, _)| answer.is_confirmation);
         let decision = match answer {
             Some((answer, reason)) => self.answered(facts, &answer, reason),
             None => self.by_mode(facts),
         };
-        Judged { decision: self.raise_to_floor(facts, decision, is_confirmed), failures }
+        let decision = ask_for_the_unknown(facts, decision, &asking);
+        let decision = self.raise_to_floor(facts, decision, is_confirmed);
+        Judged { decision, failures: asking.failures }
     }
 
     fn deny_rule(&self, facts: &CallFacts<'_>) -> Option<Decision> {
@@ -130,7 +140,11 @@ impl Policy {
     }
 
     /// The configuration's own answer: a rule, the allow list, `auto_approve`.
-    fn configured(&self, facts: &CallFacts<'_>) -> Option<(ResolverAnswer, Reason)> {
+    fn configured(
+        &self,
+        facts: &CallFacts<'_>,
+        asking: &Asking,
+    ) -> Option<(ResolverAnswer, Reason)> {
         if let Some(found) = self.rules.answer(facts, self.readers) {
             let reason = Reason::new(Step::Resolver, format!("the rule `{}`", found.rule))
                 .with_rule(found.rule.to_string(), found.rule.origin.clone())
@@ -140,18 +154,39 @@ impl Policy {
             return Some((ResolverAnswer { is_confirmation, ..answer }, reason));
         }
         // Allowing a tool allows what it is for, and not what it does in place of another.
-        if self.allowlist.contains(facts.governing) {
-            return Some(answer_of(
-                Verdict::Allow,
-                Reason::new(Step::Resolver, "on the allow list"),
-            ));
+        let listed = self
+            .allowlist
+            .contains(facts.governing)
+            .then(|| answer_of(Verdict::Allow, Reason::new(Step::Resolver, "on the allow list")));
+        if listed.as_ref().is_some_and(|listed| !self.is_unconfirmed(facts, listed)) {
+            return listed;
         }
+        let is_replaced = self.approval_is_default && asking.has_configuration();
+        let approved = if is_replaced { None } else { self.by_approval_list(facts) };
+        approved.or(listed)
+    }
+
+    /// The answer of `auto_approve`.
+    fn by_approval_list(&self, facts: &CallFacts<'_>) -> Option<(ResolverAnswer, Reason)> {
         let verdict = self.approval.answer(facts.tool, facts.effect)?;
         let text = match verdict {
             Verdict::Allow => "approved by auto_approve",
             Verdict::Ask | Verdict::Deny => "denied by a preset of auto_approve",
         };
-        Some(answer_of(verdict, Reason::new(Step::Resolver, text)))
+        let (answer, reason) = answer_of(verdict, Reason::new(Step::Resolver, text));
+        Some((ResolverAnswer { is_confirmation: self.approvals_confirm, ..answer }, reason))
+    }
+
+    /// Tells if an approval would be asked about all the same, while another one could confirm the call.
+    fn is_unconfirmed(
+        &self,
+        facts: &CallFacts<'_>,
+        (answer, _): &(ResolverAnswer, Reason),
+    ) -> bool {
+        self.approvals_confirm
+            && facts.floor == Floor::Confirmation
+            && answer.verdict == Verdict::Allow
+            && !answer.is_confirmation
     }
 
     /// The configuration stands in the chain at its own priority.
@@ -159,13 +194,32 @@ impl Policy {
         &self,
         facts: &CallFacts<'_>,
         configured: Option<(ResolverAnswer, Reason)>,
-    ) -> (Option<(ResolverAnswer, Reason)>, Vec<ResolverFailure>) {
-        let (above, failures) = self.chain.ask_while(facts, |priority| priority > CONFIGURATION);
-        if let Some(answer) = above.map(named).or(configured) {
-            return (Some(answer), failures);
+        asking: &mut Asking,
+    ) -> Option<(ResolverAnswer, Reason)> {
+        let above = asking.ask_while(facts, |priority| priority > CONFIGURATION);
+        if let Some(answer) = above {
+            return Some(self.named(answer));
         }
-        let (below, more) = self.chain.ask_while(facts, |priority| priority <= CONFIGURATION);
-        (below.map(named), [failures, more].concat())
+        if configured.as_ref().is_some_and(|found| !self.is_unconfirmed(facts, found)) {
+            return configured;
+        }
+        let below = asking.ask_while(facts, |priority| priority <= CONFIGURATION);
+        let below = below.map(|answer| self.named(answer)).or(configured);
+        // A document may keep to the default that it stands in for, and no more.
+        below.or_else(|| {
+            let keeps_default = asking.agrees && self.approval_is_default;
+            if keeps_default { self.by_approval_list(facts) } else { None }
+        })
+    }
+
+    /// A resolver's answer, which counts as a confirmation where approvals do.
+    fn named(&self, (resolver, answer): (String, ResolverAnswer)) -> (ResolverAnswer, Reason) {
+        let reason = Reason::new(Step::Resolver, answer.reason.clone());
+        let is_confirmation = answer.is_confirmation || self.approvals_confirm;
+        (
+            ResolverAnswer { is_confirmation, ..answer },
+            Reason { resolver: Some(resolver), ..reason },
+        )
     }
 
     fn answered(&self, facts: &CallFacts<'_>, answer: &ResolverAnswer, reason: Reason) -> Decision {
@@ -215,13 +269,17 @@ impl Policy {
     }
 }
 
+/// A side effect that somebody might have objected to, who could not be asked.
+fn ask_for_the_unknown(facts: &CallFacts<'_>, decision: Decision, asking: &Asking) -> Decision {
+    let is_open = decision.verdict == Verdict::Allow && facts.effect.is_side_effecting();
+    let Some(unknown) = asking.unknown.as_ref().filter(|_| is_open) else { return decision };
+    let text = format!("{} could not be asked: {}", unknown.resolver, unknown.message);
+    let reason =
+        Reason { resolver: Some(unknown.resolver.clone()), ..Reason::new(Step::Resolver, text) };
+    Decision::new(Verdict::Ask, reason)
+}
+
 fn answer_of(verdict: Verdict, reason: Reason) -> (ResolverAnswer, Reason) {
     let text = reason.text.clone();
     (ResolverAnswer { verdict, reason: text, is_confirmation: false }, reason)
-}
-
-fn named((resolver, answer): (String, ResolverAnswer)) -> (ResolverAnswer, Reason) {
-    let reason =
-        Reason { resolver: Some(resolver), ..Reason::new(Step::Resolver, answer.reason.clone()) };
-    (answer, reason)
 }

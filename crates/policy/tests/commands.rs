@@ -14,6 +14,8 @@ fn policy(rules: &[(&str, Verdict)], is_strict: bool) -> Policy {
     };
     let rules = RuleBook::new(rules.iter().map(parse).collect(), vec!["/ws".into()]).unwrap();
     Policy {
+        approval_is_default: true,
+        approvals_confirm: false,
         enabled: true,
         mode: ApprovalMode::Prompt,
         allowlist: BTreeSet::new(),

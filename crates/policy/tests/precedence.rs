@@ -74,7 +74,7 @@ impl Resolver for Says {
     fn priority(&self) -> i32 {
         self.1
     }
-    fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, String> {
+    fn resolve(&self, _: &CallFacts<'_>) -> Result<Option<ResolverAnswer>, ResolveError> {
         let reason = self.0.to_owned();
         Ok(Some(ResolverAnswer { verdict: self.2, reason, is_confirmation: self.3 }))
     }
@@ -102,6 +102,8 @@ fn policy(case: &Case) -> Policy {
         rules: RuleBook::new(case.rule.map(rule).into_iter().collect(), Vec::new()).unwrap(),
         readers: jm_shell::Readers::Allowed,
         approval: ApprovalList::default(),
+        approval_is_default: true,
+        approvals_confirm: false,
         is_strict: case.is_strict,
         chain,
     }

@@ -50,7 +50,8 @@ pub(crate) struct Shaped(pub(crate) OfferedTools);
 impl Shaped {
     /// A call's arguments as the tool's own schema has them, where that differs.
     pub(crate) fn undo(&self, tool: &str, arguments: &str) -> Option<String> {
-        let schema = &self.0.named(tool)?.parameters;
+        let definition = self.0.named(tool).filter(|tool| tool.strict.is_none())?;
+        let schema = &definition.parameters;
         schema::strict(schema).and_then(|_| schema::unshape(schema, arguments))
     }
 }

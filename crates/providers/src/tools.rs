@@ -92,7 +92,7 @@ mod tests {
 
     fn tool(name: &str) -> ToolDefinition {
         let (description, parameters) = (format!("{name}s"), json!({"type": "object"}));
-        ToolDefinition { name: name.to_owned(), description, parameters }
+        ToolDefinition { name: name.to_owned(), description, parameters, strict: None }
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl Listed {
             name: self.name.clone(),
             description: tool.description().to_owned(),
             parameters: tool.schema().clone(),
+            strict: tool.strict(),
         })
     }
 }

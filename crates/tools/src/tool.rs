@@ -144,6 +144,17 @@ pub trait ToolExecutor: Send + Sync {
         self.spec().timeout
     }
 
+    /// A project brought it, and not the person or this program.
+    fn is_brought_by_project(&self) -> bool {
+        false
+    }
+
+    /// How its schema goes to a provider that has strict schemas (FL-STRICT): `None` where this program
+    /// may shape it, else as it is, strict or not.
+    fn strict(&self) -> Option<bool> {
+        None
+    }
+
     /// Its results are in an envelope of their own, whatever the toolset.
     fn speaks_for_itself(&self) -> bool {
         false

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{exit, print};
 use crate::cli::{Common, ToolsArgs};
-use crate::{external, lua, wire};
+use crate::{external, wire};
 
 /// A tool as programs read it.
 #[derive(Debug, Serialize)]
@@ -34,7 +34,7 @@ pub(crate) fn run(common: &Common, tools: &ToolsArgs) -> Result<u8> {
     let unrecorded = Common { no_journal: true, ..common.clone() };
     let workspace = wire::workspace(&unrecorded, config)?;
     registry.add_source(Box::new(external::source(config, &workspace, project.as_ref())));
-    for source in lua::sources(config, &workspace, project.as_ref())? {
+    for source in wire::scripts(common, &loaded, &workspace, project.as_ref())? {
         registry.add_source(Box::new(source));
     }
     if tools.rescan {

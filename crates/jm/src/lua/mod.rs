@@ -3,6 +3,7 @@
 //! Law: where there is no script, this costs two looks and nothing else. A project's script runs only
 //! with the bytes that were trusted, and behind the rules of commands.
 
+mod approval;
 mod host;
 mod tool;
 
@@ -12,10 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use jm_config::Config;
-use jm_lua::{CHILD_WORD, ModuleSource, ScriptChild, ScriptLimits, ScriptSettings, Scripts};
-use jm_lua::{ScriptHost, StartChild};
+use jm_lua::{
+    CHILD_WORD, Library, ModuleSource, ScriptChild, ScriptHost, ScriptLimits, ScriptSettings,
+    Scripts, StartChild,
+};
+use jm_policy::Authority;
 use jm_process::child_process::Companion;
 use jm_process::command::CommandProgram;
 use jm_system::state::read_text;
@@ -44,6 +48,13 @@ impl Owner {
             Owner::Project => "project",
         }
     }
+
+    fn authority(self) -> Authority {
+        match self {
+            Owner::User => Authority::Person,
+            Owner::Project => Authority::Project,
+        }
+    }
 }
 
 /// An `init.lua`, and the folder that its modules are in.
@@ -56,38 +67,56 @@ struct Script {
     trusted: Option<BTreeMap<PathBuf, Digest>>,
 }
 
+/// The things that scripts are run with.
+#[derive(Clone, Copy)]
+pub(crate) struct ScriptGround<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) project: Option<&'a Project>,
+    /// The `.chat` document that is being run.
+    pub(crate) document: Option<&'a Path>,
+    /// Approvals that hold where a script sets none.
+    pub(crate) auto_approve: &'a [String],
+}
+
 /// The tools of all scripts; those of the person first.
-pub(crate) fn sources(
-    config: &Config,
-    workspace: &Workspace,
-    project: Option<&Project>,
-) -> Result<Vec<LuaTools>> {
+pub(crate) fn sources(ground: ScriptGround<'_>) -> Result<Vec<LuaTools>> {
     let mut sources = Vec::new();
     if let Some(init) = locations::user_init()
         && let Some(text) = read_script(&init)?
     {
         let script = Script { owner: Owner::User, init, text, trusted: None };
-        sources.push(LuaTools::new(script.start(config, workspace), script.init, Owner::User));
+        sources.push(LuaTools::new(script.start(ground)?, &script, ground));
     }
-    if let Some(project) = project
+    if let Some(project) = ground.project
         && let Some(text) = read_script(&project.init())?
     {
-        sources.push(of_project(config, workspace, project, text));
+        sources.push(of_project(ground, project, text)?);
     }
     Ok(sources)
 }
 
-fn of_project(config: &Config, workspace: &Workspace, project: &Project, text: String) -> LuaTools {
+fn of_project(ground: ScriptGround<'_>, project: &Project, text: String) -> Result<LuaTools> {
     let init = project.init();
     let Some(trusted) = project.trusted.clone() else {
-        return LuaTools::untrusted(init);
+        return Ok(LuaTools::untrusted(init));
     };
     let script = Script { owner: Owner::Project, init, text, trusted: Some(trusted) };
     // Written since the trust was looked up.
     if script.check_trust("init.lua", &script.text).is_err() {
-        return LuaTools::untrusted(script.init);
+        return Ok(LuaTools::untrusted(script.init));
     }
-    LuaTools::new(script.start(config, workspace), script.init, Owner::Project)
+    Ok(LuaTools::new(script.start(ground)?, &script, ground))
+}
+
+/// The standard libraries that the person's configuration opens to the person's own script.
+fn opened(config: &Config) -> Result<Vec<Library>> {
+    let library = |name: &String| match name.as_str() {
+        "io" => Ok(Library::Io),
+        "os" => Ok(Library::Os),
+        _ => bail!("`tools.lua.libraries`: unknown library `{name}`\n  hint: `io` or `os`"),
+    };
+    config.tools.lua.libraries.iter().map(library).collect()
 }
 
 fn read_script(path: &Path) -> Result<Option<String>> {
@@ -95,12 +124,20 @@ fn read_script(path: &Path) -> Result<Option<String>> {
 }
 
 impl Script {
-    fn start(&self, config: &Config, workspace: &Workspace) -> Scripts {
+    fn start(&self, ground: ScriptGround<'_>) -> Result<Scripts> {
+        let ScriptGround { config, workspace, auto_approve, .. } = ground;
         let settings = ScriptSettings {
             init: ModuleSource { name: "init.lua".to_owned(), text: self.text.clone() },
             limits: ScriptLimits::default(),
-            allow: Vec::new(),
+            allow: match self.owner {
+                Owner::User => opened(config)?,
+                Owner::Project => Vec::new(),
+            },
             default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
+            default_auto_approve: match self.owner {
+                Owner::User => auto_approve.to_vec(),
+                Owner::Project => Vec::new(),
+            },
         };
         let host: Arc<dyn ScriptHost> = Arc::new(ProgramHost::new(self.clone(), workspace.clone()));
         let start: StartChild = match self.owner {
@@ -110,7 +147,7 @@ impl Script {
                 Box::new(move || start_confined(&workspace))
             }
         };
-        Scripts::new(settings, host, start)
+        Ok(Scripts::new(settings, host, start))
     }
 
     /// The module of that name, in `lua/` beside `init.lua`.

@@ -1,53 +1,78 @@
 //! Tools that a script brings, as a source like any other (FL-REG, FL-ASYNC).
 //!
 //! Law: what a script does is unknown, so its tools count as commands: asked about, journaled as started,
-//! the workspace looked at around them.
+//! the workspace looked at around them. What it starts ends with the call.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use jm_lua::{CallFailure, ScriptContext, ScriptTool, Scripts};
+use jm_lua::{CallFailure, ScriptContext, ScriptTool, Scripts, SourceFailure};
+use jm_policy::ResolverSource;
 use jm_system::programs;
 use jm_tools::{
     CallContext, Intent, Listed, Origin, Output, Prepared, Preview, Registered, Scope, ToolEffect,
     ToolExecutor, ToolFut, ToolSource, ToolSpec,
 };
-use jm_types::text::one_line;
+use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line};
 use jm_types::{Digest, ErrorKind, Limits, RiskLevel, ToolError};
 use serde_json::Value;
 
-use super::Owner;
+use super::approval::LuaResolvers;
+use super::{Owner, Script, ScriptGround};
+use crate::faces::print;
 
 /// A script with more bytes is not one.
 const MOST_HASHED: u64 = 4 * 1024 * 1024;
 /// Every source has a time of its own, which is less.
 const SOURCES: Duration = Duration::from_secs(600);
-/// More than a summary shows.
-const MOST_SUMMARY: usize = 400;
+/// Shown while sources of tools are at work.
+const WAITING: &str = "Waiting for tool definitions to load...";
 
 #[derive(Debug)]
 pub(crate) struct LuaTools {
     init: Arc<Path>,
     owner: Owner,
+    /// The facts that every call has in common.
+    context: ScriptContext,
     /// `None` for the script of a project that is not trusted.
     scripts: Option<Arc<Scripts>>,
 }
 
 impl LuaTools {
-    pub(super) fn new(scripts: Scripts, init: PathBuf, owner: Owner) -> Self {
-        Self { init: init.into(), owner, scripts: Some(Arc::new(scripts)) }
+    pub(super) fn new(scripts: Scripts, script: &Script, ground: ScriptGround<'_>) -> Self {
+        let text = |path: &Path| path.display().to_string();
+        let context = ScriptContext {
+            cwd: text(ground.workspace.sandbox.working_root().path()),
+            timeout: ground.config.tools.timeouts.default_seconds,
+            dirname: ground.document.and_then(Path::parent).map(text),
+            filename: ground.document.map(text),
+            ..ScriptContext::default()
+        };
+        let (init, owner) = (script.init.as_path().into(), script.owner);
+        Self { init, owner, context, scripts: Some(Arc::new(scripts)) }
     }
 
     pub(super) fn untrusted(init: PathBuf) -> Self {
-        Self { init: init.into(), owner: Owner::Project, scripts: None }
+        let (owner, context) = (Owner::Project, ScriptContext::default());
+        Self { init: init.into(), owner, context, scripts: None }
     }
 
-    /// The tools, once all sources have ended.
-    fn tools(&self) -> Result<Vec<ScriptTool>, CallFailure> {
-        let Some(scripts) = &self.scripts else { return Ok(Vec::new()) };
-        scripts.wait_for_sources(SOURCES)?;
-        scripts.tools()
+    /// Its resolvers; `None` for a script that does not run.
+    pub(crate) fn resolvers(&self) -> Option<Arc<dyn ResolverSource>> {
+        let (scripts, owner) = (Arc::clone(self.scripts.as_ref()?), self.owner);
+        let init = self.init.display().to_string();
+        Some(Arc::new(LuaResolvers { scripts, owner, init }))
+    }
+
+    /// The tools, once all sources have ended, and the sources that failed.
+    fn tools(&self) -> Result<(Vec<ScriptTool>, Vec<SourceFailure>), CallFailure> {
+        let Some(scripts) = &self.scripts else { return Ok(Default::default()) };
+        if scripts.has_open_sources()? {
+            print::note(WAITING);
+        }
+        let failed = scripts.wait_for_sources(SOURCES)?;
+        Ok((scripts.tools()?, failed))
     }
 
     fn registered(&self, tool: ScriptTool) -> Option<Result<Arc<Registered>, ToolError>> {
@@ -62,7 +87,9 @@ impl LuaTools {
             timeout: None,
         };
         let (scripts, init) = (Arc::clone(self.scripts.as_ref()?), Arc::clone(&self.init));
-        let tool = Registered::new(Box::new(LuaTool { spec, scripts, init }));
+        let (owner, strict, context) = (self.owner, tool.strict, self.context.clone());
+        let tool = LuaTool { spec, scripts, init, owner, strict, context };
+        let tool = Registered::new(Box::new(tool));
         Some(match tool.check() {
             Ok(()) => Ok(Arc::new(tool)),
             Err(error) => Err(self.not_ready(&name, &format!("its schema: {}", error.message))),
@@ -88,7 +115,8 @@ impl LuaTools {
 
 impl ToolSource for LuaTools {
     fn names(&self) -> Vec<String> {
-        self.tools().unwrap_or_default().into_iter().map(|tool| tool.name).collect()
+        let (tools, _) = self.tools().unwrap_or_default();
+        tools.into_iter().map(|tool| tool.name).collect()
     }
 
     fn ready_names(&self) -> Vec<String> {
@@ -106,20 +134,18 @@ impl ToolSource for LuaTools {
     /// A script that cannot be loaded may have had any tool.
     fn find(&self, name: &str) -> Option<Result<Arc<Registered>, ToolError>> {
         match self.tools() {
-            Ok(tools) => self.registered(tools.into_iter().find(|tool| tool.name == name)?),
+            Ok((tools, _)) => self.registered(tools.into_iter().find(|tool| tool.name == name)?),
             Err(failure) => Some(Err(self.not_ready(name, &failure.to_string()))),
         }
     }
 
     fn listing(&self) -> Vec<Listed> {
-        let Some(scripts) = &self.scripts else {
+        if self.scripts.is_none() {
             return vec![self.complaint("the project is not trusted; read it, then `jm trust`")];
-        };
-        let (failures, tools) = match (scripts.wait_for_sources(SOURCES), self.tools()) {
-            (Ok(failures), Ok(tools)) => (failures, tools),
-            (Err(failure), _) | (_, Err(failure)) => {
-                return vec![self.complaint(&failure.to_string())];
-            }
+        }
+        let (tools, failures) = match self.tools() {
+            Ok(found) => found,
+            Err(failure) => return vec![self.complaint(&failure.to_string())],
         };
         let failed = failures
             .iter()
@@ -143,6 +169,9 @@ struct LuaTool {
     spec: ToolSpec,
     scripts: Arc<Scripts>,
     init: Arc<Path>,
+    owner: Owner,
+    strict: bool,
+    context: ScriptContext,
 }
 
 impl ToolExecutor for LuaTool {
@@ -158,8 +187,19 @@ impl ToolExecutor for LuaTool {
             tool: self.spec.name.clone(),
             scripts: Arc::clone(&self.scripts),
             init: Arc::clone(&self.init),
+            context: self.context.clone(),
             args,
+            line: OnceLock::new(),
         }))
+    }
+
+    fn is_brought_by_project(&self) -> bool {
+        self.owner == Owner::Project
+    }
+
+    /// Its author shapes the schema.
+    fn strict(&self) -> Option<bool> {
+        Some(self.strict)
     }
 }
 
@@ -168,17 +208,29 @@ struct LuaCall {
     tool: String,
     scripts: Arc<Scripts>,
     init: Arc<Path>,
+    context: ScriptContext,
     args: Value,
+    /// Its one-line preview, made once.
+    line: OnceLock<String>,
+}
+
+impl LuaCall {
+    /// The call in one line, in the words of its `format_preview` (FL-PREVIEW). A formatter that fails has
+    /// the generic form.
+    fn line(&self) -> &str {
+        self.line.get_or_init(|| {
+            let width = SUMMARY_CHARACTERS.saturating_sub(self.tool.chars().count() + 2);
+            let line = self.scripts.preview(&self.tool, self.args.clone(), width);
+            let line = line.unwrap_or_else(|_| jm_lua::preview::generic(&self.args, width));
+            one_line(&format!("{}: {line}", self.tool)).trim_end().to_owned()
+        })
+    }
 }
 
 impl Prepared for LuaCall {
     fn intent(&self) -> Intent {
-        let args = match jm_lua::preview::generic(&self.args, MOST_SUMMARY) {
-            args if args.is_empty() => args,
-            args => format!(" with {args}"),
-        };
         Intent {
-            summary: one_line(&format!("Run tool {}{args}", self.tool)),
+            summary: self.line().to_owned(),
             effect: ToolEffect::Runs,
             risk: RiskLevel::High,
             needs_person: false,
@@ -193,22 +245,16 @@ impl Prepared for LuaCall {
         let init = &self.init;
         let digest: Option<Digest> = programs::digest_program(init, MOST_HASHED)
             .map_err(|error| ToolError::io(init.to_path_buf(), error))?;
-        // A formatter that fails has the generic form, so this is only missing with the child.
-        let line = self.scripts.preview(&self.tool, self.args.clone(), MOST_SUMMARY);
-        let line = line.map(|line| format!("{}: {line}\n", self.tool)).unwrap_or_default();
-        let text = format!("{line}runs {} of {}\n{:#}\n", self.tool, init.display(), self.args);
+        let (line, tool) = (self.line(), &self.tool);
+        let text = format!("{line}\nruns {tool} of {}\n{:#}\n", init.display(), self.args);
         Ok(Some(Preview { text, files: vec![(init.to_path_buf(), digest)], warnings: Vec::new() }))
     }
 
     fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         Box::pin(async move {
             let timeout = ctx.deadline.saturating_duration_since(Instant::now());
-            let context = ScriptContext {
-                tool_id: ctx.tool_call_id.clone(),
-                cwd: ctx.workspace.sandbox.working_root().path().display().to_string(),
-                timeout: timeout.as_secs(),
-                ..ScriptContext::default()
-            };
+            let context =
+                ScriptContext { tool_id: ctx.tool_call_id.clone(), ..self.context.clone() };
             let cancel = ctx.cancel.clone();
             ctx.blocking(move || {
                 let Self { tool, scripts, args, .. } = *self;

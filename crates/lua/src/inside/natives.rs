@@ -28,6 +28,7 @@ pub(super) fn table(
 ) -> mlua::Result<Table> {
     let natives = lua.create_table()?;
     natives.set("default_timeout", start.default_timeout_seconds)?;
+    natives.set("default_auto_approve", start.default_auto_approve.clone())?;
     natives.set("null", Lvalue::NULL)?;
     add_text(lua, &natives)?;
     add_json(lua, &natives)?;
@@ -119,6 +120,10 @@ fn add_messages(lua: &Lua, natives: &Table, link: &SharedLink) -> mlua::Result<(
     })?;
     natives.set("tool", tool)?;
     let own = Rc::clone(link);
+    let began =
+        lua.create_function(move |_, name: String| send(&own, &FromChild::SourceBegan { name }))?;
+    natives.set("source_began", began)?;
+    let own = Rc::clone(link);
     let ended = lua.create_function(move |_, (name, error): (String, Option<String>)| {
         send(&own, &FromChild::SourceEnded { name, error })
     })?;
@@ -155,13 +160,13 @@ fn add_questions(lua: &Lua, natives: &Table, link: &SharedLink) -> mlua::Result<
 
 fn add_jobs(lua: &Lua, natives: &Table, link: &SharedLink) -> mlua::Result<()> {
     let own = Rc::clone(link);
-    type Order = (Vec<String>, Option<String>, Table);
-    let start = lua.create_function(move |_, (argv, cwd, env): Order| {
+    type Order = (Vec<String>, Option<String>, Table, Option<MessageId>);
+    let start = lua.create_function(move |_, (argv, cwd, env, call): Order| {
         let env = env.pairs::<String, String>().collect::<mlua::Result<Vec<_>>>()?;
         let mut link = own.borrow_mut();
         let job = link.fresh_id();
         let order = JobOrder { argv, cwd, env };
-        link.send(&FromChild::StartJob { job, order }).map_err(mlua::Error::runtime)?;
+        link.send(&FromChild::StartJob { job, call, order }).map_err(mlua::Error::runtime)?;
         Ok(job)
     })?;
     natives.set("start_job", start)?;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -20,7 +21,8 @@ use super::host::{ScriptChild, ScriptHost};
 use super::wait::{News, Waiting};
 use crate::frame::{FrameReader, encode};
 use crate::protocol::{
-    Ask, Call, Failure, FromChild, JobOrder, MessageId, ScriptJobEnd, ScriptTool, Start, ToChild,
+    Ask, Call, Failure, FromChild, JobOrder, LogLevel, MessageId, ScriptJobEnd, ScriptTool, Start,
+    ToChild,
 };
 
 /// A script that is over its time has so long to end by itself.
@@ -39,7 +41,17 @@ struct Shared {
     waiting: Mutex<Waiting>,
     tools: Mutex<BTreeMap<String, ScriptTool>>,
     failures: Mutex<Vec<SourceFailure>>,
-    jobs: Mutex<HashMap<MessageId, (Cancel, JoinHandle<()>)>>,
+    /// Sources of tools that have begun and not ended.
+    open_sources: AtomicUsize,
+    jobs: Mutex<HashMap<MessageId, Job>>,
+}
+
+/// A program that runs for a script.
+struct Job {
+    /// The call that it was started for.
+    call: Option<MessageId>,
+    cancel: Cancel,
+    thread: JoinHandle<()>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -63,6 +75,7 @@ impl Line {
             waiting: Mutex::default(),
             tools: Mutex::default(),
             failures: Mutex::default(),
+            open_sources: AtomicUsize::new(0),
             jobs: Mutex::default(),
         });
         let (started, outcome) = channel();
@@ -94,6 +107,10 @@ impl Line {
         lock(&self.shared.tools).values().cloned().collect()
     }
 
+    pub(super) fn has_open_sources(&self) -> bool {
+        self.shared.open_sources.load(Ordering::Acquire) > 0
+    }
+
     pub(super) fn source_failures(&self) -> Vec<SourceFailure> {
         lock(&self.shared.failures).clone()
     }
@@ -116,6 +133,8 @@ impl Line {
             Err(why) => self.end_unwritten(&news, why),
         };
         lock(&self.shared.waiting).leave(id);
+        // A program that outlived its call would change files that no call answers for.
+        self.shared.end_jobs(|job| job.call == Some(id));
         outcome
     }
 
@@ -170,7 +189,7 @@ impl Drop for Line {
             // A panic of the reader has ended the line like any other end.
             drop(reader.join());
         }
-        self.shared.end_jobs();
+        self.shared.end_jobs(|_| true);
     }
 }
 
@@ -220,8 +239,15 @@ impl Shared {
             FromChild::Tool(tool) => {
                 lock(&self.tools).insert(tool.name.clone(), *tool);
             }
+            FromChild::SourceBegan { .. } => {
+                self.open_sources.fetch_add(1, Ordering::AcqRel);
+            }
             FromChild::SourceEnded { name, error } => {
+                let less = |open: usize| open.checked_sub(1);
+                // A child that is not ours to believe may send an end too many.
+                self.open_sources.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).ok();
                 if let Some(error) = error {
+                    self.host.log(LogLevel::Warn, &format!("source {name}: {error}"));
                     lock(&self.failures).push(SourceFailure { source: name, error });
                 }
             }
@@ -231,17 +257,21 @@ impl Shared {
                 // What cannot be sent is noticed by whoever waits for the script.
                 self.write(&ToChild::Answer { id, answer }, GRACE).unwrap_or_default();
             }
-            FromChild::StartJob { job, order } => self.start_job(job, order),
+            FromChild::StartJob { job, call, order } => self.start_job(job, call, order),
             FromChild::StopJob { job } => {
-                if let Some((cancel, _)) = lock(&self.jobs).get(&job) {
-                    cancel.cancel();
+                if let Some(job) = lock(&self.jobs).get(&job) {
+                    job.cancel.cancel();
                 }
             }
             FromChild::Log { level, text } => self.host.log(level, &text),
         }
     }
 
-    fn start_job(self: &Arc<Self>, job: MessageId, order: JobOrder) {
+    fn start_job(self: &Arc<Self>, job: MessageId, call: Option<MessageId>, order: JobOrder) {
+        // A call that nobody waits for any more starts nothing.
+        if call.is_some_and(|call| !lock(&self.waiting).is_open(call)) {
+            return;
+        }
         let (cancel, own) = (Cancel::new(), Arc::clone(self));
         let mut jobs = lock(&self.jobs);
         let handle = cancel.clone();
@@ -250,7 +280,7 @@ impl Shared {
             own.end_job(job, end);
         });
         match started {
-            Ok(thread) => drop(jobs.insert(job, (cancel, thread))),
+            Ok(thread) => drop(jobs.insert(job, Job { call, cancel, thread })),
             Err(error) => {
                 drop(jobs);
                 self.end_job(
@@ -267,11 +297,13 @@ impl Shared {
         self.write(&ToChild::JobEnded { job, end }, GRACE).unwrap_or_default();
     }
 
-    fn end_jobs(&self) {
-        let jobs: Vec<_> = lock(&self.jobs).drain().collect();
-        for (_, (cancel, thread)) in jobs {
-            cancel.cancel();
-            drop(thread.join());
+    fn end_jobs(&self, is_meant: impl Fn(&Job) -> bool) {
+        let jobs: Vec<_> = lock(&self.jobs).extract_if(|_, job| is_meant(job)).collect();
+        for (_, job) in &jobs {
+            job.cancel.cancel();
+        }
+        for (_, job) in jobs {
+            drop(job.thread.join());
         }
     }
 

@@ -30,6 +30,8 @@ pub struct ScriptSettings {
     pub limits: ScriptLimits,
     pub allow: Vec<Library>,
     pub default_timeout: Duration,
+    /// The approvals that hold where a script's `setup` sets none.
+    pub default_auto_approve: Vec<String>,
 }
 
 /// The scripts of one `init.lua`. Nothing is started before something is asked.
@@ -66,10 +68,17 @@ impl Scripts {
         Ok(self.line()?.tools())
     }
 
+    /// Tells whether sources of tools are at work, so that [`Self::wait_for_sources`] would wait.
+    pub fn has_open_sources(&self) -> Result<bool, CallFailure> {
+        Ok(self.line()?.has_open_sources())
+    }
+
     /// Waits for the sources of tools, and tells which of them failed.
     pub fn wait_for_sources(&self, most: Duration) -> Result<Vec<SourceFailure>, CallFailure> {
         let line = self.line()?;
-        line.call(Call::Ready, most, None)?;
+        if line.has_open_sources() {
+            line.call(Call::Ready, most, None)?;
+        }
         Ok(line.source_failures())
     }
 
@@ -174,10 +183,11 @@ impl Scripts {
     fn open(&self) -> Result<Arc<Line>, String> {
         let (socket, child) = (self.start)()
             .map_err(|error| format!("the Lua process cannot be started: {error}"))?;
-        let ScriptSettings { init, limits, allow, default_timeout } = self.settings.clone();
+        let ScriptSettings { init, limits, allow, default_timeout, default_auto_approve } =
+            self.settings.clone();
         let default_timeout_seconds = default_timeout.as_secs();
         let name = init.name.clone();
-        let start = Start { init, limits, allow, default_timeout_seconds };
+        let start = Start { init, limits, allow, default_timeout_seconds, default_auto_approve };
         Line::open(socket, child, Arc::clone(&self.host), start)
             .map_err(|error| format!("{name}: {error}"))
     }

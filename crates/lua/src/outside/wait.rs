@@ -55,6 +55,10 @@ impl Waiting {
         }
     }
 
+    pub(super) fn is_open(&self, id: MessageId) -> bool {
+        self.calls.contains_key(&id)
+    }
+
     pub(super) fn has_died(&self) -> bool {
         self.died.is_some()
     }

@@ -73,7 +73,9 @@ impl World {
     pub(crate) fn scripts(self: &Arc<Self>, init: &str, limits: ScriptLimits) -> Scripts {
         let init = ModuleSource { name: "init.lua".to_owned(), text: init.to_owned() };
         let (allow, default_timeout) = (Vec::new(), Duration::from_secs(30));
-        let settings = ScriptSettings { init, limits, allow, default_timeout };
+        let default_auto_approve = vec!["$default".to_owned()];
+        let settings =
+            ScriptSettings { init, limits, allow, default_timeout, default_auto_approve };
         Scripts::new(settings, Arc::clone(self) as Arc<dyn ScriptHost>, self.starter())
     }
 }

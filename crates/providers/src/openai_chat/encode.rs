@@ -74,9 +74,10 @@ pub(crate) fn encode(request: &ModelRequest, reader: Recipient<'_>) -> serde_jso
 }
 
 fn tool(tool: &ToolDefinition, server: Server) -> Value {
-    let strict = match server {
-        Server::Openai => schema::strict(&tool.parameters),
-        Server::Compatible => None,
+    let strict = match (tool.strict, server) {
+        (None, Server::Openai) => schema::strict(&tool.parameters),
+        (Some(true), _) => Some(tool.parameters.clone()),
+        (Some(false), _) | (None, Server::Compatible) => None,
     };
     let mut function = json!({"name": tool.name, "description": tool.description});
     if strict.is_some() {

@@ -91,14 +91,22 @@ fn reasoning(parameters: &Parameters, style: Option<ThinkingStyle>) -> Option<Va
 }
 
 fn tool(tool: &ToolDefinition) -> Value {
-    let strict = schema::strict(&tool.parameters);
-    json!({
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "strict": strict.is_some(),
-        "parameters": strict.unwrap_or_else(|| tool.parameters.clone()),
-    })
+    let mut function = json!({
+        "type": "function", "name": tool.name, "description": tool.description,
+    });
+    let (parameters, strict) = match tool.strict {
+        None => match schema::strict(&tool.parameters) {
+            Some(shaped) => (shaped, Some(true)),
+            None => (tool.parameters.clone(), Some(false)),
+        },
+        // Left out unless the tool's author asked for it.
+        Some(strict) => (tool.parameters.clone(), strict.then_some(true)),
+    };
+    if let Some(strict) = strict {
+        function["strict"] = Value::Bool(strict);
+    }
+    function["parameters"] = parameters;
+    function
 }
 
 fn items(turn: &Turn<'_>) -> Vec<Json> {

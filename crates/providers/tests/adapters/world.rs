@@ -75,6 +75,7 @@ pub(crate) fn request(text: &str) -> ModelRequest {
         name: name.to_owned(),
         description: format!("Does {name}."),
         parameters,
+        strict: None,
     };
     ModelRequest {
         system: "You are a careful engineer.".to_owned(),

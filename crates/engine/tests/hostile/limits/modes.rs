@@ -43,6 +43,7 @@ fn parse_only_mode_runs_nothing_and_takes_results() {
         name: "by_hand".to_owned(),
         description: "a person does it".to_owned(),
         parameters: json!({}),
+        strict: None,
     }];
     let mode = ToolsMode::ParseOnly;
     let tools = vec![probe.boxed()];

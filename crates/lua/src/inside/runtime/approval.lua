@@ -8,6 +8,10 @@ local M = {}
 local DEFAULT_PRIORITY = 50
 local resolvers, last_order = {}, 0
 
+-- The functions that stand for `tools.auto_approve`, by the names they are registered under.
+local settings = {}
+shared.approval_settings = settings
+
 local function sorted()
   local all = {}
   for _, entry in pairs(resolvers) do all[#all + 1] = entry end
@@ -108,8 +112,12 @@ end
 function shared.resolvers()
   local all = {}
   for index, entry in ipairs(sorted()) do
-    all[index] =
-      { name = entry.name, priority = entry.priority // 1 | 0, description = entry.description }
+    all[index] = {
+      name = entry.name,
+      priority = entry.priority // 1 | 0,
+      description = entry.description,
+      is_setting = settings[entry.name] == entry.resolve,
+    }
   end
   return native.list(all)
 end

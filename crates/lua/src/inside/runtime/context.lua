@@ -55,7 +55,7 @@ function shared.context(tool, facts)
   local ctx = {
     bufnr = facts.bufnr,
     cwd = facts.cwd,
-    timeout = facts.timeout,
+    timeout = shared.config.tools.default_timeout or facts.timeout,
     __dirname = facts.dirname,
     __filename = facts.filename,
     get_config = get_config(tool),

@@ -26,6 +26,7 @@ end
 
 local function finish(id, tool, result)
   waiting[id] = nil
+  shared.stop_jobs(id)
   local answer, fault = answer_of(tool, result)
   if answer then return native.finish(id, answer) end
   return native.fail(id, fault)
@@ -55,11 +56,13 @@ function entry.execute(id, tool, input, facts)
     end
   end
   waiting[id] = { tool = tool }
-  local ok, result = shared.try(definition.execute, input, shared.context(tool, facts), callback)
+  local ok, result =
+    shared.run_for(id, definition.execute, input, shared.context(tool, facts), callback)
   if is_over then return end
   if not ok then
     is_over = true
     waiting[id] = nil
+    shared.stop_jobs(id)
     return native.fail(id, result)
   end
   if type(result) == "function" then
@@ -73,9 +76,11 @@ end
 function entry.cancel(id)
   local call = waiting[id]
   waiting[id] = nil
-  if not (call and call.cancel) then return end
-  local ok, reason = shared.try(call.cancel)
-  if not ok then shared.log_error("cancel function of `" .. call.tool .. "`: " .. reason) end
+  if call and call.cancel then
+    local ok, reason = shared.run_for(id, call.cancel)
+    if not ok then shared.log_error("cancel function of `" .. call.tool .. "`: " .. reason) end
+  end
+  shared.stop_jobs(id)
 end
 
 --- Nothing is left that could call a callback, so nothing ever will.
@@ -107,6 +112,7 @@ entry.job_ended = shared.job_ended
 
 --- Work that is due; when the next is, whether callbacks can still come, whether sources are at work.
 function entry.tick(now)
+  shared.run_for_nobody()
   local timer, can_happen = shared.run_due(now)
   local source = shared.expire_sources(now)
   local nearest = timer

@@ -19,6 +19,7 @@ local TOOL_SETTINGS = {
 local from_setup = {}
 
 local function put(name, priority, description, resolve)
+  if priority == CONFIG_PRIORITY then shared.approval_settings[name] = resolve end
   approval.register(name, { priority = priority, description = description, resolve = resolve })
   from_setup[#from_setup + 1] = name
 end
@@ -87,7 +88,7 @@ function M.setup(settings)
   for _, name in ipairs(from_setup) do approval.unregister(name) end
   from_setup = {}
   local policy = config.tools.auto_approve
-  put_auto_approve(policy == nil and { "$default" } or policy)
+  put_auto_approve(policy == nil and native.default_auto_approve or policy)
   if config.tools.require_approval == false then
     put(CATCH_ALL, 0, "tools.require_approval = false", function() return "approve" end)
   end

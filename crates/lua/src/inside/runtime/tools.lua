@@ -68,9 +68,11 @@ local function add_source(name, resolve, timeout)
   local seconds = timeout or shared.default_timeout()
   local source = { name = name, seconds = seconds, deadline = native.now() + seconds }
   waiting[source] = true
+  native.source_began(name)
   function source.done(reason)
     if not waiting[source] then return end
     waiting[source] = nil
+    shared.stop_jobs(source)
     native.source_ended(name, reason ~= nil and native.error_text(reason) or nil)
   end
   local function register(tool, definition)
@@ -80,7 +82,7 @@ local function add_source(name, resolve, timeout)
     if type(tool) == "table" and definition == nil then return register_batch({ tool }) end
     register_one(tool, definition)
   end
-  local ok, reason = shared.try(resolve, register, source.done)
+  local ok, reason = shared.run_for(source, resolve, register, source.done)
   if not ok then source.done(reason) end
 end
 

@@ -1,9 +1,26 @@
 --- The few functions of Neovim that tools are written with: jobs, later work, messages, files, JSON.
 local native, shared = ...
 
-local type, error, ipairs, tostring, next = type, error, ipairs, tostring, next
+local type, error, pairs, ipairs, tostring, next = type, error, pairs, ipairs, tostring, next
 
 local queue, timers, jobs = {}, {}, {}
+
+-- On whose behalf a script runs now: the number of a call, a source, or nil. What it puts off is theirs too.
+local owner = nil
+
+--- Runs a function of the script on somebody's behalf; its error is a text.
+function shared.run_for(whose, callback, ...)
+  local before = owner
+  owner = whose
+  local function outcome(...)
+    owner = before
+    return ...
+  end
+  return outcome(shared.try(callback, ...))
+end
+
+--- Forgets whose turn it was: an error of the watch may have left it.
+function shared.run_for_nobody() owner = nil end
 
 local function function_argument(value, name)
   if type(value) ~= "function" then error(name .. ": expected a function", 3) end
@@ -11,12 +28,13 @@ end
 
 local function schedule(callback)
   function_argument(callback, "vim.schedule")
-  queue[#queue + 1] = callback
+  queue[#queue + 1] = { callback = callback, owner = owner }
 end
 
 local function defer(callback, milliseconds)
   function_argument(callback, "vim.defer_fn")
-  timers[#timers + 1] = { at = native.now() + (milliseconds or 0) / 1000, callback = callback }
+  local at = native.now() + (milliseconds or 0) / 1000
+  timers[#timers + 1] = { at = at, callback = callback, owner = owner }
 end
 
 local function lines(text)
@@ -36,8 +54,9 @@ local function jobstart(command, options)
       error("vim.fn.jobstart: word " .. index .. " of the command is a " .. type(word), 2)
     end
   end
-  local job = native.start_job(command, options.cwd, options.env or {})
-  jobs[job] = options
+  local call = type(owner) == "number" and owner or nil
+  local job = native.start_job(command, options.cwd, options.env or {}, call)
+  jobs[job] = { options = options, owner = owner }
   return job
 end
 
@@ -47,19 +66,30 @@ local function jobstop(job)
   return 1
 end
 
-local function run(what, callback, ...)
+--- Stops the jobs of a call or a source that has ended; their callbacks have nobody to tell.
+function shared.stop_jobs(whose)
+  for job, entry in pairs(jobs) do
+    if entry.owner == whose then
+      jobs[job] = nil
+      native.stop_job(job)
+    end
+  end
+end
+
+local function run(what, whose, callback, ...)
   if callback == nil then return end
-  local ok, reason = shared.try(callback, ...)
+  local ok, reason = shared.run_for(whose, callback, ...)
   if not ok then shared.log_error(what .. ": " .. reason) end
 end
 
 function shared.job_ended(job, ended)
-  local options = jobs[job]
-  if not options then return end
+  local entry = jobs[job]
+  if not entry then return end
   jobs[job] = nil
-  run("on_stdout", options.on_stdout, job, lines(ended.stdout), "stdout")
-  run("on_stderr", options.on_stderr, job, lines(ended.stderr), "stderr")
-  run("on_exit", options.on_exit, job, ended.code, "exit")
+  local options, whose = entry.options, entry.owner
+  run("on_stdout", whose, options.on_stdout, job, lines(ended.stdout), "stdout")
+  run("on_stderr", whose, options.on_stderr, job, lines(ended.stderr), "stderr")
+  run("on_exit", whose, options.on_exit, job, ended.code, "exit")
 end
 
 --- Runs what is due; the time of the next timer, and whether anything can still happen.
@@ -68,10 +98,10 @@ function shared.run_due(now)
   queue = {}
   local later = {}
   for _, timer in ipairs(timers) do
-    if timer.at <= now then due[#due + 1] = timer.callback else later[#later + 1] = timer end
+    if timer.at <= now then due[#due + 1] = timer else later[#later + 1] = timer end
   end
   timers = later
-  for _, callback in ipairs(due) do run("vim.schedule", callback) end
+  for _, work in ipairs(due) do run("vim.schedule", work.owner, work.callback) end
   if #queue > 0 then return now, true end
   local nearest
   for _, timer in ipairs(timers) do

@@ -117,6 +117,10 @@ impl ToolExecutor for ExternalTool {
         }))
     }
 
+    fn is_brought_by_project(&self) -> bool {
+        self.program.place == ToolPlace::Project
+    }
+
     fn speaks_for_itself(&self) -> bool {
         true
     }
