@@ -22,6 +22,12 @@ pub(crate) struct Chat {
     /// Run or resolve this one call, and nothing else
     #[arg(long, value_name = "ID", conflicts_with_all = ["auto", "no_auto"])]
     pub(crate) tool: Option<String>,
+    /// Print the document's calls, blocks and findings as JSON, and do nothing
+    #[arg(long, conflicts_with_all = ["auto", "no_auto", "tool"])]
+    pub(crate) inspect: bool,
+    /// With --inspect: read the document's text from standard input
+    #[arg(long, requires = "inspect")]
+    pub(crate) stdin: bool,
     /// Events as JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,

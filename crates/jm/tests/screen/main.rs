@@ -10,4 +10,5 @@ mod always;
 mod complaints;
 mod desk;
 mod hostile;
+mod nvim;
 mod session;

@@ -15,7 +15,7 @@ use jm_types::{Cancel, Digest};
 use crate::locations;
 
 /// A document that is larger than this is none.
-const MOST_BYTES: u64 = 256 * 1024 * 1024;
+pub(super) const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// How often a document is read again because somebody else wrote it.
 const ATTEMPTS: usize = 5;
 
@@ -35,7 +35,7 @@ pub(super) struct Paper {
 impl Paper {
     pub(super) fn open(file: &Path) -> Result<Self> {
         let shown = file.display();
-        let path = std::path::absolute(file).with_context(|| shown.to_string())?;
+        let (path, bytes) = read_document(file)?;
         let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
         else {
             bail!("{shown}: not the name of a document");
@@ -43,7 +43,6 @@ impl Paper {
         let sandbox =
             Sandbox::new(&SandboxSettings::rooted_at(parent)).with_context(|| shown.to_string())?;
         let place = sandbox.resolve(name).map_err(|error| anyhow!("{shown}: {error}"))?;
-        let bytes = read_bytes(&path, MOST_BYTES).with_context(|| shown.to_string())?;
         let digest = Digest::of(path.as_os_str().as_encoded_bytes()).to_string();
         let session = format!("chat-{}", &digest[..16]);
         let kept = locations::state()?.subdirectory("chat").context("state directory")?;
@@ -117,6 +116,19 @@ impl Paper {
         let kept = self.kept.write(&file_of(&self.session), after);
         kept.map_err(|error| PaperError::Other(anyhow!("state directory: {error}")))?;
         Ok(true)
+    }
+}
+
+/// The absolute path of a document, and its bytes.
+pub(super) fn read_document(file: &Path) -> Result<(PathBuf, Vec<u8>)> {
+    let shown = file.display();
+    let path = std::path::absolute(file).with_context(|| shown.to_string())?;
+    match read_bytes(&path, MOST_BYTES) {
+        Ok(bytes) => Ok((path, bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(anyhow!(
+            "{shown}: no such document\n  hint: create one: printf '@You:\\n' > {shown}"
+        )),
+        Err(error) => Err(anyhow!("{shown}: {error}")),
     }
 }
 

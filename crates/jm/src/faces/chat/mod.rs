@@ -20,6 +20,7 @@ mod chat_output;
 mod decide;
 mod document_file;
 mod execute;
+mod inspect;
 mod send;
 
 use self::chat_output::Teller;
@@ -63,6 +64,9 @@ struct Chatting {
 }
 
 pub(crate) fn run(common: &Common, chat: &Chat) -> Result<u8> {
+    if chat.inspect {
+        return inspect::run(common, chat);
+    }
     let paper = Paper::open(&chat.file)?;
     let common = prepared(common, &paper)?;
     block_on(async {
@@ -81,7 +85,7 @@ pub(crate) fn run(common: &Common, chat: &Chat) -> Result<u8> {
     })
 }
 
-/// The flags of a document: its own session, its directory, its dialect, and itself out of reach.
+/// The flags of a document: its own session, and what every document has.
 fn prepared(common: &Common, paper: &Paper) -> Result<Common> {
     let mut common = common.clone();
     if common.no_journal {
@@ -93,9 +97,14 @@ fn prepared(common: &Common, paper: &Paper) -> Result<Common> {
         bail!("a document has its own session; leave out --session");
     }
     common.session = Some(paper.session.clone().into());
-    common.document = Some(paper.path.clone());
+    with_dialect(common, &paper.path)
+}
+
+/// The directory of a document, its dialect, and itself out of reach.
+fn with_dialect(mut common: Common, document: &Path) -> Result<Common> {
+    common.document = Some(document.to_owned());
     if common.root.is_empty() {
-        common.root.extend(paper.path.parent().map(Path::to_owned));
+        common.root.extend(document.parent().map(Path::to_owned));
     }
     if common.toolset.is_some() {
         return Ok(common);
