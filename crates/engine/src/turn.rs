@@ -6,10 +6,10 @@
 
 use std::collections::HashSet;
 
-use jm_store::{MessageRecord as Remembered, Speaker};
+use jm_store::{MessageRecord as Remembered, Record, Speaker};
 use jm_types::{
     Assembly, BatchNumber, Cut, CutCall, Message, MessageRole, Part, StopReason, StreamEvent,
-    ToolCall, ToolError, ToolResult,
+    ToolCall, ToolError, ToolResult, Usage,
 };
 use serde_json::{Value, json};
 
@@ -203,6 +203,25 @@ impl Engine {
                 Ok(HeardTurn::Spoke(None))
             }
         }
+    }
+
+    /// Records which model answered, what it took and what that cost in US dollars.
+    pub fn record_use(
+        &self,
+        model: &str,
+        usage: Usage,
+        dollars: Option<f64>,
+    ) -> Result<(), ToolError> {
+        // Rounded, and never negative: `as` saturates.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let cost = dollars.map(|dollars| (dollars * 1e6).round() as u64);
+        let used = Record::Used { model: model.to_owned(), usage, cost };
+        self.core().recorder.records(vec![used])
+    }
+
+    /// Names the session.
+    pub fn rename(&self, title: &str) -> Result<(), ToolError> {
+        self.core().recorder.records(vec![Record::Titled { title: title.trim().to_owned() }])
     }
 
     /// A call whose end the limit of tokens cut away: it gets its one result, and never runs.

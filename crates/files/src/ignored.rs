@@ -104,6 +104,15 @@ impl Ignored {
     }
 }
 
+/// Tells if `.gitignore` files of the workspace name this directory.
+pub fn is_ignored_directory(path: &SafePath) -> bool {
+    let absolute = path.absolute();
+    let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return false;
+    };
+    Ignored::above(path, IgnoreFiles::Git).covers(parent, name, true)
+}
+
 fn rules(directory: &OpenDirectory, names: &[&str]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(directory.absolute());
     for name in names {

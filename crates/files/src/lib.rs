@@ -51,6 +51,7 @@ pub use commit::{
     Trade, commit, commit_with_trades,
 };
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
+pub use ignored::is_ignored_directory;
 pub use names::Protection;
 pub use open::Opening;
 pub use path::{Absolute, Dots, PathPolicy};

@@ -21,10 +21,11 @@ mod context_budget;
 
 use crate::cli::{Common, Model, ThinkingLevel};
 use crate::faces::call_loop::{Driver, End};
+use crate::faces::history;
 use crate::faces::screen::Screen;
 use crate::faces::tui::Desk;
-use crate::instructions::{self, Instructions};
-use crate::{model_client, sessions};
+use crate::instructions::{self, Instructions, NestedInstructions};
+use crate::{model_client, session_name, sessions};
 
 /// How often a model is told that it has had its rounds before it is stopped.
 const REFUSED_ROUNDS: usize = 3;
@@ -33,6 +34,10 @@ pub(crate) struct Agent {
     pub(crate) driver: Driver,
     pub(crate) conversation: Conversation,
     voice: ModelClient,
+    /// The name by which the model was opened.
+    model: String,
+    /// Instructions of directories that were touched.
+    nested: NestedInstructions,
     system: String,
     tools: OfferedTools,
     wishes: ParameterLayers,
@@ -86,6 +91,14 @@ impl Agent {
         // The whole history is written anew for each request.
         jm_system::memory::keep_freed_memory();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
+        let mut common = common;
+        if let Some(name) = &common.session
+            && !common.no_journal
+        {
+            let root = history::root(&common)?;
+            common.session = Some(session_name::for_work(&sessions::store()?, &root, name)?);
+        }
+        let name = model_client::chosen_name(&common, model)?;
         let voice = model_client::open(&common, model).await?;
         let driver = match desk {
             Some(desk) => Driver::at(&common, desk).await?,
@@ -112,7 +125,20 @@ impl Agent {
         };
         let wishes = voice.parameter_layers().beneath(&parameters(model));
         let (tools, head_tokens) = (OfferedTools::default(), 0);
-        Ok(Self { driver, conversation, voice, system, tools, wishes, head_tokens, notes })
+        let nested = NestedInstructions::default();
+        let model = name;
+        Ok(Self {
+            driver,
+            conversation,
+            voice,
+            model,
+            nested,
+            system,
+            tools,
+            wishes,
+            head_tokens,
+            notes,
+        })
     }
 
     pub(crate) fn voice(&self) -> &ModelClient {
@@ -273,6 +299,12 @@ impl Agent {
 
     pub(crate) fn tell_results(&mut self, screen: &mut dyn Screen) -> Result<()> {
         screen.results(self.driver.session.batch())?;
+        let workspace = &self.driver.engine.core().workspace;
+        let touched = self.driver.session.freshness();
+        for (name, text) in self.nested.touched(workspace, touched.paths()) {
+            screen.note(&format!("Read project instructions: {name}"))?;
+            self.system.push_str(&instructions::section(&name, &text));
+        }
         self.driver.engine.answered(&self.driver.session, &mut self.conversation)?;
         Ok(())
     }
@@ -287,7 +319,9 @@ impl Agent {
         let Driver { engine, session, .. } = &mut self.driver;
         let before = self.conversation.usage();
         let heard = engine.heard(session, &mut self.conversation, listening, ending)?;
-        screen.response_ends(used_since(before, self.conversation.usage()))?;
+        let used = used_since(before, self.conversation.usage());
+        screen.response_ends(used)?;
+        engine.record_use(&self.model, used, self.voice.cost(&used))?;
         if let Some(why) = self.voice.recording_failure() {
             screen.note(&format!("the recording stops here: {why}"))?;
         }

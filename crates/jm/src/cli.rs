@@ -13,8 +13,8 @@ mod policy;
 mod screen;
 
 pub(crate) use chat::Chat;
-pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, Span, Undo};
-pub(crate) use model::{Model, RunArgs, ThinkingLevel, ToolProtocol};
+pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, SessionsArgs, Span, Undo};
+pub(crate) use model::{Model, ModelsArgs, RunArgs, ThinkingLevel, ToolProtocol};
 pub(crate) use policy::{Policy, PolicyCommand};
 pub(crate) use screen::Screen;
 
@@ -149,8 +149,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Run the tool calls found on standard input, without a model
     Exec(Exec),
-    /// List the sessions of the journal
-    Sessions(ListingArgs),
+    /// List the conversations of this project
+    Sessions(SessionsArgs),
     /// Show what a session did, why it was allowed and what it changed
     Log(Log),
     /// Undo the changes of the last prompt, or of calls
@@ -179,6 +179,10 @@ pub(crate) enum Command {
     Held(Held),
     /// Say what works on this machine, and what holds commands in
     Doctor(ListingArgs),
+    /// List known models with context and price
+    Models(ModelsArgs),
+    /// Write a first AGENTS.md for this project
+    Init,
     /// List the tools, or show one with its schema
     Tools(ToolsArgs),
     /// Show the configuration in force and where each value comes from
@@ -233,7 +237,7 @@ pub(crate) struct Repl {
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// Session; the newest conversation of this workspace without it
+    /// Session: its id or the beginning of it, its title, or @last; without it the newest conversation
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) model: Model,
@@ -281,6 +285,9 @@ pub(crate) struct Log {
     /// Show the changes of files too
     #[arg(long)]
     pub(crate) diff: bool,
+    /// Wait for more, like tail -f, until interrupted
+    #[arg(long, short)]
+    pub(crate) follow: bool,
     /// Show also what the session was worked with: version, toolset, mode
     #[arg(long)]
     pub(crate) all: bool,

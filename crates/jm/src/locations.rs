@@ -20,6 +20,11 @@ pub(crate) fn user_models() -> Option<PathBuf> {
     user_config().map(|config| config.with_file_name("models.toml"))
 }
 
+/// The person's own instructions to every model.
+pub(crate) fn user_instructions() -> Option<PathBuf> {
+    user_config().map(|config| config.with_file_name("AGENTS.md"))
+}
+
 /// The directory of the system's tools: beside the program, unless the environment says otherwise.
 pub(crate) fn system_tools() -> Option<PathBuf> {
     variable("JM_LIBEXEC_DIR").or_else(|| {

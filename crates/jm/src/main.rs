@@ -13,6 +13,7 @@ mod lua;
 mod model_client;
 mod project;
 mod remembered;
+mod session_name;
 mod sessions;
 mod trust;
 mod wire;
@@ -80,8 +81,10 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Demo => faces::demo::run(),
         Command::Call(call) => faces::call::run(&cli.common, &call),
         Command::Exec(exec) => faces::exec::run(&cli.common, &exec),
-        Command::Sessions(listing) => faces::history::sessions(&listing),
-        Command::Log(log) => faces::history::log(&cli.common, &log),
+        Command::Sessions(args) => faces::session_list::run(&cli.common, &args),
+        Command::Models(args) => faces::models::run(&args),
+        Command::Init => faces::init::run(&cli.common),
+        Command::Log(log) => faces::log::run(&cli.common, &log),
         Command::Undo(undo) => faces::undo::undo(&cli.common, &undo),
         Command::Redo(redo) => faces::undo::redo(&cli.common, redo),
         Command::Rewind(rewind) => faces::rewind::run(&cli.common, &rewind),

@@ -12,7 +12,8 @@ use jm_types::text::one_line;
 use jm_types::{StreamError, StreamErrorKind};
 
 use crate::cli::{Common, Model, ToolProtocol};
-use crate::{locations, wire};
+use crate::faces::history;
+use crate::{locations, sessions, wire};
 
 /// A table of models or a script that is larger than this is none.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -33,22 +34,48 @@ pub(crate) async fn open(common: &Common, model: &Model) -> Result<ModelClient> 
 
 async fn find(common: &Common, model: &Model) -> Result<ModelClient> {
     let settings = settings()?;
-    let name = match &model.model {
-        Some(name) => name.trim().to_owned(),
-        None => wire::load(common)?.config.model,
-    };
+    let name = chosen_name(common, model)?;
     if name.is_empty() {
         bail!(
-            "which model shall answer?\n  hint: --model PROVIDER/NAME, JM_MODEL or `model` in the \
-             configuration, for instance --model anthropic/claude-sonnet-4-5; `jm demo` needs none"
+            "No model configured. Set one: --model PROVIDER/NAME\n  hint: or JM_MODEL, or `model` in the \
+             configuration; `jm models` lists what is known; `jm demo` needs none"
         )
     }
+    let name = settings.catalogue.alias(&name).map_or(name.clone(), str::to_owned);
     let fenced = name.strip_prefix("fenced:").and_then(script_file);
     match (script_file(&name), fenced) {
         (Some(file), _) => scripted(file, &settings).await,
         (None, Some(file)) => scripted(file, &settings).await.map(ModelClient::with_fenced_tools),
         (None, None) => with_key(&name, settings),
     }
+}
+
+/// The name of the model: as the flags say, the one of the session that goes on, the configuration's, or the one that
+/// answered last in this project. A script is no model to be remembered for others.
+pub(crate) fn chosen_name(common: &Common, model: &Model) -> Result<String> {
+    if let Some(name) = &model.model {
+        return Ok(name.trim().to_owned());
+    }
+    let store = if common.no_journal { None } else { sessions::store().ok() };
+    if let (Some(store), Some(session)) = (&store, &common.session)
+        && let Some(name) = store.session_facts(session).map_err(sessions::told)?.model
+    {
+        return Ok(name);
+    }
+    let configured = wire::load(common)?.config.model;
+    if !configured.is_empty() {
+        return Ok(configured);
+    }
+    let Some(store) = store else { return Ok(String::new()) };
+    let root = history::root(common)?;
+    let is_model = |name: &str| !name.contains("script:");
+    let last = store.last_model(&root, is_model).map_err(sessions::told)?;
+    Ok(last.unwrap_or_default())
+}
+
+/// The models that are known: the program's own and the user's.
+pub(crate) fn known() -> Result<Catalogue> {
+    Ok(settings()?.catalogue)
 }
 
 async fn scripted(file: &str, settings: &ClientSettings) -> Result<ModelClient> {

@@ -13,12 +13,14 @@ use jm_store::{Journal, Owner, Record, Store, StoreError, WriteQueue, WriteTurn}
 use jm_system::clock::now_epoch_ms;
 use jm_system::identity::ProcessIdentity;
 use jm_system::queue::TicketQueue;
-use jm_system::state::{StateDir, fresh_id};
+use jm_system::state::{StateDir, short_id};
 use jm_types::SessionId;
 use jm_types::text::one_line;
 
 use crate::cli::Common;
+use crate::faces::history;
 use crate::locations::{self, STATE_HINT};
+use crate::session_name;
 
 const JOURNAL: &str = "journal.db";
 const QUEUE: &str = "journal.queue";
@@ -50,8 +52,13 @@ impl WriteQueue for Queue {
     }
 }
 
-pub(crate) fn exists(id: &str) -> Result<bool> {
-    Ok(store()?.session(id).map_err(told)?.is_some())
+/// The session that a name means, where work goes on with one that is there.
+pub(crate) fn existing(common: &Common, name: &str) -> Result<SessionId> {
+    let root = history::root(common)?;
+    let found = session_name::find(&store()?, &root, name)?;
+    let found = found.map(|view| view.session);
+    found
+        .with_context(|| format!("No session {}\n  hint: `jm sessions` lists them", one_line(name)))
 }
 
 fn journal_file(state: &StateDir) -> Result<PathBuf> {
@@ -103,12 +110,17 @@ pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, CallR
         if common.session.is_some() {
             bail!("--session keeps things in the journal, which --no-journal turns off");
         }
-        return Ok((Session::new(fresh_id()?), CallRecorder::none()));
+        return Ok((Session::new(short_id()?), CallRecorder::none()));
     }
     let id = match &common.session {
-        Some(id) if is_well_formed(id) => id.clone(),
-        Some(id) => bail!("session id `{id}`: use 1 to 64 letters, digits, `-` or `_`"),
-        None => fresh_id()?.into(),
+        Some(name) => {
+            let id = session_name::for_work(&store()?, &opening.root, name)?;
+            if !is_well_formed(&id) {
+                bail!("session id `{id}`: use 1 to 64 letters, digits, `-` or `_`");
+            }
+            id
+        }
+        None => short_id()?.into(),
     };
     open_named(common, &id, opening)
 }

@@ -15,12 +15,16 @@ const EMBEDDED: &str = include_str!("models.toml");
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalogue {
     models: BTreeMap<String, BTreeMap<String, ModelInfo>>,
+    /// Short names of models.
+    aliases: BTreeMap<String, String>,
     /// How the user's models shall answer.
     pub parameters: ParameterLayers,
 }
 
 /// The heading that is no provider's.
 const WISHES: &str = "parameters";
+/// The heading of short names.
+const ALIASES: &str = "aliases";
 
 /// One model. Nothing means unknown.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -81,7 +85,7 @@ pub enum ThinkingStyle {
 impl Catalogue {
     /// The table that the program carries.
     pub fn embedded() -> Result<Self, toml::de::Error> {
-        Ok(Self { models: toml::from_str(EMBEDDED)?, parameters: ParameterLayers::default() })
+        Self::default().extended(EMBEDDED)
     }
 
     /// This table with a user's rows and parameters over it: a field that the user gives wins.
@@ -89,6 +93,10 @@ impl Catalogue {
         let mut table: toml::Table = toml::from_str(text)?;
         if let Some(toml::Value::Table(parameters)) = table.remove(WISHES) {
             self.parameters = ParameterLayers::read(parameters)?;
+        }
+        if let Some(aliases) = table.remove(ALIASES) {
+            let aliases: BTreeMap<String, String> = aliases.try_into()?;
+            self.aliases.extend(aliases);
         }
         let rows: BTreeMap<String, BTreeMap<String, ModelInfo>> = table.try_into()?;
         for (provider, models) in rows {
@@ -111,6 +119,23 @@ impl Catalogue {
     pub fn provider_of(&self, name: &str) -> Option<&str> {
         let listed = self.models.keys().find(|provider| self.get(provider, name).is_some());
         listed.map(String::as_str).or_else(|| family(name))
+    }
+
+    /// The model that a short name means.
+    pub fn alias(&self, name: &str) -> Option<&str> {
+        self.aliases.get(name).map(String::as_str)
+    }
+
+    /// Short names and the models that they mean, sorted.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.aliases.iter().map(|(alias, name)| (alias.as_str(), name.as_str()))
+    }
+
+    /// Every row with its `PROVIDER/NAME`, sorted.
+    pub fn rows(&self) -> impl Iterator<Item = (String, &ModelInfo)> {
+        self.models.iter().flat_map(|(provider, models)| {
+            models.iter().map(move |(name, info)| (format!("{provider}/{name}"), info))
+        })
     }
 
     /// `PROVIDER/NAME` of every row, sorted.

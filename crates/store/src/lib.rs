@@ -21,6 +21,7 @@ mod query;
 mod queue;
 mod record;
 mod schema;
+mod session_facts;
 mod verify;
 mod write;
 
@@ -42,6 +43,7 @@ pub use queue::{WriteOrder, WriteQueue, WriteTurn};
 pub use record::{
     CallRecord, Concurrent, FileEffect, FileState, Record, Speaker, StoredResult, Tracking,
 };
+pub use session_facts::SessionFacts;
 pub use verify::Damage;
 
 #[cfg(test)]

@@ -54,7 +54,9 @@ impl Marks {
             | Record::Finished { .. }
             | Record::Delivered { .. }
             | Record::Recovered { .. }
-            | Record::Undid { .. } => {}
+            | Record::Undid { .. }
+            | Record::Titled { .. }
+            | Record::Used { .. } => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jm_types::{
-    BatchNumber, CallKey, Digest, ErrorCode, ReadRecord, RiskLevel, ToolResult, Verdict,
+    BatchNumber, CallKey, Digest, ErrorCode, ReadRecord, RiskLevel, ToolResult, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -127,6 +127,18 @@ pub enum Record {
     Undid {
         call: CallKey,
         of: Vec<CallKey>,
+    },
+    /// The person named the session.
+    Titled {
+        title: String,
+    },
+    /// A model answered: by which name it was opened, the tokens of the answer, and its price.
+    Used {
+        model: String,
+        usage: Usage,
+        /// Millionths of a US dollar; `None` where the price is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<u64>,
     },
 }
 
@@ -291,6 +303,8 @@ impl Record {
             Record::Delivered { .. } => "delivered",
             Record::Recovered { .. } => "recovered",
             Record::Undid { .. } => "undid",
+            Record::Titled { .. } => "titled",
+            Record::Used { .. } => "used",
         }
     }
 
@@ -343,7 +357,9 @@ impl Record {
             | Record::Received { .. }
             | Record::BatchWaits { .. }
             | Record::BatchSealed { .. }
-            | Record::Delivered { .. } => None,
+            | Record::Delivered { .. }
+            | Record::Titled { .. }
+            | Record::Used { .. } => None,
         }
     }
 }

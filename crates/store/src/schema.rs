@@ -125,6 +125,10 @@ ALTER TABLE sessions ADD COLUMN waiting_at INTEGER NOT NULL DEFAULT 0;
 -- what a model had said when its calls came
 CREATE INDEX received ON records (session, seq) WHERE kind = 'received';
 ",
+    "
+-- the records `titled` and `used`: what a session is called, and which models answered in it
+CREATE INDEX used ON records (session, seq) WHERE kind IN ('titled', 'used');
+",
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

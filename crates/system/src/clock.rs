@@ -1,4 +1,4 @@
-//! The wall clock and the calendar (UTC, Gregorian).
+//! The wall clock and the calendar (UTC, Gregorian), and local time for people (the system's time zone, or `TZ`).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,6 +6,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub fn now_epoch_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A moment as people write it, in local time: `2026-11-16 04:51:24`.
+pub fn local_time(epoch_ms: u64) -> String {
+    let moment = i64::try_from(epoch_ms).ok().and_then(chrono::DateTime::from_timestamp_millis);
+    let local = |moment: chrono::DateTime<chrono::Utc>| moment.with_timezone(&chrono::Local);
+    moment.map(|moment| local(moment).format("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
 }
 
 /// Formats seconds since the epoch as `20261116-045124`, in UTC: names that sort by time.

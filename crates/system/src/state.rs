@@ -129,6 +129,26 @@ fn private(path: &Path, flags: OFlags) -> Result<File> {
 }
 
 /// A name that was never used before: sortable by time, unique by chance.
+/// Letters and digits that cannot be mistaken for one another; no vowels, so no words come of them.
+const TYPEABLE: &[u8; 28] = b"bcdfghjkmnpqrstvwxz023456789";
+
+/// A new name that is short enough to type: eight letters and digits, which begin with a letter.
+pub fn short_id() -> Result<String> {
+    let mut noise = [0_u8; 16];
+    rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
+    let number = u128::from_ne_bytes(noise);
+    let mut rest = number;
+    let mut id = String::new();
+    for place in 0..8 {
+        let most: u128 = if place == 0 { 19 } else { 28 };
+        let at = usize::try_from(rest % most).unwrap_or(0);
+        id.push(char::from(TYPEABLE[at]));
+        rest /= most;
+    }
+    Ok(id)
+}
+
+/// A new name that sorts by time.
 pub fn fresh_id() -> Result<String> {
     let mut noise = [0_u8; 4];
     rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;

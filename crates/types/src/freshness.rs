@@ -46,6 +46,11 @@ impl Freshness {
         self.reads.get(path)
     }
 
+    /// The files that were read or written.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.reads.keys().map(PathBuf::as_path)
+    }
+
     /// Why a change computed from bytes with this digest must be refused.
     pub fn staleness(&self, path: &Path, now: &Digest) -> Option<&'static str> {
         match self.reads.get(path) {

@@ -35,6 +35,21 @@ pub(crate) struct Redo {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SessionsArgs {
+    /// Only those whose title, id or model contains this
+    pub(crate) search: Option<String>,
+    /// Those of all projects
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Also those without a conversation, such as single calls
+    #[arg(long)]
+    pub(crate) calls: bool,
+    /// Print JSON, for programs: all sessions of all projects
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Rewind {
     /// Prompt to go back to, by its number; without it the prompts are listed
     pub(crate) prompt: Option<usize>,

@@ -38,6 +38,15 @@ fn temperature(text: &str) -> Result<f64, String> {
     is_one.then_some(number).ok_or_else(|| "a temperature is 0 or more".to_owned())
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ModelsArgs {
+    /// Only those whose name contains this
+    pub(crate) search: Option<String>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ToolProtocol {
     #[default]

@@ -5,21 +5,21 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use jm_store::{CallView, Record, SessionView, Store, StoredResult, StoredStream};
+use jm_store::{CallView, Record, SessionFacts, SessionView, Store, StoredResult, StoredStream};
+use jm_system::clock::local_time;
 use jm_types::text::{one_line, sanitize};
 
-use super::conversation::{self, Said};
+use super::story::{self, Said, Scene, Spoken};
 use super::{exit, history, print};
 use crate::cli::{Common, ExportArgs};
+use crate::session_name::title_of;
 use crate::sessions;
 
 pub(crate) fn run(common: &Common, export: &ExportArgs) -> Result<u8> {
     let store = sessions::store()?;
     let view = history::choose(&store, common, export.id.as_deref())?;
-    let calls = store.calls(&view.session).map_err(sessions::told)?;
     if export.html {
-        let said = conversation::said(&store, &view.session)?;
-        print::text(&page(&store, &view, &said, &calls))?;
+        print::text(&page(&store, &view)?)?;
         return Ok(exit::RAN);
     }
     for (seq, at, record) in store.records(&view.session, 0).map_err(sessions::told)? {
@@ -55,37 +55,72 @@ fn beginnings<'a>(
     streams.map(beginning).collect()
 }
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
-padding:0 1rem;color:#222;background:#fff}pre{background:#f5f5f5;padding:.7rem;overflow:auto;\
-white-space:pre-wrap}article{border-top:1px solid #ccc;margin-top:1rem}.failed{color:#a00}\
-time,.key{color:#666}summary{cursor:pointer}";
+const STYLE: &str = ":root{color-scheme:light dark;--fg:#222;--bg:#fff;--soft:#f5f5f5;--line:#ccc;--dim:#666;\
+--bad:#a00;--add:#e6ffec;--del:#ffebe9;--you:#0550ae}@media(prefers-color-scheme:dark){:root{--fg:#ddd;--bg:#16181d;\
+--soft:#22252c;--line:#3a3f4a;--dim:#9aa0aa;--bad:#ff7b72;--add:#12361f;--del:#451a1d;--you:#79b8ff}}\
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:var(--fg);\
+background:var(--bg)}pre{background:var(--soft);padding:.7rem;overflow:auto;white-space:pre-wrap;\
+overflow-wrap:anywhere}.prompt{border-left:4px solid var(--you);padding-left:.8rem;font-weight:600;\
+white-space:pre-wrap;margin-top:2rem}.answer{white-space:pre-wrap;overflow-wrap:anywhere}\
+.note,time,.key,.thinking{color:var(--dim)}.failed{color:var(--bad)}summary{cursor:pointer}\
+details{margin:.3rem 0}ins,del{text-decoration:none;display:block}ins{background:var(--add)}del{background:var(--del)}\
+a{color:var(--you)}";
 
-fn page(store: &Store, view: &SessionView, said: &[Said], calls: &[CallView]) -> String {
+fn page(store: &Store, view: &SessionView) -> Result<String> {
+    let facts = store.session_facts(&view.session).map_err(sessions::told)?;
+    let title = match title_of(&facts) {
+        title if title.is_empty() => format!("Session {}", view.session),
+        title => title,
+    };
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>Session {0}</title><style>{STYLE}</style></head><body><h1>Session {0}</h1>\n",
-        escape(&view.session)
+         <title>{0}</title><style>{STYLE}</style></head><body><h1>{0}</h1>\n<p class=\"note\">{1}</p>\n",
+        escape(&title),
+        escape(&about(view, &facts))
     );
-    let mut said = said.iter().peekable();
-    for call in calls {
-        while let Some(earlier) = said.next_if(|said| said.seq < call.seq) {
-            html.push_str(&speech(earlier));
+    story::tell(store, &view.session, 0, |scene| {
+        match scene {
+            Scene::Said(said) => html.push_str(&speech(&said)),
+            Scene::Call(call) => html.push_str(&article(store, &view.root, &call)),
         }
-        html.push_str(&article(store, &view.root, call));
-    }
-    html.extend(said.map(speech));
+        Ok(())
+    })?;
     html.push_str("</body></html>\n");
-    html
+    Ok(html)
+}
+
+/// Session, directory, model, turns and cost in a line.
+fn about(view: &SessionView, facts: &SessionFacts) -> String {
+    let mut parts = vec![format!("Session {}", view.session), local_time(view.opened)];
+    parts.push(view.root.display().to_string());
+    parts.extend(facts.model.clone());
+    if facts.turns > 0 {
+        parts.push(format!("{} prompts", facts.turns));
+        parts.push(format!("{} tokens in, {} out", facts.usage.input, facts.usage.output));
+    }
+    parts
+        .extend(facts.cost.map(|cost| format!("${}.{:04}", cost / 1_000_000, cost / 100 % 10_000)));
+    parts.join(" · ")
 }
 
 fn speech(said: &Said) -> String {
-    format!(
-        "<article><h2>{}</h2><p><time>{}</time></p>\n<pre>{}</pre></article>\n",
-        escape(said.who()),
-        history::moment(said.at),
-        escape(&said.text())
-    )
+    let mut html = String::new();
+    for spoken in said.spoken() {
+        let text = escape(spoken.text().trim_end());
+        html.push_str(&match spoken {
+            Spoken::Prompt(_) => {
+                format!("<div class=\"prompt\">{text}</div><time>{}</time>\n", local_time(said.at))
+            }
+            Spoken::Thinking(_) => format!(
+                "<details class=\"thinking\"><summary>Thinking</summary><pre>{text}</pre></details>\n"
+            ),
+            Spoken::Answer(_) => format!("<div class=\"answer\">{text}</div>\n"),
+            Spoken::Note(_) => format!("<p class=\"note\">{text}</p>\n"),
+        });
+    }
+    html
 }
 
 /// A heading of one line that opens and closes the rest (FJ-UI).
@@ -93,23 +128,23 @@ fn article(store: &Store, root: &Path, call: &CallView) -> String {
     let has_failed = call.result().is_some_and(|(result, _)| result.error.is_some());
     let class = if has_failed { " class=\"failed\"" } else { "" };
     let mut html = format!(
-        "<article><details><summary{class}><b>{}</b> {} <time>{}</time> \
-         <span class=\"key\">{}</span></summary>\n<pre>{}</pre>\n",
+        "<details><summary{class}><b>{}</b> {} [{}] <time>{}</time> \
+         <span class=\"key\">{}</span></summary>\n",
         escape(&call.call.name),
-        escape(&history::headline(call)),
-        history::moment(call.at),
-        escape(&call.call.call),
-        escape(&call.call.arguments)
+        escape(&one_line(call.summary())),
+        escape(&history::outcome(call)),
+        local_time(call.at),
+        escape(&call.call.call)
     );
+    html.push_str(&format!("<pre>{}</pre>\n", escape(&arguments(&call.call.arguments))));
     let diff = history::diffs(store, root, call);
     if !diff.is_empty() {
-        let links: Vec<String> = history::places(store, call).iter().map(link).collect();
-        html.push_str(&format!("<p>{}</p><pre>{}</pre>\n", links.join(", "), escape(&diff)));
+        let links: Vec<String> =
+            history::places(store, call).iter().map(|place| link(root, place)).collect();
+        html.push_str(&format!("<p>{}</p><pre>{}</pre>\n", links.join(", "), coloured(&diff)));
     }
     if let Some((result, _)) = call.result() {
-        let stored = result.content_blob.and_then(|sha256| store.blob(sha256).ok());
-        let stored = stored.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let content = result.content.clone().or(stored).unwrap_or_default();
+        let content = store.content(result).unwrap_or_default();
         html.push_str(&format!("<pre>{}</pre>\n", escape(&content)));
         for (stream, text) in beginnings(store, result).unwrap_or_default() {
             html.push_str(&format!(
@@ -120,12 +155,34 @@ fn article(store: &Store, root: &Path, call: &CallView) -> String {
             ));
         }
     }
-    html.push_str("</details></article>\n");
+    html.push_str("</details>\n");
     html
 }
 
+/// Arguments as `name: value` lines; what is no object, as it was.
+fn arguments(text: &str) -> String {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(text) else {
+        return text.to_owned();
+    };
+    let line = |(name, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    };
+    fields.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A diff whose lines are marked as added and removed.
+fn coloured(diff: &str) -> String {
+    let line = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => format!("<ins>{}</ins>", escape(line)),
+        Some(b'-') => format!("<del>{}</del>", escape(line)),
+        _ => format!("{}\n", escape(line)),
+    };
+    diff.lines().map(line).collect()
+}
+
 /// Opens a changed file, at the line where an editor or a viewer understands that.
-fn link((path, line): &(PathBuf, usize)) -> String {
+fn link(root: &Path, (path, line): &(PathBuf, usize)) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
     let encoded: String = path
         .as_os_str()
@@ -135,7 +192,7 @@ fn link((path, line): &(PathBuf, usize)) -> String {
             |byte| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") },
         )
         .collect();
-    let shown = escape(&format!("{}:{line}", one_line(&path.to_string_lossy())));
+    let shown = escape(&format!("{}:{line}", one_line(&history::from_root(root, path))));
     format!("<a href=\"file://{encoded}#L{line}\">{shown}</a>")
 }
 

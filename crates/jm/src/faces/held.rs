@@ -37,7 +37,7 @@ fn list(layers: &HeldLayers, as_json: bool) -> Result<u8> {
         };
         let root = one_line(&description.root.to_string_lossy());
         let command = one_line(&description.command.join(" "));
-        let time = history::moment(description.began_ms);
+        let time = jm_system::clock::local_time(description.began_ms);
         print::line(&format!("{id}  {time}  {root}  {command}{state}"))?;
     }
     Ok(exit::RAN)

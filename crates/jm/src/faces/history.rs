@@ -1,18 +1,15 @@
-//! `jm sessions`, `jm log`, `jm verify`: what the journal says.
+//! Reading the journal: which session, its calls as JSON and as diffs; `jm verify`.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_store::{CallView, FileEffect, FileState, Record, SessionView, Store};
-use jm_system::clock::civil_date;
-use jm_types::ErrorCode;
-use jm_types::text::{one_line, reveal, sanitize};
+use jm_store::{CallView, FileEffect, FileState, SessionView, Store};
+use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
 
-use super::conversation::{self, Said};
 use super::{exit, print};
-use crate::cli::{Common, ListingArgs, Log};
-use crate::sessions;
+use crate::cli::Common;
+use crate::{session_name, sessions};
 
 /// The canonical directory that the flags name.
 pub(crate) fn root(common: &Common) -> Result<PathBuf> {
@@ -24,58 +21,13 @@ pub(crate) fn root(common: &Common) -> Result<PathBuf> {
 /// The session that was named, or the newest of this workspace.
 pub(crate) fn choose(store: &Store, common: &Common, id: Option<&str>) -> Result<SessionView> {
     match id.or(common.session.as_deref()) {
-        Some(id) => store
-            .session(id)
-            .map_err(sessions::told)?
-            .with_context(|| format!("no session {id}; `jm sessions` lists them")),
+        Some(id) => session_name::find(store, &root(common)?, id)?
+            .with_context(|| format!("No session {} (list: `jm sessions`)", one_line(id))),
         None => store
             .newest_session(&root(common)?)
             .map_err(sessions::told)?
             .context("the journal has no session of this workspace yet"),
     }
-}
-
-pub(crate) fn sessions(listing: &ListingArgs) -> Result<u8> {
-    for view in sessions::store()?.sessions().map_err(sessions::told)? {
-        let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
-        if listing.json {
-            print::json(&json!({
-                "session": view.session, "root": view.root, "opened": view.opened,
-                "last": view.last, "records": view.records, "in_use": alive,
-            }))?;
-        } else {
-            let state = if alive { "  in use" } else { "" };
-            let time = moment(view.last.unwrap_or(view.opened));
-            let root = one_line(&view.root.to_string_lossy());
-            print::line(&format!("{}  {time}  {root}{state}", view.session))?;
-        }
-    }
-    Ok(exit::RAN)
-}
-
-pub(crate) fn log(common: &Common, log: &Log) -> Result<u8> {
-    let store = sessions::store()?;
-    let view = choose(&store, common, log.id.as_deref())?;
-    let said = conversation::said(&store, &view.session)?;
-    let wanted = |said: &&Said| log.all || !said.is_opening();
-    let mut said = said.iter().filter(wanted).peekable();
-    for call in store.walk_calls(&view.session) {
-        let call = call.map_err(sessions::told)?;
-        while let Some(earlier) = said.next_if(|said| said.seq < call.seq) {
-            conversation::show(log, earlier)?;
-        }
-        show(&store, &view.root, log, &call)?;
-    }
-    said.try_for_each(|later| conversation::show(log, later))?;
-    Ok(exit::RAN)
-}
-
-fn show(store: &Store, root: &Path, log: &Log, call: &CallView) -> Result<()> {
-    if log.json {
-        return print::json(&as_json(call));
-    }
-    print::text(&in_words(call))?;
-    if log.diff { print::text(&reveal(&diffs(store, root, call))) } else { Ok(()) }
 }
 
 pub(crate) fn as_json(call: &CallView) -> Value {
@@ -89,75 +41,24 @@ pub(crate) fn as_json(call: &CallView) -> Value {
     })
 }
 
-/// One call in a few lines: what, why, how long, what changed.
-fn in_words(call: &CallView) -> String {
-    let mut text = format!("{}  {}  {}\n", moment(call.at), call.call.call, headline(call));
-    for (_, record) in &call.records {
-        match record {
-            Record::Planned { rule, .. } if !rule.is_empty() => {
-                text.push_str(&format!("    because: {}\n", one_line(rule)));
-            }
-            Record::Approved { by, .. } => text.push_str(&format!("    approved by: {by}\n")),
-            Record::Recovered { state, choice, .. } => {
-                text.push_str(&format!("    after a crash: {state}; {choice}\n"));
-            }
-            Record::Undid { of, .. } if !has_failed(call) => {
-                text.push_str(&format!("    undid: {}\n", of.join(", ")));
-            }
-            _ => {}
-        }
-    }
-    let effects = call.effects();
-    for effect in &effects.files {
-        let path = one_line(&effect.path.to_string_lossy());
-        text.push_str(&format!("    {}: {path}\n", change(&effect.before, &effect.after)));
-    }
-    for found in &effects.concurrent {
-        let calls = match found.calls.as_slice() {
-            [] => "other sessions may have run commands".to_owned(),
-            calls => format!("{} ran", calls.join(", ")),
-        };
-        for effect in &found.files {
-            let path = one_line(&effect.path.to_string_lossy());
-            let change = change(&effect.before, &effect.after);
-            text.push_str(&format!("    not told apart: {path}: {change} while {calls}\n"));
-        }
-    }
-    let never_looked = is_unknown(call).then(|| UNSEEN.to_owned());
-    if let Some(gap) = effects.gap.or(never_looked) {
-        text.push_str(&format!("    not tracked: {gap}\n"));
-    }
-    let output = call.result().and_then(|(result, _)| result.output.as_ref());
-    for stream in output.iter().flat_map(|output| &output.streams) {
-        let key = &call.call.call;
-        text.push_str(&format!("    kept: {} (jm output {key})\n", stream.in_words()));
-    }
-    text
-}
-
-const UNSEEN: &str = "the program ended before it could look at what the command had changed";
-
-/// A command that a crash cut short.
-fn is_unknown(call: &CallView) -> bool {
-    let is_tracked = |(_, record): &(u64, Record)| matches!(record, Record::Tracked { .. });
-    let error = call.result().and_then(|(result, _)| result.error);
-    error == Some(ErrorCode::UnknownOutcome) && !call.records.iter().any(is_tracked)
-}
-
-fn has_failed(call: &CallView) -> bool {
-    call.result().is_some_and(|(result, _)| result.error.is_some())
-}
-
-/// The intent of a call, and its outcome.
-pub(crate) fn headline(call: &CallView) -> String {
-    let outcome = match call.result() {
+/// How a call ended, and how long it took.
+pub(crate) fn outcome(call: &CallView) -> String {
+    match call.result() {
         None => "no result".to_owned(),
         Some((result, duration)) => match result.error {
-            None => format!("ran in {duration} ms"),
+            None => span(duration),
             Some(code) => code.to_string(),
         },
-    };
-    format!("{} [{outcome}]", one_line(call.summary()))
+    }
+}
+
+/// A length of time as people say it.
+pub(crate) fn span(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", ms / 1_000, ms / 100 % 10),
+        _ => format!("{} min {} s", ms / 60_000, ms / 1_000 % 60),
+    }
 }
 
 pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {
@@ -230,31 +131,4 @@ pub(crate) fn verify() -> Result<u8> {
         number => print::line(&format!("{count} records, {number} damaged"))?,
     }
     Ok(if damage.is_empty() { exit::RAN } else { exit::FAILED })
-}
-
-/// A point in time as people write it, in UTC.
-pub(crate) fn moment(epoch_ms: u64) -> String {
-    let seconds = epoch_ms / 1000;
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil_date(days);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_civil_dates() {
-        let cases = [
-            (0, "1970-01-01 00:00:00Z"),
-            (951_782_400_000, "2000-02-29 00:00:00Z"),
-            (1_794_787_199_999, "2026-11-15 23:59:59Z"),
-            (4_107_542_400_000, "2100-03-01 00:00:00Z"),
-        ];
-        for (epoch_ms, expected) in cases {
-            assert_eq!(moment(epoch_ms), expected);
-        }
-    }
 }

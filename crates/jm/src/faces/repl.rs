@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, bail};
 use jm_engine::{Damaged, Guard, Which};
 use jm_system::terminal::TerminalModes;
-use jm_types::text::one_line;
-use jm_types::{Part, SessionId, Toolset};
+use jm_types::text::{one_line, sanitize};
+use jm_types::{MessageRole, Part, SessionId, Toolset};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use super::call_loop::{Driver, block_on};
 use super::screen::{Plain, Words};
-use super::{exit, history, outside_results, print, rewind, undo};
+use super::{exit, history, home, outside_results, print, rewind, undo};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, Model, Resume};
 use crate::{locations, sessions};
@@ -35,6 +35,7 @@ const HELP: &str = "\
 /compact           sum the conversation up to make room
 /undo [N]          undo the changes of the last prompt, or of the last N
 /rewind [N]        list prompts, or go back to before prompt N
+/rename TITLE      name this session
 /tool ID RESULT    supply a result in parse-only mode
 /quit              end (so does Ctrl-D); the conversation goes on with `jm resume`
 Anything else goes to the model, paths such as /etc/hosts too. Ctrl-C stops what is under way.";
@@ -70,6 +71,7 @@ pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
 
 /// The same, beginning with a prompt.
 pub(crate) fn run_with(common: &Common, model: &Model, first: Option<&str>) -> Result<u8> {
+    home::confirm(common)?;
     block_on(async {
         let mut common = common.clone();
         let mut agent = Agent::open(&common, model).await?;
@@ -129,11 +131,32 @@ fn greet(agent: &Agent) {
     agent.notes.iter().for_each(|note| print::note(&format!("jm: {}", one_line(note))));
     let said = agent.conversation.messages().len();
     if said > 0 {
-        print::note(&format!("going on after {said} messages"));
+        print::note(&format!("Resumed: {said} messages"));
+        last_lines(agent).iter().for_each(|line| print::note(line));
     }
     if agent.driver.session.batch().awaits_results() {
         show_waiting(agent);
     }
+}
+
+/// Lines of a resumed conversation that are shown again.
+const LAST_LINES: usize = 6;
+
+/// The last prompt and the end of the last answer.
+fn last_lines(agent: &Agent) -> Vec<String> {
+    let messages = agent.conversation.messages();
+    let last = |role: MessageRole| {
+        let of = messages.iter().rev().filter(|message| message.role == role);
+        of.map(|message| sanitize(&message.text())).find(|text| !text.trim().is_empty())
+    };
+    let mut lines = Vec::new();
+    if let Some(prompt) = last(MessageRole::User) {
+        lines.push(format!("{PROMPT}{}", rewind::short(&prompt, 76)));
+    }
+    let answer = last(MessageRole::Assistant).unwrap_or_default();
+    let end: Vec<&str> = answer.trim_end().lines().collect();
+    lines.extend(end[end.len().saturating_sub(LAST_LINES)..].iter().map(|it| (*it).to_owned()));
+    lines
 }
 
 /// The request of a line.
@@ -149,6 +172,7 @@ enum Order<'a> {
     Undo(usize),
     /// List prompts, or go back to before one.
     Rewind(Option<usize>),
+    Rename(&'a str),
     Supply {
         id: &'a str,
         result: &'a str,
@@ -180,6 +204,7 @@ impl<'a> Order<'a> {
             "undo" => rest.parse().map_or(Order::Unknown(line), Order::Undo),
             "rewind" if rest.is_empty() => Order::Rewind(None),
             "rewind" => rest.parse().map_or(Order::Unknown(line), |it| Order::Rewind(Some(it))),
+            "rename" if !rest.is_empty() => Order::Rename(rest),
             "tool" => match rest.split_once(char::is_whitespace) {
                 Some((id, result)) => Order::Supply { id, result: result.trim() },
                 None => Order::Unknown(line),
@@ -220,6 +245,11 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
         Order::Help => print::line(HELP),
         Order::Unknown(line) => {
             print::note(&format!("`{}` is not understood; /help", one_line(line)));
+            Ok(())
+        }
+        Order::Rename(title) => {
+            agent.driver.engine.rename(title).map_err(undo::told)?;
+            print::note(&format!("Renamed: {}", one_line(title)));
             Ok(())
         }
         Order::Tools => list_tools(agent),
@@ -363,6 +393,7 @@ mod tests {
             ("/rewind", Order::Rewind(None)),
             ("/rewind 2", Order::Rewind(Some(2))),
             ("/rewind there", Order::Unknown("/rewind there")),
+            ("/rename the parser", Order::Rename("the parser")),
             ("/undo much", Order::Unknown("/undo much")),
             ("/tool call_1 the  result", Order::Supply { id: "call_1", result: "the  result" }),
             ("/tool call_1", Order::Unknown("/tool call_1")),

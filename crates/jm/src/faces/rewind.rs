@@ -10,13 +10,13 @@ use jm_engine::undo::in_force;
 use jm_engine::undo::prompts::{Prompts, UndoGroup};
 use jm_engine::{Damaged, Engine, FilesAfterRewind, ForkPoint, Guard, Session, UndoReport, Which};
 use jm_store::{MessageView, Speaker, Store};
-use jm_system::state::fresh_id;
+use jm_system::state::short_id;
 use jm_types::SessionId;
 use jm_types::text::one_line;
 use serde_json::json;
 
 use super::age::ago;
-use super::{conversation, exit, history, print, recover, repl, undo};
+use super::{exit, history, print, recover, repl, story, undo};
 use crate::cli::{Common, Rewind};
 use crate::{sessions, wire};
 
@@ -58,7 +58,7 @@ pub(crate) fn prompts(store: &Store, session: &SessionId) -> Result<Vec<PromptRo
     let said = said.into_iter().filter(|view| view.message.role == Speaker::User);
     let row = |view: MessageView| {
         let mark = marks.at(view.seq)?;
-        let words = conversation::words(&view.message.content);
+        let words = story::words(&view.message.content);
         let (number, seq, at) = (mark.number, mark.seq, mark.at);
         Some(PromptRow { number, seq, at, words, files: Vec::new() })
     };
@@ -133,7 +133,7 @@ fn fork(
     before: i64,
     files: FilesAfterRewind,
 ) -> Result<SessionId> {
-    let id = SessionId::from(fresh_id()?);
+    let id = SessionId::from(short_id()?);
     let wired = wire::wire_with(common, |opening| sessions::open_named(common, &id, opening))?;
     let point = ForkPoint { session: from.clone(), before };
     wired.engine.begin_fork(&point, files).map_err(undo::told)?;

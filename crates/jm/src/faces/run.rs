@@ -1,6 +1,6 @@
 //! `jm run`: a task for the model, done without a terminal.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use jm_tools::schema::Schema;
 use jm_types::text::{one_line, sanitize};
 use jm_types::{Part, StreamError, StreamErrorKind};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::call_loop::block_on;
 use super::screen::{Lines, Plain, Screen, Words};
-use super::{exit, outside_results, print, refused_calls, task};
+use super::{exit, home, outside_results, print, refused_calls, task};
 use crate::agent::{Agent, TurnEnd};
 use crate::cli::{Common, RunArgs};
 use crate::sessions;
@@ -36,6 +36,7 @@ fn begin(common: &Common, run: &RunArgs) -> Result<u8> {
     let said = Said { words: task::prompt(run)?, supplied };
     let schema = run.output_schema.as_deref().map(task::schema).transpose()?;
     let common = resumed(common, run)?;
+    home::confirm(&common)?;
     block_on(async {
         let mut agent = Agent::open(&common, &run.model).await?;
         let mut view = View::new(run);
@@ -79,10 +80,7 @@ enum Over {
 fn resumed(common: &Common, run: &RunArgs) -> Result<Common> {
     let mut common = common.clone();
     if let Some(id) = &run.resume {
-        if !sessions::exists(id)? {
-            bail!("there is no session {id}\n  hint: `jm sessions` lists them");
-        }
-        common.session = Some(id.clone().into());
+        common.session = Some(sessions::existing(&common, id)?);
     }
     Ok(common)
 }

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn commands_are_completed() {
         let texts: Vec<String> = commands("/re").into_iter().map(|entry| entry.text).collect();
-        assert_eq!(texts, ["/redo", "/rewind", "/resume "]);
+        assert_eq!(texts, ["/redo", "/rewind", "/rename ", "/resume "]);
         let mut menu = Menu::of(commands("/re")).unwrap();
         menu.previous();
         assert_eq!(menu.chosen().unwrap().text, "/resume ");

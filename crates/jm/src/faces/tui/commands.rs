@@ -17,6 +17,7 @@ use crate::cli::{Approve, Common, Model};
 use crate::faces::history;
 use crate::faces::rewind::{self, Rewinding};
 use crate::faces::screen::Screen;
+use crate::faces::undo;
 use crate::sessions;
 
 type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
@@ -80,19 +81,22 @@ pub(super) async fn command(
         "approve" => return approval(talk, agent, rest),
         "clear" => return Ok(clear()),
         "compact" => compact(talk, agent).await?,
-        "undo" => undo(talk, agent, rest)?,
+        "undo" => undo_prompts(talk, agent, rest)?,
         "redo" => {
             let report = take_back(agent, &Which::Undo)?;
             talk.desk.send(Msg::Lines(told("Redone", &report)));
+        }
+        "rename" if rest.is_empty() => bail!("/rename takes a title"),
+        "rename" => {
+            agent.driver.engine.rename(rest).map_err(undo::told)?;
+            talk.desk.note(Note::info(format!("Renamed: {}", one_line(rest))));
         }
         "diff" => changes(talk, agent)?,
         "sessions" => listing::sessions(&talk.desk, &talk.common)?,
         "resume" if rest.is_empty() => listing::sessions(&talk.desk, &talk.common)?,
         "resume" => {
-            if !sessions::exists(rest)? {
-                bail!("No session {rest}\n  hint: /sessions lists them");
-            }
-            return Ok(resume(rest.to_owned()));
+            let session = sessions::existing(&talk.common, rest)?;
+            return Ok(resume(session.to_string()));
         }
         "tools" => tools(talk, agent),
         "policy" => policy(talk, agent),
@@ -161,7 +165,7 @@ fn take_back(agent: &mut Agent, which: &Which) -> Result<UndoReport> {
     })
 }
 
-fn undo(talk: &Talk, agent: &mut Agent, rest: &str) -> Result<()> {
+fn undo_prompts(talk: &Talk, agent: &mut Agent, rest: &str) -> Result<()> {
     let count = match rest {
         "" => 1,
         number => number.parse::<usize>().context("/undo takes a number")?.max(1),

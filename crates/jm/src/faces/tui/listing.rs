@@ -13,9 +13,8 @@ use super::talk;
 use crate::agent::Agent;
 use crate::cli::Common;
 use crate::faces::age::ago;
-use crate::faces::conversation;
 use crate::faces::{history, rewind};
-use crate::{locations, sessions};
+use crate::{locations, session_name, sessions};
 
 const HISTORY: &str = "prompts";
 const MOST_HISTORY: u64 = 4 * 1024 * 1024;
@@ -110,10 +109,8 @@ pub(super) fn sessions(desk: &Desk, common: &Common) -> Result<()> {
         if view.root != root || !store.has_messages(&view.session).map_err(sessions::told)? {
             continue;
         }
-        let said = conversation::said(&store, &view.session)?;
-        let first = said.iter().find(|said| said.who() == "user").map(conversation::Said::text);
-        let title = first.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-        let time = history::moment(view.last.unwrap_or(view.opened));
+        let title = session_name::title(&store, &view.session)?;
+        let time = ago(view.last.unwrap_or(view.opened));
         rows.push(PickRow {
             note: format!("{} · {time}", view.session),
             id: view.session.to_string(),

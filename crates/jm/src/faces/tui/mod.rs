@@ -28,7 +28,7 @@ use tokio::sync::mpsc::unbounded_channel;
 pub(crate) use screen_link::Desk;
 
 use super::call_loop::block_on;
-use super::{demo, exit, print, repl, run as headless};
+use super::{demo, exit, home, print, repl, run as headless};
 use crate::cli::{Cli, Common, Model, Resume, RunArgs, Screen};
 use crate::{sessions, wire};
 
@@ -64,6 +64,7 @@ pub(crate) fn run(common: &Common, screen: &Screen) -> Result<u8> {
     if screen.plain || Surroundings(&environment).wants_plain() {
         return repl::run_with(&common, &screen.model, screen.prompt.as_deref());
     }
+    home::confirm(&common)?;
     open(&common, &screen.model, screen.prompt.clone(), &environment)
 }
 
@@ -75,10 +76,10 @@ pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
     }
     let mut common = common.clone();
     common.session = Some(match &resume.id {
-        Some(id) if sessions::exists(id)? => id.clone().into(),
-        Some(id) => bail!("no session {id}\n  hint: `jm sessions` lists them"),
+        Some(id) => sessions::existing(&common, id)?,
         None => repl::newest_conversation(&common)?,
     });
+    home::confirm(&common)?;
     open(&common, &resume.model, None, &environment)
 }
 
