@@ -18,6 +18,8 @@ use crate::locations;
 const NAMES: &[&str] = &["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"];
 /// All files together.
 const MOST_BYTES: usize = 32 * 1024;
+/// One file is read so far, so that what is left out can be said.
+const MOST_READ: u64 = 1024 * 1024;
 
 const GENERAL: &str = "\
 You are Journeyman, a coding agent that works in a person's project through tools.
@@ -89,7 +91,7 @@ impl FoundInstructions {
     /// The user's own, which hold for every project.
     fn add_user(&mut self) {
         let Some(path) = locations::user_instructions() else { return };
-        match read_text(&path, MOST_BYTES as u64) {
+        match read_text(&path, MOST_READ) {
             Ok(Some(text)) if !text.trim().is_empty() => {
                 let name = path.display().to_string();
                 if let Some(text) = self.fitting(&name, text.trim()) {
@@ -107,7 +109,7 @@ impl FoundInstructions {
         for name in NAMES {
             let path = directory.join(name);
             let shown = up_from(root, &path);
-            match read_text(&path, MOST_BYTES as u64) {
+            match read_text(&path, MOST_READ) {
                 Ok(Some(text)) if !text.trim().is_empty() => {
                     self.add(&shown, text.trim());
                     return;
@@ -177,7 +179,7 @@ fn up_from(root: &Path, path: &Path) -> String {
 
 fn read(workspace: &Workspace, name: &Path) -> Result<String, ToolError> {
     let path = workspace.sandbox.resolve(&name.to_string_lossy())?;
-    let (bytes, _) = OpenFile::open(&path)?.read_up_to(MOST_BYTES as u64)?;
+    let (bytes, _) = OpenFile::open(&path)?.read_up_to(MOST_READ)?;
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 

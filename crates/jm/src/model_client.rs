@@ -8,7 +8,7 @@ use jm_providers::{Catalogue, ClientSettings, ModelClient, TrafficRecorder};
 use jm_script::{Script, ScriptedModel, script_file};
 use jm_system::keyring::Keyring;
 use jm_system::state::{read_text, write_new};
-use jm_types::text::one_line;
+use jm_types::text::{one_line, suggest};
 use jm_types::{StreamError, StreamErrorKind};
 
 use crate::cli::{Common, Model, ToolProtocol};
@@ -46,7 +46,10 @@ async fn find(common: &Common, model: &Model) -> Result<ModelClient> {
     match (script_file(&name), fenced) {
         (Some(file), _) => scripted(file, &settings).await,
         (None, Some(file)) => scripted(file, &settings).await.map(ModelClient::with_fenced_tools),
-        (None, None) => with_key(&name, settings),
+        (None, None) => {
+            let names = settings.catalogue.names();
+            with_key(&name, settings).map_err(|error| nearest(error, &name, &names))
+        }
     }
 }
 
@@ -76,6 +79,18 @@ pub(crate) fn chosen_name(common: &Common, model: &Model) -> Result<String> {
 /// The models that are known: the program's own and the user's.
 pub(crate) fn known() -> Result<Catalogue> {
     Ok(settings()?.catalogue)
+}
+
+/// Adds the known name that a misspelt one looks like.
+fn nearest(error: anyhow::Error, name: &str, names: &[String]) -> anyhow::Error {
+    let provider = name.split_once('/').map_or("", |(provider, _)| provider);
+    let is_known = names.iter().any(|known| known.starts_with(&format!("{provider}/")));
+    match suggest(name, names.iter().map(String::as_str), 1).first() {
+        Some(near) if !is_known => {
+            anyhow::anyhow!("{error:#}\n  hint: did you mean `{near}`?")
+        }
+        Some(_) | None => error,
+    }
 }
 
 async fn scripted(file: &str, settings: &ClientSettings) -> Result<ModelClient> {

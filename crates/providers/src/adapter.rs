@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use jm_types::{Native, StreamError, StreamEvent};
+use serde_json::Value;
 
 use crate::models::ModelInfo;
 use crate::schema;
@@ -25,6 +26,16 @@ pub trait Decode: Send {
         event: &SseEvent,
         out: &mut VecDeque<StreamEvent>,
     ) -> Result<(), StreamError>;
+
+    /// Takes an answer that is one JSON object, from a server that does not stream; `None` where it is none of
+    /// this vendor's.
+    fn whole(
+        &mut self,
+        _: &Value,
+        _: &mut VecDeque<StreamEvent>,
+    ) -> Option<Result<(), StreamError>> {
+        None
+    }
 
     /// Nothing more comes. An error if the turn has not come to its end.
     fn end(&mut self, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError>;

@@ -195,7 +195,9 @@ fn advise(error: StreamError) -> StreamError {
     }
     let hint = match &error.kind {
         StreamErrorKind::Authentication => "check the key in the environment, and what it may do",
-        StreamErrorKind::Quota => "the account is out of credit, or the plan lacks this model",
+        StreamErrorKind::Quota => {
+            "billing: the account is out of credit, or the plan lacks this model; check it with the vendor"
+        }
         StreamErrorKind::ContextTooLong => "start a new session, or shorten the conversation",
         StreamErrorKind::BadRequest => "check the name of the model, and the parameters",
         StreamErrorKind::RateLimited { .. }

@@ -97,19 +97,23 @@ struct Run {
 
 /// An error that may repeat what the server said, and so the key. It leaves a run only without it.
 #[derive(Debug)]
-struct Unredacted(StreamError);
+struct Unredacted {
+    error: StreamError,
+    /// Asking again would end the same way, whatever the kind of error.
+    is_final: bool,
+}
 
 impl From<StreamError> for Unredacted {
     fn from(error: StreamError) -> Self {
-        Self(error)
+        Self { error, is_final: false }
     }
 }
 
 impl Unredacted {
     /// Some vendors repeat the key in their answer.
     fn without(self, key: Option<&Secret>) -> StreamError {
-        let Some(key) = key else { return self.0 };
-        let StreamError { kind, message, hint } = self.0;
+        let Some(key) = key else { return self.error };
+        let StreamError { kind, message, hint } = self.error;
         let hint = hint.map(|hint| key.remove_from(&hint));
         StreamError { kind, message: key.remove_from(&message), hint }
     }
@@ -132,6 +136,8 @@ struct Reading {
     received: u64,
     /// The first bytes, until there is an event: what came instead of one.
     beginning: Vec<u8>,
+    /// An answer that begins like a JSON object, as far as it came.
+    object: Vec<u8>,
     deadline: Option<Instant>,
     /// How it ended, once the last event is delivered.
     ended: Option<Result<(), Unredacted>>,
@@ -164,9 +170,10 @@ impl Run {
 
     /// Either the request will be sent again, or this is the end.
     fn fail(&mut self, error: Unredacted) -> Result<StreamEvent, StreamError> {
+        let is_final = error.is_final;
         let error = error.without(self.exchange.key.as_ref());
         self.attempts += 1;
-        let wait = match self.shown {
+        let wait = match self.shown || is_final {
             true => None,
             false => self.exchange.retry.wait(self.attempts, &error),
         };
@@ -225,11 +232,8 @@ impl Exchange {
             .headers(self.headers.clone())
             .body(self.body.clone())
             .send();
-        let response = within(self.timeouts.idle, request).await?.map_err(|error| {
-            let why = reasons(&error);
-            let message = format!("{} could not be reached: {why}", self.host());
-            StreamError::new(StreamErrorKind::Connection, message).hint(advice(&why))
-        })?;
+        let response = within(self.timeouts.idle, request).await?;
+        let response = response.map_err(|error| self.unreachable(&error))?;
         if let Some(tape) = &self.tape {
             tape.begin(response.status().as_u16(), &String::from_utf8_lossy(&self.body));
         }
@@ -237,6 +241,22 @@ impl Exchange {
             true => Ok(response),
             false => Err(self.refusal(response).await.into()),
         }
+    }
+
+    /// A server of this machine that refuses connections is not running: nothing comes of waiting for it.
+    fn unreachable(&self, error: &reqwest::Error) -> Unredacted {
+        let why = reasons(error);
+        let is_final = self.is_local() && is_refused(error);
+        let hint = if is_final { "is the server running?" } else { advice(&why) };
+        let message = format!("{} could not be reached: {why}", self.host());
+        let error = StreamError::new(StreamErrorKind::Connection, message).hint(hint);
+        Unredacted { error, is_final }
+    }
+
+    fn is_local(&self) -> bool {
+        let url = reqwest::Url::parse(&self.url).ok();
+        let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
+        matches!(host, "localhost" | "[::1]") || host.starts_with("127.")
     }
 
     async fn refusal(&self, response: Response) -> StreamError {
@@ -267,6 +287,7 @@ impl Exchange {
             ready: VecDeque::new(),
             received: 0,
             beginning: Vec::new(),
+            object: Vec::new(),
             deadline: self.timeouts.total.map(|total| Instant::now() + total),
             ended: None,
         }
@@ -343,13 +364,29 @@ impl Reading {
         if self.beginning.len() < BEGINNING {
             self.beginning.extend_from_slice(&chunk[..chunk.len().min(BEGINNING)]);
         }
+        if is_object(&self.beginning) && self.object.len() + chunk.len() <= exchange.sizes.event {
+            self.object.extend_from_slice(chunk);
+        }
         self.parser.push(chunk, &mut self.events).map_err(|sse::TooLarge| {
             too_large(format!("an event is larger than {} bytes", exchange.sizes.event))
         })
     }
 
+    /// Reads an answer that is one JSON object instead of a stream; `None` where the vendor has no such form.
+    fn whole_object(&mut self) -> Option<Result<(), StreamError>> {
+        let value = serde_json::from_slice(&self.object).ok()?;
+        self.decoder.whole(&value, &mut self.ready)
+    }
+
     /// Nothing more comes, because it is all or because the connection broke.
     fn end(&mut self, broke: Option<&str>, shown: bool) {
+        if broke.is_none()
+            && !shown
+            && let Some(answered) = self.whole_object()
+        {
+            self.ended = Some(answered.map_err(Unredacted::from));
+            return;
+        }
         let ended = self.decoder.end(&mut self.ready).map_err(|error| match broke {
             Some(why) => failure::truncated(why),
             None if !shown && !looks_like_events(&self.beginning) => {
@@ -363,6 +400,24 @@ impl Reading {
         });
         self.ended = Some(ended.map_err(Unredacted::from));
     }
+}
+
+/// True for an answer that began like a JSON object.
+fn is_object(beginning: &[u8]) -> bool {
+    beginning.trim_ascii_start().first() == Some(&b'{')
+}
+
+/// True where nobody listens at the address.
+fn is_refused(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let kind = inner.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        if kind == Some(std::io::ErrorKind::ConnectionRefused) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
 }
 
 /// True for an answer that began like a stream of events; an empty one may have been about to.

@@ -192,10 +192,14 @@ fn changes(root: &Path, call: &CallView) -> Vec<String> {
     lines
 }
 
-/// The result in a line; nothing where the outcome says it all.
+/// The result in a line; nothing where it is data for programs.
 fn result(store: &Store, call: &CallView) -> Option<String> {
     let (result, _) = call.result()?;
     let content = store.content(result).ok()?;
+    let is_data = content.starts_with(['{', '[']);
+    if is_data && serde_json::from_str::<serde::de::IgnoredAny>(&content).is_ok() {
+        return None;
+    }
     let lines: Vec<&str> = content.lines().filter(|line| !line.trim().is_empty()).collect();
     let first = short(lines.first()?, WIDTH - 30);
     Some(match lines.len() {

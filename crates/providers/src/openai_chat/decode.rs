@@ -265,6 +265,28 @@ impl Decode for Decoder {
         Ok(())
     }
 
+    /// A message where a delta would be; the rest of a completion is like the last of its chunks.
+    fn whole(
+        &mut self,
+        answer: &Value,
+        out: &mut VecDeque<StreamEvent>,
+    ) -> Option<Result<(), StreamError>> {
+        let mut chunk = answer.clone();
+        if chunk.get("error").is_none_or(Value::is_null) {
+            let choice = chunk.pointer_mut("/choices/0")?.as_object_mut()?;
+            let mut message = choice.remove("message")?;
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            for (number, call) in calls.into_iter().flatten().enumerate() {
+                if let Some(call) = call.as_object_mut() {
+                    call.insert("index".to_owned(), json!(number));
+                }
+            }
+            choice.insert("delta".to_owned(), message);
+        }
+        let event = SseEvent { name: String::new(), data: chunk.to_string() };
+        Some(self.event(&event, out).and_then(|()| self.end(out)))
+    }
+
     /// `[DONE]` is only a courtesy: the reason to finish is what ends a turn.
     fn end(&mut self, out: &mut VecDeque<StreamEvent>) -> Result<(), StreamError> {
         if self.stopped {

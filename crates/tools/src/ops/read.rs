@@ -160,7 +160,7 @@ fn note_seen(scope: &Scope, path: &SafePath, sha256: Digest, extent: Extent, tex
     }
 }
 
-fn sniff(file: &mut OpenFile) -> Result<Vec<u8>, ToolError> {
+pub(crate) fn sniff(file: &mut OpenFile) -> Result<Vec<u8>, ToolError> {
     let mut head = vec![0; SNIFF];
     let mut filled = 0;
     while filled < SNIFF {

@@ -88,20 +88,28 @@ struct ReadFile {
 }
 
 fn lower_read_file(args: Value, _: &Limits) -> Result<Lowered<Read>, ToolError> {
-    let args: ReadFile = parse_args(args)?;
-    check_line_range(args.start_line.unwrap_or(1).into(), args.end_line.map(u64::from))?;
-    let asked = args.start_line.is_some() || args.end_line.is_some();
-    let range = asked.then(|| LineRange {
-        first: u64::from(args.start_line.unwrap_or(1)),
-        last: args.end_line.map(u64::from),
-    });
-    let lines = match (range, args.end_line) {
+    let ReadFile { path, start_line, end_line } = parse_args(args)?;
+    let (read, summary) = read_lines(path, start_line, end_line)?;
+    Ok(Lowered::new(read, summary))
+}
+
+/// A read of a file or of some of its lines, and its summary.
+pub(super) fn read_lines(
+    path: String,
+    start_line: Option<u32>,
+    end_line: Option<u32>,
+) -> Result<(Read, String), ToolError> {
+    check_line_range(start_line.unwrap_or(1).into(), end_line.map(u64::from))?;
+    let asked = start_line.is_some() || end_line.is_some();
+    let first = u64::from(start_line.unwrap_or(1));
+    let range = asked.then(|| LineRange { first, last: end_line.map(u64::from) });
+    let lines = match (range, end_line) {
         (None, _) => String::new(),
         (Some(range), Some(end)) => format!(" lines {}-{end}", range.first),
         (Some(range), None) => format!(" lines {}-", range.first),
     };
-    let summary = format!("Read {}{lines}", args.path);
-    Ok(Lowered::new(Read { path: args.path, range }, summary))
+    let summary = format!("Read {path}{lines}");
+    Ok((Read { path, range }, summary))
 }
 
 fn raise_read_file(outcome: ReadOutcome, _: usize) -> Result<Output, ToolError> {

@@ -4,6 +4,7 @@
 mod edits;
 mod finding;
 mod processes;
+mod reading;
 mod tasks;
 mod tests_run;
 
@@ -31,7 +32,7 @@ use crate::tool::Output;
 pub static STANDARD: Dialect = Dialect {
     toolset: Toolset::Standard,
     rows: ROWS,
-    borrowed: &[(&FORGE, &["apply_patch", "list_directory", "read_file", "run_command"])],
+    borrowed: &[(&FORGE, &["apply_patch", "list_directory", "run_command"])],
     envelope: envelope::TEXT,
     paths: PathPolicy::ABSOLUTE,
     timeout: None,
@@ -81,6 +82,7 @@ const ROWS: &[Row] = &[
         stakes: Stakes::CHANGES,
         translation: &Translate { lower: edits::lower_multi_edit, raise: edits::raise_multi_edit },
     },
+    reading::READ_FILE,
     Row {
         name: "run_tests",
         description: "Run the project's tests and count the results. The runner is found by itself \
