@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 fn jm(base: &Path, args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_jm"))
         .env_clear()
+        .env("TZ", "UTC")
         .env("HOME", base)
         .env("JM_STATE_DIR", base)
         .current_dir(base)
@@ -57,10 +58,9 @@ fn messages_stand_among_the_calls() {
     let base = tempfile::tempdir().unwrap();
     converse(base.path());
     let log = jm(base.path(), &["log", "talk"]);
-    let (time, long) = ("1970-01-01 00:00:00Z", "x".repeat(5_000));
+    let (time, long) = ("1970-01-01 00:00:00", "x".repeat(5_000));
     let expected = format!(
-        "{time}  user\n    what is <b>here</b>?\n{time}  assistant\n    I look.\n    {{\"call\":\"1\"}}\n\
-         {time}  talk-1  list_directory [no result]\n{time}  assistant\n    Much. {long}\n"
+        "{time}\n> what is <b>here</b>?\nI look.\ntalk-1  list_directory  [no result]\nMuch. {long}\n"
     );
     assert_eq!(log, expected);
 
@@ -74,7 +74,7 @@ fn messages_stand_among_the_calls() {
     assert_eq!(lines[2]["call"], "talk-1");
 
     let page = jm(base.path(), &["export", "talk", "--html"]);
-    assert!(page.contains("<h2>user</h2>") && page.contains("what is &lt;b&gt;here&lt;/b&gt;?"));
+    assert!(page.contains("class=\"prompt\"") && page.contains("what is &lt;b&gt;here&lt;/b&gt;?"));
     assert!(!page.contains('\u{1b}'));
     let places = ["I look.", "list_directory", "Much. x"].map(|text| page.find(text).unwrap());
     assert!(places.is_sorted(), "{places:?}");

@@ -141,7 +141,7 @@ impl Machine {
     /// Of a session that was not even on record there is nothing to recover, as of all others.
     pub(crate) fn recover(&self, choice: &str) -> Output {
         let recovered = self.run(&["recover", "--session", SESSION, "--on-recovery", choice]);
-        let is_unknown = String::from_utf8_lossy(&recovered.stderr).contains("no session S;");
+        let is_unknown = String::from_utf8_lossy(&recovered.stderr).contains("No session S ");
         match is_unknown {
             true => self.run(&["recover", "--on-recovery", choice]),
             false => recovered,
