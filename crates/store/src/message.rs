@@ -79,7 +79,8 @@ impl Store {
         let connection = self.connection();
         let mut select = connection.prepare_cached(
             "SELECT 1 FROM records INDEXED BY said WHERE session = ?1
-             AND kind IN ('session_opened', 'message') AND kind = 'message' LIMIT 1",
+             AND kind IN ('session_opened', 'message') AND kind = 'message'
+             AND coalesce(json_extract(body, '$.content.history'), '') <> '[]' LIMIT 1",
         )?;
         select.exists([session.as_str()]).map_err(Into::into)
     }

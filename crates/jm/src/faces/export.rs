@@ -173,7 +173,9 @@ fn arguments(text: &str) -> String {
 
 /// A diff whose lines are marked as added and removed.
 fn coloured(diff: &str) -> String {
+    let is_heading = |line: &str| line.starts_with("--- ") || line.starts_with("+++ ");
     let line = |line: &str| match line.as_bytes().first() {
+        _ if is_heading(line) => format!("{}\n", escape(line)),
         Some(b'+') => format!("<ins>{}</ins>", escape(line)),
         Some(b'-') => format!("<del>{}</del>", escape(line)),
         _ => format!("{}\n", escape(line)),

@@ -105,7 +105,9 @@ pub(crate) fn places(store: &Store, call: &CallView) -> Vec<(PathBuf, usize)> {
         after[..same.min(after.len())].iter().filter(|byte| **byte == b'\n').count() + 1
     };
     let files = call.effects().files;
-    files.into_iter().map(|effect| (effect.path.clone(), first_line(&effect))).collect()
+    let is_file = |effect: &FileEffect| effect.before.is_file() || effect.after.is_file();
+    let files = files.into_iter().filter(is_file);
+    files.map(|effect| (effect.path.clone(), first_line(&effect))).collect()
 }
 
 fn content(store: &Store, state: &FileState) -> Option<Vec<u8>> {

@@ -67,7 +67,7 @@ fn whole_session(kind: Kind) {
     desk.key("Escape");
     desk.wait_for("Esc again");
     desk.key("Escape");
-    desk.wait_for("Go back to a prompt");
+    desk.wait_for("Go back to before a prompt");
     for _ in 0..3 {
         desk.key("Down");
     }

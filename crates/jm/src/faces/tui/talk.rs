@@ -72,6 +72,8 @@ pub(super) async fn run(
         Setup::Demo => return Ok(Left::Demo),
     }
     let mut opened = talk.open().await;
+    // A fork from before the first prompt is empty; then the conversation before it can be continued.
+    let mut kept = None;
     loop {
         let (agent, next) = match opened {
             Ok(None) => return Ok(Left::Nothing),
@@ -88,11 +90,12 @@ pub(super) async fn run(
             let is_kept = !agent.conversation.messages().is_empty() && !talk.common.no_journal;
             is_kept.then(|| agent.driver.session.id.clone())
         });
+        kept = session.or(kept);
         if let Some(agent) = agent {
             agent.close().await?;
         }
         match next {
-            Next::Quit => return Ok(session.map_or(Left::Nothing, Left::Session)),
+            Next::Quit => return Ok(kept.map_or(Left::Nothing, Left::Session)),
             Next::Stay => {}
             Next::Reopen(change) => change(&mut talk.common, &mut talk.model),
         }
