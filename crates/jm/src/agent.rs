@@ -33,14 +33,14 @@ const REFUSED_ROUNDS: usize = 3;
 pub(crate) struct Agent {
     pub(crate) driver: Driver,
     pub(crate) conversation: Conversation,
-    voice: ModelClient,
+    client: ModelClient,
     /// The name by which the model was opened.
     model: String,
     /// Instructions of directories that were touched.
     nested: NestedInstructions,
     system: String,
     tools: OfferedTools,
-    wishes: ParameterLayers,
+    parameter_layers: ParameterLayers,
     /// Tokens of the instructions and the tools, by our own count.
     head_tokens: usize,
     /// Notes for the person before the first word.
@@ -99,13 +99,13 @@ impl Agent {
             common.session = Some(session_name::for_work(&sessions::store()?, &root, name)?);
         }
         let name = model_client::chosen_name(&common, model)?;
-        let voice = model_client::open(&common, model).await?;
+        let client = model_client::open(&common, model).await?;
         let driver = match desk {
             Some(desk) => Driver::at(&common, desk).await?,
             None => Driver::new(&common)?,
         };
         let core = driver.engine.core();
-        let voice = voice.with_call_meta(match core.registry.toolset() {
+        let client = client.with_call_meta(match core.registry.toolset() {
             Toolset::Forj => CallMeta::Offered,
             Toolset::Forge
             | Toolset::Gemini
@@ -123,26 +123,26 @@ impl Agent {
             }
             None => Conversation::default(),
         };
-        let wishes = voice.parameter_layers().beneath(&parameters(model));
+        let parameter_layers = client.parameter_layers().beneath(&parameters(model));
         let (tools, head_tokens) = (OfferedTools::default(), 0);
         let nested = NestedInstructions::default();
         let model = name;
         Ok(Self {
             driver,
             conversation,
-            voice,
+            client,
             model,
             nested,
             system,
             tools,
-            wishes,
+            parameter_layers,
             head_tokens,
             notes,
         })
     }
 
-    pub(crate) fn voice(&self) -> &ModelClient {
-        &self.voice
+    pub(crate) fn client(&self) -> &ModelClient {
+        &self.client
     }
 
     pub(crate) fn require(&mut self, instructions: &str) {
@@ -321,8 +321,8 @@ impl Agent {
         let heard = engine.heard(session, &mut self.conversation, listening, ending)?;
         let used = used_since(before, self.conversation.usage());
         screen.response_ends(used)?;
-        engine.record_use(&self.model, used, self.voice.cost(&used))?;
-        if let Some(why) = self.voice.recording_failure() {
+        engine.record_use(&self.model, used, self.client.cost(&used))?;
+        if let Some(why) = self.client.recording_failure() {
             screen.note(&format!("the recording stops here: {why}"))?;
         }
         Ok(match ended {
@@ -350,8 +350,8 @@ impl Agent {
         screen: &mut dyn Screen,
     ) -> Result<Ended> {
         let cancel = Cancel::new();
-        let span = tracing::info_span!("model_request", model = ?self.voice.model());
-        let mut stream = self.voice.stream(self.request(), cancel.clone());
+        let span = tracing::info_span!("model_request", model = ?self.client.model());
+        let mut stream = self.client.stream(self.request(), cancel.clone());
         let Driver { engine, session, interrupts, .. } = &mut self.driver;
         let ended = loop {
             let item = tokio::select! {
@@ -377,7 +377,7 @@ impl Agent {
     }
 
     fn request(&self) -> ModelRequest {
-        self.wishes.in_request(ModelRequest {
+        self.parameter_layers.in_request(ModelRequest {
             system: self.system.clone(),
             messages: self.conversation.messages().clone(),
             tools: self.tools.clone(),

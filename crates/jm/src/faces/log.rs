@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use jm_store::{CallView, Record, Store};
 use jm_system::clock::local_time;
+use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
 use jm_types::text::{one_line, reveal};
 use jm_types::{ErrorCode, SessionId};
 
@@ -148,6 +149,10 @@ fn in_words(store: &Store, root: &Path, call: &CallView) -> Vec<String> {
         match record {
             Record::Planned { rule, .. } if !rule.is_empty() => {
                 lines.push(format!("    because: {}", short(rule, WIDTH - 13)));
+            }
+            Record::Edited { by, arguments, .. } => {
+                let shown = summarize(arguments, SUMMARY_CHARACTERS).text;
+                lines.push(format!("    edited by: {by}: {shown}"));
             }
             Record::Approved { by, .. } => lines.push(format!("    approved by: {by}")),
             Record::Recovered { state, choice, .. } => {
