@@ -13,7 +13,7 @@ use jm_process::confine::{Access, ConfinementRules};
 use jm_process::output_reader::{ChunkAnswer, CommandStream, OutputListener};
 use jm_system::programs;
 use jm_types::text::truncate::head_and_tail;
-use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolError};
+use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolEffect, ToolError};
 use serde_json::Value;
 
 use super::discover::{Candidate, ToolPlace};
@@ -24,7 +24,7 @@ use crate::events::Events;
 use crate::ops::command_output::{Manner, share_output};
 use crate::ops::refused::with_refusals;
 use crate::ops::run::Invocation;
-use crate::tool::{Intent, Output, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut, ToolSpec};
+use crate::tool::{Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
 pub(super) const MOST_HASHED: u64 = 64 * 1024 * 1024;
