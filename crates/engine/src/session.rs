@@ -85,7 +85,7 @@ impl Session {
         self.form = form;
     }
 
-    /// A person is at the terminal: what the walls refuse a command is asked about, and with their
+    /// A person is at the terminal: what confinement refuses a command is asked about, and with their
     /// word it runs again.
     pub fn offer_grants(&mut self) {
         self.offers_grants = true;

@@ -20,7 +20,7 @@ pub use chain::{
 };
 pub use compiled_rules::RuleBook;
 pub use decision::{Decision, Reason, RuleOrigin, Step};
-pub use facts::{CallEffect, CallFacts, Floor, ToolOrigin, TouchedPath};
+pub use facts::{CallFacts, Floor, ToolOrigin, TouchedPath};
 pub use policy::{Judged, Policy};
 pub use presets::{ApprovalList, BuiltIn, ListError, Preset};
 pub use question::{

@@ -4,9 +4,9 @@
 //! policy is strict. "Everywhere" is not offered for what runs a project's own code or changes its files.
 
 use jm_shell::Readers;
-use jm_types::Verdict;
+use jm_types::{ToolEffect, Verdict};
 
-use crate::facts::{CallEffect, CallFacts, Floor};
+use crate::facts::{CallFacts, Floor};
 use crate::policy::Policy;
 use crate::question::{AlwaysOffer, OfferedScope};
 
@@ -44,14 +44,14 @@ impl Policy {
             return Some((rules, widest));
         }
         match facts.effect {
-            CallEffect::Changes if !facts.paths.is_empty() => {
+            ToolEffect::Changes if !facts.paths.is_empty() => {
                 Some((vec![format!("{tool}: **")], OfferedScope::Project))
             }
-            CallEffect::Changes | CallEffect::Reads => {
+            ToolEffect::Changes | ToolEffect::Reads => {
                 Some((vec![tool.to_owned()], OfferedScope::Project))
             }
             // A program of which no command line is known.
-            CallEffect::Runs | CallEffect::Inspects => None,
+            ToolEffect::Runs | ToolEffect::Inspects => None,
         }
     }
 }

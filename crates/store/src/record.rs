@@ -228,7 +228,7 @@ pub struct Tracking {
 }
 
 /// Changes found after a command beside which commands of other sessions ran in the same directory: two looks
-/// cannot tell which of them made a change, so nobody takes it back.
+/// cannot tell which of them made a change, so no undo takes it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrent {
     /// The calls that ran meanwhile.

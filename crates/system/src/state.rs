@@ -87,14 +87,17 @@ impl StateDir {
         Ok(Self { path: std::fs::canonicalize(path)? })
     }
 
+    /// The canonical path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Opens a directory below, and makes it where it is missing.
     pub fn subdirectory(&self, name: &str) -> Result<Self> {
         Self::open(&self.path.join(name))
     }
 
+    /// Reads a file as text; `None` where there is none, an error where it has more than `most` bytes.
     pub fn read(&self, name: &str, most: u64) -> Result<Option<String>> {
         read_text(&self.path.join(name), most)
     }
@@ -192,6 +195,7 @@ pub struct DiskReserve {
 }
 
 impl DiskReserve {
+    /// Gives the space back to the disk.
     pub fn free(self) {
         ignore_error(
             std::fs::remove_file(&self.path),

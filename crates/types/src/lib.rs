@@ -43,7 +43,7 @@ pub use ids::{BatchNumber, CallKey, SessionId};
 pub use limits::Limits;
 pub use message::{Message, MessageRole, Native, Part};
 pub use messages::Messages;
-pub use mode::{ApprovalMode, Profile, RiskLevel, ToolsMode, Verdict};
+pub use mode::{ApprovalMode, Profile, RiskLevel, ToolEffect, ToolsMode, Verdict};
 pub use network::Network;
 pub use replace::ReplaceError;
 pub use stream::{StopReason, StreamError, StreamErrorKind, StreamEvent, Usage};

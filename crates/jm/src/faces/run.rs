@@ -194,7 +194,7 @@ impl View {
             View::Plain(_) => Ok(()),
             View::Lines(_) => print::json(&json!({
                 "type": "session", "session": agent.driver.session.id,
-                "provider": agent.voice().provider(), "model": agent.voice().model(),
+                "provider": agent.client().provider(), "model": agent.client().model(),
             })),
         }
     }
@@ -220,7 +220,7 @@ impl View {
                 print::json(&json!({
                     "type": "end", "reason": reason, "text": lines.last_text, "error": error,
                     "session": agent.driver.session.id, "usage": usage,
-                    "cost": agent.voice().cost(&usage), "exit": code,
+                    "cost": agent.client().cost(&usage), "exit": code,
                     "waiting": outside_results::waiting_as_json(&agent.driver.session),
                     "unanswered": agent.driver.unanswered,
                 }))?;
