@@ -53,7 +53,7 @@ pub struct CallEntry {
     pub shown_files: Vec<(PathBuf, Option<Digest>)>,
     /// Other arguments that a person wrote, and if the journal holds them.
     #[serde(default)]
-    pub edit: Edit,
+    pub edit: ArgumentEdit,
     /// It ran, and confinement refused it something that a person may give it.
     #[serde(default)]
     pub refusal: Option<RefusedCommand>,
@@ -68,7 +68,7 @@ pub struct CallEntry {
 /// The state of a person's change to the arguments of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Edit {
+pub enum ArgumentEdit {
     #[default]
     None,
     /// The journal does not hold the arguments yet.
@@ -192,8 +192,8 @@ impl Batch {
         for entry in &mut self.entries {
             let known = if entry.result().is_some() { Journaled::Result } else { Journaled::Call };
             entry.journaled = entry.journaled.max(known);
-            if entry.edit == Edit::New {
-                entry.edit = Edit::Recorded;
+            if entry.edit == ArgumentEdit::New {
+                entry.edit = ArgumentEdit::Recorded;
             }
         }
     }
@@ -225,7 +225,7 @@ impl CallEntry {
             shown: None,
             seen: Vec::new(),
             shown_files: Vec::new(),
-            edit: Edit::None,
+            edit: ArgumentEdit::None,
             refusal: None,
             journaled: Journaled::default(),
             prepared: Parsed::default(),
@@ -235,7 +235,7 @@ impl CallEntry {
     /// Takes the arguments that a person wrote; it is planned anew.
     pub(crate) fn take_edit(&mut self, arguments: String) {
         self.call.arguments = arguments;
-        self.edit = Edit::New;
+        self.edit = ArgumentEdit::New;
         self.plan_anew();
     }
 
@@ -247,8 +247,8 @@ impl CallEntry {
     /// Its one result. The model wrote other arguments than a person who edited them, so it is told.
     pub(crate) fn done(&self, result: ToolResult) -> CallStatus {
         match self.edit {
-            Edit::None => CallStatus::Done(result),
-            Edit::New | Edit::Recorded => {
+            ArgumentEdit::None => CallStatus::Done(result),
+            ArgumentEdit::New | ArgumentEdit::Recorded => {
                 CallStatus::Done(reply::with_edit_told(result, &self.call.arguments))
             }
         }

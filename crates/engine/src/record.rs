@@ -16,7 +16,7 @@ use jm_system::fault::crash_point;
 use jm_types::{BatchNumber, CallKey, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use serde_json::Value;
 
-use crate::batch::{Batch, CallEntry, CallStatus, Edit, Journaled};
+use crate::batch::{ArgumentEdit, Batch, CallEntry, CallStatus, Journaled};
 
 /// The folder of outputs, and how much of them is kept.
 #[derive(Debug)]
@@ -263,7 +263,7 @@ impl CallRecorder {
 
     /// The arguments that a person wrote instead of the model's, and what was decided about them.
     pub(crate) fn edited(&self, batch: &Batch) -> Result<(), ToolError> {
-        let edited = batch.entries.iter().filter(|entry| entry.edit == Edit::New);
+        let edited = batch.entries.iter().filter(|entry| entry.edit == ArgumentEdit::New);
         let records = edited.flat_map(|entry| {
             let (call, arguments) = (entry.key.clone(), entry.call.arguments.clone());
             [Record::Edited { call, by: self.approver(), arguments }, planned(entry)]

@@ -2,11 +2,11 @@
 //!
 //! Law: an answer counts for the question that it fits. It reaches no further than the session.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use jm_system::state::open_input;
 use jm_types::{ApprovalAnswer, ApprovalQuestion, OfferedScope};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
@@ -25,9 +25,7 @@ impl AnswerLines {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let source: Box<dyn Read + Send> = match path.as_os_str() == "-" {
             true => Box::new(stdin()),
-            false => {
-                Box::new(File::open(path).with_context(|| format!("--answers {}", path.display()))?)
-            }
+            false => open_input(path).with_context(|| format!("--answers {}", path.display()))?,
         };
         let (sender, receiver) = mpsc::unbounded_channel();
         // A thread of its own: a read of standard input cannot be called off.

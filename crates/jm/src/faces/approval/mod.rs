@@ -3,7 +3,6 @@
 mod answer;
 mod lines;
 mod question;
-mod scope;
 mod store;
 
 pub(super) use lines::AnswerLines;

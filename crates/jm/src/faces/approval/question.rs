@@ -9,8 +9,7 @@ use jm_types::{
     AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, Cancel,
 };
 
-use super::answer::{Choices, Typed};
-use super::scope::parse_scope;
+use super::answer::{Choices, Typed, parse_scope};
 use crate::faces::prompt::{describe, show};
 
 /// Asks until the answer is clear. The end of input, and a question that was cancelled, are no.
