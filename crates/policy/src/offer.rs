@@ -4,11 +4,10 @@
 //! policy is strict. "Everywhere" is not offered for what runs a project's own code or changes its files.
 
 use jm_shell::Readers;
-use jm_types::{ToolEffect, Verdict};
+use jm_types::{AlwaysOffer, OfferedScope, ToolEffect, Verdict};
 
 use crate::facts::{CallFacts, Floor};
 use crate::policy::Policy;
-use crate::question::{AlwaysOffer, OfferedScope};
 
 impl Policy {
     /// The offers for a call that is asked about, the narrowest scope first.

@@ -25,6 +25,11 @@ pub fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
 
 const NOT_UTF8: &str = "stream did not contain valid UTF-8";
 
+/// Opens a file or a named pipe that a person names for our input, to be read as it comes.
+pub fn open_input(path: &Path) -> Result<Box<dyn Read + Send>> {
+    File::open(path).map(|file| Box::new(file) as Box<dyn Read + Send>)
+}
+
 /// A file that a person names for our output; one that is there already is left alone.
 pub fn write_new(path: &Path) -> Result<File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use jm_store::{CallView, FileEffect, FileState, Record, SessionView, Store};
 use jm_system::clock::utc_moment;
 use jm_types::ErrorCode;
+use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
 use jm_types::text::{one_line, reveal, sanitize};
 use serde_json::{Value, json};
 
@@ -96,6 +97,10 @@ fn in_words(call: &CallView) -> String {
         match record {
             Record::Planned { rule, .. } if !rule.is_empty() => {
                 text.push_str(&format!("    because: {}\n", one_line(rule)));
+            }
+            Record::Edited { by, arguments, .. } => {
+                let shown = summarize(arguments, SUMMARY_CHARACTERS).text;
+                text.push_str(&format!("    edited by: {by}: {shown}\n"));
             }
             Record::Approved { by, .. } => text.push_str(&format!("    approved by: {by}\n")),
             Record::Recovered { state, choice, .. } => {
