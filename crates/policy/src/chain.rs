@@ -325,7 +325,7 @@ mod tests {
     fn resolvers_of_a_source_are_found_when_a_call_is_judged() {
         let person = Authority::Person;
         let mut chain = chain(vec![Fixed("own", THIRD_PARTY, person, Ok(Some(Verdict::Allow)))]);
-        let facts = CallFacts::of_tool("write", CallEffect::Changes);
+        let facts = CallFacts::of_tool("write", ToolEffect::Changes);
         chain.add_source(Arc::new(Script(Ok(vec![("late", THIRD_PARTY)]))));
         assert_eq!(ask(&chain, &facts).0.map(|(name, _)| name), Some("own".into()));
         chain.add_source(Arc::new(Script(Ok(vec![("early", 200)]))));
