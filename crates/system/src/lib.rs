@@ -3,6 +3,7 @@
 //!
 //! Law: nothing here knows a workspace, a command or a tool.
 
+pub mod clipboard;
 pub mod clock;
 pub mod console;
 pub mod descriptors;

@@ -5,6 +5,7 @@
 
 use crate::block::call::End;
 use crate::block::{Note, Waiting};
+use crate::editor::Completion;
 use crate::key::Input;
 use crate::panel::approval::{ApprovalAnswer, Request};
 use crate::panel::question::PanelQuestion;
@@ -84,6 +85,17 @@ pub enum Msg {
     Edited(String),
     /// Puts text into an empty prompt.
     Draft(String),
+    /// A picture was attached; this stands for it in the prompt.
+    Picture {
+        label: String,
+    },
+    /// What was pasted is no picture: it is text.
+    Pasted(String),
+    /// Words that a command may take, for completion.
+    Arguments {
+        command: &'static str,
+        known: Vec<Completion>,
+    },
     Highlighted {
         block: u64,
         index: usize,
@@ -136,6 +148,7 @@ pub enum Effect {
         id: String,
     },
     Remember(String),
+    Attach(Attachment),
     Edit(String),
     Suspend,
     Redraw,
@@ -144,6 +157,14 @@ pub enum Effect {
     Notify(String),
     Copy(String),
     Quit,
+}
+
+/// The place of a picture that goes with the next prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attachment {
+    /// Text that was pasted and looks like the path of one.
+    Path(String),
+    Clipboard,
 }
 
 /// Code for the highlighter.
