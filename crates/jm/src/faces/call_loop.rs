@@ -75,6 +75,7 @@ impl Driver {
         let live = !draws_blocks && std::io::stderr().is_terminal();
         let events = tokio::spawn(show_events(wired.events, common.debug, live));
         let approver = Approver::new(common.yes);
+        approver.answers_servers(&wired.elicitor);
         let driver = Self::of(common, (wired.engine, wired.session), events, approver);
         Ok(Self { draws_blocks, ..driver })
     }
@@ -89,6 +90,7 @@ impl Driver {
             true => Approver::Always,
             false => Approver::Desk(Arc::clone(desk)),
         };
+        approver.answers_servers(&wired.elicitor);
         Ok(Self::of(common, (wired.engine, wired.session), events, approver))
     }
 
