@@ -10,9 +10,9 @@ use jm_process::confine::protected_names;
 use jm_store::StoredOutput;
 use jm_system::worker::off_thread;
 use jm_tools::NotKept;
-use jm_types::{CallKey, RiskLevel, ToolResult};
+use jm_types::{CallKey, CallQuestion, RiskLevel, ToolResult};
 
-use crate::batch::{CallEntry, ConfirmationRequest, HeldAnswer, RefusedCommand};
+use crate::batch::{CallEntry, HeldAnswer, RefusedCommand};
 use crate::core::Core;
 use crate::hold::{AwaitedLayer, conflicts};
 use crate::keep::keep_layer;
@@ -23,19 +23,14 @@ const RULE: &str = "the command has ended, and names that something runs later c
                     changed, no leaves it set aside";
 
 /// The question about a layer.
-pub(crate) fn request(entry: &CallEntry, awaited: &AwaitedLayer) -> ConfirmationRequest {
-    ConfirmationRequest {
-        tool_call_id: entry.call.id.clone(),
-        tool_name: entry.call.name.clone(),
-        summary: entry.summary.clone(),
-        is_cut: false,
-        risk_level: RiskLevel::High,
-        rule: RULE.to_owned(),
+pub(crate) fn request(entry: &CallEntry, awaited: &AwaitedLayer) -> CallQuestion {
+    CallQuestion {
+        reason: RULE.to_owned(),
         needs_person: true,
-        always: Vec::new(),
         warnings: awaited.warnings.clone(),
         preview: awaited.preview.clone(),
         fingerprint: format!("keep {}", awaited.layer),
+        ..CallQuestion::new(&entry.call.id, &entry.call.name, &entry.summary, RiskLevel::High)
     }
 }
 

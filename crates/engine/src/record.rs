@@ -238,7 +238,7 @@ impl CallRecorder {
 
     /// Records that a person agreed to what a call has done.
     pub(crate) fn approved(&self, call: &CallKey, fingerprint: String) -> Result<(), ToolError> {
-        let (call, by) = (call.clone(), self.approver.clone());
+        let (call, by) = (call.clone(), self.approver());
         self.append_records(vec![Record::Approved { call, by, fingerprint }])
     }
 

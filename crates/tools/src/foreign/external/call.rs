@@ -25,7 +25,7 @@ use crate::holder::NotKept;
 use crate::ops::command_output::{Manner, share_output};
 use crate::ops::refused::with_refusals;
 use crate::ops::run::{Ground, Invocation, Invoked};
-use crate::tool::{Intent, Output, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut, ToolSpec};
+use crate::tool::{Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
 pub(super) const MOST_HASHED: u64 = 64 * 1024 * 1024;
