@@ -112,6 +112,9 @@ pub(crate) struct Common {
     /// The `.chat` document that is being run, which no tool may write.
     #[arg(skip)]
     pub(crate) document: Option<PathBuf>,
+    /// Tools whose denial by default does not hold: they are asked about instead.
+    #[arg(skip)]
+    pub(crate) asked: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -410,6 +413,8 @@ pub(crate) struct InstallPrograms {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
+    /// A `.chat` document, whose front matter may then approve calls; else the project
+    pub(crate) document: Option<PathBuf>,
     /// Take the trust back
     #[arg(long)]
     pub(crate) revoke: bool,
