@@ -117,6 +117,9 @@ pub(crate) struct Common {
     /// Whoever answers questions in the place of a person.
     #[arg(skip)]
     pub(crate) answered_by: Option<&'static str>,
+    /// Tools whose denial by default does not hold: they are asked about instead.
+    #[arg(skip)]
+    pub(crate) asked: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -417,6 +420,8 @@ pub(crate) struct InstallPrograms {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
+    /// A `.chat` document, whose front matter may then approve calls; else the project
+    pub(crate) document: Option<PathBuf>,
     /// Take the trust back
     #[arg(long)]
     pub(crate) revoke: bool,

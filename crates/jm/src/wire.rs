@@ -21,11 +21,12 @@ use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, ToolSource, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent, Toolset};
+use serde_json::{Map, json};
 use tokio::sync::mpsc;
 
 use crate::approval::{self, Site};
 use crate::cli::{Approve, Common};
-use crate::lua::{self, LuaTools, ScriptGround};
+use crate::lua::{self, FrontMatterScript, LuaTools, ScriptGround};
 use crate::mcp::{self, Elicitor};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
@@ -75,6 +76,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
     check_names(common, &mut loaded, project.as_ref())?;
     let (_, denied) = parted(&common.deny);
     denied.iter().for_each(|tool| loaded.deny(tool));
+    common.asked.iter().for_each(|tool| loaded.lift_default(tool));
     let (rules, allowed) = parted(&common.allow);
     let by_rule = rules.iter().filter_map(|rule| rule.split_once(':'));
     for tool in by_rule.map(|(tool, _)| tool.trim()) {
@@ -361,6 +363,23 @@ pub(crate) fn scripts(
     };
     let (config, document) = (&loaded.config, common.document.as_deref());
     lua::sources(ScriptGround { config, workspace, project, document, auto_approve: &auto_approve })
+}
+
+/// The interpreter of a document's front matter, with the person's presets.
+pub(crate) fn front_matter(common: &Common) -> Result<FrontMatterScript> {
+    let Settings { loaded, project } = settings(common)?;
+    let workspace = workspace(common, &loaded.config)?;
+    let mut presets = Map::new();
+    for preset in &loaded.config.tools.approval.presets {
+        let lists = json!({"approve": preset.approve, "deny": preset.deny});
+        presets.insert(format!("${}", preset.name), lists);
+    }
+    let scripts = scripts(common, &loaded, &workspace, project.as_ref())?;
+    scripts.iter().for_each(|own| presets.extend(own.presets()));
+    let (config, document) = (&loaded.config, common.document.as_deref());
+    let ground =
+        ScriptGround { config, workspace: &workspace, project: None, document, auto_approve: &[] };
+    FrontMatterScript::new(ground, &presets)
 }
 
 /// Tools of this session: the toolset's, those that others answer for, and external ones.

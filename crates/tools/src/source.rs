@@ -81,12 +81,6 @@ impl Listed {
 
     /// The definition for a model; `None` when the tool cannot be used.
     pub fn definition(&self) -> Option<ToolDefinition> {
-        let tool = self.tool.as_ref().ok()?;
-        Some(ToolDefinition {
-            name: self.name.clone(),
-            description: tool.description().to_owned(),
-            parameters: tool.schema().clone(),
-            strict: tool.strict(),
-        })
+        self.tool.as_ref().ok().map(|tool| tool.definition())
     }
 }

@@ -27,6 +27,9 @@ pub(crate) fn config(common: &Common, args: &ConfigArgs) -> Result<u8> {
 }
 
 pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
+    if let Some(document) = &args.document {
+        return super::chat::trust(document, args);
+    }
     let own = Project::find(common)?.context(
         "this project has no .journeyman/config.toml, no .journeyman/tools, no \
          .journeyman/init.lua and no .mcp.json; there is nothing to trust",
