@@ -282,7 +282,7 @@ fn take_over(
             return finish(core, session, index, FinishedCall { result, output, seen });
         }
         let entry = &mut session.batch_mut().entries[index];
-        entry.status = CallStatus::Pending(answer::request(entry, &awaited));
+        entry.status = CallStatus::Pending(Box::new(answer::request(entry, &awaited)));
         entry.refusal = Some(refusal);
         return core.recorder.forget_spool(&entry.key);
     }

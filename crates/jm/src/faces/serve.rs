@@ -9,16 +9,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use anyhow::Result;
-use jm_engine::{
-    ApprovalDecision, ConfirmationRequest, Damaged, Engine, Guard, Pause, Session, Which,
-};
+use jm_engine::{Damaged, Engine, Guard, Pause, Session, Which};
 use jm_mcp::server::{
     AskClient, ClientAnswer, HostAnswer, HostCall, HostResource, OfferedTool, RoundAnswer,
     ToolHost, serve_stdio,
 };
 use jm_system::state::fresh_id;
 use jm_types::text::{reveal, sanitize};
-use jm_types::{CallKey, Digest, ErrorKind, ToolCall, ToolError, Verdict};
+use jm_types::{
+    ApprovalChoice, CallKey, CallQuestion, Digest, ErrorKind, ToolCall, ToolError, Verdict,
+};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -295,7 +295,8 @@ impl ServingDesk {
     }
 
     async fn decide(&mut self, answerer: &Answerer) -> Result<()> {
-        let pending: Vec<ConfirmationRequest> = self.session.batch().pending().cloned().collect();
+        let Some(asked) = self.session.question() else { return Ok(()) };
+        let pending = &asked.calls;
         let answer = match answerer {
             Answerer::Nobody => {
                 self.session.refuse_pending(nobody);
@@ -313,20 +314,22 @@ impl ServingDesk {
             Answerer::Within(within) => {
                 let Some(one) = pending.first() else { return Ok(()) };
                 let question = question(
-                    &one.tool_name,
+                    &one.tool,
                     &one.summary,
                     &one.warnings,
-                    &one.rule,
+                    &one.reason,
                     one.preview.as_deref(),
                 );
                 within.ask(question).await
             }
         };
-        let (decision, reason) = match answer {
-            ClientAnswer::Approved => (ApprovalDecision::ApproveAll, None),
-            ClientAnswer::Denied => (ApprovalDecision::DenyAll, Some("the client said no")),
+        let choice = match answer {
+            ClientAnswer::Approved => ApprovalChoice::Once,
+            ClientAnswer::Denied => {
+                ApprovalChoice::No { reason: Some("the client said no".to_owned()) }
+            }
         };
-        self.session.decide_because(&decision, reason).map_err(Into::into)
+        self.session.answer(&asked.answer_all(&choice)).map_err(Into::into)
     }
 
     fn answer(&mut self) -> HostAnswer {
@@ -447,15 +450,15 @@ fn question(
     text
 }
 
-fn nobody(request: &ConfirmationRequest) -> ToolError {
-    let tool = &request.tool_name;
+fn nobody(request: &CallQuestion) -> ToolError {
+    let tool = &request.tool;
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(format!(
         "this client cannot be asked; allow it where the server is started: `jm mcp serve --allow {tool}`, \
          or `--approve auto`"
     ))
 }
 
-fn changed(request: &ConfirmationRequest) -> ToolError {
+fn changed(request: &CallQuestion) -> ToolError {
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() })
         .hint("what it would do has changed since it was approved; call it again")
 }
