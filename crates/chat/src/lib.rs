@@ -33,7 +33,10 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use document::ChatDocument;
 pub use edit::ByteSplice;
 pub use edit_error::EditError;
-pub use front_matter::{FrontMatter, FrontMatterError, FrontMatterLanguage, ListChange, ListValue};
+pub use front_matter::{
+    FrontMatter, FrontMatterError, FrontMatterLanguage, JsonFrontMatter, JsonSetting, ListChange,
+    ListValue,
+};
 pub use merge::{MergeConflict, merge};
 pub use reference::FileReference;
 pub use span::ByteRange;

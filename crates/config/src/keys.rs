@@ -63,6 +63,11 @@ pub static KEYS: &[ConfigKey] = &[
                `standard` 32 and 100; a limit that is set by its own key wins",
     },
     ConfigKey {
+        path: "mcp",
+        kind: ValueKind::Servers { field: |config| &mut config.mcp },
+        help: "servers of tools that speak MCP, as tables `[mcp.NAME]` ([mcp.md](mcp.md))",
+    },
+    ConfigKey {
         path: "tools.mode",
         kind: ValueKind::Word {
             field: |config| &mut config.tools.mode,
@@ -142,6 +147,16 @@ pub static KEYS: &[ConfigKey] = &[
         },
         help: "what confines commands: `auto` is the strongest that works here; what it cannot \
                enforce is said, and a person is asked",
+    },
+    ConfigKey {
+        path: "tools.sandbox.commands.layer",
+        kind: ValueKind::Word {
+            field: |config| &mut config.tools.sandbox.commands.layer,
+            project: ProjectRight::MayTighten,
+        },
+        help: "whether commands of tools run on a layer of the workspace, of which everything is kept \
+               when they have ended or nothing: `auto` is where that works, and directly elsewhere; \
+               `on` refuses commands where it does not",
     },
     ConfigKey {
         path: "tools.sandbox.commands.network",
@@ -408,6 +423,7 @@ impl ConfigKey {
             ValueKind::Definitions { .. } | ValueKind::Presets { .. } => {
                 "list of tables".to_owned()
             }
+            ValueKind::Servers { .. } => "table of tables".to_owned(),
             ValueKind::Rules { .. } => "list of rules".to_owned(),
         }
     }
@@ -429,6 +445,7 @@ impl ConfigKey {
             | ValueKind::List { joining: Joining::Replaces, .. }
             | ValueKind::Definitions { .. }
             | ValueKind::Presets { .. }
+            | ValueKind::Servers { .. }
             | ValueKind::Rules { loosens: true, .. } => "not set it".to_owned(),
         }
     }

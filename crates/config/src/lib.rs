@@ -17,6 +17,7 @@ mod origin;
 mod presets;
 mod render;
 mod rules;
+mod servers;
 mod settings;
 mod text;
 mod types;
@@ -25,10 +26,13 @@ pub use allowed_tools::AllowedAndDenied;
 pub use keys::{ALLOW_RULES, ASK_RULES, AUTO_APPROVE, ConfigKey, DENY_RULES, KEYS};
 pub use layer::{Trust, load};
 pub use load_outcome::Loaded;
-pub use modes::{ApprovalMode, CommandBackend, ConfigWord, Profile, ToolsMode, Toolset};
+pub use modes::{
+    ApprovalMode, CommandBackend, CommandLayer, ConfigWord, Profile, ToolsMode, Toolset,
+};
 pub use origin::{ConfigError, Position, SettingOrigin, Source};
 pub use render::{reference, render, render_json};
 pub use rules::RuleOrigins;
+pub use servers::{ServerEntry, Servers, check_server_name};
 pub use settings::{
     ApplyPatchSection, ApprovalSection, CommandSection, Config, Definition, EnvironmentSection,
     ExternalSection, ListDirectorySection, LuaSection, OutputSection, PresetEntry, ReadFileSection,

@@ -8,13 +8,15 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use crate::modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset};
+use crate::modes::{ApprovalMode, CommandBackend, CommandLayer, Profile, ToolsMode, Toolset};
+use crate::servers::Servers;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     pub model: String,
     pub toolset: Toolset,
     pub profile: Profile,
+    pub mcp: Servers,
     pub tools: ToolsSection,
     pub journal: JournalSection,
 }
@@ -23,7 +25,8 @@ impl Config {
     /// The built-in values under a profile.
     pub fn of(profile: Profile) -> Self {
         let (tools, journal) = (ToolsSection::of(profile), JournalSection::default());
-        Self { model: String::new(), toolset: Toolset::default(), profile, tools, journal }
+        let (model, toolset, mcp) = (String::new(), Toolset::default(), Servers::new());
+        Self { model, toolset, profile, mcp, tools, journal }
     }
 }
 
@@ -118,6 +121,7 @@ impl Default for SandboxSection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandSection {
     pub backend: CommandBackend,
+    pub layer: CommandLayer,
     pub network: Network,
     pub writable: Vec<String>,
     pub max_processes: u64,
@@ -129,6 +133,7 @@ impl Default for CommandSection {
     fn default() -> Self {
         Self {
             backend: CommandBackend::default(),
+            layer: CommandLayer::default(),
             network: Network::default(),
             writable: Vec::new(),
             max_processes: defaults::COMMAND_PROCESSES,

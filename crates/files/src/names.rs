@@ -133,6 +133,7 @@ const RUNS_LATER: &[(&str, &[&str])] = &[
         ],
     ),
     ("it names tasks and tools that run", &[".mise.toml", "mise.toml", ".mise", ".bazelrc"]),
+    ("its statuses and its front matter approve calls", &["*.chat"]),
     (
         "an agent reads its permissions from it",
         &[

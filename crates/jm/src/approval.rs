@@ -12,7 +12,8 @@ use jm_config::{
 };
 use jm_dialects::dialect_of;
 use jm_policy::{
-    ApprovalList, BuiltIn, Policy, PolicyRule, Preset, RuleBook, RuleOrigin, RuleSite, Subject,
+    ApprovalList, BuiltIn, ListError, Policy, PolicyRule, Preset, RuleBook, RuleOrigin, RuleSite,
+    Subject,
 };
 use jm_tools::Workspace;
 use jm_types::{Profile, Toolset, Verdict};
@@ -89,7 +90,6 @@ pub(crate) fn is_flemma_default(loaded: &Loaded) -> bool {
 /// `auto_approve`, with the presets that it names.
 fn approval_list(loaded: &Loaded, subjects: &Subjects) -> Result<ApprovalList> {
     let approval = &loaded.config.tools.approval;
-    let is_flemma = loaded.config.toolset == Toolset::Flemma;
     let items = match is_flemma_default(loaded) {
         true => vec![FLEMMA_DEFAULT.to_owned()],
         false => approval.auto_approve.clone(),
@@ -98,15 +98,35 @@ fn approval_list(loaded: &Loaded, subjects: &Subjects) -> Result<ApprovalList> {
         items.into_iter().partition(|item| item.starts_with('-'));
     let removed: Vec<String> =
         removed.iter().map(|item| item.trim_start_matches('-').to_owned()).collect();
+    resolved_list(loaded, subjects, &items, &removed)
+        .map_err(|error| anyhow!("`{AUTO_APPROVE}`: {error}"))
+}
+
+/// A list of tools and presets, less `removed`, with the presets of the configuration.
+pub(crate) fn list_of(
+    loaded: &Loaded,
+    items: &[String],
+    removed: &[String],
+) -> Result<ApprovalList> {
+    Ok(resolved_list(loaded, &Subjects::new()?, items, removed)?)
+}
+
+fn resolved_list(
+    loaded: &Loaded,
+    subjects: &Subjects,
+    items: &[String],
+    removed: &[String],
+) -> Result<ApprovalList, ListError> {
+    let approval = &loaded.config.tools.approval;
+    let is_flemma = loaded.config.toolset == Toolset::Flemma;
     let own: BTreeMap<String, Preset> = (approval.presets.iter().cloned())
         .map(|PresetEntry { name, approve, deny }| (name, Preset { approve, deny }))
         .collect();
     let built_in = if is_flemma { BuiltIn::Named } else { BuiltIn::ByEffect };
     // Names are checked with those of the other lists, where external tools are known too.
-    let tools = subjects.commands.iter().chain(&subjects.paths).chain(&items).chain(&removed);
+    let tools = subjects.commands.iter().chain(&subjects.paths).chain(items).chain(removed);
     let tools: BTreeSet<&str> = tools.map(String::as_str).collect();
-    ApprovalList::resolve(&items, &removed, &own, built_in, &tools)
-        .map_err(|error| anyhow!("`{AUTO_APPROVE}`: {error}"))
+    ApprovalList::resolve(items, removed, &own, built_in, &tools)
 }
 
 /// The tools whose patterns speak of commands, and those whose patterns speak of paths.

@@ -8,12 +8,14 @@ use jm_types::SessionId;
 
 mod chat;
 mod journal;
+mod mcp;
 mod model;
 mod policy;
 mod screen;
 
 pub(crate) use chat::Chat;
 pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, SessionsArgs, Span, Undo};
+pub(crate) use mcp::{Mcp, McpAdd, McpCommand};
 pub(crate) use model::{Model, ModelsArgs, RunArgs, ThinkingLevel, ToolProtocol};
 pub(crate) use policy::{Policy, PolicyCommand};
 pub(crate) use screen::Screen;
@@ -112,6 +114,12 @@ pub(crate) struct Common {
     /// The `.chat` document that is being run, which no tool may write.
     #[arg(skip)]
     pub(crate) document: Option<PathBuf>,
+    /// Whoever answers questions in the place of a person.
+    #[arg(skip)]
+    pub(crate) answered_by: Option<&'static str>,
+    /// Tools whose denial by default does not hold: they are asked about instead.
+    #[arg(skip)]
+    pub(crate) asked: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -185,6 +193,8 @@ pub(crate) enum Command {
     Init,
     /// List the tools, or show one with its schema
     Tools(ToolsArgs),
+    /// Use servers of tools that speak MCP, or serve our tools to another agent
+    Mcp(Mcp),
     /// Show the configuration in force and where each value comes from
     Config(ConfigArgs),
     /// Say where the vendors' keys come from, and keep them in the system's keyring
@@ -417,6 +427,8 @@ pub(crate) struct InstallPrograms {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
+    /// A `.chat` document, whose front matter may then approve calls; else the project
+    pub(crate) document: Option<PathBuf>,
     /// Take the trust back
     #[arg(long)]
     pub(crate) revoke: bool,

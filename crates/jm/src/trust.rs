@@ -1,4 +1,5 @@
-//! Which projects may loosen the policy with their own configuration, and run their own tools.
+//! Which projects may loosen the policy with their own configuration, and run their own tools, and which
+//! documents may approve calls by their front matter.
 //!
 //! Law: trust is bound to the project's real path and to the very bytes of what it brings. A change
 //! of those asks again.
@@ -19,6 +20,11 @@ type Trusted = BTreeMap<PathBuf, String>;
 /// The digest of what was trusted of a project, as it is written down.
 pub(crate) fn known(project: &Path) -> Option<String> {
     read().ok().and_then(|trusted| trusted.get(project).cloned())
+}
+
+/// Tells whether the person trusts these bytes of the document at this path.
+pub(crate) fn is_granted(document: &Path, front_matter: &[u8]) -> bool {
+    known(document).is_some_and(|known| known == Digest::of(front_matter).to_string())
 }
 
 pub(crate) fn grant(project: &Path, digest: &Digest) -> Result<()> {

@@ -6,24 +6,28 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_config::{
-    ALLOW_RULES, AllowedAndDenied, Config, ConfigLayer, ConfigWord, DENY_RULES, Loaded, Source,
+    ALLOW_RULES, AllowedAndDenied, CommandLayer, Config, ConfigLayer, ConfigWord, DENY_RULES,
+    Loaded, Source,
 };
 use jm_dialects::dialect_of;
 use jm_engine::Core;
-use jm_engine::{CallRecorder, Engine, Session};
+use jm_engine::{CallRecorder, Engine, EngineLayers, LayerUse, Session};
 use jm_files::{PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
 use jm_process::EnvSanitizer;
 use jm_process::background::Jobs;
+use jm_process::command_layers::CommandLayers;
 use jm_tools::schema::Schema;
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, ToolSource, Workspace};
 use jm_types::text::{one_line, suggest};
 use jm_types::{Limits, Profile, ToolDefinition, ToolEvent, Toolset};
+use serde_json::{Map, json};
 use tokio::sync::mpsc;
 
 use crate::approval::{self, Site};
 use crate::cli::{Approve, Common};
-use crate::lua::{self, LuaTools, ScriptGround};
+use crate::lua::{self, FrontMatterScript, LuaTools, ScriptGround};
+use crate::mcp::{self, Elicitor};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
 use crate::{confine, external, locations, sessions};
@@ -72,6 +76,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
     check_names(common, &mut loaded, project.as_ref())?;
     let (_, denied) = parted(&common.deny);
     denied.iter().for_each(|tool| loaded.deny(tool));
+    common.asked.iter().for_each(|tool| loaded.lift_default(tool));
     let (rules, allowed) = parted(&common.allow);
     let by_rule = rules.iter().filter_map(|rule| rule.split_once(':'));
     for tool in by_rule.map(|(tool, _)| tool.trim()) {
@@ -144,6 +149,8 @@ pub(crate) struct Wired {
     pub(crate) session: Session,
     pub(crate) events: mpsc::Receiver<ToolEvent>,
     pub(crate) warnings: Vec<String>,
+    /// Answers what servers of tools ask.
+    pub(crate) elicitor: Arc<Elicitor>,
 }
 
 pub(crate) fn wire(common: &Common) -> Result<Wired> {
@@ -165,6 +172,9 @@ pub(crate) fn wire_with(
     for source in scripts {
         registry.add_source(Box::new(source));
     }
+    let elicitor = Arc::new(Elicitor::default());
+    let servers = mcp::source(config, &workspace, project.as_ref(), &elicitor, mcp::FIRST_PROMPT)?;
+    servers.into_iter().for_each(|source| registry.add_source(Box::new(source)));
     let (session, recorder) = open(&Opening {
         root: workspace.sandbox.working_root().path().to_owned(),
         toolset: config.toolset.name().to_owned(),
@@ -189,9 +199,24 @@ pub(crate) fn wire_with(
         estimate: Default::default(),
         events: sender,
         recorder,
+        layers: layers(common, config)?,
         index: Default::default(),
     });
-    Ok(Wired { engine, session, events, warnings: loaded.warnings })
+    Ok(Wired { engine, session, events, warnings: loaded.warnings, elicitor })
+}
+
+/// The layers on which commands of tools run.
+fn layers(common: &Common, config: &Config) -> Result<EngineLayers> {
+    if common.no_journal {
+        return Ok(EngineLayers::none());
+    }
+    let place = CommandLayers::open(&locations::state()?).context("layers of commands")?;
+    let wanted = match config.tools.sandbox.commands.layer {
+        CommandLayer::Off => LayerUse::Off,
+        CommandLayer::Auto => LayerUse::WhereTheyWork,
+        CommandLayer::On => LayerUse::Always,
+    };
+    Ok(EngineLayers::new(place, wanted))
 }
 
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
@@ -288,12 +313,19 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
         return Ok(());
     }
     let own = known_names(common, loaded, project)?;
+    // A tool of a server is known by the server's name: nothing is started for a flag.
+    let servers = mcp::servers(&loaded.config, project)?;
+    let is_served = |name: &str| {
+        let server = name.split_once("__").map(|(server, _)| server);
+        server.is_some_and(|server| servers.iter().any(|known| known.name == server))
+    };
     for name in &flags {
-        if !own.contains(name) {
+        if !own.contains(name) && !is_served(name) {
             return Err(no_tool(name, &own));
         }
     }
-    let unknown: Vec<&String> = listed.into_iter().filter(|name| !own.contains(*name)).collect();
+    let is_unknown = |name: &&String| !own.contains(*name) && !is_served(name);
+    let unknown: Vec<&String> = listed.into_iter().filter(is_unknown).collect();
     if unknown.is_empty() {
         return Ok(());
     }
@@ -331,6 +363,23 @@ pub(crate) fn scripts(
     };
     let (config, document) = (&loaded.config, common.document.as_deref());
     lua::sources(ScriptGround { config, workspace, project, document, auto_approve: &auto_approve })
+}
+
+/// The interpreter of a document's front matter, with the person's presets.
+pub(crate) fn front_matter(common: &Common) -> Result<FrontMatterScript> {
+    let Settings { loaded, project } = settings(common)?;
+    let workspace = workspace(common, &loaded.config)?;
+    let mut presets = Map::new();
+    for preset in &loaded.config.tools.approval.presets {
+        let lists = json!({"approve": preset.approve, "deny": preset.deny});
+        presets.insert(format!("${}", preset.name), lists);
+    }
+    let scripts = scripts(common, &loaded, &workspace, project.as_ref())?;
+    scripts.iter().for_each(|own| presets.extend(own.presets()));
+    let (config, document) = (&loaded.config, common.document.as_deref());
+    let ground =
+        ScriptGround { config, workspace: &workspace, project: None, document, auto_approve: &[] };
+    FrontMatterScript::new(ground, &presets)
 }
 
 /// Tools of this session: the toolset's, those that others answer for, and external ones.

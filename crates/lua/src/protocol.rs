@@ -92,6 +92,8 @@ pub enum Call {
         context: ScriptContext,
     },
     Resolvers,
+    /// The presets of the script's `setup`, by their names with `$`.
+    Presets,
     /// Evaluates a document's front matter; its options replace those of an earlier evaluation.
     Document {
         document: String,
@@ -277,6 +279,9 @@ pub struct DocumentOptions {
     /// True if the document has a resolver of its own, to be asked by its name.
     #[serde(default)]
     pub has_resolver: bool,
+    /// The resolver is a list, which takes the place of the default one.
+    #[serde(default, skip_serializing)]
+    pub has_list: bool,
     #[serde(default)]
     pub parameters: Map<String, Value>,
     /// By provider; these win over the general ones.

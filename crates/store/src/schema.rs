@@ -126,6 +126,17 @@ ALTER TABLE sessions ADD COLUMN waiting_at INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX received ON records (session, seq) WHERE kind = 'received';
 ",
     "
+-- layers of commands are changes too; who does not know their records would not take them back
+DROP INDEX changes;
+DROP INDEX changes_by_time;
+CREATE INDEX changes ON records (session, seq)
+    WHERE kind IN ('prepared', 'layered', 'tracked', 'undid');
+CREATE INDEX changes_by_time ON records (at, session, seq)
+    WHERE kind IN ('prepared', 'layered', 'tracked', 'undid');
+-- the directories of layers, by the session whose call they belong to
+CREATE INDEX layered ON records (session, seq) WHERE kind = 'layered';
+",
+    "
 -- the records `titled` and `used`: what a session is called, and which models answered in it
 CREATE INDEX used ON records (session, seq) WHERE kind IN ('titled', 'used');
 ",

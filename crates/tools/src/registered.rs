@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use jm_types::ToolError;
+use jm_types::{ToolDefinition, ToolError};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -44,6 +44,16 @@ impl std::ops::Deref for Registered {
 impl Registered {
     pub fn new(executor: Box<dyn ToolExecutor>) -> Self {
         Self { executor, is_fast: OnceLock::new(), validator: OnceLock::new() }
+    }
+
+    /// The tool as a provider is told of it.
+    pub fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: self.executor.name().to_owned(),
+            description: self.executor.description().to_owned(),
+            parameters: self.executor.schema().clone(),
+            strict: self.executor.strict(),
+        }
     }
 
     fn is_fast(&self) -> bool {

@@ -58,6 +58,9 @@ pub struct Intent {
     pub stands_for: Option<&'static str>,
     /// The command that would run, parsed; `None` where the call names none.
     pub command: Option<CommandLine>,
+    /// The tool's name with a hash of all that defines it: a remembered approval of this name holds only for
+    /// the very tool that it was given for.
+    pub pinned: Option<String>,
 }
 
 /// The view for a person who decides, and the state of the files it was computed from.
@@ -128,6 +131,12 @@ pub trait ToolExecutor: Send + Sync {
         None
     }
 
+    /// Tells if a call may change the workspace by other means than ours, so that it is looked at around the
+    /// call.
+    fn may_write_workspace(&self) -> bool {
+        self.spec().effect == ToolEffect::Runs
+    }
+
     /// Its results are in an envelope of their own, whatever the toolset.
     fn speaks_for_itself(&self) -> bool {
         false
@@ -154,6 +163,12 @@ pub trait Prepared: Send + std::fmt::Debug {
     /// Tells if the preview follows from the call and the contents of the preview's files alone, so that it
     /// is the same as long as they are.
     fn previews_its_files(&self) -> bool {
+        false
+    }
+
+    /// Tells if all that the call may change is done by commands that it starts by its context and waits for, so
+    /// that they can run on layers.
+    fn is_command(&self) -> bool {
         false
     }
 

@@ -14,6 +14,7 @@ use jm_types::{Digest, ToolError};
 use super::converge::{Guard, PathGoal, Steps, converge};
 use super::decide::{RecoveryChoice, goal};
 use super::facts::{CallState, Examined, FileFact, Side};
+use super::layered;
 use super::trade::{Traded, take_trades};
 use crate::core::Core;
 use crate::files::{Standing, current, resolve};
@@ -25,6 +26,11 @@ pub(super) fn converge_call(
     choice: RecoveryChoice,
 ) -> Result<CallState, ToolError> {
     let Some(goal) = goal(call.state, choice) else { return Ok(call.state) };
+    if !call.layers.is_empty() {
+        let (key, way) = (&call.view.call.call, (call.state, goal));
+        let state = layered::converge(core, key, &call.layers, way)?;
+        return Ok(if call.state == CallState::Finished { CallState::Finished } else { state });
+    }
     // Without the new content of every file the way back is the only one.
     let forward = (goal == Side::After).then(|| steps_to(core, call, Side::After)).transpose();
     let (goal, steps) = match forward {

@@ -5,7 +5,9 @@
 
 pub mod by_products;
 pub mod in_force;
+mod layered;
 mod model_note;
+mod parts;
 pub mod prompts;
 
 use std::collections::BTreeMap;
@@ -35,6 +37,7 @@ use crate::session::Session;
 use crate::undo_call::{UNDO, UndoArguments, is_undo};
 pub use in_force::Which;
 pub(crate) use model_note::undone_note;
+use parts::{PartPlan, Together, parts};
 
 /// The rule for a journal that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,12 +90,40 @@ impl Engine {
         if damaged == Damaged::Refuse {
             refuse_damage(store, &session.id)?;
         }
-        let (mut report, plan) = prepare((&core, store), &session.id, which, guard)?;
-        let of = if plan.is_complete { keys(&report) } else { Vec::new() };
-        if !plan.is_complete && plan.steps.is_empty() {
-            return Ok(report);
+        let chosen = choose(store, &session.id, which)?;
+        let parts = parts(&chosen);
+        let mut report = UndoReport { is_complete: true, ..UndoReport::default() };
+        let mut together = Together { is_many: parts.len() > 1, first: None };
+        for part in parts {
+            report.join(self.undo_part(session, (which, part), guard, &mut together)?);
+            if !report.is_complete {
+                break;
+            }
         }
-        self.apply(&core, session, &mut report, of, &plan)?;
+        Ok(report)
+    }
+
+    /// Takes back calls that go together, in one step that is whole or nothing.
+    fn undo_part(
+        &self,
+        session: &mut Session,
+        (which, part): (&Which, &[CallView]),
+        guard: Guard,
+        together: &mut Together,
+    ) -> Result<UndoReport, ToolError> {
+        let core = self.core_arc();
+        let store = core.recorder.journal().ok_or_else(no_journal)?.store();
+        let mut report = report_of(store, &session.id, which, part)?;
+        let plan = PartPlan::new((&core, store), part, guard, &mut report);
+        // What was left alone can be tried again, so the calls stay in force.
+        report.is_complete = plan.is_complete();
+        let of = if plan.is_complete() { keys(&report) } else { Vec::new() };
+        if plan.is_complete() || !plan.is_empty() {
+            self.apply(&core, session, &mut report, together, &|call, report| match &plan {
+                PartPlan::Files(plan) => take_back(&core, call, of.clone(), plan, report),
+                PartPlan::Layers(plan) => plan.take(&core, (call, of.clone()), report),
+            })?;
+        }
         Ok(report)
     }
 
@@ -109,22 +140,21 @@ impl Engine {
         if damaged == Damaged::Refuse {
             refuse_damage(store, session)?;
         }
-        let (mut report, plan) = prepare((&core, store), session, which, guard)?;
-        let root = core.workspace.sandbox.working_root().path().to_owned();
-        let mut diff = String::new();
-        for change in &plan.steps.changes {
-            let path = change.path.absolute();
-            let after = match &change.after {
-                After::Content { bytes, .. } => Some(bytes.as_slice()),
-                After::Absent => None,
-            };
-            let before = change.before.as_ref().map(|bytes| bytes.as_slice());
-            let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy();
-            diff.push_str(&unified_diff(&name, before, after));
-            let list = if after.is_none() { &mut report.removed } else { &mut report.restored };
-            list.push(path);
+        let chosen = choose(store, session, which)?;
+        let mut report = UndoReport { is_complete: true, ..UndoReport::default() };
+        let (mut diff, mut guard) = (String::new(), guard);
+        for part in parts(&chosen) {
+            let mut own = report_of(store, session, which, part)?;
+            let plan = PartPlan::new((&core, store), part, guard, &mut own);
+            own.is_complete = plan.is_complete();
+            match &plan {
+                PartPlan::Files(plan) => diff.push_str(&preview(&core, plan, &mut own)),
+                PartPlan::Layers(plan) => plan.tell(&mut own),
+            }
+            report.join(own);
+            // What older calls left shows when this one is taken back.
+            guard = Guard::Force;
         }
-        report.restored.extend(plan.steps.trades.iter().map(|trade| trade.path.absolute()));
         Ok((report, diff))
     }
 
@@ -133,19 +163,20 @@ impl Engine {
         core: &Arc<Core>,
         session: &mut Session,
         report: &mut UndoReport,
-        of: Vec<CallKey>,
-        plan: &UndoPlan,
+        together: &mut Together,
+        take: &dyn Fn(&CallKey, &mut UndoReport) -> Result<(), ToolError>,
     ) -> Result<(), ToolError> {
         let (batch, call) = session.begin_own();
+        let with = together.key(&call);
         let opened = CallRecord {
             call: call.clone(),
             id: String::new(),
             name: UNDO.to_owned(),
-            arguments: serde_json::json!(UndoArguments { of: keys(report) }).to_string(),
+            arguments: serde_json::json!(UndoArguments { of: keys(report), with }).to_string(),
         };
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
-        let done = take_back(core, &call, of, plan, report);
+        let done = take(&call, report);
         let (text, error) = match &done {
             Ok(()) => {
                 let count = report.restored.len() + report.removed.len();
@@ -166,6 +197,26 @@ impl Engine {
         crash_point("undo.finished");
         done.and(recorded.map_err(|error| done_unrecorded(UNDO, error)))
     }
+}
+
+/// The changes of files as a diff, from what is there to what would be.
+fn preview(core: &Core, plan: &UndoPlan, report: &mut UndoReport) -> String {
+    let root = core.workspace.sandbox.working_root().path().to_owned();
+    let mut diff = String::new();
+    for change in &plan.steps.changes {
+        let path = change.path.absolute();
+        let after = match &change.after {
+            After::Content { bytes, .. } => Some(bytes.as_slice()),
+            After::Absent => None,
+        };
+        let before = change.before.as_ref().map(|bytes| bytes.as_slice());
+        let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy();
+        diff.push_str(&unified_diff(&name, before, after));
+        let list = if after.is_none() { &mut report.removed } else { &mut report.restored };
+        list.push(path);
+    }
+    report.restored.extend(plan.steps.trades.iter().map(|trade| trade.path.absolute()));
+    diff
 }
 
 /// A record that is not what was written may name the wrong file, or the wrong content for it.
@@ -236,14 +287,13 @@ fn take_back(
     Ok(())
 }
 
-/// The calls and the steps of an undo, and what can be said before it is done.
-fn prepare(
-    (core, store): (&Core, &Store),
+/// The calls of an undo, and what can be said before it is done.
+fn report_of(
+    store: &Store,
     session: &SessionId,
     which: &Which,
-    guard: Guard,
-) -> Result<(UndoReport, UndoPlan), ToolError> {
-    let chosen = choose(store, session, which)?;
+    chosen: &[CallView],
+) -> Result<UndoReport, ToolError> {
     let prompts = Prompts::of(store, session);
     let prompts = prompts.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
     let taken = |call: &CallView| taken(&prompts, call);
@@ -251,7 +301,7 @@ fn prepare(
     let mut report = UndoReport {
         calls: chosen.iter().map(taken).collect(),
         redone: match which {
-            Which::Undo => redone(store, session, &chosen)?.iter().map(taken).collect(),
+            Which::Undo => redone(store, session, chosen)?.iter().map(taken).collect(),
             Which::Last(_) | Which::Call(_) | Which::To(_) | Which::Since(_) => Vec::new(),
         },
         gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
@@ -259,10 +309,7 @@ fn prepare(
         ..UndoReport::default()
     };
     report.skipped.extend(chosen.iter().flat_map(not_told_apart));
-    let plan = UndoPlan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
-    // What was left alone can be tried again, so the calls stay in force.
-    report.is_complete = plan.is_complete;
-    Ok((report, plan))
+    Ok(report)
 }
 
 /// The calls that come back in force where undos are taken back.
@@ -273,7 +320,9 @@ fn redone(
 ) -> Result<Vec<CallView>, ToolError> {
     let mut found = Vec::new();
     for call in chosen.iter().filter(|call| is_undo(call)) {
-        let Ok(UndoArguments { of }) = serde_json::from_str(&call.call.arguments) else { continue };
+        let Ok(UndoArguments { of, .. }) = serde_json::from_str(&call.call.arguments) else {
+            continue;
+        };
         for key in of {
             let view = store.call(session, &key);
             let view = view.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
@@ -316,7 +365,7 @@ fn nothing(which: &Which) -> ToolError {
 
 fn taken(prompts: &Prompts, call: &CallView) -> TakenBack {
     let summary = match serde_json::from_str(&call.call.arguments) {
-        Ok(UndoArguments { of }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
+        Ok(UndoArguments { of, .. }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
         Ok(_) | Err(_) => call.summary().to_owned(),
     };
     let prompt = match prompts.group(call) {

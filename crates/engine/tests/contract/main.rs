@@ -66,6 +66,7 @@ fn engine_with(
         estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
         recorder: recorder(scratch.path()),
+        layers: jm_engine::EngineLayers::none(),
         index: Mutex::default(),
     });
     (engine, scratch)
@@ -169,6 +170,7 @@ impl Prepared for Call {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            pinned: None,
         }
     }
 

@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jm_store::{CallView, Record, SessionFacts, SessionView, Store, StoredResult, StoredStream};
 use jm_system::clock::local_time;
+use jm_types::SessionId;
 use jm_types::text::{one_line, sanitize};
 
 use super::story::{self, Said, Scene, Spoken};
@@ -33,6 +34,14 @@ pub(crate) fn run(common: &Common, export: &ExportArgs) -> Result<u8> {
         }
     }
     Ok(exit::RAN)
+}
+
+/// A session as one page.
+pub(crate) fn page_of(session: &SessionId) -> Result<String> {
+    let store = sessions::store()?;
+    let view = store.session(session).map_err(sessions::told)?;
+    let view = view.with_context(|| format!("Session {session} is not in the journal"))?;
+    page(&store, &view)
 }
 
 /// How much of an output an export holds.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use jm_store::{CallView, Record, Store};
+use jm_store::{CallView, LayerChange, LayerRecord, Record, Store};
 use jm_system::clock::local_time;
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
 use jm_types::text::{one_line, reveal};
@@ -139,7 +139,7 @@ fn show_call(store: &Store, root: &Path, log: &Log, call: &CallView) -> Result<(
 }
 
 /// One call in a few lines: what, how it ended, why it was allowed, what changed.
-fn in_words(store: &Store, root: &Path, call: &CallView) -> Vec<String> {
+pub(crate) fn in_words(store: &Store, root: &Path, call: &CallView) -> Vec<String> {
     let outcome = history::outcome(call);
     let key = &call.call.call;
     let room = WIDTH.saturating_sub(key.len() + outcome.len() + 6).max(20);
@@ -181,6 +181,7 @@ fn changes(root: &Path, call: &CallView) -> Vec<String> {
         let change = history::change(&effect.before, &effect.after);
         lines.push(format!("    {change}: {}", name(&effect.path)));
     }
+    effects.layers.iter().for_each(|layer| lines.extend(layer_in_words(root, layer)));
     for found in &effects.concurrent {
         let calls = match found.calls.as_slice() {
             [] => "other sessions may have run commands".to_owned(),
@@ -194,6 +195,27 @@ fn changes(root: &Path, call: &CallView) -> Vec<String> {
     }
     let never_looked = is_unknown(call).then(|| UNSEEN.to_owned());
     lines.extend(effects.gap.or(never_looked).map(|gap| format!("    not tracked: {gap}")));
+    lines
+}
+
+/// Names of one layer that the log lists.
+const MOST_NAMES: usize = 20;
+
+fn layer_in_words(root: &Path, layer: &LayerRecord) -> Vec<String> {
+    let mut lines = Vec::new();
+    for name in layer.names.iter().take(MOST_NAMES) {
+        let word = match name.change {
+            LayerChange::Created => "created",
+            LayerChange::Changed => "changed",
+            LayerChange::Deleted => "deleted",
+        };
+        let path = layer.root.join(&name.path);
+        lines.push(format!("    {word}: {}", one_line(&history::from_root(root, &path))));
+    }
+    match (layer.names.len().saturating_sub(MOST_NAMES) as u64) + layer.more {
+        0 => {}
+        more => lines.push(format!("    and {more} more names")),
+    }
     lines
 }
 
@@ -217,7 +239,9 @@ const UNSEEN: &str = "the program ended before it could look at what the command
 
 /// A command that a crash cut short.
 fn is_unknown(call: &CallView) -> bool {
-    let is_tracked = |(_, record): &(u64, Record)| matches!(record, Record::Tracked { .. });
+    let is_tracked = |(_, record): &(u64, Record)| {
+        matches!(record, Record::Tracked { .. } | Record::Layered { .. })
+    };
     let error = call.result().and_then(|(result, _)| result.error);
     error == Some(ErrorCode::UnknownOutcome) && !call.records.iter().any(is_tracked)
 }

@@ -9,7 +9,7 @@ use jm_engine::undo::by_products::is_by_product;
 use jm_engine::undo::in_force;
 use jm_engine::undo::prompts::{Prompts, UndoGroup};
 use jm_engine::{Damaged, Engine, FilesAfterRewind, ForkPoint, Guard, Session, UndoReport, Which};
-use jm_store::{MessageView, Speaker, Store};
+use jm_store::{FileEffect, MessageView, Speaker, Store};
 use jm_system::state::short_id;
 use jm_types::SessionId;
 use jm_types::text::one_line;
@@ -66,11 +66,14 @@ pub(crate) fn prompts(store: &Store, session: &SessionId) -> Result<Vec<PromptRo
     for call in in_force::changes(store, session).map_err(sessions::told)? {
         let UndoGroup::Prompt { seq } = marks.group(&call) else { continue };
         let Some(row) = rows.iter_mut().find(|row| row.seq == seq) else { continue };
-        for effect in call.effects().files {
-            let is_directory = effect.before.is_directory() || effect.after.is_directory();
-            let is_known = row.files.contains(&effect.path);
-            if !is_directory && !is_known && !is_by_product(&effect.path) {
-                row.files.push(effect.path);
+        let effects = call.effects();
+        let is_directory =
+            |effect: &FileEffect| effect.before.is_directory() || effect.after.is_directory();
+        let files = effects.files.into_iter().filter(|effect| !is_directory(effect));
+        let layered = effects.layers.iter().flat_map(|layer| layer.paths().unwrap_or_default());
+        for path in files.map(|effect| effect.path).chain(layered) {
+            if !row.files.contains(&path) && !is_by_product(&path) {
+                row.files.push(path);
             }
         }
         row.files.sort();

@@ -4,6 +4,7 @@
 //! with the bytes that were trusted, and behind the rules of commands.
 
 mod approval;
+mod document;
 mod host;
 mod tool;
 
@@ -28,6 +29,7 @@ use jm_types::Digest;
 
 use crate::locations;
 use crate::project::Project;
+pub(crate) use document::{FRONT_MATTER, FrontMatterScript};
 use host::ProgramHost;
 pub(crate) use tool::LuaTools;
 
@@ -39,6 +41,8 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 enum Owner {
     User,
     Project,
+    /// A `.chat` document's front matter.
+    Document,
 }
 
 impl Owner {
@@ -46,6 +50,7 @@ impl Owner {
         match self {
             Owner::User => "user",
             Owner::Project => "project",
+            Owner::Document => "document",
         }
     }
 
@@ -53,6 +58,7 @@ impl Owner {
         match self {
             Owner::User => Authority::Person,
             Owner::Project => Authority::Project,
+            Owner::Document => Authority::Document,
         }
     }
 }
@@ -131,18 +137,18 @@ impl Script {
             limits: ScriptLimits::default(),
             allow: match self.owner {
                 Owner::User => opened(config)?,
-                Owner::Project => Vec::new(),
+                Owner::Project | Owner::Document => Vec::new(),
             },
             default_timeout: Duration::from_secs(config.tools.timeouts.default_seconds),
             default_auto_approve: match self.owner {
                 Owner::User => auto_approve.to_vec(),
-                Owner::Project => Vec::new(),
+                Owner::Project | Owner::Document => Vec::new(),
             },
         };
         let host: Arc<dyn ScriptHost> = Arc::new(ProgramHost::new(self.clone(), workspace.clone()));
         let start: StartChild = match self.owner {
             Owner::User => Box::new(start_free),
-            Owner::Project => {
+            Owner::Project | Owner::Document => {
                 let workspace = workspace.clone();
                 Box::new(move || start_confined(&workspace))
             }

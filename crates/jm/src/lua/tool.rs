@@ -16,7 +16,7 @@ use jm_tools::{
 };
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line};
 use jm_types::{Digest, ErrorKind, Limits, RiskLevel, ToolError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::approval::LuaResolvers;
 use super::{Owner, Script, ScriptGround};
@@ -56,6 +56,12 @@ impl LuaTools {
     pub(super) fn untrusted(init: PathBuf) -> Self {
         let (owner, context) = (Owner::Project, ScriptContext::default());
         Self { init: init.into(), owner, context, scripts: None }
+    }
+
+    /// The presets that it defines; none where it does not run.
+    pub(crate) fn presets(&self) -> Map<String, Value> {
+        let own = self.scripts.as_ref().filter(|_| self.owner == Owner::User);
+        own.and_then(|scripts| scripts.presets().ok()).unwrap_or_default()
     }
 
     /// Its resolvers; `None` for a script that does not run.
@@ -237,6 +243,7 @@ impl Prepared for LuaCall {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            pinned: None,
         }
     }
 

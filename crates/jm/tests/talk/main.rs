@@ -8,6 +8,7 @@
 
 mod cuts;
 mod desk;
+mod documents;
 mod faults;
 mod floods;
 mod full;

@@ -175,6 +175,7 @@ impl Interpreter {
                 self.run("resolve", own, deadline, args)?
             }
             Call::Resolvers => self.run("resolvers", own, deadline, ())?,
+            Call::Presets => self.run("presets", own, deadline, ())?,
             Call::Document { document, chunk, known_tools, enabled_tools } => {
                 let chunk = natives::source(lua, chunk)?;
                 let args = (document.as_str(), chunk, known_tools.clone(), enabled_tools.clone());

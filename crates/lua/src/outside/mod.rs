@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jm_types::Cancel;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::protocol::{
     Call, DocumentOptions, Library, LogLevel, ModuleSource, Resolved, ResolverEntry, ScriptContext,
@@ -108,6 +108,15 @@ impl Scripts {
     /// All resolvers, those that are asked first before the others.
     pub fn resolvers(&self) -> Result<Vec<ResolverEntry>, CallFailure> {
         self.ask(Call::Resolvers)
+    }
+
+    /// The presets that the script defined, by their names with `$`.
+    pub fn presets(&self) -> Result<Map<String, Value>, CallFailure> {
+        match self.ask(Call::Presets)? {
+            Value::Object(presets) => Ok(presets),
+            // An empty table may be a list.
+            _ => Ok(Map::new()),
+        }
     }
 
     /// The answer of one resolver, or of the first in the chain that has one where none is named.

@@ -12,7 +12,8 @@ use rustix::fd::AsFd;
 use rustix::fs::MemfdFlags;
 use rustix::thread::CapabilitySet;
 
-use super::mounts::{self, DEVICE_LINKS, DEVICES, is_inside};
+use super::kernel_mounts::{DEVICE_LINKS, DEVICES};
+use super::mounts::{self, is_inside};
 use super::name_guard::NameGuard;
 use super::placeholders::Placeholders;
 use super::process_tree::Remaining;

@@ -5,9 +5,11 @@
 
 mod bwrap;
 mod control;
+mod kernel_mounts;
 mod landlock;
 mod layer;
 mod limits;
+mod mount_calls;
 mod mounts;
 mod name_guard;
 mod namespaces;

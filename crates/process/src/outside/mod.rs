@@ -3,6 +3,7 @@
 pub(crate) mod child;
 pub mod child_process;
 pub mod command;
+pub mod command_layers;
 pub mod confine;
 pub(crate) mod egress_proxy;
 pub mod environment;
@@ -18,5 +19,6 @@ pub(crate) mod reaper;
 pub(crate) mod records;
 pub(crate) mod refusal;
 pub mod remaining_processes;
+pub mod server_process;
 pub mod spool;
 mod stdin_writer;

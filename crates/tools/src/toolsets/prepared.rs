@@ -45,6 +45,7 @@ impl<O: Operation> Prepared for PreparedCall<O> {
             paths: within.chain(operation.paths()).collect(),
             stands_for: *stands_for,
             command: operation.command(),
+            pinned: None,
         }
     }
 
@@ -54,6 +55,10 @@ impl<O: Operation> Prepared for PreparedCall<O> {
 
     fn previews_its_files(&self) -> bool {
         O::PREVIEWS_ITS_FILES
+    }
+
+    fn is_command(&self) -> bool {
+        O::IS_COMMAND
     }
 
     fn foresee(&self, scope: &Scope) -> Foreseen {

@@ -36,6 +36,16 @@ pub enum State {
     Done(End),
 }
 
+/// The way to see what was folded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unfold {
+    /// A key of the screen.
+    #[default]
+    Pager,
+    /// `jm output`, where there is no screen.
+    Command,
+}
+
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
@@ -53,6 +63,8 @@ pub enum Outcome {
     Denied {
         reason: String,
     },
+    /// Stopped by the person, before or while it ran.
+    Cancelled,
 }
 
 impl CallBlock {
@@ -68,7 +80,7 @@ impl CallBlock {
         }
     }
 
-    fn is_command(&self) -> bool {
+    pub fn is_command(&self) -> bool {
         headline(&self.name, &self.arguments).plain().starts_with("$ ")
     }
 
@@ -97,8 +109,8 @@ impl CallBlock {
         fit(line, tail, width)
     }
 
-    /// The finished call for the transcript.
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    /// The finished call for the transcript; what was folded is shown by `more`.
+    pub fn lines(&self, width: usize, more: Unfold) -> Vec<Line> {
         let State::Done(end) = &self.state else { return vec![self.live_header(0, width)] };
         let mut lines = vec![self.header(end, width)];
         if let (Outcome::Completed, Some(unified)) = (&end.outcome, &self.diff) {
@@ -113,7 +125,11 @@ impl CallBlock {
         if is_folded
             && let Some(last) = lines.iter_mut().find(|line| line.plain().starts_with("  … "))
         {
-            last.push(" (Ctrl-T)", Role::Muted);
+            let how = match more {
+                Unfold::Pager => "Ctrl-T".to_owned(),
+                Unfold::Command => format!("jm output {}", self.key),
+            };
+            last.push(format!(" ({how})"), Role::Muted);
         }
         lines
     }
@@ -131,13 +147,19 @@ impl CallBlock {
         let (mark, role) = match &end.outcome {
             Outcome::Completed => ("✓ ", Role::Success),
             Outcome::Failed => ("✗ ", Role::Failure),
-            Outcome::Denied { .. } => ("⊘ ", Role::Warning),
+            Outcome::Denied { .. } | Outcome::Cancelled => ("⊘ ", Role::Warning),
         };
         let mut line = Line::of(mark, Style::of(role).bold());
         line.append(headline(&self.name, &self.arguments));
         let mut tail = Line::new();
         match &end.outcome {
             Outcome::Denied { reason } => tail.push(format!(" · {reason}"), Role::Warning),
+            Outcome::Cancelled => {
+                tail.push(" · cancelled", Role::Warning);
+                if end.seconds > 0.0 {
+                    tail.push(format!(" after {}", numbers::seconds(end.seconds)), Role::Muted);
+                }
+            }
             Outcome::Completed | Outcome::Failed if self.is_command() => {
                 if let Some(code) = exit_code(&end.display) {
                     tail.push(format!(" · exit {code}"), Role::Failure);
@@ -165,6 +187,8 @@ impl CallBlock {
         let text = &end.display;
         match &end.outcome {
             Outcome::Denied { .. } => Vec::new(),
+            // What it printed until then; that it was cancelled stands in its header.
+            Outcome::Cancelled => self.output.ends(),
             Outcome::Failed if !self.is_command() => folded(text, 6, 0),
             Outcome::Completed | Outcome::Failed if self.is_command() => {
                 folded(without_exit_line(text), 3, 5)
@@ -203,7 +227,7 @@ mod tests {
     fn done(name: &str, arguments: &str, outcome: Outcome, display: &str) -> Vec<String> {
         let mut call = CallBlock::new("c1", "s-1", name, arguments);
         call.state = State::Done(End { outcome, seconds: 3.4, display: display.into() });
-        call.lines(60).iter().map(Line::plain).collect()
+        call.lines(60, Unfold::Pager).iter().map(Line::plain).collect()
     }
 
     /// FR-TUI-02
@@ -225,6 +249,8 @@ mod tests {
         let denied = Outcome::Denied { reason: "denied: not now".into() };
         let lines = done("run", r#"{"command":"rm x"}"#, denied, "");
         assert_eq!(lines, ["⊘ $ rm x · denied: not now"]);
+        let lines = done("run", r#"{"command":"rm x"}"#, Outcome::Cancelled, "Cancelled by user");
+        assert_eq!(lines, ["⊘ $ rm x · cancelled after 3.4 s"]);
     }
 
     #[test]

@@ -48,7 +48,31 @@ impl Teller {
         }
     }
 
-    pub(super) fn ended(&mut self, session: &str, end: &ChatEnd) -> Result<u8> {
+    /// Calls that begin to run.
+    pub(super) fn running(&mut self, calls: &[Value]) -> Result<()> {
+        match self {
+            Teller::Plain(_) => Ok(()),
+            Teller::Lines(_) => print::json(&json!({"type": "executing", "calls": calls})),
+        }
+    }
+
+    /// A failure that has no document to be told in.
+    pub(super) fn failed(&mut self, session: &str, error: &anyhow::Error) -> Result<()> {
+        match self {
+            Teller::Plain(_) => Ok(()),
+            Teller::Lines(_) => print::json(&json!({
+                "type": "end", "reason": "error", "message": format!("{error:#}"), "line": null,
+                "session": session, "exit": exit::USAGE,
+            })),
+        }
+    }
+
+    pub(super) fn ended(
+        &mut self,
+        session: &str,
+        end: &ChatEnd,
+        pending: Vec<Value>,
+    ) -> Result<u8> {
         let (reason, code) = match end {
             ChatEnd::Finished => ("finished", exit::RAN),
             ChatEnd::Phase => ("phase", exit::RAN),
@@ -70,7 +94,7 @@ impl Teller {
                 };
                 print::json(&json!({
                     "type": "end", "reason": reason, "message": message, "line": line,
-                    "session": session, "exit": code,
+                    "session": session, "exit": code, "pending": pending,
                 }))?;
             }
         }

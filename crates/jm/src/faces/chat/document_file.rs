@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use jm_chat::{ChatDocument, EditError, MergeConflict, merge};
 use jm_files::commit::{After, FileChange, NoLog, commit};
 use jm_files::{SafePath, Sandbox, SandboxSettings};
+use jm_system::clock::now_epoch_ms;
 use jm_system::state::{StateDir, StateLock, read_bytes};
 use jm_types::{Cancel, Digest};
 
@@ -26,6 +27,8 @@ pub(super) struct Paper {
     pub(super) document: ChatDocument,
     /// The document as the program last wrote it; nothing where it never did.
     last_written: Option<ChatDocument>,
+    /// The time of that, in milliseconds since 1970; at the end of time where it never was.
+    written_at: u64,
     sandbox: Sandbox,
     place: SafePath,
     kept: StateDir,
@@ -49,10 +52,15 @@ impl Paper {
         let Some(lock) = kept.lock(&session)? else {
             bail!("{shown}: another `jm chat` is working on this document");
         };
-        let last = read_bytes(&kept.path().join(file_of(&session)), MOST_BYTES).ok();
+        let read = |name: String| read_bytes(&kept.path().join(name), MOST_BYTES).ok();
+        // A crash after the exchange left only the intent behind: the document is what was to be written.
+        let intended = read(intent_of(&session)).filter(|intended| *intended == bytes);
+        let last = intended.or_else(|| read(file_of(&session)));
+        let written_at = kept.read(&time_of(&session), 64)?.and_then(|time| time.parse().ok());
         Ok(Self {
             document: ChatDocument::parse(bytes),
             last_written: last.map(ChatDocument::parse),
+            written_at: written_at.unwrap_or(u64::MAX),
             path,
             session,
             sandbox,
@@ -65,6 +73,11 @@ impl Paper {
     /// The document as the program left it, by which a person's edits are told from its own.
     pub(super) fn last_written(&self) -> Option<&ChatDocument> {
         self.last_written.as_ref()
+    }
+
+    /// The time at which the program last wrote the document.
+    pub(super) fn written_at(&self) -> u64 {
+        self.written_at
     }
 
     /// Reads the document again.
@@ -108,13 +121,16 @@ impl Paper {
             before: Some(Arc::new(before.clone())),
             after: After::content(after.to_vec()),
         };
+        let unkept = |error: std::io::Error| PaperError::Other(anyhow!("state directory: {error}"));
+        self.kept.write(&intent_of(&self.session), after).map_err(unkept)?;
         if let Err(error) = commit(&self.sandbox, &[change], &Cancel::new(), &mut NoLog) {
             let is_changed = read_bytes(&self.path, MOST_BYTES).is_ok_and(|now| now != before);
             let failed = || PaperError::Other(anyhow!("{}: {error}", self.path.display()));
             return if is_changed { Ok(false) } else { Err(failed()) };
         }
-        let kept = self.kept.write(&file_of(&self.session), after);
-        kept.map_err(|error| PaperError::Other(anyhow!("state directory: {error}")))?;
+        let time = now_epoch_ms().to_string();
+        self.kept.write(&time_of(&self.session), time.as_bytes()).map_err(unkept)?;
+        self.kept.write(&file_of(&self.session), after).map_err(unkept)?;
         Ok(true)
     }
 }
@@ -134,6 +150,15 @@ pub(super) fn read_document(file: &Path) -> Result<(PathBuf, Vec<u8>)> {
 
 fn file_of(session: &str) -> String {
     format!("{session}.chat")
+}
+
+/// The document as it is about to be written.
+fn intent_of(session: &str) -> String {
+    format!("{session}.next")
+}
+
+fn time_of(session: &str) -> String {
+    format!("{session}.time")
 }
 
 /// A reason why the document was not written.

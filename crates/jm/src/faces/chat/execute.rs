@@ -9,6 +9,7 @@ use anyhow::Result;
 use jm_chat::{AnswerState, ChatCall, NewResult, NextStep, PlaceholderState, ToolStatus};
 use jm_engine::{ApprovalDecision, Pause};
 use jm_types::{ToolCall, ToolResult};
+use serde_json::Value;
 
 use super::decide::{StatusOrigin, origin};
 use super::{ChatEnd, Chatting, Phase, as_json, settled};
@@ -72,7 +73,8 @@ impl Chatting {
 
     /// `Some` with whether a person said so; `None` where nobody has who may.
     async fn approval_of(&self, call: &ChatCall, place: &PlaceholderState) -> Option<bool> {
-        match origin(self.paper.last_written(), &call.call.id, place.status) {
+        let last = self.paper.last_written().filter(|_| !self.is_forged);
+        match origin(last, &call.call.id, place.status) {
             StatusOrigin::Person => Some(true),
             StatusOrigin::Program => {
                 let now = self.status_of(&call.call).await;
@@ -89,7 +91,11 @@ impl Chatting {
         self.write("execute", told, |document| document.with_status(id, ToolStatus::Pending))
     }
 
-    fn put(&mut self, call: &ChatCall, result: Option<NewResult>) -> Result<Option<ChatEnd>> {
+    pub(super) fn put(
+        &mut self,
+        call: &ChatCall,
+        result: Option<NewResult>,
+    ) -> Result<Option<ChatEnd>> {
         let Some(result) = result else { return Ok(None) };
         let told = vec![as_json(call, if result.is_error { "error" } else { "result" })];
         self.write("execute", told, |document| document.with_result(&call.call.id, &result))
@@ -106,6 +112,8 @@ impl Chatting {
             .filter(|one| one.by_person)
             .map(|one| one.call.call.id.as_str())
             .collect();
+        let told: Vec<Value> = approved.iter().map(|one| as_json(&one.call, "executing")).collect();
+        self.teller.running(&told)?;
         let driver = &mut self.driver;
         driver.session.begin_turn();
         driver.session.submit(calls)?;

@@ -25,7 +25,7 @@ pub(super) fn run(common: &Common, chat: &Chat) -> Result<u8> {
         read_document(&chat.file)?
     };
     let document = ChatDocument::parse(bytes);
-    let common = with_dialect(Common { no_journal: true, ..common.clone() }, &path)?;
+    let common = with_dialect(Common { no_journal: true, ..common.clone() }, &path);
     block_on(async {
         let driver = Driver::new(&common)?;
         let mut calls = Vec::new();

@@ -10,10 +10,10 @@ use anyhow::{Result, anyhow, bail};
 use jm_chat::{
     AnswerState, ChatCall, ChatDocument, EditError, NewResult, NextStep, Severity, ToolStatus,
 };
-use jm_config::Source;
+use jm_engine::Inspection;
 use jm_providers::ModelClient;
-use jm_store::Speaker;
-use jm_types::{ApprovalMode, DenialReason, ErrorKind, Message, Native, Part, ToolCall, Verdict};
+use jm_store::{FileEffect, Speaker};
+use jm_types::{DenialReason, ErrorKind, Message, Native, Part, ToolCall, Verdict};
 use serde_json::{Value, json};
 
 mod chat_output;
@@ -21,19 +21,24 @@ mod decide;
 mod document_file;
 mod execute;
 mod inspect;
+mod recovery;
 mod send;
+mod settings;
+mod trust;
 
 use self::chat_output::Teller;
 use self::document_file::{Paper, PaperError};
+use self::settings::DocumentSettings;
+pub(crate) use self::trust::trust;
 use super::call_loop::{Driver, block_on};
+use super::print;
 use crate::cli::{Chat, Common};
-use crate::{model_client, sessions, wire};
+use crate::{model_client, sessions};
 
 const INTERRUPTED: &str = "Response interrupted by the user.";
-/// The dialect of documents, and its tools that a document may use without `--allow`: of these `bash`
-/// asks each time.
+/// The dialect of documents, and the tool that a document may use without `--allow`: it is asked about.
 const TOOLSET: &str = "flemma";
-const BY_DEFAULT: [&str; 4] = ["read", "write", "edit", "bash"];
+const ASKED: [&str; 1] = ["bash"];
 
 /// How a run over a document ended.
 #[derive(Debug)]
@@ -59,6 +64,9 @@ struct Chatting {
     driver: Driver,
     paper: Paper,
     teller: Teller,
+    settings: DocumentSettings,
+    /// A call wrote the document since the program did: no status in it is the person's word.
+    is_forged: bool,
     /// The calls that a model made for this document, with the vendor's own items.
     received: RefCell<Vec<(ToolCall, Option<Native>)>>,
 }
@@ -73,16 +81,49 @@ pub(crate) fn run(common: &Common, chat: &Chat) -> Result<u8> {
         let driver = Driver::new(&common)?;
         let received = RefCell::new(received(&driver)?);
         let session = paper.session.clone();
-        let mut chatting = Chatting { driver, paper, teller: Teller::new(chat.json), received };
+        let (teller, settings) = (Teller::new(chat.json), DocumentSettings::default());
+        // An editor reads one stream: what is told on the way is an event too.
+        let _diverted = chat.json.then(|| print::Diverted::to(Box::new(note_event)));
+        let is_forged = is_written_by_calls(&driver, &paper)?;
+        let mut chatting = Chatting { driver, paper, teller, settings, is_forged, received };
         let end = chatting.go(&common, chat).await;
+        let pending = if chat.json { chatting.pending_previews().await } else { Vec::new() };
         let Chatting { driver, mut teller, .. } = chatting;
         let code = match end {
-            Ok(end) => teller.ended(&session, &end),
-            Err(error) => Err(error),
+            Ok(end) => teller.ended(&session, &end, pending),
+            Err(error) => {
+                teller.failed(&session, &error)?;
+                Err(error)
+            }
         };
         driver.close(None).await?;
         code
     })
+}
+
+fn note_event(text: &str) {
+    // Standard output that cannot be written is noticed by the next event.
+    print::json(&json!({"type": "note", "text": text})).unwrap_or_default();
+}
+
+/// Tells whether a call of another session wrote the document after the program did.
+fn is_written_by_calls(driver: &Driver, paper: &Paper) -> Result<bool> {
+    let Some(journal) = driver.engine.core().recorder.journal() else { return Ok(false) };
+    let (store, since) = (journal.store(), paper.written_at());
+    for view in store.sessions().map_err(sessions::told)? {
+        let is_older = view.last.is_some_and(|last| last < since);
+        if is_older || view.session == driver.session.id {
+            continue;
+        }
+        for call in store.calls(&view.session).map_err(sessions::told)? {
+            let is_later = call.records.iter().any(|(at, _)| *at >= since);
+            let is_meant = |file: &FileEffect| file.path == paper.path;
+            if is_later && call.effects().files.iter().any(is_meant) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The flags of a document: its own session, and what every document has.
@@ -97,28 +138,20 @@ fn prepared(common: &Common, paper: &Paper) -> Result<Common> {
         bail!("a document has its own session; leave out --session");
     }
     common.session = Some(paper.session.clone().into());
-    with_dialect(common, &paper.path)
+    Ok(with_dialect(common, &paper.path))
 }
 
 /// The directory of a document, its dialect, and itself out of reach.
-fn with_dialect(mut common: Common, document: &Path) -> Result<Common> {
+fn with_dialect(mut common: Common, document: &Path) -> Common {
     common.document = Some(document.to_owned());
     if common.root.is_empty() {
         common.root.extend(document.parent().map(Path::to_owned));
     }
-    if common.toolset.is_some() {
-        return Ok(common);
+    if common.toolset.is_none() {
+        common.toolset = Some(TOOLSET.to_owned());
+        common.asked.extend(ASKED.map(str::to_owned));
     }
-    common.toolset = Some(TOOLSET.to_owned());
-    let loaded = wire::load(&common)?;
-    if loaded.config.tools.approval.mode != ApprovalMode::Deny {
-        let is_free = |tool: &&str| {
-            loaded.denials.get(*tool).is_none_or(|denied| denied.source == Source::Default)
-        };
-        let free = BY_DEFAULT.iter().filter(|tool| is_free(tool)).map(|tool| (*tool).to_owned());
-        common.allow.extend(free);
-    }
-    Ok(common)
+    common
 }
 
 /// The calls that the journal of this document has received.
@@ -148,6 +181,10 @@ impl Chatting {
     /// Phase after phase.
     async fn go(&mut self, common: &Common, chat: &Chat) -> Result<ChatEnd> {
         self.check()?;
+        self.apply_front_matter(common)?;
+        if let Some(end) = self.take_recovered()? {
+            return Ok(end);
+        }
         if let Some(id) = &chat.tool {
             return self.one_tool(id).await;
         }
@@ -156,6 +193,7 @@ impl Chatting {
         loop {
             self.paper.read()?;
             self.check()?;
+            self.apply_front_matter(common)?;
             let categorized = self.categorize().await?;
             if let Some(end) = categorized.end {
                 return Ok(end);
@@ -193,11 +231,6 @@ impl Chatting {
     /// Errors block everything; warnings are told.
     fn check(&mut self) -> Result<()> {
         let shown = self.paper.path.display().to_string();
-        if let Some(front) = self.paper.document.front_matter()
-            && front.language == jm_chat::FrontMatterLanguage::Lua
-        {
-            bail!("{shown}: Lua front matter is not supported yet; use ```json");
-        }
         let errors = self.paper.document.diagnostics().iter();
         let errors = errors.filter(|one| one.severity == Severity::Error);
         let errors: Vec<String> = errors.map(|one| format!("{shown}:{one}")).collect();
@@ -218,13 +251,15 @@ impl Chatting {
         let calls = self.paper.document.open_calls();
         let missing = calls.iter().filter(|call| call.answer == AnswerState::Missing);
         let mut statuses: Vec<(&ChatCall, ToolStatus)> = Vec::new();
+        let mut told = Vec::new();
         for call in missing {
-            statuses.push((call, self.status_of(&call.call).await));
+            let (status, preview) = self.judged(&call.call).await;
+            told.push(with_preview(as_json(call, status.word()), preview));
+            statuses.push((call, status));
         }
         if statuses.is_empty() {
             return Ok(Phase::default());
         }
-        let told = statuses.iter().map(|(call, status)| as_json(call, status.word())).collect();
         let pairs: Vec<(&str, ToolStatus)> =
             statuses.iter().map(|(call, status)| (call.call.id.as_str(), *status)).collect();
         let form = self.paper.document.placeholder_form();
@@ -235,26 +270,54 @@ impl Chatting {
     }
 
     async fn status_of(&self, call: &ToolCall) -> ToolStatus {
-        if !self.is_received(call) {
-            return ToolStatus::Pending;
-        }
+        self.judged(call).await.0
+    }
+
+    /// The status that a call gets now, and its one-line preview.
+    async fn judged(&self, call: &ToolCall) -> (ToolStatus, String) {
         let inspection = self.driver.engine.inspect(&self.driver.session, call.clone()).await;
-        match (inspection.verdict, inspection.error.map(|error| error.kind)) {
-            (Verdict::Allow, _) => ToolStatus::Approved,
-            (Verdict::Ask, _) => ToolStatus::Pending,
-            (Verdict::Deny, Some(ErrorKind::SandboxViolation(reason))) if is_policy(&reason) => {
-                ToolStatus::Denied
+        let preview = inspection.summary.clone();
+        let status = match self.is_received(call) {
+            true => status_by(inspection),
+            false => ToolStatus::Pending,
+        };
+        (status, preview)
+    }
+
+    /// The pending calls with their previews, for an editor that shows them in their placeholders.
+    async fn pending_previews(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for call in self.paper.document.open_calls() {
+            let AnswerState::Placeholder(place) = &call.answer else { continue };
+            if place.status == ToolStatus::Pending {
+                let (_, preview) = self.judged(&call.call).await;
+                let told = as_json(&call, place.status.word());
+                all.push(with_preview(told, preview));
             }
-            // Running it gives the model the error that helps it.
-            (Verdict::Deny, Some(_)) => ToolStatus::Approved,
-            (Verdict::Deny, None) => ToolStatus::Denied,
         }
+        all
     }
 
     fn is_received(&self, call: &ToolCall) -> bool {
         self.received.borrow().iter().any(|(known, _)| known == call)
     }
+}
 
+/// The status that the policy's verdict means in a document.
+fn status_by(inspection: Inspection) -> ToolStatus {
+    match (inspection.verdict, inspection.error.map(|error| error.kind)) {
+        (Verdict::Allow, _) => ToolStatus::Approved,
+        (Verdict::Ask, _) => ToolStatus::Pending,
+        (Verdict::Deny, Some(ErrorKind::SandboxViolation(reason))) if is_policy(&reason) => {
+            ToolStatus::Denied
+        }
+        // Running it gives the model the error that helps it.
+        (Verdict::Deny, Some(_)) => ToolStatus::Approved,
+        (Verdict::Deny, None) => ToolStatus::Denied,
+    }
+}
+
+impl Chatting {
     /// Writes the document. A conflict ends the run, and what could not be written is in the journal.
     fn write(
         &mut self,
@@ -304,9 +367,18 @@ struct Phase {
 }
 
 fn as_json(call: &ChatCall, status: &str) -> Value {
-    json!({
+    let mut told = json!({
         "id": call.call.id, "name": call.call.name, "status": status, "line": call.line,
-    })
+    });
+    if let AnswerState::Placeholder(place) = &call.answer {
+        told["placeholder"] = Value::from(place.line);
+    }
+    told
+}
+
+fn with_preview(mut told: Value, preview: String) -> Value {
+    told["preview"] = Value::from(preview);
+    told
 }
 
 /// The result of a placeholder that needs no tool.

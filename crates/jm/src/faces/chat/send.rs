@@ -98,11 +98,11 @@ impl Chatting {
         let core = self.driver.engine.core();
         let system =
             view.system.unwrap_or_else(|| instructions::system(&core.workspace, core.mode).text);
-        let layers = client.parameter_layers().beneath(&parameters(model));
+        let layers = self.settings.over(client.parameter_layers()).beneath(&parameters(model));
         let request = layers.in_request(ModelRequest {
             system,
             messages: view.messages.into(),
-            tools: self.driver.engine.advertised().into(),
+            tools: self.offered().into(),
             conversation: Some(self.paper.session.clone()),
             ..ModelRequest::default()
         });

@@ -1,23 +1,26 @@
 //! The `/` commands and `!commands` that need the engine.
 
+use std::io::Write;
+
 use anyhow::{Context, Result, bail};
-use jm_engine::{Damaged, Guard, UndoReport, Which};
+use jm_engine::{Damaged, Guard, SharedPolicy, UndoReport, Which};
+use jm_system::state::write_new;
 use jm_tui::block::Note;
 use jm_tui::msg::{Msg, TurnEnd as Ended};
+use jm_tui::panel::question::PanelChoice;
 use jm_tui::text::{Line, Role};
 use jm_types::text::{one_line, reveal};
 use jm_types::{ApprovalMode, ToolCall};
 use serde_json::json;
 
 use super::listing;
-use super::screen_link::Shown;
+use super::screen_link::{Desk, Shown};
 use super::talk::Talk;
 use crate::agent::Agent;
 use crate::cli::{Approve, Common, Model};
-use crate::faces::history;
-use crate::faces::rewind::{self, Rewinding};
+use crate::faces::rewind::{self, PromptRow, Rewinding};
 use crate::faces::screen::Screen;
-use crate::faces::undo;
+use crate::faces::{export, history, undo};
 use crate::sessions;
 
 type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
@@ -42,8 +45,12 @@ pub(super) fn resume(id: String) -> Next {
     Next::Reopen(Box::new(move |common, _| common.session = Some(id.into())))
 }
 
-fn approve(mode: Approve) -> Next {
-    Next::Reopen(Box::new(move |common, _| common.approve = Some(mode)))
+pub(super) fn flag_of(mode: ApprovalMode) -> Approve {
+    match mode {
+        ApprovalMode::Auto => Approve::Auto,
+        ApprovalMode::Prompt => Approve::Prompt,
+        ApprovalMode::Deny => Approve::Deny,
+    }
 }
 
 pub(super) fn mode_word(mode: ApprovalMode) -> &'static str {
@@ -54,15 +61,30 @@ pub(super) fn mode_word(mode: ApprovalMode) -> &'static str {
     }
 }
 
-/// prompt → auto → deny → prompt; with the end of the turn, where one runs.
-pub(super) fn cycle_approval(talk: &Talk, agent: &Agent) -> Next {
-    let (mode, word) = match agent.driver.engine.core().policy.now().mode {
-        ApprovalMode::Prompt => (Approve::Auto, "auto: calls run without a question"),
-        ApprovalMode::Auto => (Approve::Deny, "deny: calls that no list names are refused"),
-        ApprovalMode::Deny => (Approve::Prompt, "prompt: side effects ask"),
-    };
-    talk.desk.note(Note::info(format!("Approval {word}")));
-    approve(mode)
+pub(super) fn mode_in_words(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Auto => "auto: calls run without a question",
+        ApprovalMode::Prompt => "prompt: side effects ask",
+        ApprovalMode::Deny => "deny: calls that no list names are refused",
+    }
+}
+
+/// The mode that `/approve` names; nothing where it names none.
+pub(super) fn mode(word: &str) -> Result<Option<ApprovalMode>> {
+    Ok(Some(match word {
+        "" => return Ok(None),
+        "auto" => ApprovalMode::Auto,
+        "prompt" => ApprovalMode::Prompt,
+        "deny" => ApprovalMode::Deny,
+        other => bail!("No approval mode {other}\n  hint: auto, prompt or deny"),
+    }))
+}
+
+pub(super) fn tell_mode(desk: &Desk, policy: Option<&SharedPolicy>) {
+    if let Some(policy) = policy {
+        let note = Note::info(format!("Approval mode: {}", mode_word(policy.now().mode)));
+        desk.note(note.hint("/approve auto, prompt or deny; Shift-Tab changes it"));
+    }
 }
 
 pub(super) async fn command(
@@ -78,7 +100,6 @@ pub(super) async fn command(
             talk.desk.note(Note::info(text).hint("/model PROVIDER/NAME changes it"));
         }
         "model" => return Ok(model(rest.to_owned())),
-        "approve" => return approval(talk, agent, rest),
         "clear" => return Ok(clear()),
         "compact" => compact(talk, agent).await?,
         "undo" => undo_prompts(talk, agent, rest)?,
@@ -101,10 +122,7 @@ pub(super) async fn command(
         "tools" => tools(talk, agent),
         "policy" => policy(talk, agent),
         "status" => status(talk, agent),
-        "export" => {
-            let id = &agent.driver.session.id;
-            talk.desk.note(Note::info(format!("jm export {id} --html > session.html")));
-        }
+        "export" => export(talk, agent, rest)?,
         "tool" => {
             let (id, result) = rest.split_once(char::is_whitespace).context("/tool ID RESULT")?;
             return talk.supply(agent, id, result.trim()).await;
@@ -112,22 +130,6 @@ pub(super) async fn command(
         other => talk.desk.note(Note::warning(format!("/{other} is not available here"))),
     }
     Ok(Next::Stay)
-}
-
-fn approval(talk: &Talk, agent: &Agent, rest: &str) -> Result<Next> {
-    let mode = match rest {
-        "" => {
-            let mode = agent.driver.engine.core().policy.now().mode;
-            let note = Note::info(format!("Approval mode: {}", mode_word(mode)));
-            talk.desk.note(note.hint("/approve auto, prompt or deny; Shift-Tab changes it"));
-            return Ok(Next::Stay);
-        }
-        "auto" => Approve::Auto,
-        "prompt" => Approve::Prompt,
-        "deny" => Approve::Deny,
-        other => bail!("No approval mode {other}\n  hint: auto, prompt or deny"),
-    };
-    Ok(approve(mode))
 }
 
 async fn compact(talk: &mut Talk, agent: &mut Agent) -> Result<()> {
@@ -199,22 +201,20 @@ fn told(done: &str, report: &UndoReport) -> Vec<Line> {
     lines
 }
 
-/// Goes back to before a prompt: files and conversation. Its words come back to be edited.
-pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<Next> {
+/// Goes back to before a prompt, as far as the person chooses. Its words come back to be edited.
+pub(super) async fn rewind(talk: &mut Talk, agent: &mut Agent, id: &str) -> Result<Next> {
     let seq: i64 = id.parse()?;
     let rows = rewind::prompts(&sessions::store()?, &agent.driver.session.id)?;
-    let row = rows.into_iter().find(|row| row.seq == seq).context("No such prompt")?;
+    // The files of a later prompt go back with those of this one.
+    let later: Vec<PromptRow> = rows.into_iter().filter(|row| row.seq >= seq).collect();
+    let row = later.iter().find(|row| row.seq == seq).context("No such prompt")?;
+    let Some(what) = ask_what(talk, row, &later).await else { return Ok(Next::Stay) };
     let driver = &mut agent.driver;
-    let rewound = rewind::rewind(
-        &talk.common,
-        &driver.engine,
-        &mut driver.session,
-        &row,
-        Rewinding::Both,
-        Guard::Hash,
-    )?;
+    let (engine, session) = (&driver.engine, &mut driver.session);
+    let rewound = rewind::rewind(&talk.common, engine, session, row, what, Guard::Hash)?;
     match &rewound.report {
         Some(report) => talk.desk.send(Msg::Lines(told("Undone", report))),
+        None if what == Rewinding::Conversation => {}
         None => talk.desk.note(Note::info("No files changed since that prompt")),
     }
     talk.desk.send(Msg::Draft(rewound.words));
@@ -222,7 +222,35 @@ pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<Next> {
     let text = format!("Rewound to before prompt {}", row.number);
     let hint = format!("the old conversation: /resume {}", agent.driver.session.id);
     talk.desk.note(Note::info(text).hint(hint));
+    // What the fork holds stands above already.
+    talk.is_shown = true;
     Ok(resume(fork.to_string()))
+}
+
+/// Asks what goes back; nothing where nothing shall.
+async fn ask_what(talk: &mut Talk, row: &PromptRow, later: &[PromptRow]) -> Option<Rewinding> {
+    let mut files: Vec<&std::path::PathBuf> = later.iter().flat_map(|row| &row.files).collect();
+    files.sort();
+    files.dedup();
+    let path = |path: &std::path::Path| one_line(&path.to_string_lossy());
+    let mut facts = vec![Line::text(format!("  {}", rewind::short(&row.words, 100)))];
+    facts.extend(
+        files.iter().map(|it| Line::of(format!("  changed since: {}", path(it)), Role::Muted)),
+    );
+    let choices = vec![
+        PanelChoice::new('b', "both"),
+        PanelChoice::new('c', "conversation only"),
+        PanelChoice::new('f', "files only"),
+        PanelChoice::new('q', "neither"),
+    ];
+    let desk = talk.desk.clone();
+    let asked = desk.ask("Go back to before this prompt: which part?", facts, choices);
+    match talk.meanwhile(asked, None).await.flatten() {
+        Some(0) => Some(Rewinding::Both),
+        Some(1) => Some(Rewinding::Conversation),
+        Some(2) => Some(Rewinding::Files),
+        _ => None,
+    }
 }
 
 /// Shows the changes of this session's calls in full screen.
@@ -247,6 +275,18 @@ fn changes(talk: &Talk, agent: &Agent) -> Result<()> {
     Ok(())
 }
 
+/// Writes the session as a page; a file that is there already is left alone.
+fn export(talk: &Talk, agent: &Agent, rest: &str) -> Result<()> {
+    let session = &agent.driver.session.id;
+    let name = if rest.is_empty() { format!("session-{session}.html") } else { rest.to_owned() };
+    let page = export::page_of(session)?;
+    let path = std::path::absolute(&name).with_context(|| name.clone())?;
+    let mut file = write_new(&path).with_context(|| format!("{name} cannot be written"))?;
+    file.write_all(page.as_bytes()).with_context(|| name.clone())?;
+    talk.desk.note(Note::info(format!("Exported to {}", one_line(&path.to_string_lossy()))));
+    Ok(())
+}
+
 fn tools(talk: &Talk, agent: &Agent) {
     let tools = agent.driver.engine.advertised();
     let row = |tool: &jm_types::ToolDefinition| {
@@ -260,11 +300,7 @@ fn tools(talk: &Talk, agent: &Agent) {
 
 fn policy(talk: &Talk, agent: &Agent) {
     let policy = agent.driver.engine.core().policy.now();
-    let mode = match policy.mode {
-        ApprovalMode::Auto => "auto: calls run without a question",
-        ApprovalMode::Prompt => "prompt: side effects ask",
-        ApprovalMode::Deny => "deny: calls that no list names are refused",
-    };
+    let mode = mode_in_words(policy.mode);
     let list =
         |names: Vec<String>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let sorted = |names: Vec<&String>| {
@@ -313,8 +349,12 @@ pub(super) async fn shell(talk: &mut Talk, agent: &mut Agent, command: String) -
     };
     talk.desk.send(Msg::Calls(vec![new]));
     let mut shown = Shown(talk.desk.clone());
+    // Who typed a command has answered the question whether it shall run; rules that deny it still do.
+    talk.desk.approve_next(true);
     let work = agent.driver.answer(vec![call]);
-    let Some(end) = talk.meanwhile(work, Some(interrupter)).await else { return Ok(()) };
+    let end = talk.meanwhile(work, Some(interrupter)).await;
+    talk.desk.approve_next(false);
+    let Some(end) = end else { return Ok(()) };
     let batch = agent.driver.session.batch();
     shown.results(batch)?;
     agent.driver.delivered();

@@ -6,6 +6,7 @@
 mod commands;
 mod host;
 mod listing;
+mod pictures;
 mod screen_link;
 mod setup;
 mod talk;
@@ -25,12 +26,13 @@ use jm_tui::text::Surroundings;
 use jm_types::SessionId;
 use tokio::sync::mpsc::unbounded_channel;
 
-pub(crate) use screen_link::Desk;
+pub(crate) use screen_link::{AskingDesk, Desk};
 
 use super::call_loop::block_on;
 use super::{demo, exit, home, print, repl, run as headless};
+use crate::agent::Looks;
 use crate::cli::{Cli, Common, Model, Resume, RunArgs, Screen};
-use crate::{sessions, wire};
+use crate::{locations, sessions, wire};
 
 /// The state that the screen opens with.
 #[derive(Debug, Clone)]
@@ -52,7 +54,7 @@ enum Left {
 
 pub(crate) fn run(common: &Common, screen: &Screen) -> Result<u8> {
     screen.refuse_slips()?;
-    let environment = environment();
+    let environment = locations::environment();
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let mut common = common.clone();
     if screen.continues {
@@ -62,14 +64,14 @@ pub(crate) fn run(common: &Common, screen: &Screen) -> Result<u8> {
         return without_terminal(&common, screen);
     }
     if screen.plain || Surroundings(&environment).wants_plain() {
-        return repl::run_with(&common, &screen.model, screen.prompt.as_deref());
+        return repl::run_with(&common, &screen.model, screen.prompt.as_deref(), Looks::Lines);
     }
     home::confirm(&common)?;
     open(&common, &screen.model, screen.prompt.clone(), &environment)
 }
 
 pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
-    let environment = environment();
+    let environment = locations::environment();
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !is_terminal || resume.plain || Surroundings(&environment).wants_plain() {
         return repl::resume(common, resume);
@@ -94,11 +96,6 @@ fn without_terminal(common: &Common, screen: &Screen) -> Result<u8> {
     headless::run(common, &run)
 }
 
-fn environment() -> Vec<(String, String)> {
-    let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
-    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
-}
-
 fn options(environment: &[(String, String)]) -> Options {
     let around = Surroundings(environment);
     let notice = match around.get("JM_NOTIFY") {
@@ -107,7 +104,8 @@ fn options(environment: &[(String, String)]) -> Options {
         _ => Notice::Bell,
     };
     let keyboard = !around.is_screen() && around.get("TERM") != Some("linux");
-    let drawing = Settings { theme: around.theme(), reflows: around.reflows() };
+    let alternate = !around.is_screen();
+    let drawing = Settings { theme: around.theme(), reflows: around.reflows(), alternate };
     Options { drawing, notice, keyboard }
 }
 

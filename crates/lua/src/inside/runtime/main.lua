@@ -104,6 +104,11 @@ function entry.preview(tool, input, max_length)
   return nil
 end
 
+--- The presets that `setup` defined, by their names.
+function entry.presets()
+  return shared.config.tools.presets or {}
+end
+
 entry.resolve = shared.resolve
 entry.resolvers = shared.resolvers
 entry.evaluate = shared.evaluate

@@ -225,13 +225,15 @@ function shared.evaluate(document, chunk, known, enabled)
   if not compiled then error(fault, 0) end
   compiled()
   local policy = options.auto_approve
-  if is_list(policy) then
+  local has_list = is_list(policy)
+  if has_list then
     policy = shared.list_resolver(rawget(policy, "values"), rawget(policy, "removed"))
   end
   documents[document] = policy
   return {
     tools = chosen(options),
     has_resolver = policy ~= nil,
+    has_list = has_list,
     parameters = options.parameters,
     providers = options.providers,
   }
