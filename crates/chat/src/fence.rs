@@ -3,12 +3,10 @@
 //! A closing fence has at least as many backticks as the opening one and nothing else but blanks on its
 //! line; the info string of an opening fence holds no backtick. A fence that nothing closes is no fence.
 
+use jm_types::text::Fence;
 use memchr::memmem;
 
 use crate::span::{ByteRange, TextLine, is_blank, leading_blanks};
-
-/// The shortest fence.
-pub(crate) const SHORTEST: usize = 3;
 
 /// A closed fenced block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,28 +37,10 @@ impl CodeFence {
 
 /// An opening fence: how many backticks, and where its info string is within the line.
 pub(crate) fn opening(line: &[u8]) -> Option<(usize, ByteRange)> {
-    let ticks = backticks(line);
-    let rest = &line[ticks..];
-    if ticks < SHORTEST || rest.contains(&b'`') {
-        return None;
-    }
-    let from = ticks + leading_blanks(rest);
+    let ticks = Fence::at_start(line).filter(|fence| fence.is_of_backquotes())?.length();
+    let from = ticks + leading_blanks(&line[ticks..]);
     let trailing = line.iter().rev().take_while(|byte| is_blank(&[**byte])).count();
     Some((ticks, ByteRange::new(from, line.len() - trailing)))
-}
-
-fn backticks(line: &[u8]) -> usize {
-    line.iter().take_while(|byte| **byte == b'`').count()
-}
-
-/// A fence longer than every run of backticks in a text.
-pub(crate) fn fence_for(text: &str) -> String {
-    let (mut longest, mut run) = (0, 0);
-    for byte in text.bytes() {
-        run = if byte == b'`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    "`".repeat(SHORTEST.max(longest + 1))
 }
 
 /// Every line of a document that could close a fence, so that the end of each is found in linear time.
@@ -113,7 +93,7 @@ impl ClosingFences {
 /// A line of backticks and blanks. Its length is looked at no further than it can close anything.
 fn closing_at(bytes: &[u8], start: usize) -> Option<ClosingFence> {
     let rest = &bytes[start..];
-    let ticks = backticks(rest);
+    let ticks = rest.iter().take_while(|byte| **byte == b'`').count();
     let after = &rest[ticks..];
     let blanks = leading_blanks(after);
     let closes = matches!(&after[blanks..], [] | [b'\n', ..] | [b'\r', b'\n', ..]);
@@ -150,13 +130,6 @@ mod tests {
             let found = first_fence(text);
             let found = found.as_ref().map(|(info, body)| (info.as_str(), body.as_str()));
             assert_eq!(found, *expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_new_fence_is_longer_than_what_it_holds() {
-        for (text, expected) in [("", "```"), ("a `b` ```", "````"), ("`````", "``````")] {
-            assert_eq!(fence_for(text), expected);
         }
     }
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::edit_error::EditError;
 use crate::escape::{escape, trim_blank_lines};
-use crate::fence::fence_for;
 use crate::status::{PlaceholderForm, ToolStatus};
 use crate::tool_results::NewResult;
+use jm_types::text::fence_for;
 
 /// Writes blocks with one kind of line end.
 #[derive(Debug, Clone, Copy)]

@@ -110,6 +110,34 @@ pub(super) fn texts(
     texts.into_iter().collect()
 }
 
+/// The strings under a key of a table; none where the key is not there.
+pub(super) fn texts_of(
+    setting: &Setting<'_>,
+    fields: &DeTable<'_>,
+    field: &str,
+    report: &mut LoadReport,
+) -> Option<Vec<String>> {
+    fields.get(field).map_or(Some(Vec::new()), |value| texts(setting, value, report))
+}
+
+/// True if a table has no keys but these; each other one is reported.
+pub(super) fn has_only<const N: usize>(
+    setting: &Setting<'_>,
+    fields: &DeTable<'_>,
+    known: [&'static str; N],
+    report: &mut LoadReport,
+) -> bool {
+    let unknown = fields.keys().filter(|name| !known.contains(&name.get_ref().as_ref()));
+    let reported = unknown.map(|name| {
+        report.error(|| {
+            let hint = nearest(name.get_ref(), known).map(did_you_mean);
+            let what = format!("unknown key `{}`", shown(name.get_ref()));
+            setting.error(name.span().start, &what, hint)
+        });
+    });
+    reported.count() == 0
+}
+
 /// Tools with a name, a description and a schema, each name once.
 pub(super) fn definitions(
     setting: &Setting<'_>,
@@ -144,17 +172,7 @@ fn definition(
     let DeValue::Table(fields) = entry.get_ref() else {
         return unexpected(setting, entry, "a table", report);
     };
-    let mut whole = true;
-    for (name, _) in fields {
-        if !DEFINITION.contains(&name.get_ref().as_ref()) {
-            whole = false;
-            report.error(|| {
-                let hint = nearest(name.get_ref(), DEFINITION).map(did_you_mean);
-                let what = format!("unknown key `{}`", shown(name.get_ref()));
-                setting.error(name.span().start, &what, hint)
-            });
-        }
-    }
+    let whole = has_only(setting, fields, DEFINITION, report);
     for name in DEFINITION.into_iter().filter(|name| !fields.contains_key(*name)) {
         report.error(|| {
             setting.error(entry.span().start, &format!("a definition needs `{name}`"), None)

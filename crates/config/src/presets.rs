@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::check::{text, texts, unexpected};
-use crate::nearest::{did_you_mean, nearest};
+use crate::check::{has_only, text, texts_of, unexpected};
 use crate::origin::{LoadReport, shown};
 use crate::settings::PresetEntry;
 use crate::text::Setting;
@@ -42,25 +41,12 @@ fn entry(
     let DeValue::Table(fields) = value.get_ref() else {
         return unexpected(setting, value, "a table", report);
     };
-    let mut is_whole = true;
-    for (name, _) in fields {
-        if !FIELDS.contains(&name.get_ref().as_ref()) {
-            is_whole = false;
-            report.error(|| {
-                let hint = nearest(name.get_ref(), FIELDS).map(did_you_mean);
-                let what = format!("unknown key `{}`", shown(name.get_ref()));
-                setting.error(name.span().start, &what, hint)
-            });
-        }
-    }
+    let is_whole = has_only(setting, fields, FIELDS, report);
     let Some(name) = fields.get("name") else {
         report.error(|| setting.error(value.span().start, "a preset needs `name`", None));
         return None;
     };
-    let mut tools = |field: &str| match fields.get(field) {
-        Some(value) => texts(setting, value, report),
-        None => Some(Vec::new()),
-    };
+    let mut tools = |field: &str| texts_of(setting, fields, field, report);
     let (approve, deny) = (tools("approve"), tools("deny"));
     let name = text(setting, name, report)?.trim_start_matches('$').to_owned();
     is_whole.then_some(PresetEntry { name, approve: approve?, deny: deny? })

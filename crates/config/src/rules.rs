@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::check::{text, texts, unexpected};
-use crate::nearest::{did_you_mean, nearest};
-use crate::origin::{LoadReport, SettingOrigin, shown};
+use crate::check::{has_only, text, texts_of, unexpected};
+use crate::origin::{LoadReport, SettingOrigin};
 use crate::settings::RuleEntry;
 use crate::text::Setting;
 
@@ -50,25 +49,12 @@ fn entry(
         DeValue::Table(fields) => fields,
         _ => return unexpected(setting, value, "a rule, or a table with `rule`", report),
     };
-    let mut is_whole = true;
-    for (name, _) in fields {
-        if !FIELDS.contains(&name.get_ref().as_ref()) {
-            is_whole = false;
-            report.error(|| {
-                let hint = nearest(name.get_ref(), FIELDS).map(did_you_mean);
-                let what = format!("unknown key `{}`", shown(name.get_ref()));
-                setting.error(name.span().start, &what, hint)
-            });
-        }
-    }
+    let is_whole = has_only(setting, fields, FIELDS, report);
     let Some(rule) = fields.get("rule") else {
         report.error(|| setting.error(value.span().start, "a rule needs `rule`", None));
         return None;
     };
-    let mut examples = |name: &str| match fields.get(name) {
-        Some(value) => texts(setting, value, report),
-        None => Some(Vec::new()),
-    };
+    let mut examples = |field: &str| texts_of(setting, fields, field, report);
     let (hits, misses) = (examples("match"), examples("not_match"));
     let rule = text(setting, rule, report);
     is_whole.then_some(RuleEntry { rule: rule?, hits: hits?, misses: misses? })

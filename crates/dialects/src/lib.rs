@@ -3,6 +3,8 @@
 //! Law: a dialect only translates. What it needs beyond the common operations is an operation of its own
 //! here, under the same sandbox, approval and journal.
 
+#![warn(missing_docs)]
+
 mod flemma;
 mod forj;
 mod gemini;

@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jm_policy::AlwaysOffer;
 use jm_process::confine::Grant;
 use jm_store::StoredOutput;
 use jm_tools::Prepared;
 use jm_types::{
-    BatchNumber, CallKey, Digest, ReadRecord, RiskLevel, ToolCall, ToolError, ToolResult,
+    BatchNumber, CallKey, CallQuestion, Digest, ReadRecord, RiskLevel, ToolCall, ToolError,
+    ToolResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,9 @@ pub struct CallEntry {
     /// The files that the preview was computed from.
     #[serde(default)]
     pub shown_files: Vec<(PathBuf, Option<Digest>)>,
+    /// Other arguments that a person wrote, and if the journal holds them.
+    #[serde(default)]
+    pub edit: ArgumentEdit,
     /// It ran, and confinement refused it something that a person may give it.
     #[serde(default)]
     pub refusal: Option<RefusedCommand>,
@@ -60,6 +63,17 @@ pub struct CallEntry {
     /// The parsed call, from its plan until it runs.
     #[serde(skip)]
     pub(crate) prepared: Parsed,
+}
+
+/// The state of a person's change to the arguments of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentEdit {
+    #[default]
+    None,
+    /// The journal does not hold the arguments yet.
+    New,
+    Recorded,
 }
 
 /// The last thing that the journal holds of a call.
@@ -110,36 +124,11 @@ pub enum CallStatus {
     Approved {
         fingerprint: Option<String>,
     },
-    Pending(ConfirmationRequest),
+    Pending(Box<CallQuestion>),
     /// Not run here: its result comes from outside (FR-MODE-02).
     Waiting,
     Running,
     Done(ToolResult),
-}
-
-/// The question to a person (FR-APR-03).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConfirmationRequest {
-    pub tool_call_id: String,
-    pub tool_name: String,
-    /// On one line, at most 200 characters.
-    pub summary: String,
-    /// The summary does not show everything, so "always" must not be offered.
-    pub is_cut: bool,
-    pub risk_level: RiskLevel,
-    /// Why a person is asked.
-    pub rule: String,
-    /// No mode and no list can stand in for the person.
-    pub needs_person: bool,
-    /// The rules that an answer "always" would store, by scope; empty where it is not offered.
-    #[serde(default)]
-    pub always: Vec<AlwaysOffer>,
-    /// Things the person should know, such as files that run later.
-    pub warnings: Vec<String>,
-    /// The diff, where there is one.
-    pub preview: Option<String>,
-    /// Of the arguments and of the files that the preview was made from.
-    pub fingerprint: String,
 }
 
 /// The person's answer.
@@ -156,9 +145,9 @@ impl Batch {
         self.pending().next().is_some()
     }
 
-    pub fn pending(&self) -> impl Iterator<Item = &ConfirmationRequest> {
+    pub fn pending(&self) -> impl Iterator<Item = &CallQuestion> {
         self.entries.iter().filter_map(|entry| match &entry.status {
-            CallStatus::Pending(request) => Some(request),
+            CallStatus::Pending(request) => Some(&**request),
             CallStatus::New
             | CallStatus::Approved { .. }
             | CallStatus::Waiting
@@ -203,6 +192,9 @@ impl Batch {
         for entry in &mut self.entries {
             let known = if entry.result().is_some() { Journaled::Result } else { Journaled::Call };
             entry.journaled = entry.journaled.max(known);
+            if entry.edit == ArgumentEdit::New {
+                entry.edit = ArgumentEdit::Recorded;
+            }
         }
     }
 
@@ -233,9 +225,32 @@ impl CallEntry {
             shown: None,
             seen: Vec::new(),
             shown_files: Vec::new(),
+            edit: ArgumentEdit::None,
             refusal: None,
             journaled: Journaled::default(),
             prepared: Parsed::default(),
+        }
+    }
+
+    /// Takes the arguments that a person wrote; it is planned anew.
+    pub(crate) fn take_edit(&mut self, arguments: String) {
+        self.call.arguments = arguments;
+        self.edit = ArgumentEdit::New;
+        self.plan_anew();
+    }
+
+    pub(crate) fn plan_anew(&mut self) {
+        self.prepared = Parsed::default();
+        self.status = CallStatus::New;
+    }
+
+    /// Its one result. The model wrote other arguments than a person who edited them, so it is told.
+    pub(crate) fn done(&self, result: ToolResult) -> CallStatus {
+        match self.edit {
+            ArgumentEdit::None => CallStatus::Done(result),
+            ArgumentEdit::New | ArgumentEdit::Recorded => {
+                CallStatus::Done(reply::with_edit_told(result, &self.call.arguments))
+            }
         }
     }
 
@@ -243,7 +258,7 @@ impl CallEntry {
     pub(crate) fn refuse(&mut self, form: ResultForm, error: &ToolError) {
         let happened = self.refusal.take().map(|refusal| refusal.result);
         let result = happened.unwrap_or_else(|| reply::refused(form, &self.call, error));
-        self.status = CallStatus::Done(result);
+        self.status = self.done(result);
     }
 
     pub fn result(&self) -> Option<&ToolResult> {

@@ -2,8 +2,8 @@
 //!
 //! Law: the facts come from the parsed call and the sandbox, never from the model's own words.
 
-use jm_policy::{AlwaysOffer, CallEffect, CallFacts, Judged, ToolOrigin};
-use jm_tools::{Intent, ToolEffect};
+use jm_policy::{AlwaysOffer, CallFacts, Judged, ToolOrigin};
+use jm_tools::Intent;
 use jm_types::{ToolCall, ToolEvent, Verdict};
 
 use crate::core::Core;
@@ -29,7 +29,7 @@ pub(crate) fn judge(
         tool: &call.name,
         arguments: &call.arguments,
         governing: intent.stands_for.unwrap_or(&call.name),
-        effect: effect_of(intent.effect),
+        effect: intent.effect,
         risk: intent.risk,
         floor: preflight.floor,
         origin: if is_of_project { ToolOrigin::Project } else { ToolOrigin::Person },
@@ -50,13 +50,4 @@ pub(crate) fn judge(
         Verdict::Allow | Verdict::Deny => Vec::new(),
     };
     Judgement { judged, always }
-}
-
-fn effect_of(effect: ToolEffect) -> CallEffect {
-    match effect {
-        ToolEffect::Reads => CallEffect::Reads,
-        ToolEffect::Inspects => CallEffect::Inspects,
-        ToolEffect::Changes => CallEffect::Changes,
-        ToolEffect::Runs => CallEffect::Runs,
-    }
 }

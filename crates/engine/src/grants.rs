@@ -4,9 +4,9 @@
 //! word the result it had stands.
 
 use jm_process::confine::Grant;
-use jm_types::RiskLevel;
+use jm_types::{CallQuestion, RiskLevel};
 
-use crate::batch::{CallEntry, ConfirmationRequest};
+use crate::batch::CallEntry;
 
 /// Most of what is known of a refusal is what the command itself printed.
 const RULE: &str = "the command's output says that the sandbox refused it this; yes gives it that, \
@@ -21,20 +21,17 @@ pub(crate) fn wanted(had: Vec<Grant>, refused: Vec<Grant>) -> Option<Vec<Grant>>
 }
 
 /// The question if a command may have what it was refused.
-pub(crate) fn request(entry: &CallEntry, grants: &[Grant]) -> ConfirmationRequest {
+pub(crate) fn request(entry: &CallEntry, grants: &[Grant]) -> CallQuestion {
     let rule = if grants.contains(&Grant::Ordinary) { READ_ONLY } else { RULE };
-    ConfirmationRequest {
-        tool_call_id: entry.call.id.clone(),
-        tool_name: entry.call.name.clone(),
-        summary: entry.summary.clone(),
-        is_cut: false,
-        risk_level: RiskLevel::High,
-        rule: rule.to_owned(),
+    // It ran with its arguments, so these cannot be edited.
+    CallQuestion {
+        reason: rule.to_owned(),
         needs_person: true,
-        always: Vec::new(),
         warnings: grants.iter().map(Grant::in_words).collect(),
         preview: entry.shown.clone(),
+        arguments: entry.call.arguments.clone(),
         fingerprint: in_words(grants),
+        ..CallQuestion::new(&entry.call.id, &entry.call.name, &entry.summary, RiskLevel::High)
     }
 }
 

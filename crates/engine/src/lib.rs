@@ -40,7 +40,7 @@ pub mod turn;
 pub mod undo;
 mod undo_call;
 
-pub use batch::{ApprovalDecision, Batch, CallEntry, CallStatus, ConfirmationRequest};
+pub use batch::{ApprovalDecision, ArgumentEdit, Batch, CallEntry, CallStatus};
 pub use canceller::Canceller;
 pub use capacity::ContextEstimate;
 pub use conversation::Conversation;

@@ -7,16 +7,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_policy::{AlwaysOffer, Floor, Reason};
+use jm_policy::{Floor, Reason};
 use jm_system::worker::off_thread;
 use jm_tools::{CallContext, Intent, Prepared, Preview, ToolEffect};
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line, summarize};
 use jm_types::text::redact_command;
-use jm_types::{DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode, Verdict};
+use jm_types::{
+    AlwaysOffer, CallQuestion, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode,
+    Verdict,
+};
 use jm_types::{Digest, ReadRecord};
 
 use crate::ahead::CallsAhead;
-use crate::batch::ConfirmationRequest;
 use crate::call_facts::{Judgement, judge};
 use crate::context;
 use crate::core::Core;
@@ -49,7 +51,7 @@ pub(crate) struct Facts {
 #[derive(Debug)]
 pub(crate) enum Disposition {
     Runs,
-    Asks(ConfirmationRequest),
+    Asks(Box<CallQuestion>),
     /// Its result comes from outside.
     Waits,
     Refused(ToolError),
@@ -236,7 +238,9 @@ pub(crate) fn show(
         Err(_) => {}
     }
     let disposition = match verdict {
-        Verdict::Ask => Disposition::Asks(request(call, &facts, &intent, (warnings, always))),
+        Verdict::Ask => {
+            Disposition::Asks(Box::new(request(call, &facts, &intent, (warnings, always))))
+        }
         Verdict::Allow | Verdict::Deny => Disposition::Runs,
     };
     Planned { prepared: Some(prepared), facts, disposition }
@@ -279,24 +283,23 @@ fn request(
     facts: &Facts,
     intent: &Intent,
     (mut warnings, mut always): (Vec<String>, Vec<AlwaysOffer>),
-) -> ConfirmationRequest {
+) -> CallQuestion {
     // What was not shown whole is allowed once at most.
     if facts.is_cut && facts.preview.is_none() {
         always.clear();
     }
     warnings.extend(facts.preview.iter().flat_map(|preview| preview.warnings.clone()));
-    ConfirmationRequest {
-        tool_call_id: call.id.clone(),
-        tool_name: call.name.clone(),
-        summary: facts.summary.clone(),
+    CallQuestion {
         is_cut: facts.is_cut,
-        risk_level: intent.risk,
-        rule: facts.rule.clone(),
+        reason: facts.rule.clone(),
         needs_person: intent.needs_person,
         always,
         warnings,
         preview: facts.preview.as_ref().map(|preview| preview.text.clone()),
+        arguments: call.arguments.clone(),
+        can_edit: true,
         fingerprint: fingerprint(call, facts.preview.as_ref()),
+        ..CallQuestion::new(&call.id, &call.name, &facts.summary, intent.risk)
     }
 }
 

@@ -16,7 +16,7 @@ use jm_system::fault::crash_point;
 use jm_types::{BatchNumber, CallKey, ErrorKind, ReadRecord, ToolError, ToolResult, Verdict};
 use serde_json::Value;
 
-use crate::batch::{Batch, CallEntry, CallStatus, Journaled};
+use crate::batch::{ArgumentEdit, Batch, CallEntry, CallStatus, Journaled};
 
 /// The folder of outputs, and how much of them is kept.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct Outputs {
 pub struct CallRecorder {
     journal: Option<Journal>,
     process: Owner,
-    approver: String,
+    approver: Mutex<String>,
     /// Gives back the space that was kept free for the record of a full disk.
     reserve: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// Records that go with the next write.
@@ -57,7 +57,7 @@ impl CallRecorder {
     pub fn none() -> Self {
         let process = Owner { pid: 0, started: 0, boot: String::new() };
         let (reserve, later) = (Mutex::new(None), Mutex::default());
-        let approver = String::new();
+        let approver = Mutex::default();
         Self { journal: None, process, approver, reserve, later, outputs: None }
     }
 
@@ -69,7 +69,7 @@ impl CallRecorder {
         reserve: Option<Box<dyn FnOnce() + Send>>,
     ) -> Self {
         let reserve = Mutex::new(reserve);
-        let (journal, approver) = (Some(journal), approver.into());
+        let (journal, approver) = (Some(journal), Mutex::new(approver.into()));
         let later = Mutex::default();
         Self { journal, process, approver, reserve, later, outputs: None }
     }
@@ -78,6 +78,15 @@ impl CallRecorder {
     #[must_use]
     pub fn keeping(self, outputs: Outputs) -> Self {
         Self { outputs: Some(outputs), ..self }
+    }
+
+    /// From here on somebody else answers.
+    pub fn answers_come_from(&self, approver: impl Into<String>) {
+        *self.approver.lock().unwrap_or_else(PoisonError::into_inner) = approver.into();
+    }
+
+    fn approver(&self) -> String {
+        self.approver.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn journal(&self) -> Option<&Journal> {
@@ -218,7 +227,7 @@ impl CallRecorder {
         let can_wait = entry.only_reads && fingerprint.is_none();
         let mut records = Vec::new();
         if let Some(fingerprint) = fingerprint {
-            let (call, by) = (entry.key.clone(), self.approver.clone());
+            let (call, by) = (entry.key.clone(), self.approver());
             records.push(Record::Approved { call, by, fingerprint });
         }
         records.push(self.start_of(entry));
@@ -250,6 +259,17 @@ impl CallRecorder {
         self.append(&Append { records, blobs, reads: seen, ..Append::default() })?;
         crash_point("call.after_finished");
         Ok(())
+    }
+
+    /// The arguments that a person wrote instead of the model's, and what was decided about them.
+    pub(crate) fn edited(&self, batch: &Batch) -> Result<(), ToolError> {
+        let edited = batch.entries.iter().filter(|entry| entry.edit == ArgumentEdit::New);
+        let records = edited.flat_map(|entry| {
+            let (call, arguments) = (entry.key.clone(), entry.call.arguments.clone());
+            [Record::Edited { call, by: self.approver(), arguments }, planned(entry)]
+        });
+        let records: Vec<Record> = records.collect();
+        if records.is_empty() { Ok(()) } else { self.append_records(records) }
     }
 
     /// Results for calls that never ran: denied, refused or cancelled after the batch was recorded.

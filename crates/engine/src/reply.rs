@@ -5,7 +5,7 @@
 
 use jm_tools::Output;
 use jm_tools::toolsets::{Dialect, STANDARD};
-use jm_types::text::sanitize;
+use jm_types::text::{sanitize, truncate};
 use jm_types::{ErrorCode, ToolCall, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,17 @@ fn in_words(form: ResultForm, call: &ToolCall, error: &ToolError) -> String {
         Some(words) => words.0.clone(),
         None => form.dialect.failure(call.into(), error, form.limit),
     }
+}
+
+/// The longest text of arguments that a result repeats.
+const LONGEST_EDIT: usize = 2000;
+
+/// A result that begins with the arguments that a person wrote, since the model wrote others.
+pub(crate) fn with_edit_told(result: ToolResult, arguments: &str) -> ToolResult {
+    let told = truncate(arguments.to_owned(), LONGEST_EDIT);
+    let content =
+        format!("The user changed the arguments of this call to: {told}\n\n{}", result.content);
+    ToolResult { display: sanitize(&content), content, ..result }
 }
 
 fn result(call: &ToolCall, content: String, error: Option<ErrorCode>) -> ToolResult {

@@ -127,7 +127,7 @@ fn settle(core: &Core, session: &mut Session, index: usize, planned: Planned) {
         Disposition::Refused(error) => {
             let result = reply::refused(form, &entry.call, &error);
             core.take_capacity(result.content.len());
-            CallStatus::Done(result)
+            entry.done(result)
         }
     };
     entry.prepared.put(prepared);
@@ -150,7 +150,8 @@ pub(crate) fn record_batch(core: &Core, session: &mut Session) {
     let batch = session.batch();
     let first = batch.first_to_run().filter(|_| !batch.is_recorded);
     let recorded = if batch.is_recorded {
-        core.recorder.answered(batch, &batch.unrecorded())
+        let edited = core.recorder.edited(batch);
+        edited.and_then(|()| core.recorder.answered(batch, &batch.unrecorded()))
     } else {
         core.recorder.batch_opened(batch, first.map(|at| &batch.entries[at]))
     };
@@ -276,7 +277,7 @@ fn take_over(
         Some(grants) => {
             let refusal = RefusedCommand { result, output, grants, is_granted: false };
             let entry = &mut session.batch_mut().entries[index];
-            entry.status = CallStatus::Pending(grants::request(entry, &refusal.grants));
+            entry.status = CallStatus::Pending(Box::new(grants::request(entry, &refusal.grants)));
             entry.refusal = Some(refusal);
             core.recorder.forget_spool(&entry.key);
         }
@@ -294,7 +295,8 @@ struct FinishedCall {
 /// Gives a call its result, which is recorded before anything else runs.
 fn finish(core: &Core, session: &mut Session, index: usize, finished: FinishedCall) {
     let FinishedCall { result, output, seen } = finished;
-    session.batch_mut().entries[index].status = CallStatus::Done(result);
+    let entry = &mut session.batch_mut().entries[index];
+    entry.status = entry.done(result);
     let batch = session.batch();
     let key = batch.entries[index].key.clone();
     match core.recorder.finished(batch, &batch.entries[index], seen, output) {

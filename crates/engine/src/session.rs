@@ -2,20 +2,21 @@
 //!
 //! Law: it is data. It can be saved at any pause and go on in another process.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use jm_tools::toolsets::STANDARD;
 use jm_types::Freshness;
 use jm_types::text::{sanitize, truncate};
 use jm_types::{
-    BatchNumber, CallKey, DenialReason, ErrorKind, Limits, SessionId, ToolCall, ToolError,
+    AnswerFault, AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, BatchNumber,
+    CallKey, CallQuestion, DenialReason, ErrorKind, Limits, SessionId, ToolCall, ToolError,
     ToolResult,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::batch::{ApprovalDecision, Batch, CallEntry, CallStatus, ConfirmationRequest};
+use crate::batch::{ApprovalDecision, Batch, CallEntry, CallStatus};
 use crate::batch_ids::BatchIds;
 use crate::reply::{self, ResultForm};
 use crate::session_context::Asker;
@@ -63,6 +64,8 @@ pub enum SessionError {
     NotWaiting(String),
     #[error("there are two results for the call with the id {0}")]
     SuppliedTwice(String),
+    #[error(transparent)]
+    Answer(AnswerFault),
 }
 
 impl Session {
@@ -85,7 +88,7 @@ impl Session {
         self.form = form;
     }
 
-    /// A person is at the terminal: what the walls refuse a command is asked about, and with their
+    /// A person is at the terminal: what confinement refuses a command is asked about, and with their
     /// word it runs again.
     pub fn offer_grants(&mut self) {
         self.offers_grants = true;
@@ -207,53 +210,62 @@ impl Session {
         CallEntry::new(key, call)
     }
 
-    /// The person's answer to everything that is pending. BatchIds that nobody asked about are an
-    /// error, and then nothing is decided.
-    pub fn decide(&mut self, decision: &ApprovalDecision) -> Result<(), SessionError> {
-        self.decide_because(decision, None)
+    /// The question about everything that is pending; `None` where nothing is.
+    pub fn question(&self) -> Option<ApprovalQuestion> {
+        let calls: Vec<CallQuestion> = self.batch.pending().cloned().collect();
+        (!calls.is_empty()).then_some(ApprovalQuestion { calls, diff: None })
     }
 
-    /// The same, with the person's reason for what is denied.
-    pub fn decide_because(
-        &mut self,
-        decision: &ApprovalDecision,
-        reason: Option<&str>,
-    ) -> Result<(), SessionError> {
-        if let ApprovalDecision::ApproveSelected(ids) = decision {
-            let asked = |id: &String| self.batch.pending().any(|r| r.tool_call_id == *id);
-            if let Some(stranger) = ids.iter().find(|id| !asked(id)) {
-                return Err(SessionError::NotWaiting(stranger.clone()));
+    /// The same answer for all that is pending, or for some. Ids that nobody asked about are an error, and
+    /// then nothing is decided.
+    pub fn decide(&mut self, decision: &ApprovalDecision) -> Result<(), SessionError> {
+        let Some(question) = self.question() else {
+            return match decision {
+                ApprovalDecision::ApproveSelected(ids) if !ids.is_empty() => {
+                    Err(SessionError::NotWaiting(ids[0].clone()))
+                }
+                _ => Ok(()),
+            };
+        };
+        let answer = match decision {
+            ApprovalDecision::ApproveAll => question.answer_all(&ApprovalChoice::Once),
+            ApprovalDecision::DenyAll => ApprovalAnswer::default(),
+            ApprovalDecision::ApproveSelected(ids) => {
+                let ids: BTreeSet<&String> = ids.iter().collect();
+                let once = |id: &String| AnsweredCall::new(id, ApprovalChoice::Once);
+                ApprovalAnswer { calls: ids.into_iter().map(once).collect() }
             }
-        }
+        };
+        self.answer(&answer)
+    }
+
+    /// Takes the answer to the question. What it leaves out is denied, unless it edits a call: then what it
+    /// leaves out is planned and asked about anew, together with that one. An answer that does not fit the
+    /// question decides nothing. Storing the rules of "always" is up to whoever asked.
+    pub fn answer(&mut self, answer: &ApprovalAnswer) -> Result<(), SessionError> {
+        self.question().unwrap_or_default().check(answer).map_err(|fault| match fault {
+            AnswerFault::NotAsked(id) => SessionError::NotWaiting(id),
+            fault => SessionError::Answer(fault),
+        })?;
+        let is_edit = |call: &AnsweredCall| matches!(call.choice, ApprovalChoice::Edit { .. });
+        let edits = answer.calls.iter().any(is_edit);
         let form = self.form;
         for entry in &mut self.batch.entries {
             let CallStatus::Pending(request) = &entry.status else { continue };
-            let approved = match decision {
-                ApprovalDecision::ApproveAll => true,
-                ApprovalDecision::ApproveSelected(ids) => ids.contains(&request.tool_call_id),
-                ApprovalDecision::DenyAll => false,
-            };
-            match (&mut entry.refusal, approved) {
-                // Asked about once more: whatever the answer, it goes on to its end.
-                (Some(refusal), _) => {
-                    refusal.is_granted = approved;
-                    entry.status = CallStatus::Approved { fingerprint: None };
+            let is_left_out = !answer.calls.iter().any(|call| call.id == request.id);
+            if edits && is_left_out {
+                if entry.refusal.is_none() {
+                    entry.plan_anew();
                 }
-                (None, true) => {
-                    let fingerprint = Some(request.fingerprint.clone());
-                    entry.status = CallStatus::Approved { fingerprint };
-                }
-                (None, false) => {
-                    let denied = DenialReason::DeniedByPerson { reason: reason.map(str::to_owned) };
-                    entry.refuse(form, &ToolError::from(denied));
-                }
+                continue;
             }
+            take_choice(entry, answer.choice(&entry.call.id), form);
         }
         Ok(())
     }
 
     /// Answers what is pending with an error, because nobody can be asked.
-    pub fn refuse_pending(&mut self, error: impl Fn(&ConfirmationRequest) -> ToolError) {
+    pub fn refuse_pending(&mut self, error: impl Fn(&CallQuestion) -> ToolError) {
         let form = self.form;
         for entry in &mut self.batch.entries {
             if let CallStatus::Pending(request) = &entry.status {
@@ -317,5 +329,26 @@ impl Session {
     /// The results in call order, once all are there.
     pub fn results(&self) -> Option<Vec<&ToolResult>> {
         self.batch.entries.iter().map(CallEntry::result).collect()
+    }
+}
+
+/// Gives a pending call the status that follows from the person's choice.
+fn take_choice(entry: &mut CallEntry, choice: ApprovalChoice, form: ResultForm) {
+    let CallStatus::Pending(request) = &entry.status else { return };
+    let fingerprint = Some(request.fingerprint.clone());
+    if let Some(refusal) = &mut entry.refusal {
+        // Asked about once more: whatever the answer, it goes on to its end.
+        refusal.is_granted = matches!(choice, ApprovalChoice::Once);
+        entry.status = CallStatus::Approved { fingerprint: None };
+        return;
+    }
+    match choice {
+        ApprovalChoice::Once | ApprovalChoice::Always { .. } => {
+            entry.status = CallStatus::Approved { fingerprint };
+        }
+        ApprovalChoice::No { reason } => {
+            entry.refuse(form, &ToolError::from(DenialReason::DeniedByPerson { reason }));
+        }
+        ApprovalChoice::Edit { arguments } => entry.take_edit(arguments),
     }
 }

@@ -28,6 +28,7 @@ pub mod commit;
 pub mod denies;
 pub mod directory;
 pub mod file;
+mod file_attributes;
 pub mod git_control;
 pub mod git_index;
 mod ignored;

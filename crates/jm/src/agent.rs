@@ -32,10 +32,10 @@ const REFUSED_ROUNDS: usize = 3;
 pub(crate) struct Agent {
     pub(crate) driver: Driver,
     pub(crate) conversation: Conversation,
-    voice: ModelClient,
+    client: ModelClient,
     system: String,
     tools: OfferedTools,
-    wishes: ParameterLayers,
+    parameter_layers: ParameterLayers,
     /// Tokens of the instructions and the tools, by our own count.
     head_tokens: usize,
     /// Notes for the person before the first word.
@@ -86,13 +86,13 @@ impl Agent {
         // The whole history is written anew for each request.
         jm_system::memory::keep_freed_memory();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
-        let voice = model_client::open(&common, model).await?;
+        let client = model_client::open(&common, model).await?;
         let driver = match desk {
             Some(desk) => Driver::at(&common, desk).await?,
             None => Driver::new(&common)?,
         };
         let core = driver.engine.core();
-        let voice = voice.with_call_meta(match core.registry.toolset() {
+        let client = client.with_call_meta(match core.registry.toolset() {
             Toolset::Forj => CallMeta::Offered,
             Toolset::Forge
             | Toolset::Gemini
@@ -110,13 +110,22 @@ impl Agent {
             }
             None => Conversation::default(),
         };
-        let wishes = voice.parameter_layers().beneath(&parameters(model));
+        let parameter_layers = client.parameter_layers().beneath(&parameters(model));
         let (tools, head_tokens) = (OfferedTools::default(), 0);
-        Ok(Self { driver, conversation, voice, system, tools, wishes, head_tokens, notes })
+        Ok(Self {
+            driver,
+            conversation,
+            client,
+            system,
+            tools,
+            parameter_layers,
+            head_tokens,
+            notes,
+        })
     }
 
-    pub(crate) fn voice(&self) -> &ModelClient {
-        &self.voice
+    pub(crate) fn client(&self) -> &ModelClient {
+        &self.client
     }
 
     pub(crate) fn require(&mut self, instructions: &str) {
@@ -288,7 +297,7 @@ impl Agent {
         let before = self.conversation.usage();
         let heard = engine.heard(session, &mut self.conversation, listening, ending)?;
         screen.response_ends(used_since(before, self.conversation.usage()))?;
-        if let Some(why) = self.voice.recording_failure() {
+        if let Some(why) = self.client.recording_failure() {
             screen.note(&format!("the recording stops here: {why}"))?;
         }
         Ok(match ended {
@@ -316,8 +325,8 @@ impl Agent {
         screen: &mut dyn Screen,
     ) -> Result<Ended> {
         let cancel = Cancel::new();
-        let span = tracing::info_span!("model_request", model = ?self.voice.model());
-        let mut stream = self.voice.stream(self.request(), cancel.clone());
+        let span = tracing::info_span!("model_request", model = ?self.client.model());
+        let mut stream = self.client.stream(self.request(), cancel.clone());
         let Driver { engine, session, interrupts, .. } = &mut self.driver;
         let ended = loop {
             let item = tokio::select! {
@@ -343,7 +352,7 @@ impl Agent {
     }
 
     fn request(&self) -> ModelRequest {
-        self.wishes.in_request(ModelRequest {
+        self.parameter_layers.in_request(ModelRequest {
             system: self.system.clone(),
             messages: self.conversation.messages().clone(),
             tools: self.tools.clone(),

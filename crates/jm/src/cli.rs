@@ -176,7 +176,7 @@ pub(crate) enum Command {
     Du(ListingArgs),
     /// List the processes that sessions have started in the background, or stop or read one
     Ps(Ps),
-    /// Run a command behind the walls that a tool's command would get
+    /// Run a command with the confinement that a tool's command would get
     Sandbox(SandboxArgs),
     /// List held changes of `jm sandbox --hold`, show one as a diff, keep it or drop it
     Held(Held),

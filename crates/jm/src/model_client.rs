@@ -1,4 +1,4 @@
-//! Which model answers: from a name, the environment and the user's table to a voice.
+//! Which model answers: from a name, the environment and the user's table to a model client.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -174,7 +174,7 @@ fn read(path: &Path) -> Result<Option<String>> {
     read_text(path, MOST_BYTES).with_context(|| path.display().to_string())
 }
 
-/// A voice's error with what to do about it.
+/// A model client's error with what to do about it.
 pub(crate) fn told(error: StreamError) -> anyhow::Error {
     match &error.hint {
         Some(hint) => anyhow::anyhow!("{error}\n  hint: {hint}"),

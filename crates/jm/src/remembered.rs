@@ -33,11 +33,12 @@ pub(crate) fn read() -> Result<RememberedRules> {
     }
 }
 
-/// Stores rules with one scope; gives their numbers.
-pub(crate) fn add(rules: &[String], scope: &RuleScope) -> Result<Vec<u64>> {
+/// Stores rules with one scope, for so many seconds or until revoked; gives their numbers.
+pub(crate) fn add(rules: &[String], scope: &RuleScope, seconds: Option<u64>) -> Result<Vec<u64>> {
     change(|known| {
         let now = now();
-        rules.iter().map(|rule| known.add(rule.clone(), scope.clone(), now, None)).collect()
+        let until = seconds.map(|seconds| now.saturating_add(seconds));
+        rules.iter().map(|rule| known.add(rule.clone(), scope.clone(), now, until)).collect()
     })
 }
 

@@ -207,7 +207,7 @@ fn may_say(resolver: &dyn Resolver, answer: &ResolverAnswer, facts: &CallFacts<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::CallEffect;
+    use jm_types::ToolEffect;
 
     #[derive(Debug)]
     struct Fixed(&'static str, i32, Authority, Result<Option<Verdict>, &'static str>);
@@ -260,7 +260,7 @@ mod tests {
         ]);
         assert_eq!(names(&chain), ["config", "first", "second", "late"]);
         assert_eq!(chain.count(), 4);
-        let facts = CallFacts::of_tool("write", CallEffect::Changes);
+        let facts = CallFacts::of_tool("write", ToolEffect::Changes);
         let (answer, failures) = ask(&chain, &facts);
         assert_eq!(
             answer.map(|(name, answer)| (name, answer.verdict)),
@@ -282,7 +282,7 @@ mod tests {
             Fixed("broken", 60, Authority::Person, Err("nil value")),
             Fixed("next", 50, Authority::Person, Ok(Some(Verdict::Ask))),
         ]);
-        let (answer, failures) = ask(&chain, &CallFacts::of_tool("write", CallEffect::Changes));
+        let (answer, failures) = ask(&chain, &CallFacts::of_tool("write", ToolEffect::Changes));
         assert_eq!(answer.map(|(name, _)| name), Some("next".into()));
         assert_eq!(
             failures,
@@ -299,7 +299,7 @@ mod tests {
             (Verdict::Deny, ToolOrigin::Person, true),
         ] {
             let chain = chain(vec![Fixed("project", 50, Authority::Project, Ok(Some(verdict)))]);
-            let facts = CallFacts { origin, ..CallFacts::of_tool("t", CallEffect::Runs) };
+            let facts = CallFacts { origin, ..CallFacts::of_tool("t", ToolEffect::Runs) };
             assert_eq!(ask(&chain, &facts).0.is_some(), counts, "{verdict:?} {origin:?}");
         }
     }
@@ -325,7 +325,7 @@ mod tests {
     fn resolvers_of_a_source_are_found_when_a_call_is_judged() {
         let person = Authority::Person;
         let mut chain = chain(vec![Fixed("own", THIRD_PARTY, person, Ok(Some(Verdict::Allow)))]);
-        let facts = CallFacts::of_tool("write", CallEffect::Changes);
+        let facts = CallFacts::of_tool("write", ToolEffect::Changes);
         chain.add_source(Arc::new(Script(Ok(vec![("late", THIRD_PARTY)]))));
         assert_eq!(ask(&chain, &facts).0.map(|(name, _)| name), Some("own".into()));
         chain.add_source(Arc::new(Script(Ok(vec![("early", 200)]))));

@@ -3,29 +3,10 @@
 //! Law: they come from the prepared call and the sandbox, never from what the model says about itself.
 
 use jm_shell::CommandLine;
-use jm_types::RiskLevel;
+use jm_types::{RiskLevel, ToolEffect};
 
 /// Tools that do what another does: a denial of that one means these too.
 pub(crate) const ALIKE: &[(&str, &str)] = &[("start_process", "run_command")];
-
-/// The effect of a call on the world, as far as the policy cares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallEffect {
-    Reads,
-    /// Runs a program that confinement keeps to reading.
-    Inspects,
-    Changes,
-    Runs,
-}
-
-impl CallEffect {
-    pub fn is_side_effecting(self) -> bool {
-        match self {
-            CallEffect::Reads | CallEffect::Inspects => false,
-            CallEffect::Changes | CallEffect::Runs => true,
-        }
-    }
-}
 
 /// The demand of the call itself, whatever lists, rules and modes say; ordered, the stricter is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +46,7 @@ pub struct CallFacts<'a> {
     pub arguments: &'a str,
     /// The tool whose rules govern the call, where it does what another tool is for.
     pub governing: &'a str,
-    pub effect: CallEffect,
+    pub effect: ToolEffect,
     pub risk: RiskLevel,
     pub floor: Floor,
     pub origin: ToolOrigin,
@@ -82,7 +63,7 @@ impl<'a> CallFacts<'a> {
     }
 
     /// A call of a tool that touches no files and demands nothing.
-    pub fn of_tool(tool: &'a str, effect: CallEffect) -> Self {
+    pub fn of_tool(tool: &'a str, effect: ToolEffect) -> Self {
         let risk = if effect.is_side_effecting() { RiskLevel::Medium } else { RiskLevel::Low };
         let (floor, origin) = (Floor::None, ToolOrigin::Person);
         let (id, arguments, paths) = ("", "{}", Vec::new());

@@ -10,7 +10,6 @@ mod facts;
 mod offer;
 mod policy;
 mod presets;
-mod question;
 mod remembered;
 mod rule;
 
@@ -20,11 +19,9 @@ pub use chain::{
 };
 pub use compiled_rules::RuleBook;
 pub use decision::{Decision, Reason, RuleOrigin, Step};
-pub use facts::{CallEffect, CallFacts, Floor, ToolOrigin, TouchedPath};
+pub use facts::{CallFacts, Floor, ToolOrigin, TouchedPath};
+pub use jm_types::{AlwaysOffer, OfferedScope};
 pub use policy::{Judged, Policy};
 pub use presets::{ApprovalList, BuiltIn, ListError, Preset};
-pub use question::{
-    AlwaysOffer, CallAnswer, CallQuestion, Choice, OfferedScope, Question, QuestionAnswer,
-};
 pub use remembered::{RememberedRule, RememberedRules, RuleScope, RuleSite};
 pub use rule::{PolicyRule, PolicyRuleError, Subject};

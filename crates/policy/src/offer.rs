@@ -4,11 +4,10 @@
 //! policy is strict. "Everywhere" is not offered for what runs a project's own code or changes its files.
 
 use jm_shell::Readers;
-use jm_types::Verdict;
+use jm_types::{AlwaysOffer, OfferedScope, ToolEffect, Verdict};
 
-use crate::facts::{CallEffect, CallFacts, Floor};
+use crate::facts::{CallFacts, Floor};
 use crate::policy::Policy;
-use crate::question::{AlwaysOffer, OfferedScope};
 
 impl Policy {
     /// The offers for a call that is asked about, the narrowest scope first.
@@ -44,14 +43,14 @@ impl Policy {
             return Some((rules, widest));
         }
         match facts.effect {
-            CallEffect::Changes if !facts.paths.is_empty() => {
+            ToolEffect::Changes if !facts.paths.is_empty() => {
                 Some((vec![format!("{tool}: **")], OfferedScope::Project))
             }
-            CallEffect::Changes | CallEffect::Reads => {
+            ToolEffect::Changes | ToolEffect::Reads => {
                 Some((vec![tool.to_owned()], OfferedScope::Project))
             }
             // A program of which no command line is known.
-            CallEffect::Runs | CallEffect::Inspects => None,
+            ToolEffect::Runs | ToolEffect::Inspects => None,
         }
     }
 }

@@ -5,11 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jm_types::Verdict;
 use jm_types::text::suggest;
+use jm_types::{ToolEffect, Verdict};
 use thiserror::Error;
-
-use crate::facts::CallEffect;
 
 /// A named set of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -111,7 +109,7 @@ impl ApprovalList {
     }
 
     /// The list's answer about a call; `None` where it says nothing.
-    pub fn answer(&self, tool: &str, effect: CallEffect) -> Option<Verdict> {
+    pub fn answer(&self, tool: &str, effect: ToolEffect) -> Option<Verdict> {
         if self.denied.contains(tool) {
             return Some(Verdict::Deny);
         }
@@ -119,9 +117,9 @@ impl ApprovalList {
             return None;
         }
         let by_effect = match (self.effects, effect) {
-            (None, _) | (Some(_), CallEffect::Runs) => false,
-            (Some(_), CallEffect::Reads | CallEffect::Inspects) => true,
-            (Some(most), CallEffect::Changes) => most == ByEffect::ReadsAndChanges,
+            (None, _) | (Some(_), ToolEffect::Runs) => false,
+            (Some(_), ToolEffect::Reads | ToolEffect::Inspects) => true,
+            (Some(most), ToolEffect::Changes) => most == ByEffect::ReadsAndChanges,
         };
         (by_effect || self.approved.contains(tool)).then_some(Verdict::Allow)
     }
@@ -179,7 +177,7 @@ mod tests {
         for (items, removed, answers) in cases {
             let list = resolve(items, removed, BuiltIn::Named).unwrap();
             for (tool, expected) in *answers {
-                let found = list.answer(tool, CallEffect::Changes);
+                let found = list.answer(tool, ToolEffect::Changes);
                 assert_eq!(found, *expected, "{items:?} less {removed:?}: {tool}");
             }
         }
@@ -187,7 +185,7 @@ mod tests {
 
     #[test]
     fn outside_flemma_presets_go_by_what_a_call_does() {
-        use CallEffect::{Changes, Inspects, Reads, Runs};
+        use ToolEffect::{Changes, Inspects, Reads, Runs};
         let readonly = resolve(&["$readonly"], &[], BuiltIn::ByEffect).unwrap();
         let default = resolve(&["$default"], &["edit"], BuiltIn::ByEffect).unwrap();
         for (effect, reads, changes) in [

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jm_policy::*;
 use jm_shell::{CommandLine, Readers};
-use jm_types::{ApprovalMode, Verdict};
+use jm_types::{ApprovalMode, ToolEffect, Verdict};
 
 fn policy(rules: &[(&str, Verdict)], is_strict: bool) -> Policy {
     let parse = |(text, verdict): &(&str, Verdict)| {
@@ -34,7 +34,7 @@ fn facts(line: &CommandLine) -> CallFacts<'_> {
     CallFacts {
         floor: Floor::Confirmation,
         command: Some(line),
-        ..CallFacts::of_tool("run_command", CallEffect::Runs)
+        ..CallFacts::of_tool("run_command", ToolEffect::Runs)
     }
 }
 
@@ -113,7 +113,7 @@ fn an_edit_offers_its_tool_in_this_project_and_never_a_protected_file() {
     let policy = policy(&[], false);
     let path = TouchedPath { path: "src/main.rs".into(), is_written: true };
     let edit =
-        CallFacts { paths: vec![path], ..CallFacts::of_tool("edit_file", CallEffect::Changes) };
+        CallFacts { paths: vec![path], ..CallFacts::of_tool("edit_file", ToolEffect::Changes) };
     let offers = policy.offers(&edit, true);
     assert_eq!(
         offers.last().map(|offer| (offer.scope, offer.rules.clone())),

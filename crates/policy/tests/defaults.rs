@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jm_policy::*;
-use jm_types::{ApprovalMode, Verdict};
+use jm_types::{ApprovalMode, ToolEffect, Verdict};
 
 /// A resolver that approves some tools: whose, and whether it is their `auto_approve`.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ fn verdict(resolver: Approves, is_default: bool, tool: &str) -> Verdict {
     };
     policy.chain.register(Arc::new(resolver));
     let (effect, floor) = match tool {
-        "bash" => (CallEffect::Runs, Floor::Confirmation),
-        _ => (CallEffect::Changes, Floor::None),
+        "bash" => (ToolEffect::Runs, Floor::Confirmation),
+        _ => (ToolEffect::Changes, Floor::None),
     };
     let facts = CallFacts { floor, ..CallFacts::of_tool(tool, effect) };
     policy.decide(&facts).decision.verdict

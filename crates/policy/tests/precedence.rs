@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jm_policy::*;
-use jm_types::{ApprovalMode, Verdict};
+use jm_types::{ApprovalMode, ToolEffect, Verdict};
 
 /// The lists that name the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ struct Case {
     mode: ApprovalMode,
     prompts: bool,
     listed: Listed,
-    effect: CallEffect,
+    effect: ToolEffect,
     floor: Floor,
     is_strict: bool,
     rule: Option<Verdict>,
@@ -123,7 +123,7 @@ fn cases() -> Vec<Case> {
         for mode in [ApprovalMode::Auto, ApprovalMode::Prompt, ApprovalMode::Deny] {
             for prompts in [true, false] {
                 for listed in [Listed::No, Listed::Allowed, Listed::Denied, Listed::Both] {
-                    use CallEffect::{Changes, Inspects, Reads, Runs};
+                    use ToolEffect::{Changes, Inspects, Reads, Runs};
                     for effect in [Reads, Inspects, Changes, Runs] {
                         for floor in [Floor::None, Floor::Confirmation, Floor::Person] {
                             for is_strict in [false, true] {

@@ -17,7 +17,9 @@ pub fn script_file(model: &str) -> Option<&str> {
 /// A client and its server. The client alone keeps the server running too.
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
+    /// The client that sends requests to the server.
     pub client: ModelClient,
+    /// The server, which knows every request it was sent.
     pub server: Arc<ScriptServer>,
 }
 

@@ -4,6 +4,8 @@
 //! Law: a request that the vendor would refuse is refused here too, so that a test which passes
 //! says something about the vendor.
 
+#![warn(missing_docs)]
+
 mod check;
 mod client;
 mod deliver;

@@ -7,6 +7,7 @@ use jm_types::{StopReason, StreamError, StreamErrorKind, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
+/// The turns that a scripted model gives, and the protocol in which it gives them.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -158,6 +159,7 @@ pub(crate) struct Injection {
 }
 
 impl Script {
+    /// Reads a script (TOML, docs/formats/script.md).
     pub fn parse(text: &str) -> Result<Self, StreamError> {
         toml::from_str(text).map_err(|error| {
             StreamError::new(StreamErrorKind::BadRequest, format!("the script: {error}"))
@@ -165,6 +167,7 @@ impl Script {
         })
     }
 
+    /// The vendor's protocol that the script speaks.
     pub fn wire(&self) -> Wire {
         self.wire
     }

@@ -50,6 +50,7 @@ struct ServedRequest {
 type ResponseBody = UnsyncBoxBody<Bytes, ConnectionCut>;
 
 impl ScriptServer {
+    /// Listens on a free port of the loopback and answers until it is dropped.
     pub async fn start(script: Script) -> Result<Self, StreamError> {
         let failed = |error: std::io::Error| {
             StreamError::new(StreamErrorKind::Connection, format!("no port to listen on: {error}"))

@@ -9,16 +9,20 @@ use jm_types::RiskLevel;
 /// From harmless to harmful: the worst part of a command is the command's own class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DangerClass {
+    /// Every part is known to read, and nothing but read.
     ReadOnly,
     /// In no table, or not to be understood before it runs.
     Unknown,
+    /// Some part deletes, overwrites, or cannot be taken back.
     Destructive,
 }
 
 /// A class, and the reason in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Danger {
+    /// How harmful the command could be.
     pub class: DangerClass,
+    /// The part that gave it the class, in words for a person.
     pub why: String,
 }
 
@@ -29,10 +33,12 @@ impl Danger {
         if other.class > self.class { other } else { self }
     }
 
+    /// True unless the command is known to read only.
     pub fn needs_person(&self) -> bool {
         self.class != DangerClass::ReadOnly
     }
 
+    /// The class as the level that an approval shows.
     pub fn risk(&self) -> RiskLevel {
         match self.class {
             DangerClass::ReadOnly => RiskLevel::Low,

@@ -37,6 +37,8 @@
 //! # Ok::<(), jm_shell::RuleError>(())
 //! ```
 
+#![warn(missing_docs)]
+
 mod command_risk;
 mod find;
 mod line;

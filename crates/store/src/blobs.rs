@@ -87,7 +87,7 @@ pub(crate) const UNUSED: &str = "sha256 NOT IN (SELECT sha256 FROM uses)
     AND sha256 NOT IN (SELECT sha256 FROM files)
     AND sha256 NOT IN (SELECT sha256 FROM outputs)";
 
-/// Forgets a content if nobody needs it any more, and remembers that it was there. Returns the bytes that
+/// Forgets a content if nothing needs it any more, and remembers that it was there. Returns the bytes that
 /// its pieces take; they stay until `remove_pieces`.
 pub(crate) fn release_unused(
     step: &Transaction<'_>,

@@ -1,4 +1,4 @@
-//! Garbage collection: contents that nobody needs go, and the disk has their space back.
+//! Garbage collection: contents without a use go, and the disk has their space back.
 //!
 //! Law: sessions at work come first. Everything happens in short transactions with a pause after each, so
 //! that a write of theirs waits for one of these at most; what cannot be done in such steps is left for
@@ -260,7 +260,7 @@ impl Store {
         })
     }
 
-    /// Only as a whole can an old journal give space back, and nobody can write meanwhile.
+    /// Only as a whole can an old journal give space back, and no process can write meanwhile.
     fn rewrite_if_small(&self, is_alive: &dyn Fn(&Owner) -> bool) -> Result<Space, StoreError> {
         let (free, used) = {
             let connection = self.connection();
@@ -315,7 +315,7 @@ fn pragma(connection: &Connection, name: &str) -> Result<i64, StoreError> {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(Into::into)
 }
 
-/// Makes nobody need the content any more; the bytes that its pieces take.
+/// Removes every use of the content; the bytes that its pieces take.
 fn forget(step: &Transaction<'_>, name: &str, now: i64) -> Result<u64, StoreError> {
     for table in ["uses", "files", "outputs"] {
         let delete = format!("DELETE FROM {table} WHERE sha256 = ?1");

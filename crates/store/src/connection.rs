@@ -69,7 +69,7 @@ fn configure(connection: &mut Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Copies the whole log back and empties it. Where somebody reads for long it stays: writers would wait.
+/// Copies the whole log back and empties it. Where another process reads for long it stays: writers would wait.
 pub(crate) fn checkpoint(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(CHECKPOINT_PATIENCE)?;
     let copied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));

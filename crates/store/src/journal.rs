@@ -122,7 +122,7 @@ impl Journal {
         let released = self.store.write(|step| self.release(step, entry));
         let mut connection = self.store.connection();
         let _turn = self.store.turn();
-        // A log that cannot be copied back now, because the disk is full or somebody reads, loses
+        // A log that cannot be copied back now, because the disk is full or another process reads, loses
         // nothing by staying.
         shorten(&mut connection).unwrap_or_default();
         released

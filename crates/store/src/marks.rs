@@ -46,6 +46,7 @@ impl Marks {
             Record::Message { .. }
             | Record::Received { .. }
             | Record::Planned { .. }
+            | Record::Edited { .. }
             | Record::Approved { .. }
             | Record::Started { .. }
             | Record::Prepared { .. }

@@ -15,7 +15,7 @@ pub enum WriteOrder {
     #[default]
     InTurn,
     /// Past the queue: for a writer that holds something which others in the queue may wait for, such as the lock of
-    /// a directory. There is one of these for each such thing, so nobody waits for long.
+    /// a directory. There is one of these for each such thing, so no process waits for long.
     AtOnce,
 }
 

@@ -80,6 +80,12 @@ pub enum Record {
         summary: String,
         risk: Option<RiskLevel>,
     },
+    /// A person wrote other arguments than the model; these are planned, shown and run.
+    Edited {
+        call: CallKey,
+        by: String,
+        arguments: String,
+    },
     /// By whom, and a fingerprint of the call and of the files that were shown.
     Approved {
         call: CallKey,
@@ -228,7 +234,7 @@ pub struct Tracking {
 }
 
 /// Changes found after a command beside which commands of other sessions ran in the same directory: two looks
-/// cannot tell which of them made a change, so nobody takes it back.
+/// cannot tell which of them made a change, so no undo takes it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrent {
     /// The calls that ran meanwhile.
@@ -281,6 +287,7 @@ impl Record {
             Record::Received { .. } => "received",
             Record::BatchWaits { .. } => "batch_waits",
             Record::Planned { .. } => "planned",
+            Record::Edited { .. } => "edited",
             Record::Approved { .. } => "approved",
             Record::Started { .. } => "started",
             Record::Prepared { .. } => "prepared",
@@ -329,6 +336,7 @@ impl Record {
     pub fn call(&self) -> Option<&CallKey> {
         match self {
             Record::Planned { call, .. }
+            | Record::Edited { call, .. }
             | Record::Approved { call, .. }
             | Record::Started { call, .. }
             | Record::Prepared { call, .. }

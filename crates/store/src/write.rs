@@ -2,7 +2,7 @@
 //!
 //! Law: every write begins with `BEGIN IMMEDIATE`, so that no transaction that has read learns later that it
 //! cannot write. Writers wait in a queue for that: SQLite's own lock goes to whoever asks in the right
-//! moment, and somebody may miss that moment for seconds.
+//! moment, and a process may miss that moment for seconds.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 

@@ -10,14 +10,26 @@ pub fn now_epoch_ms() -> u64 {
 
 /// Formats seconds since the epoch as `20261116-045124`, in UTC: names that sort by time.
 pub fn utc_stamp(seconds: u64) -> String {
+    let [year, month, day, hour, minute, second] = utc(seconds);
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+}
+
+/// Formats milliseconds since the epoch as people write a point in time: `2026-11-16 04:51:24Z`.
+pub fn utc_moment(epoch_ms: u64) -> String {
+    let [year, month, day, hour, minute, second] = utc(epoch_ms / 1000);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Year, month, day, hour, minute and second.
+fn utc(seconds: u64) -> [u64; 6] {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil_date(days);
-    format!("{year:04}{month:02}{day:02}-{:02}{:02}{:02}", rest / 3600, rest / 60 % 60, rest % 60)
+    [year, month, day, rest / 3600, rest / 60 % 60, rest % 60]
 }
 
 /// The date that lies so many days after the first of January 1970, by the rules of the Gregorian
 /// calendar in eras of 400 years that begin in March.
-pub fn civil_date(days: u64) -> (u64, u64, u64) {
+fn civil_date(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -44,6 +56,19 @@ mod tests {
         ];
         for (seconds, expected) in cases {
             assert_eq!(utc_stamp(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn moments_are_dates_and_times() {
+        let cases = [
+            (0, "1970-01-01 00:00:00Z"),
+            (951_782_400_000, "2000-02-29 00:00:00Z"),
+            (1_794_787_199_999, "2026-11-15 23:59:59Z"),
+            (4_107_542_400_000, "2100-03-01 00:00:00Z"),
+        ];
+        for (epoch_ms, expected) in cases {
+            assert_eq!(utc_moment(epoch_ms), expected);
         }
     }
 }

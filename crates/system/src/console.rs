@@ -5,6 +5,7 @@
 //! works as ever; it holds a pipe that the kernel closes when we die, and does nothing before that.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Result, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 
@@ -129,11 +130,19 @@ pub fn edit(text: &str) -> Result<Option<String>> {
     let folder = ScratchDir::new("jm-edit")?;
     folder.write(DRAFT, text)?;
     // The variable may hold arguments too, so a shell reads it.
-    let status = Command::new("sh")
+    let mut command = Command::new("sh");
+    command
         .args(["-c", "eval \"$JM_EDITOR\" '\"$1\"'", "sh"])
         .arg(folder.path().join(DRAFT))
-        .env("JM_EDITOR", editor.unwrap_or_else(|| "vi".into()))
-        .status()?;
+        .env("JM_EDITOR", editor.unwrap_or_else(|| "vi".into()));
+    // Standard input and output may be files or programs.
+    let screen = OpenOptions::new().read(true).write(true).open("/dev/tty");
+    if let Ok(input) = screen
+        && let Ok(output) = input.try_clone()
+    {
+        command.stdin(input).stdout(output);
+    }
+    let status = command.status()?;
     Ok(folder.read(DRAFT).filter(|_| status.success()))
 }
 

@@ -10,6 +10,7 @@ pub fn fail_point(_name: &str, _nth: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// A place in the code, and which file of the change it is about (from 1).
 #[cfg(feature = "failpoints")]
 pub fn fail_point(name: &str, nth: usize) -> io::Result<()> {
     crash::here(name);
@@ -21,6 +22,7 @@ pub fn fail_point(name: &str, nth: usize) -> io::Result<()> {
 #[cfg(not(feature = "failpoints"))]
 pub fn crash_point(_name: &str) {}
 
+/// A place between two durable steps.
 #[cfg(feature = "failpoints")]
 pub fn crash_point(name: &str) {
     crash::here(name);
@@ -106,6 +108,7 @@ mod plan {
         FAULTS.with_borrow_mut(|faults| faults.push((name.to_owned(), nth, error)));
     }
 
+    /// Forgets all faults of this thread.
     pub fn clear() {
         FAULTS.with_borrow_mut(Vec::clear);
     }

@@ -7,13 +7,16 @@ use crate::folder::readable_entries;
 /// A process of some boot of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessIdentity {
+    /// The number of the process, which the kernel uses again.
     pub pid: u32,
     /// Start time, in the kernel's ticks since the boot.
     pub started: u64,
+    /// The kernel's id of the boot, which makes the start time unique.
     pub boot: String,
 }
 
 impl ProcessIdentity {
+    /// The identity of this process.
     pub fn own() -> Self {
         let pid = std::process::id();
         Self { pid, started: started(pid).unwrap_or(0), boot: boot() }
@@ -49,10 +52,13 @@ fn started(pid: u32) -> Option<u64> {
 /// The kernel's description of a process, from `/proc/PID/stat`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessStat {
+    /// The name of the program, cut by the kernel to 15 bytes.
     pub name: String,
     /// A zombie: it has ended, and its parent has not waited for it.
     pub is_dead: bool,
+    /// The number of the parent process.
     pub parent: u32,
+    /// The number of the session (`setsid`) that it belongs to.
     pub session: u32,
     /// Ticks since the boot.
     pub started: u64,

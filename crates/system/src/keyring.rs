@@ -47,12 +47,14 @@ impl Keyring {
         if answer.complaint.is_empty() { Ok(None) } else { Err(Error::other(answer.complaint)) }
     }
 
+    /// Stores a secret under this name, in place of an older one.
     pub fn set(&self, name: &str, secret: &str) -> Result<()> {
         let label = format!("--label=Journeyman: {name}");
         let answer = self.ask("store", &[&label], name, secret)?;
         if answer.succeeded { Ok(()) } else { Err(Error::other(answer.complaint)) }
     }
 
+    /// Removes the secret of this name; no error where there is none.
     pub fn remove(&self, name: &str) -> Result<()> {
         let answer = self.ask("clear", &[], name, "")?;
         if answer.succeeded || answer.complaint.is_empty() {

@@ -3,6 +3,8 @@
 //!
 //! Law: nothing here knows a workspace, a command or a tool.
 
+#![warn(missing_docs)]
+
 pub mod clock;
 pub mod console;
 pub mod descriptors;

@@ -33,6 +33,7 @@ pub struct ScratchDir {
 }
 
 impl ScratchDir {
+    /// Makes a directory that only this user can enter, in the system's place for temporary files.
     pub fn new(name: &str) -> Result<Self> {
         Self::within(&std::env::temp_dir(), name)
     }
@@ -45,10 +46,12 @@ impl ScratchDir {
         Ok(Self { path: std::fs::canonicalize(path)? })
     }
 
+    /// The canonical path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Writes a file, and makes the directories above it.
     pub fn write(&self, relative: &str, content: &str) -> Result<()> {
         let path = self.path.join(relative);
         std::fs::create_dir_all(path.parent().unwrap_or(&self.path))?;
@@ -82,6 +85,7 @@ pub struct OwnProgram {
 pub struct OwnChild(Child);
 
 impl OwnProgram {
+    /// Finds this program's file; `environment` is added to the child's.
     pub fn new(environment: Vec<(OsString, OsString)>) -> Result<Self> {
         Ok(Self { program: std::env::current_exe()?, environment })
     }
@@ -107,6 +111,7 @@ impl OwnProgram {
 }
 
 impl OwnChild {
+    /// The process number of the child.
     pub fn id(&self) -> u32 {
         self.0.id()
     }

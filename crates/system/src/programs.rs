@@ -22,14 +22,17 @@ const DEEPEST: usize = 8;
 /// A regular file, or a link to one, in a directory of programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramFile {
+    /// The path in the directory, not what a link leads to.
     pub path: PathBuf,
     /// The name in the directory; not UTF-8 is shown as far as it can be.
     pub name: String,
+    /// True if this user may run it (`access(2)`).
     pub is_executable: bool,
     /// Its bytes are elsewhere.
     pub is_link: bool,
     /// The reason why others than the person and the system could have written it.
     pub foreign: Option<&'static str>,
+    /// The stamp by which a later change is noticed without reading the file.
     pub stamp: FileStamp,
 }
 

@@ -25,6 +25,11 @@ pub fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
 
 const NOT_UTF8: &str = "stream did not contain valid UTF-8";
 
+/// Opens a file or a named pipe that a person names for our input, to be read as it comes.
+pub fn open_input(path: &Path) -> Result<Box<dyn Read + Send>> {
+    File::open(path).map(|file| Box::new(file) as Box<dyn Read + Send>)
+}
+
 /// A file that a person names for our output; one that is there already is left alone.
 pub fn write_new(path: &Path) -> Result<File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
@@ -87,14 +92,17 @@ impl StateDir {
         Ok(Self { path: std::fs::canonicalize(path)? })
     }
 
+    /// The canonical path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Opens a directory below, and makes it where it is missing.
     pub fn subdirectory(&self, name: &str) -> Result<Self> {
         Self::open(&self.path.join(name))
     }
 
+    /// Reads a file as text; `None` where there is none, an error where it has more than `most` bytes.
     pub fn read(&self, name: &str, most: u64) -> Result<Option<String>> {
         read_text(&self.path.join(name), most)
     }
@@ -192,6 +200,7 @@ pub struct DiskReserve {
 }
 
 impl DiskReserve {
+    /// Gives the space back to the disk.
     pub fn free(self) {
         ignore_error(
             std::fs::remove_file(&self.path),

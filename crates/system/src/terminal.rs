@@ -27,6 +27,7 @@ const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 pub struct TerminalModes(Option<Termios>);
 
 impl TerminalModes {
+    /// Reads the modes of standard input; where that is no terminal, nothing is set later.
     pub fn keep() -> Self {
         Self(tcgetattr(std::io::stdin()).ok())
     }
@@ -43,6 +44,7 @@ impl Drop for TerminalModes {
     }
 }
 
+/// The controlling terminal, from which a person's answers are read.
 #[derive(Debug)]
 pub struct Terminal {
     input: BufReader<File>,

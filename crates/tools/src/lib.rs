@@ -38,11 +38,11 @@ pub mod source;
 pub mod tool;
 pub mod toolsets;
 
+pub use jm_types::ToolEffect;
+
 pub use context::{CallContext, Refused, Scope, Seen, Whole, Workspace};
 pub use foresight::{Expected, Foreseen};
 pub use registered::{Registered, SchemaError};
 pub use registry::ToolRegistry;
 pub use source::{Listed, Origin, ToolSource};
-pub use tool::{
-    Intent, Output, PathUse, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut, ToolSpec, Use,
-};
+pub use tool::{Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec, Use};

@@ -10,38 +10,11 @@ use std::time::Duration;
 use jm_files::{Found, SafePath, Sandbox};
 use jm_shell::CommandLine;
 use jm_types::Digest;
-use jm_types::{Limits, RiskLevel, ToolError};
+use jm_types::{Limits, RiskLevel, ToolEffect, ToolError};
 use serde_json::Value;
 
 use crate::context::{CallContext, Scope};
 use crate::foresight::Foreseen;
-
-/// The effect of a tool on the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolEffect {
-    Reads,
-    /// Runs a program that confinement keeps to reading.
-    Inspects,
-    Changes,
-    Runs,
-}
-
-impl ToolEffect {
-    pub fn is_side_effecting(self) -> bool {
-        match self {
-            ToolEffect::Reads | ToolEffect::Inspects => false,
-            ToolEffect::Changes | ToolEffect::Runs => true,
-        }
-    }
-
-    /// Tells whether it starts a program.
-    pub fn is_command(self) -> bool {
-        match self {
-            ToolEffect::Reads | ToolEffect::Changes => false,
-            ToolEffect::Inspects | ToolEffect::Runs => true,
-        }
-    }
-}
 
 /// The facts of a tool that are known before any call.
 #[derive(Debug, Clone)]

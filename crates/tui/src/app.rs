@@ -38,7 +38,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::Output { id, chunk } => engine::output(app, &id, &chunk),
         Msg::CallFinished { id } => engine::call_finished(app, &id),
         Msg::CallDone { id, end, diff } => engine::call_done(app, &id, end, diff),
-        Msg::Approval(requests) => panels::approval(app, requests, out),
+        Msg::Approval(question) => panels::approval(app, *question, out),
         Msg::Question(question) => panels::question(app, question, out),
         Msg::Withdrawn => panels::withdrawn(app),
         Msg::Secret { title } => panels::secret(app, title),
@@ -55,6 +55,8 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::History(entries) => app.prompt.history.load(entries),
         Msg::Pick { what, title, rows } => app.pick(what, title, rows),
         Msg::Page { title, lines } => app.page(Pager::at_start(&title, lines)),
+        Msg::Edited(text) if panels::is_editing(app) => panels::edited(app, text, out),
+        Msg::NotEdited => panels::not_edited(app),
         Msg::Edited(text) => app.prompt.buffer.set(text.trim_end_matches('\n')),
         Msg::Draft(text) if app.prompt.buffer.is_empty() => app.prompt.buffer.set(&text),
         Msg::Draft(_) => {}

@@ -6,10 +6,11 @@
 use crate::block::call::End;
 use crate::block::{Note, Waiting};
 use crate::key::Input;
-use crate::panel::approval::{ApprovalAnswer, Request};
 use crate::panel::question::PanelQuestion;
 use crate::status::Status;
 use crate::text::Line;
+
+use jm_types::{ApprovalAnswer, ApprovalQuestion};
 
 pub use crate::panel::full::{PickRow, Picking};
 
@@ -55,7 +56,7 @@ pub enum Msg {
         end: End,
         diff: Option<String>,
     },
-    Approval(Vec<Request>),
+    Approval(Box<ApprovalQuestion>),
     Question(PanelQuestion),
     /// Nobody waits for an answer any more.
     Withdrawn,
@@ -82,6 +83,8 @@ pub enum Msg {
     },
     /// The editor was left with this text.
     Edited(String),
+    /// The editor could not be used.
+    NotEdited,
     /// Puts text into an empty prompt.
     Draft(String),
     Highlighted {

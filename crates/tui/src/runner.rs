@@ -189,10 +189,7 @@ impl<W: Write> Screen<'_, W> {
 
     fn edit(&mut self, text: &str) -> io::Result<()> {
         let edited = self.lend(|host| host.edit(text))?;
-        if let Some(edited) = edited {
-            update(&mut self.app, Msg::Edited(edited));
-        }
-        Ok(())
+        self.take(edited.map_or(Msg::NotEdited, Msg::Edited)).map(drop)
     }
 
     fn suspend(&mut self) -> io::Result<()> {

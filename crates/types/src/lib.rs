@@ -22,6 +22,7 @@ pub mod message;
 pub mod messages;
 pub mod mode;
 pub mod network;
+pub mod question;
 pub mod replace;
 pub mod stream;
 pub mod text;
@@ -43,8 +44,12 @@ pub use ids::{BatchNumber, CallKey, SessionId};
 pub use limits::Limits;
 pub use message::{Message, MessageRole, Native, Part};
 pub use messages::Messages;
-pub use mode::{ApprovalMode, Profile, RiskLevel, ToolsMode, Verdict};
+pub use mode::{ApprovalMode, Profile, RiskLevel, ToolEffect, ToolsMode, Verdict};
 pub use network::Network;
+pub use question::{
+    AlwaysOffer, AnswerFault, AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion,
+    CallQuestion, OfferedScope,
+};
 pub use replace::ReplaceError;
 pub use stream::{StopReason, StreamError, StreamErrorKind, StreamEvent, Usage};
 pub use toolset::Toolset;

@@ -62,6 +62,33 @@ pub enum RiskLevel {
     High,
 }
 
+/// The effect of a tool, or of one call of it, on the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolEffect {
+    Reads,
+    /// Runs a program that confinement keeps to reading.
+    Inspects,
+    Changes,
+    Runs,
+}
+
+impl ToolEffect {
+    pub fn is_side_effecting(self) -> bool {
+        match self {
+            ToolEffect::Reads | ToolEffect::Inspects => false,
+            ToolEffect::Changes | ToolEffect::Runs => true,
+        }
+    }
+
+    /// Tells whether it starts a program.
+    pub fn is_command(self) -> bool {
+        match self {
+            ToolEffect::Reads | ToolEffect::Changes => false,
+            ToolEffect::Inspects | ToolEffect::Runs => true,
+        }
+    }
+}
+
 /// Ordered, so that "the stricter wins" is `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -24,6 +24,7 @@ impl ToolProgram {
         ROWS.iter().map(|row| row.name.replace('_', "-"))
     }
 
+    /// The name of the tool, with underscores.
     pub fn tool(self) -> &'static str {
         self.0.name
     }

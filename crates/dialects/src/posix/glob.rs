@@ -13,10 +13,12 @@ use super::name::{NamePattern, is_magic, unescaped};
 /// More names than these are not gathered.
 const MOST_NAMES: usize = 1_000_000;
 
+/// A search for names as glob(3) does it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PosixGlob {
     /// A directory to begin in; the current one when empty.
     pub path: String,
+    /// The pattern, which may have slashes.
     pub pattern: String,
 }
 

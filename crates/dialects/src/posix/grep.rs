@@ -19,16 +19,21 @@ const MOST_TRIED: usize = 20_000_000;
 /// Files are searched in memory up to here; the rest of a larger one is not looked at.
 const MOST_SEARCHED: u64 = 256 * 1024 * 1024;
 
+/// A search for lines in the files of a pattern, as grep(1) does it with `-E`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PosixGrep {
+    /// The extended regular expression.
     pub pattern: String,
+    /// The files to search in.
     pub files: PosixGlob,
 }
 
+/// The lines that a search found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct GrepOutcome {
     /// `file:line: text` for each line that matches, as far as it can be shown.
     pub lines: Vec<Vec<u8>>,
+    /// The number of lines that match, shown or not.
     pub count: usize,
 }
 
@@ -43,6 +48,7 @@ enum Matcher {
 }
 
 impl Expression {
+    /// Translates and compiles an expression; one that is wrong or too large is an error.
     pub fn new(pattern: &str) -> Result<Self, ToolError> {
         let bad = |why: String| {
             ToolError::new(ErrorKind::BadPattern { message: format!("Invalid pattern: {why}") })
@@ -82,6 +88,7 @@ impl Expression {
 }
 
 impl PosixGrep {
+    /// Searches file by file, and keeps lines as far as the output limit allows.
     pub fn run(&self, scope: &Scope) -> Result<GrepOutcome, ToolError> {
         let expression = Expression::new(&self.pattern)?;
         let sandbox = &scope.workspace.sandbox;

@@ -8,7 +8,7 @@ use jm_types::ErrorCode;
 use super::facts::{CallState, Examined, Side};
 use crate::undo_call::is_undo;
 
-/// The person's wish (FR-RES-05, and undo).
+/// The person's choice (FR-RES-05, and undo).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryChoice {
     /// The results stand; a change that was half done is completed.

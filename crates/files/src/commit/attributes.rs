@@ -4,7 +4,9 @@
 
 use rustix::fd::BorrowedFd;
 use rustix::fs::{self, Gid, Stat, Uid, XattrFlags};
-use rustix::io::{self, Errno};
+use rustix::io;
+
+use crate::file_attributes::attribute_names;
 
 const SET_USER_ID: u32 = 0o4000;
 const SET_GROUP_ID: u32 = 0o2000;
@@ -53,9 +55,9 @@ pub(super) fn dress(new: BorrowedFd<'_>, old: BorrowedFd<'_>, stat: &Stat) -> Dr
 /// Access control lists are extended attributes too, so this keeps them, and takes away those that
 /// the directory gives to every new file.
 fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> {
-    let wanted = attributes(from)?;
+    let wanted = attribute_names(from)?;
     let mut outcome = Ok(());
-    for name in attributes(to)?.iter().filter(|name| !wanted.contains(name)) {
+    for name in attribute_names(to)?.iter().filter(|name| !wanted.contains(name)) {
         outcome = outcome.and(fs::fremovexattr(to, &**name));
     }
     for name in &wanted {
@@ -65,17 +67,6 @@ fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> {
         outcome = outcome.and(copied);
     }
     outcome
-}
-
-/// The names of a file's extended attributes; none where there are no such things.
-fn attributes(of: BorrowedFd<'_>) -> io::Result<Vec<Vec<u8>>> {
-    let mut names = vec![0; 64 * 1024];
-    let length = match fs::flistxattr(of, &mut names[..]) {
-        Err(Errno::NOTSUP) => 0,
-        answer => answer?,
-    };
-    let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    Ok(names.map(<[u8]>::to_vec).collect())
 }
 
 #[cfg(test)]

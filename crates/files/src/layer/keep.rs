@@ -12,13 +12,12 @@ use rustix::io::{self, Errno};
 use thiserror::Error;
 
 use super::marks;
-use super::node::{
-    MARK, NodeFacts, NodeKind, attribute_names, attributes, set_attributes, set_modified,
-};
+use super::node::{MARK, NodeFacts, NodeKind, attributes, set_attributes, set_modified};
 use super::plan::{LayerStep, LayerWork, is_own};
 use super::remove::remove_tree;
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
+use crate::file_attributes::attribute_names;
 use crate::open::Opening;
 
 /// Writes the steps down before the first of them.

@@ -4,7 +4,8 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{self, Mode};
 use rustix::io::{self, Errno};
 
-use super::node::{MARK, attribute_names};
+use super::node::MARK;
+use crate::file_attributes::attribute_names;
 
 /// Says if a directory of the upper hides everything that the lower has under its name.
 pub(crate) fn is_opaque(directory: impl AsFd) -> io::Result<bool> {

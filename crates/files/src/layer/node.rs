@@ -7,6 +7,8 @@ use rustix::fs::{self, AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps,
 use rustix::io::{self, Errno};
 use serde::{Deserialize, Serialize};
 
+use crate::file_attributes::attribute_names;
+
 /// The kind of node at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -150,15 +152,4 @@ pub(crate) fn attributes(of: BorrowedFd<'_>) -> io::Result<ExtendedAttributes> {
     }
     all.sort();
     Ok(all)
-}
-
-/// The names of the extended attributes; none on a file system without them.
-pub(crate) fn attribute_names(of: BorrowedFd<'_>) -> io::Result<Vec<Vec<u8>>> {
-    let mut names = vec![0; 64 * 1024];
-    let length = match fs::flistxattr(of, &mut names[..]) {
-        Err(Errno::NOTSUP) => 0,
-        answer => answer?,
-    };
-    let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    Ok(names.map(<[u8]>::to_vec).collect())
 }

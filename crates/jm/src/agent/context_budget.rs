@@ -64,16 +64,16 @@ impl Agent {
     }
 
     fn room(&self) -> Option<Room> {
-        let limit = usize::try_from(self.voice.info().context?).unwrap_or(usize::MAX);
+        let limit = usize::try_from(self.client.info().context?).unwrap_or(usize::MAX);
         let answer = (self.answer_tokens() as usize).min(limit / 4);
         Some(Room { limit, answer, full: (limit / 100 * FULL_PERCENT).saturating_sub(answer) })
     }
 
     /// The most tokens that an answer may have: as asked for, or as the model can.
     fn answer_tokens(&self) -> u32 {
-        let wished = self.wishes.in_request(ModelRequest::default());
-        let most = wished.parameters_for(self.voice.provider()).max_tokens;
-        most.or(self.voice.info().output).unwrap_or(ANSWER_TOKENS)
+        let asked = self.parameter_layers.in_request(ModelRequest::default());
+        let most = asked.parameters_for(self.client.provider()).max_tokens;
+        most.or(self.client.info().output).unwrap_or(ANSWER_TOKENS)
     }
 
     /// Counts the head of every request too, as long as no vendor has counted.
@@ -98,9 +98,9 @@ impl Agent {
         // that could have a longer answer.
         let most = self.answer_tokens().min(ANSWER_TOKENS);
         let short = Parameters { max_tokens: Some(most), ..Parameters::default() };
-        let mut request = self.wishes.beneath(&short).in_request(self.request());
+        let mut request = self.parameter_layers.beneath(&short).in_request(self.request());
         ask_for_summary(&mut request.messages);
-        let mut stream = self.voice.stream(request, Cancel::new());
+        let mut stream = self.client.stream(request, Cancel::new());
         let mut assembly = Assembly::new();
         loop {
             let item = tokio::select! {

@@ -75,6 +75,10 @@ pub(crate) struct RunArgs {
     /// Events as JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
+    /// Answers to questions from FILE, or `-` for standard input, one JSON object a line; questions are
+    /// events of `--json`
+    #[arg(long, value_name = "FILE", requires = "json")]
+    pub(crate) answers: Option<PathBuf>,
     /// The final answer must be JSON that this schema accepts; nothing else goes to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,

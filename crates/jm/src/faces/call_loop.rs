@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::answer::Answer;
 use super::interrupts::Interrupts;
-use super::prompt::Approver;
+use super::prompt::{Approver, Asked};
 use super::refused_calls::Unanswered;
 use super::tui::Desk;
 use super::{print, recover};
@@ -91,6 +91,17 @@ impl Driver {
         Self { engine, session, approver, unanswered, debug: common.debug, events, interrupts }
     }
 
+    /// Asks through another approver from here on.
+    pub(crate) fn ask_through(&mut self, approver: Approver) {
+        if approver.is_a_person() {
+            self.session.offer_grants();
+        }
+        if let Approver::Lines(_) = &approver {
+            self.engine.core().recorder.answers_come_from("a program (--answers)");
+        }
+        self.approver = approver;
+    }
+
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
         if self.session.batch().awaits_results() {
             let id = &self.session.id;
@@ -122,13 +133,16 @@ impl Driver {
                 Pause::Finished | Pause::NeedsResults => break End::Answered,
                 Pause::Cancelled => break End::Interrupted,
                 Pause::NeedsApproval => {
-                    if matches!(self.approver, Approver::Nobody) {
-                        self.unanswered.extend(session.batch().pending().map(Unanswered::of));
-                    }
+                    let asked: Vec<Unanswered> =
+                        session.batch().pending().map(Unanswered::of).collect();
                     tokio::select! {
                         biased;
                         () = self.interrupts.next() => print::note(""),
-                        decided = self.approver.decide(&self.engine, session) => decided?,
+                        decided = self.approver.decide(&self.engine, session) => {
+                            if decided? == Asked::Nobody {
+                                self.unanswered.extend(asked);
+                            }
+                        }
                     }
                 }
             }

@@ -2,11 +2,12 @@
 
 use anyhow::Result;
 use jm_store::{MessageRecord, Record, Store};
+use jm_system::clock::utc_moment;
 use jm_types::SessionId;
 use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
 
-use super::{history, print};
+use super::print;
 use crate::cli::Log;
 use crate::sessions;
 
@@ -67,7 +68,7 @@ impl Said {
     }
 
     fn in_words(&self) -> String {
-        let mut text = format!("{}  {}", history::moment(self.at), self.who());
+        let mut text = format!("{}  {}", utc_moment(self.at), self.who());
         let said = sanitize(&self.text());
         match self.what {
             What::Opening { .. } => text.push_str(&format!("  {}\n", one_line(&said))),

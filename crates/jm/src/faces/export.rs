@@ -2,6 +2,7 @@
 //!
 //! Law: everything that came from outside is escaped, and the page loads nothing and runs nothing.
 
+use jm_system::clock::utc_moment;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -83,7 +84,7 @@ fn speech(said: &Said) -> String {
     format!(
         "<article><h2>{}</h2><p><time>{}</time></p>\n<pre>{}</pre></article>\n",
         escape(said.who()),
-        history::moment(said.at),
+        utc_moment(said.at),
         escape(&said.text())
     )
 }
@@ -97,7 +98,7 @@ fn article(store: &Store, root: &Path, call: &CallView) -> String {
          <span class=\"key\">{}</span></summary>\n<pre>{}</pre>\n",
         escape(&call.call.name),
         escape(&history::headline(call)),
-        history::moment(call.at),
+        utc_moment(call.at),
         escape(&call.call.call),
         escape(&call.call.arguments)
     );

@@ -1,5 +1,6 @@
 //! `jm held`: layers of commands that nobody has decided about yet.
 
+use jm_system::clock::utc_moment;
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -37,7 +38,7 @@ fn list(layers: &HeldLayers, as_json: bool) -> Result<u8> {
         };
         let root = one_line(&description.root.to_string_lossy());
         let command = one_line(&description.command.join(" "));
-        let time = history::moment(description.began_ms);
+        let time = utc_moment(description.began_ms);
         print::line(&format!("{id}  {time}  {root}  {command}{state}"))?;
     }
     Ok(exit::RAN)

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use jm_store::{CallView, FileEffect, FileState, Record, SessionView, Store};
-use jm_system::clock::civil_date;
+use jm_system::clock::utc_moment;
 use jm_types::ErrorCode;
+use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
 use jm_types::text::{one_line, reveal, sanitize};
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ pub(crate) fn sessions(listing: &ListingArgs) -> Result<u8> {
             }))?;
         } else {
             let state = if alive { "  in use" } else { "" };
-            let time = moment(view.last.unwrap_or(view.opened));
+            let time = utc_moment(view.last.unwrap_or(view.opened));
             let root = one_line(&view.root.to_string_lossy());
             print::line(&format!("{}  {time}  {root}{state}", view.session))?;
         }
@@ -91,11 +92,15 @@ pub(crate) fn as_json(call: &CallView) -> Value {
 
 /// One call in a few lines: what, why, how long, what changed.
 fn in_words(call: &CallView) -> String {
-    let mut text = format!("{}  {}  {}\n", moment(call.at), call.call.call, headline(call));
+    let mut text = format!("{}  {}  {}\n", utc_moment(call.at), call.call.call, headline(call));
     for (_, record) in &call.records {
         match record {
             Record::Planned { rule, .. } if !rule.is_empty() => {
                 text.push_str(&format!("    because: {}\n", one_line(rule)));
+            }
+            Record::Edited { by, arguments, .. } => {
+                let shown = summarize(arguments, SUMMARY_CHARACTERS).text;
+                text.push_str(&format!("    edited by: {by}: {shown}\n"));
             }
             Record::Approved { by, .. } => text.push_str(&format!("    approved by: {by}\n")),
             Record::Recovered { state, choice, .. } => {
@@ -230,31 +235,4 @@ pub(crate) fn verify() -> Result<u8> {
         number => print::line(&format!("{count} records, {number} damaged"))?,
     }
     Ok(if damage.is_empty() { exit::RAN } else { exit::FAILED })
-}
-
-/// A point in time as people write it, in UTC.
-pub(crate) fn moment(epoch_ms: u64) -> String {
-    let seconds = epoch_ms / 1000;
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil_date(days);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_civil_dates() {
-        let cases = [
-            (0, "1970-01-01 00:00:00Z"),
-            (951_782_400_000, "2000-02-29 00:00:00Z"),
-            (1_794_787_199_999, "2026-11-15 23:59:59Z"),
-            (4_107_542_400_000, "2100-03-01 00:00:00Z"),
-        ];
-        for (epoch_ms, expected) in cases {
-            assert_eq!(moment(epoch_ms), expected);
-        }
-    }
 }

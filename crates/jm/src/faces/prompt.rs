@@ -6,12 +6,12 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use jm_engine::{ApprovalDecision, ConfirmationRequest, Engine, Session};
+use jm_engine::{ApprovalDecision, Engine, Session};
 use jm_system::terminal::Terminal;
 use jm_types::text::{one_line, reveal};
-use jm_types::{Cancel, ErrorKind, RiskLevel, ToolError};
+use jm_types::{CallQuestion, Cancel, ErrorKind, RiskLevel, ToolError};
 
-use super::approval::{Answered, ask, remember};
+use super::approval::{AnswerLines, ask, remember};
 use super::tui::Desk;
 
 /// A preview with more lines than this may have pushed what stands above it out of sight.
@@ -25,8 +25,23 @@ pub(crate) enum Approver {
     Person(Arc<Mutex<Terminal>>),
     /// A person at the screen.
     Desk(Arc<Desk>),
+    /// A program that reads questions and writes answers.
+    Lines(AnswerLines),
     /// Headless: every question is answered with an error that says so.
     Nobody,
+}
+
+/// The outcome of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Somebody,
+    /// Nobody could be asked, so everything was refused.
+    Nobody,
+}
+
+fn refuse(session: &mut Session) -> Asked {
+    session.refuse_pending(nobody);
+    Asked::Nobody
 }
 
 impl Approver {
@@ -40,38 +55,39 @@ impl Approver {
 
     /// Tells if somebody can be asked for more than a call was allowed.
     pub(crate) fn is_a_person(&self) -> bool {
-        matches!(self, Approver::Person(_) | Approver::Desk(_))
+        matches!(self, Approver::Person(_) | Approver::Desk(_) | Approver::Lines(_))
     }
 
     /// Settles what is pending. The person is waited for on a thread of its own, so that a signal
     /// is heard meanwhile; dropping this future leaves the question unanswered, and the terminal
     /// to whoever asks next.
-    pub(crate) async fn decide(&self, engine: &Engine, session: &mut Session) -> Result<()> {
-        let answered = match self {
+    pub(crate) async fn decide(&self, engine: &Engine, session: &mut Session) -> Result<Asked> {
+        let Some(question) = session.question() else { return Ok(Asked::Somebody) };
+        let answer = match self {
             Approver::Always => {
-                return session.decide(&ApprovalDecision::ApproveAll).map_err(Into::into);
+                session.decide(&ApprovalDecision::ApproveAll)?;
+                return Ok(Asked::Somebody);
             }
             Approver::Person(terminal) => {
                 let terminal = Arc::clone(terminal);
                 let (cancel, _asks) = Asks::new();
-                let requests: Vec<_> = session.batch().pending().cloned().collect();
+                let question = question.clone();
                 tokio::task::spawn_blocking(move || {
                     let mut terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
-                    ask(&mut terminal, &requests, &cancel)
+                    ask(&mut terminal, &question, &cancel)
                 })
                 .await??
             }
-            Approver::Desk(desk) => return desk.decide(engine, session).await,
-            Approver::Nobody => {
-                session.refuse_pending(nobody);
-                return Ok(());
-            }
+            Approver::Desk(desk) => desk.decide(&question).await?,
+            Approver::Lines(lines) => match lines.ask(&question).await? {
+                Some(answer) => answer,
+                None => return Ok(refuse(session)),
+            },
+            Approver::Nobody => return Ok(refuse(session)),
         };
-        let Answered { decision, reason, always } = answered;
-        if let Some((rules, scope)) = always {
-            remember(engine, &session.id, (&rules, scope))?;
-        }
-        session.decide_because(&decision, reason.as_deref()).map_err(Into::into)
+        remember(engine, &session.id, &question, &answer)?;
+        session.answer(&answer)?;
+        Ok(Asked::Somebody)
     }
 }
 
@@ -82,7 +98,7 @@ impl Approver {
         let terminal = match self {
             Approver::Person(terminal) => terminal,
             Approver::Desk(desk) => return Ok(desk.grants_rounds(done, more).await),
-            Approver::Always | Approver::Nobody => return Ok(false),
+            Approver::Always | Approver::Lines(_) | Approver::Nobody => return Ok(false),
         };
         let terminal = Arc::clone(terminal);
         let (cancel, _asks) = Asks::new();
@@ -125,13 +141,13 @@ impl Drop for Asks {
     }
 }
 
-fn nobody(request: &ConfirmationRequest) -> ToolError {
+fn nobody(request: &CallQuestion) -> ToolError {
     let hint = if request.needs_person {
         "a person can allow it: run in a terminal, or with --yes".to_owned()
     } else {
         format!(
             "a person can allow it: run in a terminal, or with --yes, --approve auto or --allow {}",
-            request.tool_name
+            request.tool
         )
     };
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
@@ -155,11 +171,11 @@ pub(crate) fn risk_word(risk: RiskLevel) -> &'static str {
 /// Above every question about something of high risk (FR-APR-06).
 const BANNER: &str = "*** WARNING: high risk. Read what it does before you answer. ***\n";
 
-pub(super) fn describe(request: &ConfirmationRequest, number: usize, count: usize) -> String {
+pub(super) fn describe(request: &CallQuestion, number: usize, count: usize) -> String {
     let place = if count > 1 { format!("{number}. ") } else { String::new() };
-    let (risk, tool) = (risk_word(request.risk_level), one_line(&request.tool_name));
+    let (risk, tool) = (risk_word(request.risk), one_line(&request.tool));
     let mut text = format!("\n{place}[{risk}] {tool}: {}\n", request.summary);
-    if request.risk_level == RiskLevel::High {
+    if request.risk == RiskLevel::High {
         text.insert_str(1, BANNER);
     }
     if request.is_cut && request.preview.is_none() {
@@ -168,7 +184,7 @@ pub(super) fn describe(request: &ConfirmationRequest, number: usize, count: usiz
     for warning in &request.warnings {
         text.push_str(&format!("   ! {}\n", one_line(warning)));
     }
-    text.push_str(&format!("   asked because: {}\n", request.rule));
+    text.push_str(&format!("   asked because: {}\n", request.reason));
     let Some(preview) = &request.preview else { return text };
     let preview = reveal(preview);
     if preview.lines().count() > LONG_PREVIEW {

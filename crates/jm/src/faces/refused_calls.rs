@@ -1,6 +1,6 @@
 //! Calls that were refused because nobody could be asked, and the flags that would have allowed them.
 
-use jm_engine::ConfirmationRequest;
+use jm_types::CallQuestion;
 use jm_types::text::{one_line, reveal};
 use serde::Serialize;
 
@@ -15,15 +15,15 @@ pub(crate) struct Unanswered {
 }
 
 impl Unanswered {
-    pub(crate) fn of(request: &ConfirmationRequest) -> Self {
+    pub(crate) fn of(request: &CallQuestion) -> Self {
         let offered = request.always.first().map(|offer| offer.rules.clone());
         let by_name = || match request.needs_person {
             true => Vec::new(),
-            false => vec![request.tool_name.clone()],
+            false => vec![request.tool.clone()],
         };
         Self {
-            id: request.tool_call_id.clone(),
-            name: request.tool_name.clone(),
+            id: request.id.clone(),
+            name: request.tool.clone(),
             summary: request.summary.clone(),
             allow: offered.unwrap_or_else(by_name),
         }

@@ -123,9 +123,9 @@ pub(crate) fn run_with(common: &Common, model: &Model, first: Option<&str>) -> R
 }
 
 fn greet(agent: &Agent) {
-    let voice = agent.voice();
+    let client = agent.client();
     let session = &agent.driver.session.id;
-    print::note(&format!("{} {}, session {session}; /help", voice.provider(), voice.model()));
+    print::note(&format!("{} {}, session {session}; /help", client.provider(), client.model()));
     agent.notes.iter().for_each(|note| print::note(&format!("jm: {}", one_line(note))));
     let said = agent.conversation.messages().len();
     if said > 0 {
@@ -295,7 +295,7 @@ fn show_waiting(agent: &Agent) {
 
 fn usage(agent: &Agent) -> String {
     let usage = agent.conversation.usage();
-    let cost = match agent.voice().cost(&usage) {
+    let cost = match agent.client().cost(&usage) {
         Some(dollars) => format!(", ${dollars:.4}"),
         None => String::new(),
     };

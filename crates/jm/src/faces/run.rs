@@ -6,7 +6,9 @@ use jm_types::text::{one_line, sanitize};
 use jm_types::{Part, StreamError, StreamErrorKind};
 use serde_json::{Value, json};
 
+use super::approval::AnswerLines;
 use super::call_loop::block_on;
+use super::prompt::Approver;
 use super::screen::{Lines, Plain, Screen, Words};
 use super::{exit, outside_results, print, refused_calls, task};
 use crate::agent::{Agent, TurnEnd};
@@ -38,6 +40,9 @@ fn begin(common: &Common, run: &RunArgs) -> Result<u8> {
     let common = resumed(common, run)?;
     block_on(async {
         let mut agent = Agent::open(&common, &run.model).await?;
+        if let Some(path) = run.answers.as_deref().filter(|_| !common.yes) {
+            agent.driver.ask_through(Approver::Lines(AnswerLines::open(path)?));
+        }
         let mut view = View::new(run);
         view.opened(&agent)?;
         for note in &agent.notes {
@@ -194,7 +199,7 @@ impl View {
             View::Plain(_) => Ok(()),
             View::Lines(_) => print::json(&json!({
                 "type": "session", "session": agent.driver.session.id,
-                "provider": agent.voice().provider(), "model": agent.voice().model(),
+                "provider": agent.client().provider(), "model": agent.client().model(),
             })),
         }
     }
@@ -220,7 +225,7 @@ impl View {
                 print::json(&json!({
                     "type": "end", "reason": reason, "text": lines.last_text, "error": error,
                     "session": agent.driver.session.id, "usage": usage,
-                    "cost": agent.voice().cost(&usage), "exit": code,
+                    "cost": agent.client().cost(&usage), "exit": code,
                     "waiting": outside_results::waiting_as_json(&agent.driver.session),
                     "unanswered": agent.driver.unanswered,
                 }))?;

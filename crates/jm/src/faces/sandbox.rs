@@ -1,4 +1,4 @@
-//! `jm sandbox`: a command by hand, behind the walls that a tool's command would get.
+//! `jm sandbox`: a command by hand, with the confinement that a tool's command would get.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -121,10 +121,10 @@ fn execute(spec: CommandSpec, plan: &ConfinementPlan) -> Result<u8> {
     let finished = run_command(spec, &screen.cancel.clone(), &mut screen)?;
     if !matches!(finished.ending, CommandEnding::Exited(0) | CommandEnding::Cancelled) {
         let said = [&finished.stderr, &finished.stdout].map(|kept| kept.render(KEEP_BYTES));
-        let by_gate = finished.refused_by_proxy.into_iter();
-        for bite in by_gate.chain(find_refusals(&said.concat(), &plan.rules)) {
-            print::note(&format!("jm: {}", bite.what()));
-            bite.remedy().iter().for_each(|remedy| print::note(&format!("  hint: {remedy}")));
+        let by_proxy = finished.refused_by_proxy.into_iter();
+        for refusal in by_proxy.chain(find_refusals(&said.concat(), &plan.rules)) {
+            print::note(&format!("jm: {}", refusal.what()));
+            refusal.remedy().iter().for_each(|remedy| print::note(&format!("  hint: {remedy}")));
         }
     }
     finished.unended.iter().for_each(|one| print::note(&format!("jm: {}", one.in_words())));
@@ -140,9 +140,9 @@ fn execute(spec: CommandSpec, plan: &ConfinementPlan) -> Result<u8> {
 }
 
 fn in_words(plan: &ConfinementPlan) -> String {
-    let walls = &plan.rules;
-    let mut text = format!("confined by: {}\n", walls.backend.name());
-    text.push_str(&format!("network: {}\n", walls.network.in_words()));
+    let rules = &plan.rules;
+    let mut text = format!("confined by: {}\n", rules.backend.name());
+    text.push_str(&format!("network: {}\n", rules.network.in_words()));
     let mut list = |title: &str, paths: Vec<String>| {
         if !paths.is_empty() {
             text.push_str(&format!("{title}:\n"));
@@ -151,15 +151,15 @@ fn in_words(plan: &ConfinementPlan) -> String {
     };
     let shown =
         |paths: &[std::path::PathBuf]| paths.iter().map(|p| p.display().to_string()).collect();
-    match walls.access {
-        Access::Full => list("may write", shown(&walls.writable)),
+    match rules.access {
+        Access::Full => list("may write", shown(&rules.writable)),
         Access::ReadsOnly => {
-            list("may read, and neither write nor execute", shown(&walls.writable))
+            list("may read, and neither write nor execute", shown(&rules.writable))
         }
     }
-    list("may read", shown(&walls.readable));
-    list("cannot change", walls.kept.iter().map(|kept| kept.path.display().to_string()).collect());
-    list("cannot see", shown(&walls.hidden));
+    list("may read", shown(&rules.readable));
+    list("cannot change", rules.kept.iter().map(|kept| kept.path.display().to_string()).collect());
+    list("cannot see", shown(&rules.hidden));
     list("not enforced", plan.gaps.clone());
     jm_types::text::sanitize(&text)
 }

@@ -29,7 +29,8 @@ pub(super) fn prompt(run: &RunArgs) -> Result<Option<Vec<Part>>> {
     let mut text = run.prompt.join(" ");
     // Whoever supplies results has said what there is to say, unless words come with them.
     let supplies = !run.result.is_empty() || run.results.is_some();
-    let input = if supplies { String::new() } else { input()? };
+    let answers = run.answers.as_deref().is_some_and(|path| path.as_os_str() == "-");
+    let input = if supplies || answers { String::new() } else { input()? };
     if !input.trim().is_empty() {
         text = format!("{text}\n\n{input}").trim_start().to_owned();
     }

@@ -1,4 +1,4 @@
-//! When the walls bite, the answer says so: which path or host it was, and what would allow it.
+//! When confinement refuses something, the answer says so: which path or host it was, and what would allow it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -145,7 +145,7 @@ fn a_job_that_is_kept_remembers_what_was_told() {
         let told: Vec<&str> = told.iter().flat_map(|told| hints(told)).collect();
         assert!(matches!(told[..], [hint] if hint.contains("/x/made")), "{told:?}");
         desk.close();
-        // Walls that are wider now are not those that it runs behind.
+        // Rules that are wider now are not those that it runs under.
         let outside = world.at("x").display().to_string();
         let mut desk = Desk::open_with(world, "s", &["--writable", &outside]);
         let typed = desk.process("write", "p1", &json!({"text": "go\n"}));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::jobs::desk::Desk;
 use crate::world::{User, World, works};
 
-/// This program within its own walls, where no more namespaces can be made.
+/// This program in its own confinement, where no more namespaces can be made.
 fn nested(world: &World, flags: &[&str], script: &str) -> String {
     let inner = world.at("w/inner");
     std::fs::copy(env!("CARGO_BIN_EXE_jm"), &inner).unwrap();
@@ -72,7 +72,7 @@ fn a_program_that_is_missing_is_missed() {
     assert!(!ran(&world), "{output:?}");
 }
 
-/// Walls are built by name; the name may be another directory's by now.
+/// Confinement is built by name; the name may be another directory's by now.
 #[test]
 fn a_workspace_that_was_replaced_runs_nothing() {
     let world = World::new(User::Own, "auto");

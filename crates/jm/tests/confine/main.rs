@@ -1,4 +1,4 @@
-//! Commands in their walls: nobody gets out, ordinary work goes on, nothing hangs or stays behind.
+//! Confined commands: none gets out, ordinary work goes on, nothing hangs or stays behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 

@@ -204,7 +204,7 @@ impl World {
         command
     }
 
-    /// Runs words behind the walls.
+    /// Runs words confined.
     pub(crate) fn confined(&self, words: &[&str]) -> Output {
         self.confined_with(&[], words)
     }

@@ -1,5 +1,7 @@
 //! From Markdown to steps.
 
+use jm_types::text::Fence;
+
 /// One case.
 #[derive(Debug)]
 pub(crate) struct Section {
@@ -20,10 +22,10 @@ pub(crate) struct Step {
 pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
     let mut common = Vec::new();
-    let mut open: Option<(String, Step)> = None;
+    let mut open: Option<(Fence, Step)> = None;
     for (index, line) in text.lines().enumerate() {
         if let Some((fence, step)) = &mut open {
-            if line.trim_end() == fence {
+            if fence.is_closed_by(line) {
                 let (_, step) = open.take().ok_or("no open block")?;
                 // Blocks before the first heading begin every case.
                 sections.last_mut().map_or(&mut common, |section| &mut section.steps).push(step);
@@ -33,12 +35,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
             }
             continue;
         }
-        let ticks = line.len() - line.trim_start_matches('`').len();
-        if ticks >= 3 {
-            let mut words = line[ticks..].split_whitespace().map(str::to_owned);
+        let opened = Fence::opened_by(line).filter(|(fence, _)| fence.is_of_backquotes());
+        if let Some((fence, words)) = opened {
+            let mut words = words.split_whitespace().map(str::to_owned);
             let kind = words.next().unwrap_or_default();
             let step = Step { line: index + 1, kind, words: words.collect(), body: String::new() };
-            open = Some(("`".repeat(ticks), step));
+            open = Some((fence, step));
         } else if let Some(title) = line.strip_prefix("## ") {
             sections.push(Section { title: title.to_owned(), steps: common.clone() });
         }

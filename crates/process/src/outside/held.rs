@@ -1,6 +1,6 @@
 //! The layers of commands in the state directory: made, described, set aside, kept or dropped.
 //!
-//! Law: a layer is somebody's only while its lock is held. It is described before its command runs and
+//! Law: a layer belongs to a process only while its lock is held. It is described before its command runs and
 //! its steps are on record before the first of them, so whatever dies, the next process knows what it
 //! finds and can complete it or take it back.
 

@@ -5,6 +5,7 @@ mod reader;
 
 use futures_util::StreamExt;
 use futures_util::stream::iter;
+use jm_types::text::fence_for;
 use jm_types::{Message, Part, ToolCall, ToolDefinition};
 use serde_json::{Value, json};
 
@@ -113,10 +114,8 @@ fn is_envelope(content: &str, id: &str) -> bool {
     value.is_some_and(|value| value["id"] == id && value["ok"].is_boolean())
 }
 
-/// A fence longer than any run of backquotes inside cannot be closed from within.
 fn fenced(kind: &str, text: &str) -> String {
-    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
+    let fence = fence_for(text);
     format!("{fence}{kind}\n{text}\n{fence}")
 }
 

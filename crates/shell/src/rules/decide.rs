@@ -13,6 +13,7 @@ use crate::word::{ShellWord, show_words};
 /// The verdict on a line, with one reason for each of its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandDecision {
+    /// The strictest verdict of all parts.
     pub verdict: Verdict,
     /// In the order of [`CommandLine::parts`].
     pub parts: Vec<PartDecision>,
@@ -21,7 +22,9 @@ pub struct CommandDecision {
 /// The verdict on one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartDecision {
+    /// The verdict on this part alone.
     pub verdict: Verdict,
+    /// The rule, or the lack of one, that led to it.
     pub because: Because,
 }
 
@@ -36,8 +39,11 @@ pub enum Because {
     Idle,
     /// A part of what the rule for the part before it covers.
     Covered,
-    /// No rule matches; the nearest one, and why it does not.
-    NoRule { near: Option<(usize, String)> },
+    /// No rule matches.
+    NoRule {
+        /// The nearest rule, and why it does not match.
+        near: Option<(usize, String)>,
+    },
     /// Cannot be understood before it runs.
     Opaque(String),
     /// Cannot be understood, and holds the words of a rule that forbids.

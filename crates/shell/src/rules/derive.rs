@@ -154,6 +154,7 @@ const GIT_WITHOUT_HOOKS: &[&str] = &[
 /// A rule to be offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleText {
+    /// The pattern in the form that a configuration holds.
     pub pattern: String,
     /// The command runs the project's own code (cargo, make, npm, pytest, go …) or may, so the rule
     /// must not hold in other projects.

@@ -14,7 +14,9 @@ use crate::line::CommandLine;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleSource {
+    /// The words of the command, with stars for what may differ.
     pub pattern: String,
+    /// The answer to commands that match.
     pub verdict: Verdict,
     /// Commands that the rule must match; checked when the rule is loaded.
     #[serde(rename = "match", default, skip_serializing_if = "Vec::is_empty")]

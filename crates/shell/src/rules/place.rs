@@ -7,13 +7,16 @@ use crate::word::ShellWord;
 /// Commands that only read count as allowed, or need a rule like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
+    /// No rule is needed to read.
     Allowed,
+    /// Reading needs a rule too.
     NeedRules,
 }
 
 /// The facts about a run that a decision depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleContext<'a> {
+    /// The treatment of commands that only read.
     pub readers: Readers,
     /// Absolute paths of the workspace's directories: `cd` to one of them, or below, stays inside.
     pub roots: &'a [&'a str],

@@ -10,13 +10,13 @@ const SEARCHED: usize = 64 * 1024;
 /// The refusals met by a command that failed. One that did not has got what it needed.
 pub(crate) fn refusals_of(
     finished: &FinishedCommand,
-    walls: Option<&ConfinementRules>,
+    rules: Option<&ConfinementRules>,
 ) -> Vec<Refusal> {
-    let Some(walls) = walls else { return Vec::new() };
+    let Some(rules) = rules else { return Vec::new() };
     let mut found = finished.refused_by_proxy.clone();
-    if walls.backend != Backend::None {
+    if rules.backend != Backend::None {
         let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(SEARCHED));
-        found.extend(find_refusals(&said.concat(), walls));
+        found.extend(find_refusals(&said.concat(), rules));
     }
     if finished.ending == CommandEnding::Signalled(SIGSYS) {
         found.push(Refusal::Call);
@@ -28,9 +28,9 @@ pub(crate) fn refusals_of(
 pub(crate) fn with_refusals(
     failure: &str,
     finished: &FinishedCommand,
-    walls: Option<&ConfinementRules>,
+    rules: Option<&ConfinementRules>,
 ) -> String {
-    let found = refusals_of(finished, walls);
+    let found = refusals_of(finished, rules);
     let words = std::iter::once(failure.to_owned()).chain(found.iter().map(Refusal::in_words));
     let words = words.chain(finished.unended.iter().map(Unended::in_words));
     words.collect::<Vec<_>>().join("; ")

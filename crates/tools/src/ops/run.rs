@@ -150,15 +150,15 @@ impl Run {
             Binary::Encoded => OutputView::Settled,
             Binary::AsText => OutputView::Exact,
         };
-        let (finished, walls) = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
+        let (finished, rules) = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
         // Somebody who stops a command knows why it did not go on.
         let found = match finished.ending {
             CommandEnding::Exited(0) | CommandEnding::Cancelled => Vec::new(),
             CommandEnding::Exited(_) | CommandEnding::Signalled(_) | CommandEnding::TimedOut => {
-                refusals_of(&finished, walls.as_ref())
+                refusals_of(&finished, rules.as_ref())
             }
         };
-        scope.refused.note(grants_for(&found, sandbox, walls.as_ref()));
+        scope.refused.note(grants_for(&found, sandbox, rules.as_ref()));
         let unended: Vec<String> = finished.unended.iter().map(Unended::in_words).collect();
         unended.iter().for_each(|text| events.notice(text));
         let refusals: Vec<String> = found.iter().map(Refusal::in_words).chain(unended).collect();
@@ -269,7 +269,7 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// How it ended, and the walls it ran behind.
+    /// How it ended, and the confinement rules it ran under.
     pub(crate) fn run(
         self,
         workspace: &Workspace,
@@ -293,7 +293,7 @@ impl Invocation {
             }
             Access::Full => environment.extend(self.variables),
         }
-        let walls = confinement.rules().cloned();
+        let rules = confinement.rules().cloned();
         let spec = CommandSpec {
             program: self.program,
             directory: self.directory.map_or_else(|| sandbox.resolve("."), Ok)?,
@@ -303,7 +303,7 @@ impl Invocation {
             keep_bytes: self.keep_bytes,
             confinement,
         };
-        Ok((run_command(spec, cancel, listener)?, walls))
+        Ok((run_command(spec, cancel, listener)?, rules))
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jm_types::RiskLevel;
 
-use crate::tool::ToolEffect;
+use jm_types::ToolEffect;
 
 /// The effect of a call on the world, its risk, and the need for a person's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

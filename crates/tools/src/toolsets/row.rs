@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use jm_files::NoLog;
-use jm_types::{Limits, ToolError};
+use jm_types::{Limits, ToolEffect, ToolError};
 use serde_json::Value;
 
 use super::envelope::Envelope;
@@ -14,7 +14,7 @@ use super::prepared::{PreparedCall, Raise};
 use crate::context::Scope;
 use crate::events::Events;
 use crate::operation::{Execution, Operation};
-use crate::tool::{Output, Prepared, ToolEffect, ToolExecutor, ToolSpec};
+use crate::tool::{Output, Prepared, ToolExecutor, ToolSpec};
 
 /// The times that tools may take (CFG-TMO-01a).
 #[derive(Debug, Clone, Copy)]

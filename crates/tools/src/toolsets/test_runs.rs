@@ -8,7 +8,7 @@ use super::args::parse_args;
 use super::lowered::{Lowered, Stakes};
 use crate::ops::report::TestRun;
 use crate::quote::quote_words;
-use crate::tool::ToolEffect;
+use jm_types::ToolEffect;
 
 #[derive(Deserialize)]
 struct RunTests {

@@ -4,22 +4,24 @@ use super::state::App;
 use crate::editor::Buffer;
 use crate::key::Key;
 use crate::msg::Effect;
-use crate::panel::approval::{Approval, Done, PanelMode, Request};
+use crate::panel::approval::{Approval, Done, PanelMode};
 use crate::panel::full::{Full, KeyOutcome, Pager};
 use crate::panel::question::PanelQuestion;
 use crate::panel::{Panel, QUIET};
 
-pub(super) fn approval(app: &mut App, requests: Vec<Request>, out: &mut Vec<Effect>) {
+use jm_types::ApprovalQuestion;
+
+pub(super) fn approval(app: &mut App, question: ApprovalQuestion, out: &mut Vec<Effect>) {
     // The diff that is approved is the one that the transcript shows.
     if let Some(turn) = &mut app.turn {
-        for request in &requests {
+        for request in &question.calls {
             let asked = turn.calls.iter_mut().find(|call| call.id == request.id);
             if let Some(call) = asked {
                 call.diff = request.preview.clone().filter(|preview| preview.contains("@@ "));
             }
         }
     }
-    open(app, Panel::Approval(Approval::new(requests)), out);
+    open(app, Panel::Approval(Approval::new(question)), out);
     out.push(Effect::Notify("Approval needed".to_owned()));
 }
 
@@ -65,11 +67,20 @@ pub(super) fn key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>
     }
     match key {
         Key::Tab => app.is_focused = !app.is_focused,
-        Key::Escape if app.is_focused => app.is_focused = false,
+        Key::Escape if app.is_focused && !leaves_mode(app) => app.is_focused = false,
+        Key::Escape if app.is_focused => {}
         Key::Char(c) if !is_burst && is_meant(app) => return answer_key(app, c, out),
         _ => return false,
     }
     true
+}
+
+/// Goes back to the question from what was asked beside it; false where nothing was.
+fn leaves_mode(app: &mut App) -> bool {
+    match &mut app.panel {
+        Some(Panel::Approval(approval)) => approval.goes_back(),
+        Some(Panel::Question(_) | Panel::Secret { .. }) | None => false,
+    }
 }
 
 fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
@@ -80,6 +91,10 @@ fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
             Done::Answered(answer) => {
                 out.push(Effect::Answer(answer));
                 withdrawn(app);
+            }
+            Done::Edit(text) => {
+                app.is_focused = true;
+                out.push(Effect::Edit(text));
             }
             Done::ShowDiff => {
                 let lines = approval.lines(app.width.saturating_sub(1).max(1));
@@ -96,6 +111,25 @@ fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
         Some(Panel::Secret { .. }) | None => return false,
     }
     true
+}
+
+pub(super) fn is_editing(app: &App) -> bool {
+    matches!(&app.panel, Some(Panel::Approval(Approval { mode: PanelMode::Editing { .. }, .. })))
+}
+
+/// The editor was left with other arguments for a call.
+pub(super) fn edited(app: &mut App, text: String, out: &mut Vec<Effect>) {
+    let Some(Panel::Approval(approval)) = &mut app.panel else { return };
+    if let Some(answer) = approval.edited(text) {
+        out.push(Effect::Answer(answer));
+        withdrawn(app);
+    }
+}
+
+pub(super) fn not_edited(app: &mut App) {
+    if let Some(Panel::Approval(approval)) = &mut app.panel {
+        approval.not_edited();
+    }
 }
 
 pub(crate) fn writes_reason(app: &App) -> bool {

@@ -1,11 +1,12 @@
 //! The effect of every key, and the keys that never answer a question.
 
-use jm_types::RiskLevel;
+use jm_types::{
+    AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, RiskLevel,
+};
 
 use super::*;
 use crate::key::Key;
 use crate::msg::{NewCall, TurnEnd};
-use crate::panel::approval::{ApprovalAnswer, Request};
 use crate::panel::question::{PanelChoice, PanelQuestion};
 use crate::status::Status;
 
@@ -69,25 +70,23 @@ fn submitted(text: &str) -> Vec<Effect> {
     vec![Effect::Submit(text.into())]
 }
 
-fn request(id: &str) -> Request {
-    Request {
-        id: id.into(),
-        tool: "t".into(),
-        summary: "s".into(),
-        risk: RiskLevel::Medium,
-        why: "w".into(),
-        warnings: vec![],
+fn request(id: &str) -> CallQuestion {
+    CallQuestion {
         preview: Some("@@ -1 +1 @@\n-a\n+b\n".into()),
-        is_cut: false,
-        offers_always: false,
+        ..CallQuestion::new(id, "t", "s", RiskLevel::Medium)
     }
+}
+
+fn answer(calls: Vec<(&str, ApprovalChoice)>) -> Effect {
+    let calls = calls.into_iter().map(|(id, choice)| AnsweredCall::new(id, choice)).collect();
+    Effect::Answer(ApprovalAnswer { calls })
 }
 
 fn asked(count: usize) -> World {
     let mut world = World::new();
     world.working();
-    let requests = (1..=count).map(|number| request(&number.to_string())).collect();
-    world.hear(Msg::Approval(requests));
+    let calls = (1..=count).map(|number| request(&number.to_string())).collect();
+    world.hear(Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None })));
     assert_eq!(world.effects, [Effect::Notify("Approval needed".into())]);
     world
 }
@@ -252,8 +251,7 @@ fn a_paste_is_one_block_and_enter_after_it_sends() {
 
 #[test]
 fn answers_count_only_when_they_are_meant() {
-    let all =
-        Effect::Answer(ApprovalAnswer { approved: vec!["1".into()], reason: None, always: false });
+    let all = answer(vec![("1", ApprovalChoice::Once)]);
     assert_eq!(asked(1).key(Key::Char('y')).effects, std::slice::from_ref(&all));
     let mut typing = asked(1);
     typing.app.prompt.buffer.set("ma");
@@ -280,18 +278,15 @@ fn keys_of_the_approval_panel() {
     assert_eq!(world.key(Key::Char('?')).effects, []);
     assert_eq!(world.key(Key::Char('1')).key(Key::Char('y')).effects, []);
     world.typed("not this");
-    let answer = ApprovalAnswer {
-        approved: vec!["2".into()],
-        reason: Some("not this".into()),
-        always: false,
-    };
-    assert_eq!(world.key(Key::Enter).effects, [Effect::Answer(answer)]);
+    let no = ApprovalChoice::No { reason: Some("not this".into()) };
+    let expected = answer(vec![("1", no), ("2", ApprovalChoice::Once)]);
+    assert_eq!(world.key(Key::Enter).effects, [expected]);
     let mut world = asked(1);
     world.key(Key::Char('d'));
     assert!(world.app.full.is_some());
     world.key(Key::Char('q')).key(Key::Char('n')).key(Key::Escape).key(Key::Char('n'));
-    let denied = ApprovalAnswer { approved: vec![], reason: None, always: false };
-    assert_eq!(world.key(Key::Enter).effects, [Effect::Answer(denied)]);
+    let denied = answer(vec![("1", ApprovalChoice::No { reason: None })]);
+    assert_eq!(world.key(Key::Enter).effects, [denied]);
     let mut world = World::new();
     let choices = vec![PanelChoice::new('k', "keep"), PanelChoice::new('u', "undo")];
     let title = "Keep?".into();

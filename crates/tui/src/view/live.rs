@@ -123,7 +123,7 @@ fn panel_rows(app: &App, panel: &Panel, width: usize, room: usize) -> Vec<Line> 
     if body.len() > room_for_body {
         let all = body.len();
         if let Panel::Approval(approval) = panel
-            && approval.requests.len() > 1
+            && approval.question.calls.len() > 1
         {
             body = approval.heads().iter().flat_map(|line| wrap(line, width)).collect();
         }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use jm_types::RiskLevel;
+use jm_types::{ApprovalQuestion, CallQuestion, RiskLevel};
 
 use super::view;
 use crate::app::{App, update};
@@ -11,7 +11,6 @@ use crate::block::call::{End, Outcome};
 use crate::block::{Note, Waiting};
 use crate::key::{Input, Key};
 use crate::msg::{Effect, Msg, NewCall, PickRow, Picking, TurnEnd};
-use crate::panel::approval::Request;
 use crate::panel::question::{PanelChoice, PanelQuestion};
 use crate::status::Status;
 use crate::text::Line;
@@ -106,18 +105,20 @@ fn turn(world: &mut World) {
     world.hear(Msg::TurnBegins { prompt: "fix the test\nplease".into() });
 }
 
-fn request(number: usize, risk: RiskLevel) -> Request {
-    Request {
-        id: number.to_string(),
-        tool: "write_file".into(),
-        summary: "Write src/lib.rs (12 bytes)".into(),
-        risk,
-        why: "Needs approval: modifies files".into(),
+fn question(risks: &[RiskLevel]) -> Msg {
+    let call = |(place, risk): (usize, &RiskLevel)| CallQuestion {
+        reason: "modifies files".into(),
         warnings: vec!["runs later: build.rs".into()],
         preview: Some(DIFF.into()),
-        is_cut: false,
-        offers_always: false,
-    }
+        ..CallQuestion::new(
+            &(place + 1).to_string(),
+            "write_file",
+            "Write src/lib.rs (12 bytes)",
+            *risk,
+        )
+    };
+    let calls = risks.iter().enumerate().map(call).collect();
+    Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None }))
 }
 
 type Scene = (&'static str, fn(&mut World));
@@ -167,16 +168,16 @@ const SCENES: &[Scene] = &[
     }),
     ("approval_of_one", |world| {
         turn(world);
-        world.hear(Msg::Approval(vec![request(1, RiskLevel::Medium)]));
+        world.hear(question(&[RiskLevel::Medium]));
     }),
     ("approval_of_two", |world| {
         turn(world);
-        world.hear(Msg::Approval(vec![request(1, RiskLevel::High), request(2, RiskLevel::Low)]));
+        world.hear(question(&[RiskLevel::High, RiskLevel::Low]));
         world.keys(&[Key::Char('2')]);
     }),
     ("approval_reason", |world| {
         turn(world);
-        world.hear(Msg::Approval(vec![request(1, RiskLevel::Medium)]));
+        world.hear(question(&[RiskLevel::Medium]));
         world.keys(&[Key::Char('n')]);
         world.typed("too much");
     }),

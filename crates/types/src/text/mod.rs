@@ -15,7 +15,7 @@ pub mod utf8;
 pub mod visible_text;
 
 pub use credentials::mask_credentials;
-pub use fence::Fence;
+pub use fence::{Fence, fence_for};
 pub use json_length::json_length;
 pub use one_line::{Summary, one_line, summarize};
 pub use redact::{Redactor, looks_like_secret, redact, redact_command};

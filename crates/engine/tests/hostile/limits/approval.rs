@@ -1,6 +1,7 @@
 //! T-APR, APPR: a person decides once, on what was shown.
 
 use jm_engine::{ApprovalDecision, Pause, SessionError};
+use jm_types::{AnsweredCall, ApprovalAnswer, ApprovalChoice};
 use jm_types::{ApprovalMode, ToolCall, ToolEvent, ToolResult};
 use serde_json::json;
 
@@ -43,7 +44,7 @@ fn a_mixed_batch_asks_first() {
     assert_eq!(started(&world), 0, "nothing ran");
     assert!(!world.root.join("n").exists());
     let asked: Vec<_> =
-        world.sessions[0].batch().pending().map(|request| request.tool_call_id.clone()).collect();
+        world.sessions[0].batch().pending().map(|request| request.id.clone()).collect();
     assert_eq!(asked, ["2"], "only what needs a person");
     assert_eq!(world.run(0), Pause::NeedsApproval, "asking again changes nothing");
     world.sessions[0].decide(&ApprovalDecision::ApproveAll).unwrap();
@@ -159,6 +160,31 @@ fn a_call_whose_ground_is_missing_is_not_run_as_it_was_shown() {
     assert_eq!(world.file("src/a.rs"), before);
 }
 
+/// Arguments that a person wrote are planned like the model's: what builds on them is shown anew, nothing is
+/// approved meanwhile, and the model learns of it.
+#[test]
+fn an_edit_asks_anew_about_all_that_waits() {
+    let mut world = world();
+    world.sessions[0].submit(building()).unwrap();
+    assert_eq!(world.run(0), Pause::NeedsApproval);
+    let arguments = patch_of("2", "two", "deux").arguments;
+    let edit = AnsweredCall::new("2", ApprovalChoice::Edit { arguments });
+    world.sessions[0].answer(&ApprovalAnswer { calls: vec![edit] }).unwrap();
+    assert_eq!(world.run(0), Pause::NeedsApproval);
+    assert_eq!(started(&world), 0, "nothing ran");
+    let question = world.sessions[0].question().unwrap();
+    let shown: Vec<_> =
+        question.calls.iter().map(|call| call.preview.clone().unwrap_or_default()).collect();
+    assert!(shown[0].contains("-two\n+deux\n"), "{}", shown[0]);
+    assert_eq!(shown[1], "", "what it was to change will not be there");
+    world.sessions[0].decide(&ApprovalDecision::ApproveSelected(vec!["2".into()])).unwrap();
+    assert_eq!(world.run(0), Pause::Finished);
+    let results = results(&world);
+    assert_eq!(errors(&results), [None, None, Some("denied_by_person")]);
+    assert!(results[1].content.starts_with("The user changed the arguments of this call to: "));
+    assert!(String::from_utf8(world.file("src/a.rs")).unwrap().contains("deux"));
+}
+
 /// A new file and its patch, and a second file of the same name: what will be there counts as there.
 #[test]
 fn a_file_that_the_batch_creates_is_there_for_what_follows() {
@@ -199,7 +225,7 @@ fn a_foreseen_change_that_comes_otherwise_is_asked_about_again() {
     world.sessions[0].decide(&ApprovalDecision::ApproveAll).unwrap();
     assert_eq!(world.run(0), Pause::NeedsApproval, "a command may have changed anything");
     let asked: Vec<String> =
-        world.sessions[0].batch().pending().map(|one| one.tool_call_id.clone()).collect();
+        world.sessions[0].batch().pending().map(|one| one.id.clone()).collect();
     assert_eq!(asked, ["3"]);
     world.sessions[0].decide(&ApprovalDecision::ApproveAll).unwrap();
     assert_eq!(world.run(0), Pause::Finished);

@@ -2,7 +2,7 @@
 //!
 //! Law: only a clear answer counts. What is not one is repeated with all that are.
 
-use jm_engine::ConfirmationRequest;
+use jm_types::{ApprovalQuestion, OfferedScope};
 
 /// A typed answer. Places count from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,11 @@ pub(super) enum Typed {
         reason: Option<String>,
     },
     Always,
+    /// The arguments of this one.
+    Edit(usize),
     Details,
+    /// Show what is masked.
+    Unmask,
     Help,
 }
 
@@ -23,15 +27,20 @@ pub(super) enum Typed {
 pub(super) struct Choices {
     count: usize,
     always: bool,
+    edit: bool,
     details: bool,
+    masked: bool,
 }
 
 impl Choices {
-    pub(super) fn of(requests: &[ConfirmationRequest]) -> Self {
+    pub(super) fn of(question: &ApprovalQuestion) -> Self {
+        let calls = &question.calls;
         Self {
-            count: requests.len(),
-            always: requests.iter().any(|request| !request.always.is_empty()),
-            details: requests.iter().any(|request| request.preview.is_some()),
+            count: calls.len(),
+            always: calls.iter().any(|call| !call.always.is_empty()),
+            edit: calls.iter().all(|call| call.can_edit),
+            details: calls.iter().any(|call| call.preview.is_some()),
+            masked: calls.iter().any(|call| call.unmasked.is_some()),
         }
     }
 
@@ -44,8 +53,10 @@ impl Choices {
     fn letters(self) -> Vec<String> {
         let numbers = (self.count > 1).then(|| format!("1-{}", self.count));
         let always = self.always.then(|| "a".to_owned());
+        let edit = self.edit.then(|| "e".to_owned());
         let details = self.details.then(|| "d".to_owned());
-        let optional = numbers.into_iter().chain(always).chain(details);
+        let masked = self.masked.then(|| "s".to_owned());
+        let optional = [numbers, always, edit, details, masked].into_iter().flatten();
         ["y", "n"].map(str::to_owned).into_iter().chain(optional).chain(["?".to_owned()]).collect()
     }
 
@@ -70,8 +81,16 @@ impl Choices {
                  are shown first"
             ));
         }
+        if self.edit && self.count == 1 {
+            lines.push("  e         edit its arguments, then be asked again".to_owned());
+        } else if self.edit {
+            lines.push("  e 2       edit the arguments of one, then be asked again".to_owned());
+        }
         if self.details {
             lines.push("  d         show everything in a pager".to_owned());
+        }
+        if self.masked {
+            lines.push("  s         show the secrets that are masked".to_owned());
         }
         lines.push("  ?         this help".to_owned());
         lines.join("\n") + "\n"
@@ -87,10 +106,21 @@ impl Choices {
             "y" | "yes" if is_alone => Some(Typed::All),
             "n" | "no" => Some(Typed::None { reason: (!is_alone).then(|| rest.to_owned()) }),
             "a" | "always" if is_alone && self.always => Some(Typed::Always),
+            "e" | "edit" if self.edit => self.place_to_edit(rest).map(Typed::Edit),
             "d" if is_alone && self.details => Some(Typed::Details),
+            "s" if is_alone && self.masked => Some(Typed::Unmask),
             "?" | "h" | "help" if is_alone => Some(Typed::Help),
             _ => self.places(answer).map(Typed::Some),
         }
+    }
+
+    /// The number after `e`, which only one call can do without.
+    fn place_to_edit(self, rest: &str) -> Option<usize> {
+        let number = match (rest.is_empty(), self.count) {
+            (true, 1) => 1,
+            _ => rest.parse::<usize>().ok()?,
+        };
+        (1..=self.count).contains(&number).then(|| number - 1)
     }
 
     /// Numbers and ranges, divided by commas or blanks.
@@ -110,13 +140,42 @@ impl Choices {
     }
 }
 
+/// Reads `p`, or `p 8h`: a scope that is offered, and seconds where it shall expire.
+pub(super) fn parse_scope(
+    answer: &str,
+    scopes: &[OfferedScope],
+) -> Option<(OfferedScope, Option<u64>)> {
+    let answer = answer.to_lowercase();
+    let mut words = answer.split_whitespace();
+    let (letter, time) = (words.next()?, words.next());
+    let scope = scopes.iter().find(|scope| letter == scope.letter().to_string())?;
+    let seconds = time.map(parse_time);
+    match (seconds, words.next()) {
+        (None, None) => Some((*scope, None)),
+        (Some(Some(seconds)), None) => Some((*scope, Some(seconds))),
+        _ => None,
+    }
+}
+
+/// `30m`, `8h`, `7d` in seconds.
+fn parse_time(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let each = match unit {
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    number.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(each)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_a_clear_answer_counts() {
-        let choices = Choices { count: 4, always: true, details: true };
+        let choices = Choices { count: 4, always: true, edit: true, details: true, masked: true };
         let some = |places: &[usize]| Some(Typed::Some(places.to_vec()));
         let no = |reason: Option<&str>| Some(Typed::None { reason: reason.map(str::to_owned) });
         let cases = [
@@ -126,6 +185,11 @@ mod tests {
             ("n use rstrip instead", no(Some("use rstrip instead"))),
             ("a", Some(Typed::Always)),
             ("d", Some(Typed::Details)),
+            ("e 2", Some(Typed::Edit(1))),
+            ("e", None),
+            ("e 5", None),
+            ("e 0", None),
+            ("s", Some(Typed::Unmask)),
             ("?", Some(Typed::Help)),
             ("1", some(&[0])),
             ("1, 2", some(&[0, 1])),
@@ -148,12 +212,39 @@ mod tests {
 
     #[test]
     fn what_is_not_offered_is_no_answer() {
-        let choices = Choices { count: 1, always: false, details: false };
-        assert_eq!(choices.parse("a"), None);
-        assert_eq!(choices.parse("d"), None);
+        let choices =
+            Choices { count: 1, always: false, edit: false, details: false, masked: false };
+        for letter in ["a", "d", "e", "s"] {
+            assert_eq!(choices.parse(letter), None);
+        }
         assert_eq!(choices.question(), "Run it? [y/n/?] ");
         assert_eq!(choices.please(), "Please answer y, n or ?.\n");
-        let choices = Choices { count: 3, always: true, details: true };
-        assert_eq!(choices.question(), "Run them? [y/n/1-3/a/d/?] ");
+        let choices = Choices { count: 1, edit: true, ..choices };
+        assert_eq!(choices.parse("e"), Some(Typed::Edit(0)));
+        let choices = Choices { count: 3, always: true, edit: true, details: true, masked: true };
+        assert_eq!(choices.question(), "Run them? [y/n/1-3/a/e/d/s/?] ");
+    }
+
+    #[test]
+    fn a_scope_may_expire() {
+        let scopes = [OfferedScope::Session, OfferedScope::Project];
+        let cases = [
+            ("s", Some((OfferedScope::Session, None))),
+            ("P", Some((OfferedScope::Project, None))),
+            ("p 30m", Some((OfferedScope::Project, Some(1800)))),
+            ("p  8h", Some((OfferedScope::Project, Some(28_800)))),
+            ("s 7d", Some((OfferedScope::Session, Some(604_800)))),
+            ("e", None),
+            ("p 0d", None),
+            ("p d", None),
+            ("p 7", None),
+            ("p 7d please", None),
+            ("p 99999999999999999999d", None),
+            ("p 7€", None),
+            ("", None),
+        ];
+        for (answer, expected) in cases {
+            assert_eq!(parse_scope(answer, &scopes), expected, "{answer:?}");
+        }
     }
 }

@@ -1,8 +1,10 @@
-//! Approval at a plain terminal: the question, its answers, and what they leave behind.
+//! Approval: the question at a plain terminal and for programs, its answers, and what they leave behind.
 
 mod answer;
+mod lines;
 mod question;
 mod store;
 
-pub(super) use question::{Answered, ask, offered, scope_in_words};
+pub(super) use lines::AnswerLines;
+pub(super) use question::ask;
 pub(super) use store::remember;

@@ -1,137 +1,160 @@
 //! The dialogue at a plain terminal, until one answer is clear.
 
 use anyhow::Result;
-use jm_engine::{ApprovalDecision, ConfirmationRequest};
-use jm_policy::OfferedScope;
+use jm_system::console;
 use jm_system::page::page;
 use jm_system::terminal::Terminal;
-use jm_types::Cancel;
 use jm_types::text::{one_line, reveal};
+use jm_types::{
+    AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, Cancel,
+};
 
-use super::answer::{Choices, Typed};
+use super::answer::{Choices, Typed, parse_scope};
 use crate::faces::prompt::{describe, show};
-
-/// A person's answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answered {
-    pub(crate) decision: ApprovalDecision,
-    /// The reason for what is denied; the model is told.
-    pub(crate) reason: Option<String>,
-    /// Rules to be stored.
-    pub(crate) always: Option<(Vec<String>, OfferedScope)>,
-}
-
-impl Answered {
-    fn new(decision: ApprovalDecision) -> Self {
-        Self { decision, reason: None, always: None }
-    }
-}
 
 /// Asks until the answer is clear. The end of input, and a question that was cancelled, are no.
 pub(crate) fn ask(
     terminal: &mut Terminal,
-    requests: &[ConfirmationRequest],
+    question: &ApprovalQuestion,
     cancel: &Cancel,
-) -> Result<Answered> {
-    for (index, request) in requests.iter().enumerate() {
-        show(&describe(request, index + 1, requests.len()))?;
-    }
-    let choices = Choices::of(requests);
-    loop {
-        show(&choices.question())?;
-        let Some(answer) = terminal.answer_unless(cancel)? else {
-            if !cancel.is_cancelled() {
-                show("\n")?;
+) -> Result<ApprovalAnswer> {
+    Dialogue { terminal, question, cancel, drafts: vec![None; question.calls.len()] }.run()
+}
+
+struct Dialogue<'a> {
+    terminal: &'a mut Terminal,
+    question: &'a ApprovalQuestion,
+    cancel: &'a Cancel,
+    /// Edited arguments that could not be used, to go on with.
+    drafts: Vec<Option<String>>,
+}
+
+impl Dialogue<'_> {
+    fn run(&mut self) -> Result<ApprovalAnswer> {
+        show(&self.described())?;
+        let choices = Choices::of(self.question);
+        loop {
+            show(&choices.question())?;
+            let Some(answer) = self.terminal.answer_unless(self.cancel)? else {
+                if !self.cancel.is_cancelled() {
+                    show("\n")?;
+                }
+                return Ok(ApprovalAnswer::default());
+            };
+            let answered = match choices.parse(&answer) {
+                Some(Typed::All) => Some(self.question.answer_all(&ApprovalChoice::Once)),
+                Some(Typed::None { reason }) => {
+                    Some(self.question.answer_all(&ApprovalChoice::No { reason }))
+                }
+                Some(Typed::Some(places)) => {
+                    let chosen = places.iter().filter_map(|place| self.question.calls.get(*place));
+                    let once =
+                        |call: &CallQuestion| AnsweredCall::new(&call.id, ApprovalChoice::Once);
+                    Some(ApprovalAnswer { calls: chosen.map(once).collect() })
+                }
+                Some(Typed::Always) => self.always()?,
+                Some(Typed::Edit(place)) => self.edit(place)?,
+                Some(Typed::Details) => {
+                    if let Err(error) = page(&self.described()) {
+                        show(&format!("No pager: {error} (name one with PAGER)\n"))?;
+                    }
+                    None
+                }
+                Some(Typed::Unmask) => {
+                    show(&self.unmasked())?;
+                    None
+                }
+                Some(Typed::Help) => {
+                    show(&choices.help())?;
+                    None
+                }
+                None => {
+                    show(&choices.please())?;
+                    None
+                }
+            };
+            if let Some(answer) = answered {
+                return Ok(answer);
             }
-            return Ok(Answered::new(ApprovalDecision::DenyAll));
+        }
+    }
+
+    fn described(&self) -> String {
+        let calls = &self.question.calls;
+        let described = calls.iter().enumerate();
+        let described = described.map(|(at, call)| describe(call, at + 1, calls.len()));
+        let mut text: String = described.collect();
+        if let Some(diff) = &self.question.diff {
+            text.push_str(&format!("\nAll changes together:\n{}", reveal(diff)));
+        }
+        text
+    }
+
+    /// The previews with nothing masked.
+    fn unmasked(&self) -> String {
+        self.question.calls.iter().filter_map(|call| call.unmasked.as_deref()).map(reveal).collect()
+    }
+
+    /// Shows the rules that "always" would store, and asks for their scope; `None` goes back to the question.
+    fn always(&mut self) -> Result<Option<ApprovalAnswer>> {
+        let (rules, scopes) = self.question.offered();
+        let mut text = "Always allow:\n".to_owned();
+        rules.iter().for_each(|rule| text.push_str(&format!("  {}\n", reveal(&one_line(rule)))));
+        if self.question.calls.iter().any(|call| call.always.is_empty()) {
+            text.push_str("No rule is offered for the other calls; they run this once.\n");
+        }
+        show(&text)?;
+        let words = scopes.iter().map(|scope| format!("{} = {}", scope.letter(), scope.words()));
+        let words: Vec<String> = words.collect();
+        loop {
+            show(&format!("Where? [{}, Enter = back] ", words.join(", ")))?;
+            let Some(answer) = self.terminal.answer_unless(self.cancel)? else { return Ok(None) };
+            if answer.is_empty() {
+                return Ok(None);
+            }
+            if let Some((scope, seconds)) = parse_scope(&answer, &scopes) {
+                return Ok(Some(self.question.answer_always(scope, seconds)));
+            }
+            let letters = scopes.iter().map(|scope| scope.letter().to_string());
+            let letters: Vec<String> = letters.collect();
+            show(&format!(
+                "Please answer {}, or press Enter. A time may follow: `{} 8h`, `{} 7d`.\n",
+                letters.join(", "),
+                letters[0],
+                letters[0]
+            ))?;
+        }
+    }
+
+    /// Opens the arguments in the person's editor; `None` goes back to the question.
+    fn edit(&mut self, place: usize) -> Result<Option<ApprovalAnswer>> {
+        let call = &self.question.calls[place];
+        let draft = self.drafts[place].take().unwrap_or_else(|| call.draft());
+        let text = match console::edit(&draft) {
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                show("Not edited: the editor failed.\n")?;
+                return Ok(None);
+            }
+            Err(error) => {
+                show(&format!("No editor: {error} (name one with EDITOR)\n"))?;
+                return Ok(None);
+            }
         };
-        match choices.parse(&answer) {
-            Some(Typed::All) => return Ok(Answered::new(ApprovalDecision::ApproveAll)),
-            Some(Typed::None { reason }) => {
-                return Ok(Answered { reason, ..Answered::new(ApprovalDecision::DenyAll) });
+        match call.edited(&text) {
+            Ok(Some(choice)) => {
+                let edited = AnsweredCall::new(&call.id, choice);
+                Ok(Some(ApprovalAnswer { calls: vec![edited] }))
             }
-            Some(Typed::Some(places)) => {
-                let chosen = places.iter().filter_map(|place| requests.get(*place));
-                let ids = chosen.map(|request| request.tool_call_id.clone()).collect();
-                return Ok(Answered::new(ApprovalDecision::ApproveSelected(ids)));
+            Ok(None) => {
+                show("The arguments are unchanged.\n")?;
+                Ok(None)
             }
-            Some(Typed::Always) => {
-                if let Some(always) = choose_scope(terminal, requests, cancel)? {
-                    let decision = ApprovalDecision::ApproveAll;
-                    return Ok(Answered { always: Some(always), ..Answered::new(decision) });
-                }
-            }
-            Some(Typed::Details) => {
-                if let Err(error) = page(&details(requests)) {
-                    show(&format!("No pager: {error} (name one with PAGER)\n"))?;
-                }
-            }
-            Some(Typed::Help) => show(&choices.help())?,
-            None => show(&choices.please())?,
-        }
-    }
-}
-
-fn details(requests: &[ConfirmationRequest]) -> String {
-    let described = requests.iter().enumerate();
-    let described = described.map(|(at, request)| describe(request, at + 1, requests.len()));
-    described.collect()
-}
-
-/// Shows the rules that "always" would store, and asks for their scope; `None` goes back to the question.
-fn choose_scope(
-    terminal: &mut Terminal,
-    requests: &[ConfirmationRequest],
-    cancel: &Cancel,
-) -> Result<Option<(Vec<String>, OfferedScope)>> {
-    let (rules, scopes) = offered(requests);
-    let mut text = "Always allow:\n".to_owned();
-    rules.iter().for_each(|rule| text.push_str(&format!("  {}\n", reveal(&one_line(rule)))));
-    if requests.iter().any(|request| request.always.is_empty()) {
-        text.push_str("No rule is offered for the other calls; they run this once.\n");
-    }
-    show(&text)?;
-    loop {
-        let words = scopes.iter().map(|scope| scope_in_words(*scope));
-        let words: Vec<String> =
-            words.map(|(letter, words)| format!("{letter} = {words}")).collect();
-        show(&format!("Where? [{}, Enter = back] ", words.join(", ")))?;
-        let Some(answer) = terminal.answer_unless(cancel)? else { return Ok(None) };
-        if answer.is_empty() {
-            return Ok(None);
-        }
-        let answer = answer.to_lowercase();
-        match scopes.iter().find(|scope| answer == scope_in_words(**scope).0.to_string()) {
-            Some(scope) => return Ok(Some((rules, *scope))),
-            None => {
-                let letters = scopes.iter().map(|scope| scope_in_words(*scope).0.to_string());
-                let letters: Vec<String> = letters.collect();
-                show(&format!("Please answer {}, or press Enter.\n", letters.join(", ")))?;
+            Err(why) => {
+                self.drafts[place] = Some(text);
+                show(&format!("{}. `e` opens it again.\n", one_line(&why)))?;
+                Ok(None)
             }
         }
-    }
-}
-
-/// All rules that are offered, and the scopes that all of them may have.
-pub(crate) fn offered(requests: &[ConfirmationRequest]) -> (Vec<String>, Vec<OfferedScope>) {
-    let mut rules: Vec<String> = Vec::new();
-    let mut scopes = vec![OfferedScope::Session, OfferedScope::Project, OfferedScope::Everywhere];
-    for request in requests.iter().filter(|request| !request.always.is_empty()) {
-        for rule in request.always.iter().flat_map(|offer| &offer.rules) {
-            if !rules.contains(rule) {
-                rules.push(rule.clone());
-            }
-        }
-        scopes.retain(|scope| request.always.iter().any(|offer| offer.scope == *scope));
-    }
-    (rules, scopes)
-}
-
-/// The letter that chooses a scope, and its name.
-pub(crate) fn scope_in_words(scope: OfferedScope) -> (char, &'static str) {
-    match scope {
-        OfferedScope::Session => ('s', "this session"),
-        OfferedScope::Project => ('p', "this project"),
-        OfferedScope::Everywhere => ('e', "everywhere"),
     }
 }

@@ -4,18 +4,36 @@
 
 use anyhow::Result;
 use jm_engine::Engine;
-use jm_policy::{OfferedScope, Policy, RuleOrigin, RuleScope};
-use jm_types::{SessionId, Verdict};
+use jm_policy::{Policy, RuleOrigin, RuleScope};
+use jm_types::{
+    ApprovalAnswer, ApprovalChoice, ApprovalQuestion, OfferedScope, SessionId, Verdict,
+};
 
 use crate::approval::Subjects;
 use crate::faces::print;
 use crate::remembered;
 
-/// Stores the rules and judges by them from here on.
+/// Stores the rules of an answer, if it has any, and judges by them from here on.
 pub(crate) fn remember(
     engine: &Engine,
     session: &SessionId,
-    (rules, scope): (&[String], OfferedScope),
+    question: &ApprovalQuestion,
+    answer: &ApprovalAnswer,
+) -> Result<()> {
+    for call in &question.calls {
+        let ApprovalChoice::Always { scope, seconds } = answer.choice(&call.id) else { continue };
+        for offer in call.always.iter().filter(|offer| offer.scope == scope) {
+            store(engine, session, &offer.rules, (scope, seconds))?;
+        }
+    }
+    Ok(())
+}
+
+fn store(
+    engine: &Engine,
+    session: &SessionId,
+    rules: &[String],
+    (scope, seconds): (OfferedScope, Option<u64>),
 ) -> Result<()> {
     let core = engine.core();
     let root = core.workspace.sandbox.working_root().path().to_string_lossy().into_owned();
@@ -24,7 +42,7 @@ pub(crate) fn remember(
         OfferedScope::Project => RuleScope::Project { root },
         OfferedScope::Everywhere => RuleScope::Everywhere,
     };
-    let numbers = match remembered::add(rules, &scope) {
+    let numbers = match remembered::add(rules, &scope, seconds) {
         Ok(numbers) => numbers,
         Err(error) => {
             print::note(&format!("jm: {error:#}; the rule counts until this program ends"));

@@ -128,7 +128,7 @@ impl Chatting {
                         entries.iter().any(|entry| entry.call.id == id && entry.refusal.is_some())
                     };
                     let asked = driver.session.batch().pending();
-                    let ids = asked.map(|request| request.tool_call_id.clone());
+                    let ids = asked.map(|request| request.id.clone());
                     let ids = ids.filter(|id| by_person.contains(id.as_str()) && !has_run(id));
                     let decision = ApprovalDecision::ApproveSelected(ids.collect());
                     driver.session.decide(&decision)?;

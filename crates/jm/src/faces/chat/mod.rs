@@ -188,7 +188,7 @@ impl Chatting {
         if let Some(id) = &chat.tool {
             return self.one_tool(id).await;
         }
-        let mut voice: Option<ModelClient> = None;
+        let mut client: Option<ModelClient> = None;
         let mut turns = 0;
         loop {
             self.paper.read()?;
@@ -215,12 +215,12 @@ impl Chatting {
             if turns == chat.max_turns {
                 return Ok(ChatEnd::Limit(chat.max_turns));
             }
-            let voice = match &mut voice {
-                Some(voice) => voice,
-                None => voice.insert(model_client::open(common, &chat.model).await?),
+            let client = match &mut client {
+                Some(client) => client,
+                None => client.insert(model_client::open(common, &chat.model).await?),
             };
             turns += 1;
-            match self.send(voice, &chat.model).await? {
+            match self.send(client, &chat.model).await? {
                 Some(end) => return Ok(end),
                 None if chat.no_auto => return Ok(ChatEnd::Phase),
                 None => {}

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use jm_types::fenced_call::{OPENING, REMEDY};
-use jm_types::text::{Fence, one_line};
+use jm_types::text::{Fence, fence_for, one_line};
 use jm_types::{ErrorCode, FencedCall, FencedFault, ToolCall, Toolset, parse_fenced_call};
 use serde_json::{Value, json};
 
@@ -178,13 +178,8 @@ fn split_hints(content: &str) -> (String, Vec<String>) {
 
 fn print_block(value: &Value) -> Result<()> {
     let text = print::harmless_json(value)?;
-    // A fence longer than any run of backquotes inside cannot be closed from within.
-    let fence = "`".repeat(longest_run(&text).max(2) + 1);
+    let fence = fence_for(&text);
     print::line(&format!("{fence}tool-result\n{text}\n{fence}\n"))
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
 /// Finds blocks line by line.

@@ -71,7 +71,7 @@ fn call(value: &Value) -> Result<ToolCall, String> {
     Ok(ToolCall::new(id, name, args))
 }
 
-/// A key that nobody reads would be a wish that nobody hears.
+/// A key that nothing reads would be a setting without effect.
 fn only(value: &Value, known: &[&str], has: &str) -> Result<(), String> {
     let mut keys = value.as_object().into_iter().flat_map(|fields| fields.keys());
     match keys.find(|key| !known.contains(&key.as_str())) {

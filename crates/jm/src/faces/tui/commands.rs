@@ -72,8 +72,8 @@ pub(super) async fn command(
 ) -> Result<Next> {
     match name {
         "model" if rest.is_empty() => {
-            let voice = agent.voice();
-            let text = format!("Model: {}/{}", voice.provider(), voice.model());
+            let client = agent.client();
+            let text = format!("Model: {}/{}", client.provider(), client.model());
             talk.desk.note(Note::info(text).hint("/model PROVIDER/NAME changes it"));
         }
         "model" => return Ok(model(rest.to_owned())),
@@ -277,9 +277,9 @@ fn policy(talk: &Talk, agent: &Agent) {
 
 fn status(talk: &Talk, agent: &Agent) {
     let core = agent.driver.engine.core();
-    let voice = agent.voice();
+    let client = agent.client();
     let lines = [
-        format!("Model      {}/{}", voice.provider(), voice.model()),
+        format!("Model      {}/{}", client.provider(), client.model()),
         format!("Session    {}", agent.driver.session.id),
         format!("Root       {}", core.workspace.sandbox.working_root().path().display()),
         format!("Sandbox    {}", core.workspace.confiner.backend().name()),

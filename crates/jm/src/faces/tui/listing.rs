@@ -1,5 +1,6 @@
 //! Lists for the screen: files, prompts, sessions, history.
 
+use jm_system::clock::utc_moment;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
@@ -113,7 +114,7 @@ pub(super) fn sessions(desk: &Desk, common: &Common) -> Result<()> {
         let said = conversation::said(&store, &view.session)?;
         let first = said.iter().find(|said| said.who() == "user").map(conversation::Said::text);
         let title = first.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-        let time = history::moment(view.last.unwrap_or(view.opened));
+        let time = utc_moment(view.last.unwrap_or(view.opened));
         rows.push(PickRow {
             note: format!("{} · {time}", view.session),
             id: view.session.to_string(),

@@ -6,24 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use jm_engine::{
-    ApprovalDecision, Batch, CallEntry, ConfirmationRequest, Engine, RecoveryChoice, Session,
-};
-use jm_policy::OfferedScope;
+use jm_engine::{Batch, CallEntry, Engine, RecoveryChoice};
 use jm_tui::block::Note;
 use jm_tui::block::call::{End, Outcome as Drawn};
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::{Msg, NewCall};
-use jm_tui::panel::approval::{ApprovalAnswer, Request};
 use jm_tui::panel::question::{PanelChoice as Pick, PanelQuestion};
-use jm_tui::text::{Line, Role};
-use jm_types::text::one_line;
-use jm_types::{SessionId, StreamEvent, ToolEvent, Usage};
+use jm_tui::text::Line;
+use jm_types::{ApprovalAnswer, ApprovalQuestion, SessionId, StreamEvent, ToolEvent, Usage};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cli::{Common, OnRecovery};
 use crate::faces::answer::Outcome;
-use crate::faces::approval::{offered, remember, scope_in_words};
 use crate::faces::screen::Screen;
 use crate::faces::{facts, recover};
 use crate::sessions;
@@ -85,42 +79,13 @@ impl Desk {
         }
     }
 
-    pub(crate) async fn decide(&self, engine: &Engine, session: &mut Session) -> Result<()> {
-        let pending: Vec<ConfirmationRequest> = session.batch().pending().cloned().collect();
-        let requests: Vec<Request> = pending.iter().map(request).collect();
-        let all = requests.len();
+    pub(crate) async fn decide(&self, question: &ApprovalQuestion) -> Result<ApprovalAnswer> {
         let (sender, receiver) = oneshot::channel();
         put(&self.approval, sender);
-        self.send(Msg::Approval(requests));
+        self.send(Msg::Approval(Box::new(question.clone())));
         let _asking = Asking(self);
         let Ok(answer) = receiver.await else { bail!("the screen is gone") };
-        if answer.always
-            && let Some((rules, scope)) = self.choose_scope(&pending).await
-        {
-            remember(engine, &session.id, (&rules, scope))?;
-        }
-        let decision = match answer.approved.len() {
-            0 => ApprovalDecision::DenyAll,
-            some if some == all => ApprovalDecision::ApproveAll,
-            _ => ApprovalDecision::ApproveSelected(answer.approved),
-        };
-        session.decide_because(&decision, answer.reason.as_deref()).map_err(Into::into)
-    }
-
-    /// Shows the rules that "always" would store, and asks for their scope; nothing where they shall not be.
-    async fn choose_scope(
-        &self,
-        pending: &[ConfirmationRequest],
-    ) -> Option<(Vec<String>, OfferedScope)> {
-        let (rules, scopes) = offered(pending);
-        let facts = rules.iter().map(|rule| Line::of(format!("  {}", one_line(rule)), Role::Text));
-        let choices = scopes.iter().map(|scope| {
-            let (letter, words) = scope_in_words(*scope);
-            Pick::new(letter, words)
-        });
-        let choices = choices.chain([Pick::new('o', "only this once")]).collect();
-        let chosen = self.ask("Always allow:", facts.collect(), choices).await?;
-        scopes.get(chosen).map(|scope| (rules, *scope))
+        Ok(answer)
     }
 
     /// Asks; nothing where the screen is gone.
@@ -218,20 +183,6 @@ fn put<T>(place: &Mutex<Option<T>>, value: T) {
 
 fn take<T>(place: &Mutex<Option<T>>) -> Option<T> {
     place.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
-fn request(request: &ConfirmationRequest) -> Request {
-    Request {
-        id: request.tool_call_id.clone(),
-        tool: request.tool_name.clone(),
-        summary: request.summary.clone(),
-        risk: request.risk_level,
-        why: format!("Needs approval: {}", request.rule),
-        warnings: request.warnings.clone(),
-        preview: request.preview.clone(),
-        is_cut: request.is_cut,
-        offers_always: !request.always.is_empty(),
-    }
 }
 
 /// A turn, shown.

@@ -328,7 +328,7 @@ fn status(common: &Common, agent: &Agent) -> Status {
         (false, mode) => commands::mode_word(mode),
     };
     Status {
-        model: format!("{}/{}", agent.voice().provider(), agent.voice().model()),
+        model: format!("{}/{}", agent.client().provider(), agent.client().model()),
         root: shown,
         confinement: core.workspace.confiner.backend().name().to_owned(),
         approval: approval.to_owned(),
@@ -337,7 +337,7 @@ fn status(common: &Common, agent: &Agent) -> Status {
         tokens_in: usage.input + usage.cache_read + usage.cache_write,
         tokens_out: usage.output,
         tokens_cached: usage.cache_read,
-        cost: agent.voice().cost(&usage),
+        cost: agent.client().cost(&usage),
     }
 }
 

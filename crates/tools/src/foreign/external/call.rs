@@ -13,7 +13,7 @@ use jm_process::confine::{Access, ConfinementRules};
 use jm_process::output_reader::{ChunkAnswer, CommandStream, OutputListener};
 use jm_system::programs;
 use jm_types::text::truncate::head_and_tail;
-use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolError};
+use jm_types::{Digest, ErrorKind as Failure, Limits, RiskLevel, ToolEffect, ToolError};
 use serde_json::Value;
 
 use super::discover::{Candidate, ToolPlace};
@@ -24,7 +24,7 @@ use crate::events::Events;
 use crate::ops::command_output::{Manner, share_output};
 use crate::ops::refused::with_refusals;
 use crate::ops::run::Invocation;
-use crate::tool::{Intent, Output, Prepared, Preview, ToolEffect, ToolExecutor, ToolFut, ToolSpec};
+use crate::tool::{Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
 pub(super) const MOST_HASHED: u64 = 64 * 1024 * 1024;
@@ -224,11 +224,11 @@ impl ExternalCall {
             access: Access::Full,
         };
         let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
-        let (finished, walls) = ran.map_err(|error| self.not_started(error))?;
+        let (finished, rules) = ran.map_err(|error| self.not_started(error))?;
         let whole = progress.0.whole_output();
         let printed = ToolPrinted {
             finished: &finished,
-            walls: walls.as_ref(),
+            rules: rules.as_ref(),
             limit: scope.output_limit,
             whole: whole.as_deref(),
         };
@@ -294,7 +294,7 @@ impl ExternalCall {
 /// The output of a tool, and the bytes that an answer can hold of it.
 struct ToolPrinted<'a> {
     finished: &'a FinishedCommand,
-    walls: Option<&'a ConfinementRules>,
+    rules: Option<&'a ConfinementRules>,
     limit: usize,
     /// The command that shows all of it, if it is kept.
     whole: Option<&'a str>,
@@ -308,7 +308,7 @@ impl ToolPrinted<'_> {
     /// The envelope has one place for words of ours, so that is where confinement is spoken of.
     fn failure(&self, error: &str, code: Code, exit: Option<i32>) -> String {
         let streams = (&self.finished.stdout, &self.finished.stderr);
-        let error = with_refusals(error, self.finished, self.walls);
+        let error = with_refusals(error, self.finished, self.rules);
         envelope::failure(&error, code, exit, streams, (self.limit, self.manner()))
     }
 

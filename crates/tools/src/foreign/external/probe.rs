@@ -44,7 +44,7 @@ pub(super) fn ask(
         access: Access::Full,
     };
     let ran = invocation.run(workspace, &Cancel::new(), &mut NoListener);
-    let (finished, walls) = ran.map_err(|error| error.to_string())?;
+    let (finished, rules) = ran.map_err(|error| error.to_string())?;
     let fault = match finished.ending {
         CommandEnding::Exited(0) => None,
         CommandEnding::Exited(code) => Some(format!("ended with exit code {code}")),
@@ -54,7 +54,7 @@ pub(super) fn ask(
         }
     };
     if let Some(fault) = fault {
-        return Err(with_refusals(&fault, &finished, walls.as_ref()));
+        return Err(with_refusals(&fault, &finished, rules.as_ref()));
     }
     if finished.stdout.total() > MOST_BYTES as u64 {
         return Err(format!(

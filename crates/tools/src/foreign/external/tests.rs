@@ -12,7 +12,7 @@ use serde_json::json;
 use super::*;
 use crate::context::CallContext;
 use crate::registry::ToolRegistry;
-use crate::tool::ToolEffect;
+use jm_types::ToolEffect;
 
 const GOOD: &str = "#!/bin/sh\necho '{\"name\":\"n\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}'\n";
 
