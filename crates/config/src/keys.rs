@@ -144,6 +144,16 @@ pub static KEYS: &[ConfigKey] = &[
                enforce is said, and a person is asked",
     },
     ConfigKey {
+        path: "tools.sandbox.commands.layer",
+        kind: ValueKind::Word {
+            field: |config| &mut config.tools.sandbox.commands.layer,
+            project: ProjectRight::MayTighten,
+        },
+        help: "whether commands of tools run on a layer of the workspace, of which everything is kept \
+               when they have ended or nothing: `auto` is where that works, and directly elsewhere; \
+               `on` refuses commands where it does not",
+    },
+    ConfigKey {
         path: "tools.sandbox.commands.network",
         kind: ValueKind::Network { field: |config| &mut config.tools.sandbox.commands.network },
         help: "what commands reach of the network: everything, nothing, or these hosts, each as \

@@ -25,7 +25,9 @@ pub use allowed_tools::AllowedAndDenied;
 pub use keys::{ALLOW_RULES, ASK_RULES, AUTO_APPROVE, ConfigKey, DENY_RULES, KEYS};
 pub use layer::{Trust, load};
 pub use load_outcome::Loaded;
-pub use modes::{ApprovalMode, CommandBackend, ConfigWord, Profile, ToolsMode, Toolset};
+pub use modes::{
+    ApprovalMode, CommandBackend, CommandLayer, ConfigWord, Profile, ToolsMode, Toolset,
+};
 pub use origin::{ConfigError, Position, SettingOrigin, Source};
 pub use render::{reference, render, render_json};
 pub use rules::RuleOrigins;

@@ -85,6 +85,28 @@ impl ConfigWord for CommandBackend {
     }
 }
 
+/// The choice whether tools' commands run on layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandLayer {
+    #[default]
+    Off,
+    Auto,
+    On,
+}
+
+impl ConfigWord for CommandLayer {
+    const ALL: &'static [Self] = &[Self::Off, Self::Auto, Self::On];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Auto => "auto",
+            Self::On => "on",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Serialize;
@@ -104,5 +126,6 @@ mod tests {
         check::<Profile>();
         check::<Toolset>();
         check::<CommandBackend>();
+        check::<CommandLayer>();
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use crate::modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset};
+use crate::modes::{ApprovalMode, CommandBackend, CommandLayer, Profile, ToolsMode, Toolset};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
@@ -118,6 +118,7 @@ impl Default for SandboxSection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandSection {
     pub backend: CommandBackend,
+    pub layer: CommandLayer,
     pub network: Network,
     pub writable: Vec<String>,
     pub max_processes: u64,
@@ -129,6 +130,7 @@ impl Default for CommandSection {
     fn default() -> Self {
         Self {
             backend: CommandBackend::default(),
+            layer: CommandLayer::default(),
             network: Network::default(),
             writable: Vec::new(),
             max_processes: defaults::COMMAND_PROCESSES,

@@ -19,6 +19,7 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.sandbox.allow_absolute", None, Some("true")),
     ("tools.sandbox.include_default_denies", None, Some("false")),
     ("tools.sandbox.commands.backend", None, Some("'none'")),
+    ("tools.sandbox.commands.layer", Some("'on'"), None),
     ("tools.sandbox.commands.network", None, Some("'on'")),
     ("tools.sandbox.commands.writable", None, Some("['/srv']")),
     ("tools.sandbox.commands.max_processes", Some("1023"), Some("1025")),

@@ -114,6 +114,17 @@ pub struct RefusedCommand {
     pub grants: Vec<Grant>,
     /// The person's word: run it again, with that.
     pub is_granted: bool,
+    /// The layer of its changes, where these are what a person decides about: with their word it is kept, and
+    /// nothing runs again.
+    #[serde(default)]
+    pub held: Option<HeldAnswer>,
+}
+
+/// A layer that waits for a person, and the result that the call has with their word.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HeldAnswer {
+    pub layer: String,
+    pub result: ToolResult,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

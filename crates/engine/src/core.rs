@@ -9,6 +9,7 @@ use jm_types::{Limits, ToolDefinition, ToolEvent, ToolsMode};
 use tokio::sync::mpsc;
 
 use crate::capacity::{self, ContextEstimate};
+use crate::layers::EngineLayers;
 use crate::record::CallRecorder;
 use crate::shared_policy::SharedPolicy;
 
@@ -27,6 +28,8 @@ pub struct Core {
     pub estimate: Mutex<Option<ContextEstimate>>,
     pub events: mpsc::Sender<ToolEvent>,
     pub recorder: CallRecorder,
+    /// The layers on which commands run.
+    pub layers: EngineLayers,
     /// The workspace's files as they were when they were last looked at.
     pub index: Mutex<Index>,
 }

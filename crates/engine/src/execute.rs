@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use jm_process::confine::{Access, Grant};
 use jm_store::StoredOutput;
-use jm_tools::{CallContext, Output, Prepared, ToolEffect};
+use jm_tools::{CallContext, CommandHolder, Output, Prepared, ToolEffect};
 use jm_types::{
     CallKey, Cancel, ErrorKind, ReadRecord, ToolCall, ToolError, ToolEvent, ToolResult,
 };
 
 use crate::context;
 use crate::core::Core;
+use crate::hold::{self, AwaitedLayer, CommandGround};
 use crate::output;
 use crate::panicked::panicked;
 use crate::reply::{self, Reply, ResultForm};
@@ -59,6 +60,8 @@ pub(crate) struct Executed {
     pub(crate) seen: Vec<(PathBuf, ReadRecord)>,
     /// The grants that would have let it have what confinement refused.
     pub(crate) refused: Vec<Grant>,
+    /// The layer of its command that waits for a person's word.
+    pub(crate) awaited: Option<AwaitedLayer>,
     pub(crate) elapsed: Duration,
 }
 
@@ -76,12 +79,21 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
     }
     let (tool_call_id, tool_name) = (call.id.clone(), call.name.clone());
     core.announce(ToolEvent::Started { tool_call_id, tool_name }).await;
-    let is_held = inspects && ctx.workspace.confiner.reader_access() == Access::ReadsOnly;
-    let outcome = if is_held {
+    let only_reads = inspects && ctx.workspace.confiner.reader_access() == Access::ReadsOnly;
+    let parsed = prepared.as_deref().ok().filter(|_| !only_reads);
+    let mut holder = None;
+    let outcome = match hold::ground_of(core, parsed, (&key, &call.id)).await {
+        Err(refused) => Err(refused),
         // It cannot have changed anything.
-        run(core, &call, prepared, &mut ctx).await
-    } else {
-        track::around(core, &call, &key, run(core, &call, prepared, &mut ctx)).await
+        Ok(CommandGround::Workspace) if only_reads => run(core, &call, prepared, &mut ctx).await,
+        Ok(CommandGround::Workspace) => {
+            track::around(core, &call, &key, run(core, &call, prepared, &mut ctx)).await
+        }
+        Ok(CommandGround::Layers(own)) => {
+            ctx.holder = Some(Arc::clone(&own) as Arc<dyn CommandHolder>);
+            holder = Some(own);
+            run(core, &call, prepared, &mut ctx).await
+        }
     };
     core.announce(ToolEvent::Completed { tool_call_id: call.id.clone() }).await;
     let form = ResultForm { limit: ctx.output_limit, ..form };
@@ -94,7 +106,8 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
     };
     let output = output::keep(core, &key, ctx.whole.take(), uncut).await;
     let (seen, refused) = (ctx.seen.take(), ctx.refused.take());
-    Executed { result, output, seen, refused, elapsed: began.elapsed() }
+    let awaited = holder.and_then(|holder| holder.take_awaited());
+    Executed { result, output, seen, refused, awaited, elapsed: began.elapsed() }
 }
 
 /// Runs the call to its end or its deadline. Its time begins here: what is done around it, such as the look at
@@ -110,7 +123,7 @@ async fn run(
         ToolEffect::Inspects | ToolEffect::Runs => COMMAND_GRACE,
         ToolEffect::Reads | ToolEffect::Changes => Duration::ZERO,
     };
-    let cancel = ctx.cancel.clone();
+    let (cancel, holder) = (ctx.cancel.clone(), ctx.holder.clone());
     let began = Instant::now();
     ctx.deadline = began + tool.timeout().unwrap_or(core.default_timeout);
     let deadline = ctx.deadline + grace;
@@ -126,7 +139,10 @@ async fn run(
     let is_committing = !cancel.cancel();
     let patience = if is_committing { COMMIT_GRACE } else { grace };
     // A command that is being stopped still reports what it printed, a commit that has begun ends.
-    let outcome = tokio::time::timeout(patience, &mut work).await;
+    let mut outcome = tokio::time::timeout(patience, &mut work).await;
+    while outcome.is_err() && holder.as_ref().is_some_and(|holder| holder.is_settling()) {
+        outcome = tokio::time::timeout(patience, &mut work).await;
+    }
     let stopped = if timed_out {
         ToolError::new(ErrorKind::Timeout { tool: call.name.clone(), elapsed: began.elapsed() })
     } else {

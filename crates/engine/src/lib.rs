@@ -4,6 +4,7 @@
 //! know to go on, in this process or another, is in the `Session`.
 
 mod ahead;
+mod answer;
 pub mod batch;
 mod batch_ids;
 mod call_facts;
@@ -20,6 +21,9 @@ pub mod engine;
 mod execute;
 mod files;
 mod grants;
+mod hold;
+mod keep;
+mod layers;
 mod output;
 mod panicked;
 mod plan;
@@ -46,6 +50,7 @@ pub use capacity::ContextEstimate;
 pub use conversation::Conversation;
 pub use core::Core;
 pub use engine::{Engine, Inspection};
+pub use layers::{EngineLayers, LayerUse};
 pub use record::{CallRecorder, Outputs};
 pub use recovery::converge::Guard;
 pub use recovery::{CallState, Examined, FileFact, RecoveryChoice, Side};

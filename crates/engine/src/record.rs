@@ -236,6 +236,12 @@ impl CallRecorder {
         Ok(())
     }
 
+    /// Records that a person agreed to what a call has done.
+    pub(crate) fn approved(&self, call: &CallKey, fingerprint: String) -> Result<(), ToolError> {
+        let (call, by) = (call.clone(), self.approver.clone());
+        self.append_records(vec![Record::Approved { call, by, fingerprint }])
+    }
+
     fn start_of(&self, entry: &CallEntry) -> Record {
         Record::Started { call: entry.key.clone(), process: self.process.clone() }
     }

@@ -13,6 +13,7 @@ use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResul
 use tracing::{Instrument, info_span};
 
 use crate::ahead::CallsAhead;
+use crate::answer;
 use crate::batch::{CallStatus, Journaled, RefusedCommand};
 use crate::canceller::Canceller;
 use crate::core::Core;
@@ -185,6 +186,10 @@ async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, cancel
         Some(RefusedCommand { result, output, is_granted: false, .. }) => {
             return finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
         }
+        Some(RefusedCommand { result, output, held: Some(held), .. }) => {
+            let result = answer::keep_awaited(core, session, index, held, result).await;
+            return finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
+        }
         Some(refusal) => refusal.grants,
         None => Vec::new(),
     };
@@ -264,18 +269,29 @@ fn take_over(
     had: Vec<Grant>,
     executed: Executed,
 ) {
-    let Executed { result, output, seen, refused, elapsed } = executed;
+    let Executed { result, output, seen, refused, awaited, elapsed } = executed;
     for (path, record) in &seen {
         session.freshness_mut().record(path.clone(), record.clone());
     }
     let entry = &mut session.batch_mut().entries[index];
     entry.duration_ms += milliseconds(elapsed);
+    if let Some(awaited) = awaited {
+        let refusal = answer::awaited_refusal(session, index, &awaited, (result, output));
+        if !session.offers_grants() {
+            let RefusedCommand { result, output, .. } = refusal;
+            return finish(core, session, index, FinishedCall { result, output, seen });
+        }
+        let entry = &mut session.batch_mut().entries[index];
+        entry.status = CallStatus::Pending(Box::new(answer::request(entry, &awaited)));
+        entry.refusal = Some(refusal);
+        return core.recorder.forget_spool(&entry.key);
+    }
     // A set may report a failed command as a result; what ran read-only is offered all the same.
     let is_offered = |grants: &Vec<Grant>| result.is_error() || grants.contains(&Grant::Ordinary);
     let wanted = grants::wanted(had, refused);
     match wanted.filter(|grants| session.offers_grants() && is_offered(grants)) {
         Some(grants) => {
-            let refusal = RefusedCommand { result, output, grants, is_granted: false };
+            let refusal = RefusedCommand { result, output, grants, is_granted: false, held: None };
             let entry = &mut session.batch_mut().entries[index];
             entry.status = CallStatus::Pending(Box::new(grants::request(entry, &refusal.grants)));
             entry.refusal = Some(refusal);

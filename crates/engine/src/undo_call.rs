@@ -11,6 +11,9 @@ pub const UNDO: &str = "undo";
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct UndoArguments {
     pub(crate) of: Vec<CallKey>,
+    /// The first of several undos that were asked for as one, where this is one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) with: Option<CallKey>,
 }
 
 pub(crate) fn is_undo(call: &CallView) -> bool {

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_config::{
-    ALLOW_RULES, AllowedAndDenied, Config, ConfigLayer, ConfigWord, DENY_RULES, Loaded, Source,
+    ALLOW_RULES, AllowedAndDenied, CommandLayer, Config, ConfigLayer, ConfigWord, DENY_RULES,
+    Loaded, Source,
 };
 use jm_dialects::dialect_of;
 use jm_engine::Core;
-use jm_engine::{CallRecorder, Engine, Session};
+use jm_engine::{CallRecorder, Engine, EngineLayers, LayerUse, Session};
 use jm_files::{PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
 use jm_process::EnvSanitizer;
 use jm_process::background::Jobs;
+use jm_process::command_layers::CommandLayers;
 use jm_tools::schema::Schema;
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, ToolSource, Workspace};
@@ -189,9 +191,24 @@ pub(crate) fn wire_with(
         estimate: Default::default(),
         events: sender,
         recorder,
+        layers: layers(common, config)?,
         index: Default::default(),
     });
     Ok(Wired { engine, session, events, warnings: loaded.warnings })
+}
+
+/// The layers on which commands of tools run.
+fn layers(common: &Common, config: &Config) -> Result<EngineLayers> {
+    if common.no_journal {
+        return Ok(EngineLayers::none());
+    }
+    let place = CommandLayers::open(&locations::state()?).context("layers of commands")?;
+    let wanted = match config.tools.sandbox.commands.layer {
+        CommandLayer::Off => LayerUse::Off,
+        CommandLayer::Auto => LayerUse::WhereTheyWork,
+        CommandLayer::On => LayerUse::Always,
+    };
+    Ok(EngineLayers::new(place, wanted))
 }
 
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {

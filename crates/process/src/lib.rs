@@ -13,6 +13,6 @@ pub use contract::kill_failures::Unended;
 pub use outside::confine::Confiner;
 pub use outside::environment::EnvSanitizer;
 pub use outside::{
-    child_process, command, confine, environment, held, output_reader, popen, remaining_processes,
-    spool,
+    child_process, command, command_layers, confine, environment, held, output_reader, popen,
+    remaining_processes, spool,
 };

@@ -316,7 +316,7 @@ fn pragma(connection: &Connection, name: &str) -> Result<i64, StoreError> {
 }
 
 /// Removes every use of the content; the bytes that its pieces take.
-fn forget(step: &Transaction<'_>, name: &str, now: i64) -> Result<u64, StoreError> {
+pub(crate) fn forget(step: &Transaction<'_>, name: &str, now: i64) -> Result<u64, StoreError> {
     for table in ["uses", "files", "outputs"] {
         let delete = format!("DELETE FROM {table} WHERE sha256 = ?1");
         step.prepare_cached(&delete)?.execute(params![name])?;

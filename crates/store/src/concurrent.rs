@@ -63,11 +63,18 @@ impl Store {
         let mut calls = Vec::new();
         while let Some(row) = rows.next()? {
             let (body, theirs): (String, String) = (row.get(0)?, row.get(1)?);
-            if let Record::Tracked { call, tracking } = serde_json::from_str(&body)?
-                && share_files(root, Path::new(&theirs))
-            {
-                let paths = tracking.gap.is_none().then(|| paths_of(&tracking));
-                calls.push(TrackedElsewhere { call, paths });
+            if !share_files(root, Path::new(&theirs)) {
+                continue;
+            }
+            match serde_json::from_str(&body)? {
+                Record::Tracked { call, tracking } => {
+                    let paths = tracking.gap.is_none().then(|| paths_of(&tracking));
+                    calls.push(TrackedElsewhere { call, paths });
+                }
+                Record::Layered { call, layer } => {
+                    calls.push(TrackedElsewhere { call, paths: layer.paths() });
+                }
+                _ => {}
             }
         }
         Ok(calls)
@@ -126,7 +133,7 @@ pub(crate) fn tracked_since() -> String {
     format!(
         "SELECT body, (SELECT root FROM sessions AS s WHERE s.session = records.session)
          FROM records INDEXED BY changes_by_time
-         WHERE {CHANGES} AND at >= ?2 AND session <> ?1 AND kind = 'tracked'
+         WHERE {CHANGES} AND at >= ?2 AND session <> ?1 AND kind IN ('tracked', 'layered')
          ORDER BY at, session, seq"
     )
 }

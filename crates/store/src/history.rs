@@ -15,7 +15,7 @@ use crate::{CallView, Record, SessionView, Store, StoreError};
 const PAGE: usize = 512;
 
 /// Records of calls that changed something, or took something back.
-pub(crate) const CHANGES: &str = "kind IN ('prepared', 'tracked', 'undid')";
+pub(crate) const CHANGES: &str = "kind IN ('prepared', 'layered', 'tracked', 'undid')";
 
 const ABOUT_CALL: &str = "SELECT seq, at, body FROM records INDEXED BY about
      WHERE call = ?1 AND call IS NOT NULL AND session = ?2 ORDER BY seq";

@@ -50,6 +50,7 @@ impl Marks {
             | Record::Approved { .. }
             | Record::Started { .. }
             | Record::Prepared { .. }
+            | Record::Layered { .. }
             | Record::Withdrawn { .. }
             | Record::Tracked { .. }
             | Record::Finished { .. }

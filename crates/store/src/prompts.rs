@@ -5,6 +5,7 @@
 use jm_types::{BatchNumber, CallKey, SessionId};
 use rusqlite::params;
 
+use crate::history::CHANGES;
 use crate::record::Record;
 use crate::{Store, StoreError};
 
@@ -73,10 +74,10 @@ impl Store {
         after: i64,
     ) -> Result<Vec<UndoMark>, StoreError> {
         let connection = self.connection();
-        let mut select = connection.prepare_cached(
+        let mut select = connection.prepare_cached(&format!(
             "SELECT seq, body FROM records INDEXED BY changes WHERE session = ?1 AND seq > ?2
-             AND kind IN ('prepared', 'tracked', 'undid') AND kind = 'undid' ORDER BY seq",
-        )?;
+             AND {CHANGES} AND kind = 'undid' ORDER BY seq",
+        ))?;
         let mut rows = select.query(params![session.as_str(), after])?;
         let mut marks = Vec::new();
         while let Some(row) = rows.next()? {

@@ -8,6 +8,7 @@ use jm_types::{BatchNumber, CallKey, Freshness, ReadRecord, SessionId};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::identity::Owner;
+use crate::layer_records::LayerRecord;
 use crate::record::{CallRecord, Concurrent, FileEffect, Record, StoredResult};
 use crate::{Store, StoreError};
 
@@ -54,6 +55,8 @@ pub struct EffectView {
     pub gap: Option<String>,
     /// Changes that cannot be told apart from those of other sessions' commands.
     pub concurrent: Vec<Concurrent>,
+    /// Layers that were kept, or taken back, in this order.
+    pub layers: Vec<LayerRecord>,
 }
 
 impl CallView {
@@ -83,14 +86,25 @@ impl CallView {
     /// The files that it changed, or was about to change: one effect for each path.
     pub fn effects(&self) -> EffectView {
         let mut files: Vec<FileEffect> = Vec::new();
-        let (mut last, mut gap, mut concurrent) = (0, None, Vec::new());
+        let mut layers: Vec<LayerRecord> = Vec::new();
+        // The lengths before each thing that was prepared.
+        let mut prepared_at = Vec::new();
+        let (mut gap, mut concurrent) = (None, Vec::new());
         for (_, record) in &self.records {
             match record {
                 Record::Prepared { files: prepared, .. } => {
-                    last = files.len();
+                    prepared_at.push((files.len(), layers.len()));
                     files.extend(prepared.iter().cloned());
                 }
-                Record::Withdrawn { .. } => files.truncate(last),
+                Record::Layered { layer, .. } => {
+                    prepared_at.push((files.len(), layers.len()));
+                    layers.push(layer.clone());
+                }
+                Record::Withdrawn { .. } => {
+                    let (left, left_layers) = prepared_at.pop().unwrap_or_default();
+                    files.truncate(left);
+                    layers.truncate(left_layers);
+                }
                 Record::Tracked { tracking, .. } => {
                     follow(&mut files, &tracking.files);
                     gap = tracking.gap.clone().or(gap);
@@ -99,7 +113,7 @@ impl CallView {
                 _ => {}
             }
         }
-        EffectView { call: self.call.call.clone(), files: composed(files), gap, concurrent }
+        EffectView { call: self.call.call.clone(), files: composed(files), gap, concurrent, layers }
     }
 }
 

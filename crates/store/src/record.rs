@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::identity::Owner;
+use crate::layer_records::LayerRecord;
 use crate::output_records::StoredOutput;
 
 /// The speaker of a message.
@@ -101,6 +102,11 @@ pub enum Record {
     Prepared {
         call: CallKey,
         files: Vec<FileEffect>,
+    },
+    /// A command's layer that is about to be kept, or taken back; its files are in the layer's directory.
+    Layered {
+        call: CallKey,
+        layer: LayerRecord,
     },
     /// The change that was prepared last failed, and every file is as it was.
     Withdrawn {
@@ -291,6 +297,7 @@ impl Record {
             Record::Approved { .. } => "approved",
             Record::Started { .. } => "started",
             Record::Prepared { .. } => "prepared",
+            Record::Layered { .. } => "layered",
             Record::Withdrawn { .. } => "withdrawn",
             Record::Tracked { .. } => "tracked",
             Record::Finished { .. } => "finished",
@@ -314,6 +321,7 @@ impl Record {
             Record::Finished { result, .. } => result.content_blob.into_iter().collect(),
             Record::Message { content_blob, .. } => content_blob.iter().copied().collect(),
             Record::Prepared { files, .. } => olds(files),
+            Record::Layered { layer, .. } => vec![layer.steps],
             Record::Tracked { tracking, .. } => {
                 let concurrent = tracking.concurrent.iter().flat_map(|found| olds(&found.files));
                 olds(&tracking.files).into_iter().chain(concurrent).collect()
@@ -340,6 +348,7 @@ impl Record {
             | Record::Approved { call, .. }
             | Record::Started { call, .. }
             | Record::Prepared { call, .. }
+            | Record::Layered { call, .. }
             | Record::Withdrawn { call }
             | Record::Tracked { call, .. }
             | Record::Finished { call, .. }

@@ -125,6 +125,17 @@ ALTER TABLE sessions ADD COLUMN waiting_at INTEGER NOT NULL DEFAULT 0;
 -- what a model had said when its calls came
 CREATE INDEX received ON records (session, seq) WHERE kind = 'received';
 ",
+    "
+-- layers of commands are changes too; who does not know their records would not take them back
+DROP INDEX changes;
+DROP INDEX changes_by_time;
+CREATE INDEX changes ON records (session, seq)
+    WHERE kind IN ('prepared', 'layered', 'tracked', 'undid');
+CREATE INDEX changes_by_time ON records (at, session, seq)
+    WHERE kind IN ('prepared', 'layered', 'tracked', 'undid');
+-- the directories of layers, by the session whose call they belong to
+CREATE INDEX layered ON records (session, seq) WHERE kind = 'layered';
+",
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

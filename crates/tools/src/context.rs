@@ -16,6 +16,7 @@ use jm_types::{Digest, Extent, Freshness, ReadRecord};
 use tokio::sync::mpsc;
 
 use crate::foresight::Expected;
+use crate::holder::CommandHolder;
 
 /// The ground that all calls of a session stand on.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct CallContext {
     pub whole: Option<Whole>,
     /// Makes changes of files durable knowledge before they happen.
     pub effects: Arc<Mutex<dyn CommitLog + Send>>,
+    /// Runs the call's commands on layers of their own; `None` where they change the workspace directly.
+    pub holder: Option<Arc<dyn CommandHolder>>,
     /// Stops this call only.
     pub cancel: Cancel,
     /// Bounded; a full channel makes the tool wait or join chunks.
@@ -134,6 +137,7 @@ impl CallContext {
             refused: Refused::default(),
             whole: None,
             effects: Arc::new(Mutex::new(NoLog)),
+            holder: None,
             cancel: Cancel::new(),
             output_tx: mpsc::channel(1).0,
             limits,

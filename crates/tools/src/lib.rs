@@ -28,6 +28,7 @@ pub mod context;
 pub mod events;
 pub mod foreign;
 pub mod foresight;
+pub mod holder;
 pub mod operation;
 pub mod ops;
 pub mod quote;
@@ -42,6 +43,7 @@ pub use jm_types::ToolEffect;
 
 pub use context::{CallContext, Refused, Scope, Seen, Whole, Workspace};
 pub use foresight::{Expected, Foreseen};
+pub use holder::{CommandHolder, CommandStart, HeldRun, NotKept};
 pub use registered::{Registered, SchemaError};
 pub use registry::ToolRegistry;
 pub use source::{Listed, Origin, ToolSource};

@@ -22,6 +22,9 @@ pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
     /// Its preview follows from the call and the files that the preview names, and from nothing else.
     const PREVIEWS_ITS_FILES: bool = false;
 
+    /// It starts a command and waits for it, and everything it changes is that command's doing.
+    const IS_COMMAND: bool = false;
+
     /// Names the paths of the call, for the sandbox and for the person who decides; pure.
     fn paths(&self) -> Vec<PathUse>;
 

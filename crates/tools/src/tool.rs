@@ -157,6 +157,12 @@ pub trait Prepared: Send + std::fmt::Debug {
         false
     }
 
+    /// Tells if all that the call may change is done by commands that it starts by its context and waits for, so
+    /// that they can run on layers.
+    fn is_command(&self) -> bool {
+        false
+    }
+
     /// Computes what the call would leave behind; `scope.seen` has what it would show of files. Reads,
     /// never writes.
     fn foresee(&self, _scope: &Scope) -> Foreseen {

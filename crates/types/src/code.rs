@@ -50,6 +50,8 @@ codes! {
     ParseOnly = "parse_only",
     JournalError = "journal_error",
     NeedsApproval = "needs_approval",
+    /// A command ran on a layer, and what it changed is set aside.
+    NotKept = "not_kept",
     Denylisted = "denylisted",
     Disabled = "disabled",
     NotAllowlisted = "not_allowlisted",

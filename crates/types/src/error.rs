@@ -84,6 +84,9 @@ pub enum ErrorKind {
     Unrecorded { message: String },
     #[error("this call needs a person's approval and nobody can be asked: {summary}")]
     NeedsPerson { summary: String },
+    /// A command ran on a layer, and what it changed is set aside.
+    #[error("{how}, but nothing that it changed was kept: {why}")]
+    NotKept { how: String, why: String },
 }
 
 /// Why something is not allowed (NFR-ERR-02).
@@ -211,6 +214,7 @@ impl ToolError {
             ErrorKind::NotRunHere => ErrorCode::ParseOnly,
             ErrorKind::Unrecorded { .. } => ErrorCode::JournalError,
             ErrorKind::NeedsPerson { .. } => ErrorCode::NeedsApproval,
+            ErrorKind::NotKept { .. } => ErrorCode::NotKept,
         }
     }
 }

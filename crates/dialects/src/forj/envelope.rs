@@ -90,6 +90,7 @@ fn type_of(error: &ToolError) -> &'static str {
         | ErrorKind::EditFailed { .. }
         | ErrorKind::Unbalanced { .. }
         | ErrorKind::NotRunHere
+        | ErrorKind::NotKept { .. }
         | ErrorKind::NeedsPerson { .. } => "validation-error",
     }
 }
@@ -138,6 +139,7 @@ fn path_of(error: &ToolError) -> Option<&Path> {
         | ErrorKind::DuplicateToolCallId { .. }
         | ErrorKind::NotRunHere
         | ErrorKind::Unrecorded { .. }
+        | ErrorKind::NotKept { .. }
         | ErrorKind::NeedsPerson { .. } => None,
     }
 }
@@ -158,6 +160,7 @@ fn recovery(error: &ToolError) -> Vec<String> {
         | ErrorKind::Io { .. } => &["Check that the file is there and can be used"],
         ErrorKind::SandboxViolation(reason) => denial(reason),
         ErrorKind::NeedsPerson { .. } => &["Ask the user to approve the call"],
+        ErrorKind::NotKept { .. } => &["Ask the user to decide about what was set aside"],
         ErrorKind::Timeout { .. } => &["Give it more time", "Do less in one command"],
         ErrorKind::Cancelled => &["Ask the user how to go on"],
         ErrorKind::NotReady { .. } | ErrorKind::ExecutionFailed { .. } => {

@@ -56,6 +56,7 @@ fn code(error: &ToolError) -> &'static str {
         ErrorKind::SandboxViolation(_)
         | ErrorKind::PermissionDenied { .. }
         | ErrorKind::NeedsPerson { .. }
+        | ErrorKind::NotKept { .. }
         | ErrorKind::NotRunHere => "permission_denied",
         ErrorKind::Timeout { .. }
         | ErrorKind::ExecutionFailed { .. }

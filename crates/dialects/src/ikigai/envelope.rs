@@ -133,6 +133,7 @@ pub(super) fn tool_error(tool: &str, error: &ToolError) -> Option<(&'static str,
         | ErrorKind::StaleFile { .. }
         | ErrorKind::NotRunHere
         | ErrorKind::Unrecorded { .. }
+        | ErrorKind::NotKept { .. }
         | ErrorKind::NeedsPerson { .. } => return None,
     })
 }
@@ -152,6 +153,7 @@ fn wrapper_code(error: &ToolError) -> &'static str {
         ErrorKind::SandboxViolation(_)
         | ErrorKind::NotRunHere
         | ErrorKind::Unrecorded { .. }
+        | ErrorKind::NotKept { .. }
         | ErrorKind::NeedsPerson { .. } => "PERMISSION_DENIED",
         _ => "TOOL_CRASHED",
     }

@@ -32,7 +32,10 @@ impl RecoveryChoice {
 /// The side to which the files of a call are brought; `None` where they are left alone.
 pub(super) fn goal(state: CallState, choice: RecoveryChoice) -> Option<Side> {
     match (state, choice) {
-        (CallState::Foreign | CallState::Unknown | CallState::NeverStarted, _) => None,
+        (
+            CallState::Foreign | CallState::Unknown | CallState::Held | CallState::NeverStarted,
+            _,
+        ) => None,
         (CallState::Finished, RecoveryChoice::Keep | RecoveryChoice::Discard) => None,
         (CallState::SomeEffects | CallState::AllEffects, RecoveryChoice::Keep) => Some(Side::After),
         (CallState::AllEffects, RecoveryChoice::Discard) => Some(Side::After),
@@ -46,10 +49,12 @@ pub(super) fn is_interrupted((result, _): (&StoredResult, u64)) -> bool {
     result.error == Some(ErrorCode::Interrupted)
 }
 
+const KEPT: &str = "the command had ended, and all that it changed is kept; the program ended before it could say so";
 const DISCARDED: &str = "discarded after a crash, at the user's wish";
 
 fn has_changes(view: &CallView) -> bool {
-    !view.effects().files.is_empty()
+    let effects = view.effects();
+    !effects.files.is_empty() || !effects.layers.is_empty()
 }
 
 /// The call's one result, unless it has one that stands.
@@ -58,8 +63,11 @@ pub(super) fn result_of(
     state: CallState,
     choice: RecoveryChoice,
     output: Option<StoredOutput>,
+    held: &[String],
 ) -> Option<Record> {
     let had = call.view.result();
+    let is_layered = !call.layers.is_empty() || state == CallState::Held;
+    let is_command = had.is_none() && is_layered && !is_undo(&call.view);
     if had.is_some() && choice == RecoveryChoice::Keep {
         return None;
     }
@@ -88,13 +96,25 @@ pub(super) fn result_of(
             "interrupted by the end of the program; its files were changed by somebody else since and were left alone",
             Some(ErrorCode::Interrupted),
         ),
+        (_, _, CallState::Held) => (
+            "interrupted by the end of the program; nothing that it changed is in the workspace",
+            Some(ErrorCode::Interrupted),
+        ),
         (_, _, CallState::Unknown) => (
             "unknown: it was started, and the program ended before its outcome was recorded. It was not run again; check what it may have done",
             Some(ErrorCode::UnknownOutcome),
         ),
     };
+    let (content, error) = if is_command && error.is_none() {
+        // Its changes are in place; how it ended is known by its record at best.
+        (KEPT, Some(ErrorCode::UnknownOutcome))
+    } else {
+        (content, error)
+    };
     let is_known = call.command.is_some() || call.job.is_some();
-    let mut content = if state == CallState::Unknown && is_known {
+    let mut content = if is_command && is_known {
+        format!("{content}. {}", call.words())
+    } else if state == CallState::Unknown && is_known {
         format!(
             "the program ended before its outcome was recorded: {}. \
              It was not run again; check what it may have done",
@@ -110,6 +130,12 @@ pub(super) fn result_of(
         let key = &call.view.call.call;
         content.push_str(&format!(
             "; its changes are in place, `jm undo --call {key}` takes them back"
+        ));
+    }
+    if !held.is_empty() {
+        let id = &held[0];
+        content.push_str(&format!(
+            ". It is set aside: jm held diff {id}, jm held keep {id} or jm held drop {id}"
         ));
     }
     if output.is_some() {

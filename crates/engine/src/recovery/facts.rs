@@ -11,10 +11,11 @@ use jm_process::background::{JobLifetime, JobState};
 use jm_process::command::{CommandRecord, RecordedEnding};
 use jm_process::remaining_processes::Survivor;
 use jm_process::spool::Spooled;
-use jm_store::{CallView, FileEffect, FileState, Record};
+use jm_store::{CallView, FileEffect, FileState, LayerRecord, Record};
 use jm_tools::ToolEffect;
 use jm_types::{CallKey, SessionId, ToolError};
 
+use super::layered::{self, LayersPlace};
 use crate::core::Core;
 use crate::engine::Engine;
 use crate::files::{Standing, is_beneath_a_file, resolve};
@@ -35,6 +36,8 @@ pub enum CallState {
     Foreign,
     /// A command or a foreign tool: it was started, and that is all we know.
     Unknown,
+    /// A command on a layer: it was started, and nothing that it changed counts.
+    Held,
 }
 
 /// The side of a change that a file is on.
@@ -57,6 +60,8 @@ pub struct Examined {
     pub view: CallView,
     pub state: CallState,
     pub files: Vec<FileFact>,
+    /// The layers of its commands that are on record.
+    pub layers: Vec<LayerRecord>,
     /// The output that its command had printed.
     pub printed: Vec<Spooled>,
     /// The processes of its command that still run.
@@ -72,6 +77,12 @@ impl Examined {
     pub fn words(&self) -> String {
         match (self.state, &self.command, &self.job) {
             (CallState::Unknown, Some(command), _) => command_words(command),
+            (CallState::Held, Some(command), _) => {
+                format!("{}; {}", command_words(command), CallState::Held.words())
+            }
+            (state, Some(command), _) if !self.layers.is_empty() => {
+                format!("{}; {}", command_words(command), state.words())
+            }
             (CallState::Unknown, None, Some(job)) => job_words(job, &self.view.call.call),
             (state, _, _) => state.words().to_owned(),
         }
@@ -114,6 +125,7 @@ impl CallState {
             CallState::AllEffects => "all of its changes are on disk",
             CallState::Foreign => "its files were changed by somebody else since",
             CallState::Unknown => "started; whether it finished is unknown",
+            CallState::Held => "it ran on a layer, and nothing that it changed is in the workspace",
         }
     }
 }
@@ -152,8 +164,9 @@ impl Examined {
 }
 
 pub(super) fn examine(core: &Core, view: CallView) -> Examined {
-    let files: Vec<FileFact> = view
-        .effects()
+    let effects = view.effects();
+    let layers = effects.layers;
+    let files: Vec<FileFact> = effects
         .files
         .into_iter()
         // Directories are settled with the files in them, but for one that a file stands for.
@@ -166,7 +179,9 @@ pub(super) fn examine(core: &Core, view: CallView) -> Examined {
     let any = |wanted| files.iter().any(|file| file.now == wanted);
     let state = match view.started() {
         _ if view.result().is_some() => CallState::Finished,
+        _ if !layers.is_empty() => layered_state(layered::place_of(core, &layers)),
         None if files.is_empty() => CallState::NeverStarted,
+        _ if runs && layered::is_held(core, &view.call.call) => CallState::Held,
         // What it changed is known, how it ended is not.
         _ if runs => CallState::Unknown,
         _ if files.is_empty() => CallState::NoEffect,
@@ -183,15 +198,28 @@ pub(super) fn examine(core: &Core, view: CallView) -> Examined {
         | CallState::SomeEffects
         | CallState::AllEffects
         | CallState::Foreign
+        | CallState::Held
         | CallState::Unknown => {
             let key = &view.call.call;
             (core.recorder.printed(key), core.recorder.survivors(key))
         }
     };
     let is_unknown = state == CallState::Unknown;
-    let command = is_unknown.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
+    let is_command = is_unknown || state == CallState::Held || runs && !layers.is_empty();
+    let is_command = is_command && view.result().is_none();
+    let command = is_command.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
     let job = is_unknown.then(|| job_of(core, &view.call.call)).flatten();
-    Examined { view, state, files, printed, survivors, command, job }
+    Examined { view, state, files, layers, printed, survivors, command, job }
+}
+
+fn layered_state(place: LayersPlace) -> CallState {
+    match place {
+        LayersPlace::Before => CallState::NoEffect,
+        LayersPlace::Between => CallState::SomeEffects,
+        LayersPlace::After => CallState::AllEffects,
+        LayersPlace::Foreign => CallState::Foreign,
+        LayersPlace::Unknown => CallState::Unknown,
+    }
 }
 
 /// The state of the process that a call started. One that is just being ended is waited for.

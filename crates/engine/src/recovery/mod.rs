@@ -1,11 +1,12 @@
 //! Recovery: every call that a crash left unfinished gets its one truthful result.
 //!
 //! Law: nothing is run, and doing it again after a crash in the middle gives the same. The facts are read
-//! (`facts`), the person's choice decides (`decide`), the files converge (`converge`, `half_done`).
+//! (`facts`), the person's choice decides (`decide`), the files converge (`converge`, `partial_change`, `layered`).
 
 pub(crate) mod converge;
 mod decide;
 mod facts;
+mod layered;
 mod partial_change;
 mod trade;
 
@@ -14,6 +15,7 @@ use jm_store::Record;
 use jm_system::fault::crash_point;
 use jm_types::ToolError;
 
+use crate::core::Core;
 use crate::engine::Engine;
 use crate::record::done_unrecorded;
 pub use decide::RecoveryChoice;
@@ -55,8 +57,9 @@ impl Engine {
                     state: call.words(),
                     choice: choice.word().to_owned(),
                 }];
+                let held = settle_layers(&core, &call, state)?;
                 let output = core.recorder.keep_spooled(&call.view.call.call, &call.printed);
-                records.extend(result_of(&call, state, choice, output));
+                records.extend(result_of(&call, state, choice, output, &held));
                 // At once: what is settled must not be judged again by what a later step leaves.
                 core.recorder.records(records).map_err(unrecorded)?;
                 core.workspace.confiner.forget_record(&call.view.call.call);
@@ -75,6 +78,18 @@ impl Engine {
         core.recorder.records(vec![Record::BatchSealed { batch }]).map_err(unrecorded)?;
         crash_point("recover.after_seal");
         Ok(())
+    }
+}
+
+/// Leaves to a person those layers of a call that are not in the workspace; gives their names.
+fn settle_layers(core: &Core, call: &Examined, state: CallState) -> Result<Vec<String>, ToolError> {
+    let key = &call.view.call.call;
+    match state {
+        CallState::NoEffect if !call.layers.is_empty() => {
+            layered::withdraw(core, key, &call.layers).map_err(unrecorded)
+        }
+        CallState::Held => Ok(layered::set_aside(core, key)),
+        _ => Ok(Vec::new()),
     }
 }
 

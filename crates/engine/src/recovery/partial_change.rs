@@ -14,6 +14,7 @@ use jm_types::{Digest, ToolError};
 use super::converge::{Guard, PathGoal, Steps, converge};
 use super::decide::{RecoveryChoice, goal};
 use super::facts::{CallState, Examined, FileFact, Side};
+use super::layered;
 use super::trade::{Traded, take_trades};
 use crate::core::Core;
 use crate::files::{Standing, current, resolve};
@@ -25,6 +26,20 @@ pub(super) fn converge_call(
     choice: RecoveryChoice,
 ) -> Result<CallState, ToolError> {
     let Some(goal) = goal(call.state, choice) else { return Ok(call.state) };
+    if !call.layers.is_empty() {
+        let key = &call.view.call.call;
+        return match (call.state, goal) {
+            (CallState::Finished, _) => {
+                layered::leave(core, key, &call.layers).map(|()| CallState::Finished)
+            }
+            (_, Side::After) => {
+                layered::complete(core, key, &call.layers).map(|()| CallState::AllEffects)
+            }
+            (_, Side::Before | Side::Other) => {
+                layered::take_back(core, key, &call.layers).map(|()| CallState::NoEffect)
+            }
+        };
+    }
     // Without the new content of every file the way back is the only one.
     let forward = (goal == Side::After).then(|| steps_to(core, call, Side::After)).transpose();
     let (goal, steps) = match forward {

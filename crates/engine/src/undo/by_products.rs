@@ -33,8 +33,11 @@ pub fn is_by_product(path: &Path) -> bool {
 pub(super) fn makes_only_by_products(call: &CallView) -> bool {
     let effects = call.effects();
     let concurrent = effects.concurrent.iter().flat_map(|found| &found.files);
-    let mut paths = effects.files.iter().chain(concurrent).map(|effect| &effect.path).peekable();
-    effects.gap.is_none() && paths.peek().is_some() && paths.all(|path| is_by_product(path))
+    let files = effects.files.iter().chain(concurrent).map(|effect| effect.path.clone());
+    let layered = effects.layers.iter().flat_map(|layer| layer.paths().unwrap_or_default());
+    let mut paths = files.chain(layered).peekable();
+    let is_all_known = effects.gap.is_none() && effects.layers.iter().all(|layer| layer.more == 0);
+    is_all_known && paths.peek().is_some() && paths.all(|path| is_by_product(&path))
 }
 
 #[cfg(test)]

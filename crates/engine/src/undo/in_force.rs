@@ -156,7 +156,8 @@ fn is_taken_back(call: &CallView) -> bool {
 
 fn has_effects(call: &CallView) -> bool {
     let effects = call.effects();
-    let is_any = !effects.files.is_empty() || !effects.concurrent.is_empty();
+    let is_any = !effects.files.is_empty() || !effects.layers.is_empty();
+    let is_any = is_any || !effects.concurrent.is_empty();
     !is_taken_back(call) && (is_any || effects.gap.is_some())
 }
 
@@ -297,7 +298,7 @@ pub(crate) fn find(
             };
             newest(ChangeKind::Change).take_while(is_since).collect()
         }
-        Which::Undo => newest(ChangeKind::Undo).take(1).collect(),
+        Which::Undo => last_undo(newest(ChangeKind::Undo)),
         Which::Call(key) => {
             let changed = Changed { session: session.to_owned(), call: key.clone(), at: 0 };
             let found = newest(ChangeKind::Change).judge(&changed)?;
@@ -314,6 +315,27 @@ pub(crate) fn find(
             Ok(Vec::new())
         }
     }
+}
+
+/// The last undo, with those that were asked for together with it.
+fn last_undo(
+    newest: impl Iterator<Item = Result<CallView, StoreError>>,
+) -> Result<Vec<CallView>, StoreError> {
+    let mut chosen: Vec<CallView> = Vec::new();
+    for call in newest {
+        let call = call?;
+        let with = with(&call);
+        if chosen.first().is_some_and(|last| with.is_none() || self::with(last) != with) {
+            break;
+        }
+        chosen.push(call);
+    }
+    Ok(chosen)
+}
+
+fn with(call: &CallView) -> Option<CallKey> {
+    let asked: Option<UndoArguments> = serde_json::from_str(&call.call.arguments).ok();
+    asked.and_then(|asked| asked.with)
 }
 
 /// The calls of the last `count` prompts. A prompt that left only by-products is no step of its own: its calls

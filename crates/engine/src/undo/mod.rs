@@ -1,12 +1,17 @@
 //! Undo: taking back what calls changed, by converging on the states before them.
 //!
 //! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
-//! journaled, atomic, and itself undoable. It never touches `.git`.
+//! journaled, atomic, and itself undoable. It never touches `.git`, but for what a
+//! command's layer changed there.
 
 pub mod by_products;
 pub mod in_force;
+mod layered;
 mod model_note;
+mod parts;
 pub mod prompts;
+mod report;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +19,7 @@ use std::sync::Arc;
 
 use jm_files::{After, OpenDirectory, SafePath, Sandbox, directory};
 use jm_store::{
-    CallRecord, CallView, Concurrent, Damage, FileEffect, FileState, Record, Store, StoredResult,
+    CallRecord, CallView, Concurrent, FileEffect, FileState, Record, Store, StoredResult,
 };
 use jm_system::fault::crash_point;
 use jm_tools::ops::change::diff::unified_diff;
@@ -23,7 +28,7 @@ use jm_types::{CallKey, SessionId, ToolError, ToolResult};
 
 use self::by_products::is_by_product;
 use self::in_force::ChangeKind;
-use self::prompts::{PromptMark, Prompts, UndoGroup};
+use self::prompts::{Prompts, UndoGroup};
 use crate::core::Core;
 use crate::effects::EffectLog;
 use crate::engine::Engine;
@@ -34,7 +39,12 @@ use crate::recovery::take_trades;
 use crate::session::Session;
 use crate::undo_call::{UNDO, UndoArguments, is_undo};
 pub use in_force::Which;
+use layered::LayerPlan;
 pub(crate) use model_note::undone_note;
+use parts::{Together, parts};
+pub use report::{TakenBack, UndoReport};
+pub use verify::damage;
+use verify::refuse_damage;
 
 /// The rule for a journal that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,33 +52,6 @@ pub enum Damaged {
     Refuse,
     /// The person has seen the damage and wants it all the same.
     Accept,
-}
-
-/// A call that was to be taken back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenBack {
-    pub call: CallKey,
-    pub summary: String,
-    /// The prompt that it was made for.
-    pub prompt: Option<PromptMark>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UndoReport {
-    /// Newest first.
-    pub calls: Vec<TakenBack>,
-    /// The calls that are in force again, where undos were taken back.
-    pub redone: Vec<TakenBack>,
-    /// Nothing of them is left to be tried again.
-    pub is_complete: bool,
-    pub restored: Vec<PathBuf>,
-    pub removed: Vec<PathBuf>,
-    /// Left alone, and why.
-    pub skipped: Vec<(PathBuf, String)>,
-    /// Reasons why changes were never tracked.
-    pub gaps: Vec<String>,
-    /// Commands are among the calls, and what they did elsewhere stays: see [`NOT_COVERED`].
-    pub has_commands: bool,
 }
 
 /// The effects of commands that undo does not cover.
@@ -87,12 +70,42 @@ impl Engine {
         if damaged == Damaged::Refuse {
             refuse_damage(store, &session.id)?;
         }
-        let (mut report, plan) = prepare((&core, store), &session.id, which, guard)?;
-        let of = if plan.is_complete { keys(&report) } else { Vec::new() };
-        if !plan.is_complete && plan.steps.is_empty() {
-            return Ok(report);
+        let chosen = choose(store, &session.id, which)?;
+        let parts = parts(&chosen);
+        let mut report = UndoReport { is_complete: true, ..UndoReport::default() };
+        let mut together = Together { is_many: parts.len() > 1, first: None };
+        for part in parts {
+            let ours = report.restored.clone();
+            let part = (which, part, ours.as_slice());
+            report.join(self.undo_part(session, part, guard, &mut together)?);
+            if !report.is_complete {
+                break;
+            }
         }
-        self.apply(&core, session, &mut report, of, &plan)?;
+        Ok(report)
+    }
+
+    /// Takes back calls that go together, in one step that is whole or nothing.
+    fn undo_part(
+        &self,
+        session: &mut Session,
+        (which, part, ours): (&Which, &[CallView], &[PathBuf]),
+        guard: Guard,
+        together: &mut Together,
+    ) -> Result<UndoReport, ToolError> {
+        let core = self.core_arc();
+        let store = core.recorder.journal().ok_or_else(no_journal)?.store();
+        let mut report = report_of(store, &session.id, which, part)?;
+        let plan = PartPlan::new((&core, store), (part, ours), guard, &mut report);
+        // What was left alone can be tried again, so the calls stay in force.
+        report.is_complete = plan.is_complete();
+        let of = if plan.is_complete() { keys(&report) } else { Vec::new() };
+        if plan.is_complete() || !plan.is_empty() {
+            self.apply(&core, session, &mut report, together, &|call, report| match &plan {
+                PartPlan::Files(plan) => take_back(&core, call, of.clone(), plan, report),
+                PartPlan::Layers(plan) => plan.take(&core, (call, of.clone()), report),
+            })?;
+        }
         Ok(report)
     }
 
@@ -109,22 +122,21 @@ impl Engine {
         if damaged == Damaged::Refuse {
             refuse_damage(store, session)?;
         }
-        let (mut report, plan) = prepare((&core, store), session, which, guard)?;
-        let root = core.workspace.sandbox.working_root().path().to_owned();
-        let mut diff = String::new();
-        for change in &plan.steps.changes {
-            let path = change.path.absolute();
-            let after = match &change.after {
-                After::Content { bytes, .. } => Some(bytes.as_slice()),
-                After::Absent => None,
-            };
-            let before = change.before.as_ref().map(|bytes| bytes.as_slice());
-            let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy();
-            diff.push_str(&unified_diff(&name, before, after));
-            let list = if after.is_none() { &mut report.removed } else { &mut report.restored };
-            list.push(path);
+        let chosen = choose(store, session, which)?;
+        let mut report = UndoReport { is_complete: true, ..UndoReport::default() };
+        let (mut diff, mut guard) = (String::new(), guard);
+        for part in parts(&chosen) {
+            let mut own = report_of(store, session, which, part)?;
+            let plan = PartPlan::new((&core, store), (part, &[]), guard, &mut own);
+            own.is_complete = plan.is_complete();
+            match &plan {
+                PartPlan::Files(plan) => diff.push_str(&preview(&core, plan, &mut own)),
+                PartPlan::Layers(plan) => plan.tell(&mut own),
+            }
+            report.join(own);
+            // What older calls left shows when this one is taken back.
+            guard = Guard::Force;
         }
-        report.restored.extend(plan.steps.trades.iter().map(|trade| trade.path.absolute()));
         Ok((report, diff))
     }
 
@@ -133,19 +145,20 @@ impl Engine {
         core: &Arc<Core>,
         session: &mut Session,
         report: &mut UndoReport,
-        of: Vec<CallKey>,
-        plan: &UndoPlan,
+        together: &mut Together,
+        take: &dyn Fn(&CallKey, &mut UndoReport) -> Result<(), ToolError>,
     ) -> Result<(), ToolError> {
         let (batch, call) = session.begin_own();
+        let with = together.key(&call);
         let opened = CallRecord {
             call: call.clone(),
             id: String::new(),
             name: UNDO.to_owned(),
-            arguments: serde_json::json!(UndoArguments { of: keys(report) }).to_string(),
+            arguments: serde_json::json!(UndoArguments { of: keys(report), with }).to_string(),
         };
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
-        let done = take_back(core, &call, of, plan, report);
+        let done = take(&call, report);
         let (text, error) = match &done {
             Ok(()) => {
                 let count = report.restored.len() + report.removed.len();
@@ -168,30 +181,24 @@ impl Engine {
     }
 }
 
-/// A record that is not what was written may name the wrong file, or the wrong content for it.
-fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), ToolError> {
-    let damage = damage(store, session)?;
-    let Some(first) = damage.first() else { return Ok(()) };
-    let more = match damage.len() - 1 {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    };
-    Err(ToolError::failed(UNDO, format!("the journal is damaged: {first}{more}")).hint(
-        "`jm verify` lists the damage; `--despite-damage` goes by what the journal says all the same",
-    ))
-}
-
-/// The damage in the records that undo and recovery go by. Contents are checked when they are
-/// used.
-pub fn damage(store: &Store, session: &SessionId) -> Result<Vec<Damage>, ToolError> {
-    let found = store.verify_session(session);
-    let (_, damage) = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
-    let matters = |damage: &Damage| match damage {
-        Damage::File(_) | Damage::Record { .. } => true,
-        Damage::Unreadable { .. } | Damage::Session { .. } => true,
-        Damage::Read { .. } | Damage::Index { .. } | Damage::Content(_) => false,
-    };
-    Ok(damage.into_iter().filter(matters).collect())
+/// The changes of files as a diff, from what is there to what would be.
+fn preview(core: &Core, plan: &UndoPlan, report: &mut UndoReport) -> String {
+    let root = core.workspace.sandbox.working_root().path().to_owned();
+    let mut diff = String::new();
+    for change in &plan.steps.changes {
+        let path = change.path.absolute();
+        let after = match &change.after {
+            After::Content { bytes, .. } => Some(bytes.as_slice()),
+            After::Absent => None,
+        };
+        let before = change.before.as_ref().map(|bytes| bytes.as_slice());
+        let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy();
+        diff.push_str(&unified_diff(&name, before, after));
+        let list = if after.is_none() { &mut report.removed } else { &mut report.restored };
+        list.push(path);
+    }
+    report.restored.extend(plan.steps.trades.iter().map(|trade| trade.path.absolute()));
+    diff
 }
 
 /// Paths that are left alone because a command of another session may have changed them.
@@ -236,14 +243,13 @@ fn take_back(
     Ok(())
 }
 
-/// The calls and the steps of an undo, and what can be said before it is done.
-fn prepare(
-    (core, store): (&Core, &Store),
+/// The calls of an undo, and what can be said before it is done.
+fn report_of(
+    store: &Store,
     session: &SessionId,
     which: &Which,
-    guard: Guard,
-) -> Result<(UndoReport, UndoPlan), ToolError> {
-    let chosen = choose(store, session, which)?;
+    chosen: &[CallView],
+) -> Result<UndoReport, ToolError> {
     let prompts = Prompts::of(store, session);
     let prompts = prompts.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
     let taken = |call: &CallView| taken(&prompts, call);
@@ -251,7 +257,7 @@ fn prepare(
     let mut report = UndoReport {
         calls: chosen.iter().map(taken).collect(),
         redone: match which {
-            Which::Undo => redone(store, session, &chosen)?.iter().map(taken).collect(),
+            Which::Undo => redone(store, session, chosen)?.iter().map(taken).collect(),
             Which::Last(_) | Which::Call(_) | Which::To(_) | Which::Since(_) => Vec::new(),
         },
         gaps: chosen.iter().filter_map(|call| call.effects().gap).collect(),
@@ -259,10 +265,7 @@ fn prepare(
         ..UndoReport::default()
     };
     report.skipped.extend(chosen.iter().flat_map(not_told_apart));
-    let plan = UndoPlan::new((&core.workspace.sandbox, store), &chosen, guard, &mut report);
-    // What was left alone can be tried again, so the calls stay in force.
-    report.is_complete = plan.is_complete;
-    Ok((report, plan))
+    Ok(report)
 }
 
 /// The calls that come back in force where undos are taken back.
@@ -273,7 +276,9 @@ fn redone(
 ) -> Result<Vec<CallView>, ToolError> {
     let mut found = Vec::new();
     for call in chosen.iter().filter(|call| is_undo(call)) {
-        let Ok(UndoArguments { of }) = serde_json::from_str(&call.call.arguments) else { continue };
+        let Ok(UndoArguments { of, .. }) = serde_json::from_str(&call.call.arguments) else {
+            continue;
+        };
         for key in of {
             let view = store.call(session, &key);
             let view = view.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
@@ -316,7 +321,7 @@ fn nothing(which: &Which) -> ToolError {
 
 fn taken(prompts: &Prompts, call: &CallView) -> TakenBack {
     let summary = match serde_json::from_str(&call.call.arguments) {
-        Ok(UndoArguments { of }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
+        Ok(UndoArguments { of, .. }) if is_undo(call) => format!("{UNDO} of {}", of.join(", ")),
         Ok(_) | Err(_) => call.summary().to_owned(),
     };
     let prompt = match prompts.group(call) {
@@ -332,6 +337,45 @@ fn keys(report: &UndoReport) -> Vec<CallKey> {
 
 fn no_journal() -> ToolError {
     ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
+}
+
+/// The steps of one part, as far as they can be done.
+enum PartPlan {
+    Files(UndoPlan),
+    Layers(LayerPlan),
+}
+
+impl PartPlan {
+    fn new(
+        (core, store): (&Core, &Store),
+        (part, ours): (&[CallView], &[PathBuf]),
+        guard: Guard,
+        report: &mut UndoReport,
+    ) -> Self {
+        match part {
+            [call] if !call.effects().layers.is_empty() => {
+                Self::Layers(LayerPlan::new((core, store), (call, ours), guard, report))
+            }
+            part => {
+                let ground = (&*core.workspace.sandbox, store);
+                Self::Files(UndoPlan::new(ground, part, guard, report))
+            }
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::Files(plan) => plan.is_complete,
+            Self::Layers(plan) => plan.is_complete,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Files(plan) => plan.steps.is_empty(),
+            Self::Layers(plan) => plan.is_empty(),
+        }
+    }
 }
 
 /// The steps of an undo, as far as they can be done.

@@ -66,6 +66,7 @@ fn engine_with(
         estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
         recorder: recorder(scratch.path()),
+        layers: jm_engine::EngineLayers::none(),
         index: Mutex::default(),
     });
     (engine, scratch)

@@ -157,6 +157,7 @@ impl World {
             estimate: Default::default(),
             events: sender,
             recorder: jm_engine::CallRecorder::none(),
+            layers: jm_engine::EngineLayers::none(),
             index: Default::default(),
         });
         Self {

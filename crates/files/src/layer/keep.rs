@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use jm_system::fault::crash_point;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::{self, Errno};
@@ -15,6 +16,7 @@ use super::marks;
 use super::node::{MARK, NodeFacts, NodeKind, attributes, set_attributes, set_modified};
 use super::plan::{LayerStep, LayerWork, is_own};
 use super::remove::remove_tree;
+use super::report::read_file;
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 use crate::file_attributes::attribute_names;
@@ -69,8 +71,11 @@ impl Layer {
         for step in steps {
             self.clean(step).map_err(|error| system(&step.path, error))?;
         }
+        crash_point("layer.cleaned");
         self.sync().map_err(|error| system(Path::new(""), error))?;
+        crash_point("layer.synced");
         log.prepared(steps).map_err(KeepError::Unrecorded)?;
+        crash_point("layer.prepared");
         self.go(steps, Direction::In)
     }
 
@@ -80,19 +85,8 @@ impl Layer {
         self.go(steps, direction)
     }
 
-    /// Takes a kept layer back, if the workspace still has what it put there.
-    pub fn take_back(&self, steps: &[LayerStep]) -> Result<(), KeepError> {
-        for (number, step) in steps.iter().enumerate() {
-            let holds = self.holds_what_was_kept(number, step);
-            if !holds.map_err(|error| system(&step.path, error))? {
-                return Err(KeepError::Changed { path: step.path.clone() });
-            }
-        }
-        self.go(steps, Direction::Out)
-    }
-
     /// The inode at a step's name says if it was done.
-    pub fn state(&self, number: usize, step: &LayerStep) -> io::Result<StepState> {
+    pub fn state(&self, step: &LayerStep) -> io::Result<StepState> {
         let here = self.beneath(&step.path)?;
         let inode = |facts: &Option<NodeFacts>| facts.as_ref().map(|facts| facts.inode);
         let (now, before, after) = (inode(&here), inode(&step.before), inode(&step.after));
@@ -106,7 +100,7 @@ impl Layer {
                 }
                 _ => StepState::NotDone,
             },
-            LayerWork::Delete if now.is_none() && self.is_in_attic(number) => StepState::Done,
+            LayerWork::Delete if now.is_none() && self.is_in_attic(step) => StepState::Done,
             _ if now == before && now != after => StepState::NotDone,
             _ if now == after => StepState::Done,
             LayerWork::Create | LayerWork::Replace | LayerWork::Delete => StepState::Foreign,
@@ -118,25 +112,16 @@ impl Layer {
         Ok(attributes(self.directory(&step.path)?.as_fd())? == change.after)
     }
 
-    fn is_in_attic(&self, number: usize) -> bool {
-        NodeFacts::at(&self.attic, &attic_name(number)).is_ok_and(|found| found.is_some())
+    pub(super) fn read_in_attic(&self, step: &LayerStep, most: u64) -> io::Result<Option<Vec<u8>>> {
+        read_file(&self.attic, Path::new(&attic_name(step)), most)
     }
 
-    fn holds_what_was_kept(&self, number: usize, step: &LayerStep) -> io::Result<bool> {
-        if self.state(number, step)? != StepState::Done {
-            return Ok(false);
-        }
-        let here = self.beneath(&step.path)?;
-        Ok(match (&here, &step.after) {
-            (Some(here), Some(after)) if after.kind == NodeKind::File => {
-                (here.size, here.modified) == (after.size, after.modified)
-            }
-            _ => true,
-        })
+    fn is_in_attic(&self, step: &LayerStep) -> bool {
+        NodeFacts::at(&self.attic, &attic_name(step)).is_ok_and(|found| found.is_some())
     }
 
     /// The node that stands at a path of the workspace now.
-    fn beneath(&self, path: &Path) -> io::Result<Option<NodeFacts>> {
+    pub(super) fn beneath(&self, path: &Path) -> io::Result<Option<NodeFacts>> {
         let Some(name) = path.file_name() else {
             return Ok(Some(NodeFacts::of(&fs::fstat(&self.lower)?)));
         };
@@ -156,12 +141,13 @@ impl Layer {
         let mut done = Vec::new();
         for number in order {
             let step = &steps[number];
-            let outcome = match self.state(number, step) {
+            let outcome = match self.state(step) {
                 Ok(state) if state == wanted => continue,
                 Ok(StepState::Foreign) => Err(Errno::STALE),
-                Ok(_) => self.carry_out(number, step, direction),
+                Ok(_) => self.carry_out(step, direction),
                 Err(error) => Err(error),
             };
+            crash_point("layer.step");
             match outcome {
                 Ok(()) => done.push(number),
                 Err(error) => return Err(self.go_back(steps, &done, direction, (number, error))),
@@ -171,7 +157,11 @@ impl Layer {
             let restored = self.restore_attributes(steps, |_| true);
             restored.map_err(|(path, error)| system(path, error))?;
         }
-        self.sync().map_err(|error| system(Path::new(""), error))
+        self.note_settled().map_err(|error| system(Path::new(""), error))?;
+        crash_point("layer.exchanged");
+        self.sync().map_err(|error| system(Path::new(""), error))?;
+        crash_point("layer.settled");
+        Ok(())
     }
 
     fn go_back(
@@ -185,7 +175,7 @@ impl Layer {
         let stuck: Vec<PathBuf> = done
             .iter()
             .rev()
-            .filter(|number| self.carry_out(**number, &steps[**number], back).is_err())
+            .filter(|number| self.carry_out(&steps[**number], back).is_err())
             .map(|number| steps[*number].path.clone())
             .collect();
         if direction == Direction::In {
@@ -221,17 +211,16 @@ impl Layer {
         Ok(())
     }
 
-    fn carry_out(&self, number: usize, step: &LayerStep, direction: Direction) -> io::Result<()> {
+    fn carry_out(&self, step: &LayerStep, direction: Direction) -> io::Result<()> {
         if step.work == LayerWork::Attributes {
             return self.set_attributes(step, direction);
         }
         let name = step.path.file_name().ok_or(Errno::INVAL)?;
         let real = Place { parent: parent_of(&self.lower, &step.path)?, name: name.to_owned() };
         let aside = match step.work {
-            LayerWork::Delete => Place {
-                parent: self.attic.try_clone().map_err(as_errno)?,
-                name: attic_name(number),
-            },
+            LayerWork::Delete => {
+                Place { parent: self.attic.try_clone().map_err(as_errno)?, name: attic_name(step) }
+            }
             LayerWork::Create | LayerWork::Replace | LayerWork::Attributes => {
                 Place { parent: parent_of(&self.upper, &step.path)?, name: name.to_owned() }
             }
@@ -271,7 +260,7 @@ impl Layer {
     }
 
     /// Opens a directory of the workspace.
-    fn directory(&self, path: &Path) -> io::Result<OwnedFd> {
+    pub(super) fn directory(&self, path: &Path) -> io::Result<OwnedFd> {
         match path.file_name() {
             None => open_directory_at(&self.lower, "."),
             Some(name) => open_directory_at(parent_of(&self.lower, path)?, name),
@@ -475,8 +464,8 @@ fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     Opening::best(root).open(root, parent, flags, Mode::empty())
 }
 
-fn attic_name(number: usize) -> OsString {
-    format!("{number:08}").into()
+fn attic_name(step: &LayerStep) -> OsString {
+    format!("{:08}", step.number).into()
 }
 
 fn system(path: &Path, error: Errno) -> KeepError {

@@ -49,6 +49,9 @@ pub enum LayerWork {
 /// One change, by the path relative to the workspace's root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerStep {
+    /// Its place among all steps of the layer, by which its old version is found.
+    #[serde(default)]
+    pub number: usize,
     #[serde(with = "super::path_bytes")]
     pub path: PathBuf,
     pub work: LayerWork,
@@ -81,6 +84,16 @@ pub enum NeverKept {
     SetId,
     /// Journeyman's own configuration: a command decides nothing about the program that confines it.
     OwnConfiguration,
+}
+
+impl NeverKept {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Device => "a device",
+            Self::SetId => "its set-id bits are removed",
+            Self::OwnConfiguration => "Journeyman's own configuration",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +144,7 @@ impl Layer {
             LayerWork::Create | LayerWork::Replace | LayerWork::Delete => (0, 0),
         };
         plan.steps.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.path.cmp(&b.path)));
+        plan.steps.iter_mut().enumerate().for_each(|(number, step)| step.number = number);
         Ok(plan)
     }
 }
@@ -181,7 +195,8 @@ impl Reader<'_> {
         if !same {
             let (before, after) = (Some(before), Some(after));
             let path = path.to_owned();
-            self.step(LayerStep { path, work: LayerWork::Attributes, before, after, extended });
+            let work = LayerWork::Attributes;
+            self.step(LayerStep { number: 0, path, work, before, after, extended });
         }
         Ok(())
     }
@@ -241,7 +256,7 @@ impl Reader<'_> {
         self.let_go(lower, name, path, &before, depth)?;
         let path = path.to_owned();
         let (work, before) = (LayerWork::Delete, Some(before));
-        self.step(LayerStep { path, work, before, after: None, extended: None });
+        self.step(LayerStep { number: 0, path, work, before, after: None, extended: None });
         Ok(())
     }
 
@@ -257,7 +272,7 @@ impl Reader<'_> {
         let owned = path.to_owned();
         let step = |work, before| {
             let after = Some(after.clone());
-            LayerStep { path: owned, work, before, after, extended: None }
+            LayerStep { number: 0, path: owned, work, before, after, extended: None }
         };
         let Some(before) = before else {
             // A file that was renamed in the layer was copied up too; its old name does not lie here.

@@ -41,23 +41,45 @@ pub struct LayerReport {
     pub touched: BTreeMap<PathBuf, TouchedKinds>,
     /// Names that make something run later, and why.
     pub runs_later: BTreeMap<PathBuf, &'static str>,
+    /// The command set the time of a directory to another moment than its own.
+    pub sets_times: bool,
+    /// Bytes of the old versions or of the new ones, whichever are more.
+    pub bytes: u64,
 }
 
 impl Layer {
     /// Reads the layer and judges its names.
     pub fn report(&self, judge: &NameJudge, bounds: LayerBounds) -> io::Result<LayerReport> {
         let mut touched: BTreeMap<PathBuf, TouchedKinds> = BTreeMap::new();
+        let mut bytes = (0, 0);
         let mut runs_later = BTreeMap::new();
+        // A whole directory that goes leaves nothing behind that could run.
+        let mut gone = PathBuf::new();
         let plan = self.plan(bounds, &mut |node| {
             let kind = node.after.or(node.before).map(|facts| facts.kind);
-            runs_later.extend(judge.runs_later(node.path, kind == Some(NodeKind::Directory)));
+            let is_gone = node.after.is_none() && is_inside(node.path, &gone);
+            if !is_gone {
+                runs_later.extend(judge.runs_later(node.path, kind == Some(NodeKind::Directory)));
+            }
+            if node.after.is_none() && !is_gone && kind == Some(NodeKind::Directory) {
+                node.path.clone_into(&mut gone);
+            }
+            bytes.0 += node.before.map_or(0, |facts| facts.size);
+            bytes.1 += node.after.map_or(0, |facts| facts.size);
             if touched.len() < MOST_NAMED {
                 let kinds = touched.entry(node.path.to_owned()).or_default();
                 kinds.before = kinds.before.or(node.before.map(|facts| facts.kind));
                 kinds.after = kinds.after.or(node.after.map(|facts| facts.kind));
             }
         })?;
-        Ok(LayerReport { plan, touched, runs_later })
+        let is_set = |step: &LayerStep| match (step.work, &step.before, &step.after) {
+            (LayerWork::Attributes, Some(before), Some(after)) => {
+                after.modified != before.modified && after.modified < self.marker
+            }
+            _ => false,
+        };
+        let sets_times = plan.steps.iter().any(is_set);
+        Ok(LayerReport { plan, touched, runs_later, sets_times, bytes: bytes.0.max(bytes.1) })
     }
 
     /// The content of a file as the workspace has it; `None` for anything else, and for a larger one.
@@ -78,6 +100,7 @@ impl LayerReport {
         let plan = &self.plan;
         plan.conflicts.is_empty()
             && plan.refused.is_empty()
+            && !self.sets_times
             && plan.steps.iter().all(|step| change_of(step).is_none())
     }
 
@@ -96,6 +119,10 @@ impl LayerReport {
     }
 }
 
+fn is_inside(path: &Path, directory: &Path) -> bool {
+    !directory.as_os_str().is_empty() && path != directory && path.starts_with(directory)
+}
+
 fn change_of(step: &LayerStep) -> Option<NodeChange> {
     match step.work {
         LayerWork::Create => Some(NodeChange::Created),
@@ -109,7 +136,7 @@ fn change_of(step: &LayerStep) -> Option<NodeChange> {
     }
 }
 
-fn read_file(root: &OwnedFd, path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read_file(root: &OwnedFd, path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = match Opening::best(root).open(root, path, flags, Mode::empty()) {
         Err(Errno::LOOP | Errno::NXIO | Errno::NOENT) => return Ok(None),

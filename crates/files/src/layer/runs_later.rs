@@ -16,13 +16,21 @@ const ELSEWHERE: &str = "git finds its repository by it";
 pub struct NameJudge {
     root: PathBuf,
     known: Vec<PathBuf>,
+    /// The layer's own directory, in which a repository may be that the workspace does not have yet.
+    upper: Option<PathBuf>,
 }
 
 impl NameJudge {
     /// `known` are the protected names that a look at the workspace found: also those that only a
     /// configuration tells, such as the directory of `core.hooksPath`.
     pub fn new(root: impl Into<PathBuf>, known: Vec<PathBuf>) -> Self {
-        Self { root: root.into(), known }
+        Self { root: root.into(), known, upper: None }
+    }
+
+    /// Looks for repositories in the layer too, whose files lie in `upper`.
+    #[must_use]
+    pub fn with_upper(self, upper: impl Into<PathBuf>) -> Self {
+        Self { upper: Some(upper.into()), ..self }
     }
 
     /// The part of a relative path that something else runs or obeys later, and why.
@@ -53,9 +61,18 @@ impl NameJudge {
     fn in_bare_repository(&self, relative: &Path) -> Option<(PathBuf, &'static str)> {
         relative.ancestors().skip(1).find_map(|folder| {
             let entry = control::entry_of(relative.strip_prefix(folder).ok()?)?;
-            let is_git = control::is_git_directory_at(&self.root.join(folder));
+            let is_git = control::is_git_directory(self.git_names(folder));
             is_git.then(|| (folder.join(entry.name), GIT))
         })
+    }
+
+    /// The names by which git knows its directories that a folder has, in the workspace or in the layer.
+    fn git_names(&self, folder: &Path) -> impl Iterator<Item = &'static [u8]> {
+        let sides = [Some(&self.root), self.upper.as_ref()].into_iter().flatten();
+        let sides: Vec<PathBuf> = sides.map(|side| side.join(folder)).collect();
+        let has =
+            move |name: &&str| sides.iter().any(|side| side.join(name).symlink_metadata().is_ok());
+        ["HEAD", "commondir", "objects", "refs"].into_iter().filter(has).map(str::as_bytes)
     }
 }
 

@@ -142,7 +142,7 @@ fn a_kept_layer_is_what_a_direct_run_leaves_and_can_be_taken_back() {
         assert!(found.conflicts.is_empty(), "{name}: {:?}", found.conflicts);
         layer.keep(&found.steps, &mut NoKeepLog).unwrap();
         assert_eq!(tree(&world.workspace), tree(&world.copy), "{name}");
-        layer.take_back(&found.steps).unwrap();
+        layer.converge(&found.steps, StepState::NotDone).unwrap();
         assert_eq!(tree(&world.workspace), start, "{name}: taken back");
         layer.converge(&found.steps, StepState::Done).unwrap();
         assert_eq!(tree(&world.workspace), tree(&world.copy), "{name}: kept again");
@@ -163,6 +163,45 @@ fn what_changed_nothing_is_no_step() {
             steps.iter().filter(|step| step.work != LayerWork::Attributes).collect();
         assert!(names.is_empty() || script.contains("sed"), "{script}: {names:?}");
     }
+}
+
+/// A directory that came or went whole is compared with all that is in it.
+#[test]
+fn an_edit_inside_a_directory_that_came_whole_is_known() {
+    let world = World::new();
+    let layer = world.run("mkdir -p new/deep; echo x > new/deep/f; rm -r docs src");
+    let steps = plan(&layer).steps;
+    layer.keep(&steps, &mut NoKeepLog).unwrap();
+    let changed = |side| -> Vec<String> {
+        let changed = steps.iter().filter(|step| layer.is_changed_since(step, side).unwrap());
+        changed.map(|step| step.path.display().to_string()).collect()
+    };
+    assert!(changed(StepState::Done).is_empty());
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    shell(&world.workspace, "echo person >> new/deep/f");
+    assert_eq!(changed(StepState::Done), ["new"]);
+    layer.converge(&steps, StepState::NotDone).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    shell(&world.workspace, "echo person >> src/deep/c");
+    assert_eq!(changed(StepState::NotDone), ["src"]);
+}
+
+/// A repository that only the layer has is judged by what git would read of it.
+#[test]
+fn a_repository_made_in_the_layer_is_judged() {
+    let world = World::new();
+    let layer = world.run(
+        "mkdir -p bare/objects bare/refs bare/hooks; echo x > bare/HEAD; echo y > bare/config; \
+         rm -r src",
+    );
+    let judge = NameJudge::new(&world.workspace, Vec::new());
+    let found = |judge: &NameJudge| -> Vec<PathBuf> {
+        let report = layer.report(judge, LayerBounds::default()).unwrap();
+        report.runs_later.into_keys().collect()
+    };
+    assert!(found(&judge).is_empty());
+    let judge = judge.with_upper(world.home.join(UPPER));
+    assert_eq!(found(&judge), [Path::new("bare/config"), Path::new("bare/hooks")]);
 }
 
 /// A person's change beneath the layer is a conflict for the same path and for no other.
@@ -207,16 +246,16 @@ fn a_change_after_the_plan_keeps_nothing() {
 }
 
 #[test]
-fn what_was_edited_since_is_not_taken_back() {
+fn what_was_edited_since_is_known() {
     let world = World::new();
     let layer = world.run("echo layer >> src/b; echo new > n");
     let found = plan(&layer);
     layer.keep(&found.steps, &mut NoKeepLog).unwrap();
     shell(&world.workspace, "echo person >> n");
-    let before = tree(&world.workspace);
-    let error = layer.take_back(&found.steps).unwrap_err();
-    assert!(matches!(error, KeepError::Changed { .. }), "{error}");
-    assert_eq!(tree(&world.workspace), before);
+    let changed = |step: &LayerStep| layer.is_changed_since(step, StepState::Done).unwrap();
+    let changed: Vec<_> = found.steps.iter().filter(|step| changed(step)).collect();
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    assert_eq!(changed[0].path, Path::new("n"));
 }
 
 #[test]

@@ -84,6 +84,7 @@ pub(crate) fn engine(root: &Path, recorder: CallRecorder) -> Engine {
         estimate: Default::default(),
         events: tokio::sync::mpsc::channel(16).0,
         recorder,
+        layers: jm_engine::EngineLayers::none(),
         index: Default::default(),
     })
 }

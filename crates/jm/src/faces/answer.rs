@@ -25,6 +25,7 @@ impl Outcome {
         match code {
             ErrorCode::NeedsApproval => Outcome::NeedsApproval,
             ErrorCode::ParseOnly
+            | ErrorCode::NotKept
             | ErrorCode::Denylisted
             | ErrorCode::Disabled
             | ErrorCode::NotAllowlisted

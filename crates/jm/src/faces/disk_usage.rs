@@ -8,7 +8,7 @@ use jm_system::clock::now_epoch_ms;
 use jm_types::CallKey;
 use serde_json::json;
 
-use super::{exit, print};
+use super::{exit, old_versions, print};
 use crate::cli::{Common, Gc, ListingArgs};
 use crate::{locations, sessions, wire};
 
@@ -36,7 +36,10 @@ pub(crate) fn collect(common: &Common, gc: &Gc) -> Result<u8> {
     if jobs > 0 {
         print::line(&format!("{jobs} processes that ended long ago forgotten"))?;
     }
-    let shrunk = store.shrink(most, now_epoch_ms(), &sessions::is_alive).map_err(sessions::told)?;
+    let layers = old_versions::collect(&store, most)?;
+    let most_contents = most.saturating_sub(layers);
+    let shrunk =
+        store.shrink(most_contents, now_epoch_ms(), &sessions::is_alive).map_err(sessions::told)?;
     if shrunk.blobs > 0 {
         print::line(&format!(
             "{} of the oldest let go, {} bytes: what they held cannot be put back",
@@ -48,7 +51,7 @@ pub(crate) fn collect(common: &Common, gc: &Gc) -> Result<u8> {
     } else if let Some(note) = kept(shrunk.space) {
         print::note(&format!("jm: {note}"));
     }
-    warn(store.blob_stats().map_err(sessions::told)?.stored, most);
+    warn(store.blob_stats().map_err(sessions::told)?.stored + layers, most);
     Ok(exit::RAN)
 }
 
@@ -97,6 +100,7 @@ pub(crate) fn disk_use(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let stats = store.blob_stats().map_err(sessions::told)?;
     let outputs = store.output_stats().map_err(sessions::told)?;
     let state = locations::state()?;
+    let (layers, layer_bytes) = old_versions::kept(&store)?;
     let total = state.disk_use()?;
     if listing.json {
         print::json(&json!({
@@ -104,7 +108,7 @@ pub(crate) fn disk_use(common: &Common, listing: &ListingArgs) -> Result<u8> {
             "contents_bytes": stats.bytes, "contents_stored": stats.stored,
             "outputs": outputs.count, "outputs_bytes": outputs.bytes,
             "outputs_stored": outputs.stored, "outputs_most": settings.outputs_bytes,
-            "most": settings.quota_bytes,
+            "layers": layers, "layers_bytes": layer_bytes, "most": settings.quota_bytes,
         }))?;
     } else {
         print::line(&format!("{}: {total} bytes", state.path().display()))?;
@@ -112,8 +116,11 @@ pub(crate) fn disk_use(common: &Common, listing: &ListingArgs) -> Result<u8> {
         print::line(&format!("  {count} contents, {bytes} bytes kept in {stored}"))?;
         let (count, bytes, stored) = (outputs.count, outputs.bytes, outputs.stored);
         print::line(&format!("  of these {count} outputs, {bytes} bytes kept in {stored}"))?;
+        print::line(&format!(
+            "  {layers} layers of commands, {layer_bytes} bytes of old versions"
+        ))?;
     }
-    warn(stats.stored, settings.quota_bytes);
+    warn(stats.stored + layer_bytes, settings.quota_bytes);
     Ok(exit::RAN)
 }
 
@@ -150,7 +157,9 @@ impl Room {
     pub(super) fn now(most: u64) -> Result<Self> {
         let state = locations::state()?;
         let free = state.disk_free()?;
-        let stored = sessions::store()?.blob_stats().map_err(sessions::told)?.stored;
+        let store = sessions::store()?;
+        let (_, layers) = old_versions::kept(&store)?;
+        let stored = store.blob_stats().map_err(sessions::told)?.stored + layers;
         Ok(Self { path: state.path().to_owned(), free, stored, most })
     }
 

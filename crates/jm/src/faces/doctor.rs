@@ -2,6 +2,7 @@
 //! directory has.
 
 use anyhow::{Context, Result};
+use jm_config::{CommandLayer, ConfigWord};
 use jm_files::Sandbox;
 use jm_process::EnvSanitizer;
 use jm_process::confine::{Backend, Mechanism, probe_backends};
@@ -65,6 +66,7 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
         let network = plan.rules.network.in_words();
         print::text(&in_words(&mechanisms, (backend, &network), &plan.gaps, &holds))?;
         print::text(&layers_in_words(&layers))?;
+        print::text(&ground_in_words(config.tools.sandbox.commands.layer, &layers))?;
         print::text(&room_in_words(&room))?;
     }
     Ok(if backend == Backend::None { exit::FAILED } else { exit::RAN })
@@ -78,6 +80,20 @@ fn layers_in_words(layers: &Result<(), String>) -> String {
             format!("held commands (jm sandbox --hold): do not work here: {why}\n")
         }
     }
+}
+
+/// The ground on which the commands of tools run.
+fn ground_in_words(wanted: CommandLayer, layers: &Result<(), String>) -> String {
+    let setting = format!("tools.sandbox.commands.layer = {}", wanted.name());
+    let ground = match (wanted, layers) {
+        (CommandLayer::Off, _) => "directly in the workspace",
+        (CommandLayer::Auto | CommandLayer::On, Ok(())) => "on layers, kept when they have ended",
+        (CommandLayer::Auto, Err(_)) => {
+            "directly in the workspace, because layers do not work here"
+        }
+        (CommandLayer::On, Err(_)) => "not at all, because layers do not work here",
+    };
+    format!("commands of tools run: {ground} ({setting})\n")
 }
 
 fn warnings(room: &Result<Room>) -> Vec<String> {

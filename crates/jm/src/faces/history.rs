@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_store::{CallView, FileEffect, FileState, Record, SessionView, Store};
+use jm_store::{
+    CallView, FileEffect, FileState, LayerChange, LayerRecord, Record, SessionView, Store,
+};
 use jm_system::clock::utc_moment;
 use jm_types::ErrorCode;
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
@@ -117,6 +119,9 @@ fn in_words(call: &CallView) -> String {
         let path = one_line(&effect.path.to_string_lossy());
         text.push_str(&format!("    {}: {path}\n", change(&effect.before, &effect.after)));
     }
+    for layer in &effects.layers {
+        text.push_str(&layer_in_words(layer));
+    }
     for found in &effects.concurrent {
         let calls = match found.calls.as_slice() {
             [] => "other sessions may have run commands".to_owned(),
@@ -140,11 +145,33 @@ fn in_words(call: &CallView) -> String {
     text
 }
 
+/// Names of one layer that the log lists.
+const MOST_NAMES: usize = 20;
+
+fn layer_in_words(layer: &LayerRecord) -> String {
+    let mut text = String::new();
+    for name in layer.names.iter().take(MOST_NAMES) {
+        let word = match name.change {
+            LayerChange::Created => "created",
+            LayerChange::Changed => "changed",
+            LayerChange::Deleted => "deleted",
+        };
+        let path = one_line(&layer.root.join(&name.path).to_string_lossy());
+        text.push_str(&format!("    {word}: {path}\n"));
+    }
+    match (layer.names.len().saturating_sub(MOST_NAMES) as u64) + layer.more {
+        0 => text,
+        more => text + &format!("    and {more} more names\n"),
+    }
+}
+
 const UNSEEN: &str = "the program ended before it could look at what the command had changed";
 
 /// A command that a crash cut short.
 fn is_unknown(call: &CallView) -> bool {
-    let is_tracked = |(_, record): &(u64, Record)| matches!(record, Record::Tracked { .. });
+    let is_tracked = |(_, record): &(u64, Record)| {
+        matches!(record, Record::Tracked { .. } | Record::Layered { .. })
+    };
     let error = call.result().and_then(|(result, _)| result.error);
     error == Some(ErrorCode::UnknownOutcome) && !call.records.iter().any(is_tracked)
 }

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_files::Sandbox;
-use jm_files::layer::{
-    KeepError, LayerBounds, LayerReport, NameJudge, NeverKept, NodeChange, NodeKind,
-};
+use jm_files::layer::{KeepError, LayerBounds, LayerReport, NameJudge, NodeChange, NodeKind};
 use jm_process::Confiner;
 use jm_process::confine::{ConfinementPlan, LayerPlace};
 use jm_process::held::{HeldLayer, HeldLayers};
@@ -207,14 +205,13 @@ pub(crate) fn describe(report: &LayerReport) {
         };
         format!("{word} {}{slash}{inside}", name(&step.path))
     }));
-    list(report.plan.refused.iter().map(|node| {
-        let why = match node.why {
-            NeverKept::Device => "a device",
-            NeverKept::SetId => "its set-id bits are removed",
-            NeverKept::OwnConfiguration => "Journeyman's own configuration",
-        };
-        format!("never kept: {} ({why})", name(&node.path))
-    }));
+    list(
+        report
+            .plan
+            .refused
+            .iter()
+            .map(|node| format!("never kept: {} ({})", name(&node.path), node.why.in_words())),
+    );
     let conflicts = report.plan.conflicts.iter();
     list(conflicts.map(|one| format!("conflict: {}: {}", name(&one.path), one.why)));
 }

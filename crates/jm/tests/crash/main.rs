@@ -12,6 +12,7 @@ mod disk;
 mod full_disk;
 mod journal;
 mod large;
+mod layers;
 mod lease;
 mod machine;
 mod matrix;

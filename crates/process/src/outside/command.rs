@@ -27,6 +27,7 @@ use super::reaper;
 use super::refusal::Refusal;
 pub use super::stdin_writer::CommandInput;
 use super::stdin_writer::StdinWriter;
+use crate::contract::confinement_rules::ConfinementRules;
 pub use crate::contract::ending::{CommandEnding, RecordedEnding};
 use crate::contract::kill_failures::{self, Unended, kill_group};
 pub use crate::contract::record::CommandRecord;
@@ -54,6 +55,16 @@ pub struct CommandSpec {
     pub keep_bytes: usize,
     /// The confinement: never left out, so that nothing runs free unnoticed.
     pub confinement: Confinement,
+}
+
+impl CommandSpec {
+    /// The same command by other rules; one without rules stays without.
+    pub fn confined_by(mut self, new: ConfinementRules) -> Self {
+        if let Confinement::Supervised { rules, .. } = &mut self.confinement {
+            **rules = new;
+        }
+        self
+    }
 }
 
 #[derive(Debug)]

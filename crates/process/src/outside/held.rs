@@ -13,7 +13,9 @@ use jm_files::layer::{KeepError, KeepLog, Layer, LayerStep, StepState, UPPER, WO
 use jm_system::clock::now_epoch_ms;
 use jm_system::folder::readable_entries;
 use jm_system::identity::ProcessIdentity;
+use jm_system::small_file::{Durability, replace_small_file};
 use jm_system::state::{StateDir, StateLock, fresh_id};
+use rustix::fs::{CWD, RenameFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::confinement_rules::{FileIdentity, LayerPlace};
@@ -21,7 +23,7 @@ use crate::contract::confinement_rules::{FileIdentity, LayerPlace};
 const DIRECTORY: &str = "held";
 const DESCRIPTION: &str = "layer.json";
 const STEPS: &str = "steps.json";
-const LOCK: &str = "layer";
+pub(super) const LOCK: &str = "layer";
 /// Long enough to be one of its kind, short enough to be typed.
 const ID_LETTERS: usize = 6;
 const MOST_DESCRIPTION: u64 = 4 * 1024 * 1024;
@@ -46,6 +48,9 @@ pub struct HeldDescription {
     pub stage: HeldStage,
     /// The boot of the machine in which the command ran.
     pub boot: String,
+    /// The call whose command it was, where a tool ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
 }
 
 /// The layers of this state directory.
@@ -86,21 +91,10 @@ impl HeldLayers {
     /// Makes a layer on a workspace root.
     pub fn begin(&self, root: &Path, command: &[OsString]) -> std::io::Result<HeldLayer> {
         let (id, home) = self.fresh()?;
-        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
-        let description = HeldDescription {
-            command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            root: root.to_owned(),
-            began_ms: now_epoch_ms(),
-            stage: HeldStage::Running,
-            boot: ProcessIdentity::own().boot,
-        };
-        let layer = Layer::create(root, home.path())?;
-        let held = HeldLayer { id, home, description, layer, _lock: lock };
-        held.describe()?;
-        Ok(held)
+        HeldLayer::create((id, home), root, command, None)
     }
 
-    fn fresh(&self) -> std::io::Result<(String, StateDir)> {
+    pub(super) fn fresh(&self) -> std::io::Result<(String, StateDir)> {
         loop {
             let noise = fresh_id()?;
             let id = noise[noise.len() - ID_LETTERS..].to_owned();
@@ -130,9 +124,7 @@ impl HeldLayers {
     /// Takes a layer that was set aside.
     pub fn take(&self, id: &str) -> std::io::Result<HeldLayer> {
         let (home, description) = self.described(id)?;
-        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
-        let layer = Layer::open(&description.root, home.path())?;
-        Ok(HeldLayer { id: id.to_owned(), home, description, layer, _lock: lock })
+        HeldLayer::open(id, home, description)
     }
 
     /// Removes a layer without looking at it: its workspace may be gone.
@@ -148,13 +140,64 @@ impl HeldLayers {
         if !is_id || !path.join(DESCRIPTION).is_file() {
             return Err(Error::new(ErrorKind::NotFound, "there is no such layer"));
         }
-        let home = StateDir::open(&path)?;
-        let text = home.read(DESCRIPTION, MOST_DESCRIPTION)?.unwrap_or_default();
-        Ok((home, serde_json::from_str(&text)?))
+        read_description(&path)
     }
 }
 
+/// The directory of a layer, and its description.
+pub(super) fn read_description(path: &Path) -> std::io::Result<(StateDir, HeldDescription)> {
+    let home = StateDir::open(path)?;
+    let text = home.read(DESCRIPTION, MOST_DESCRIPTION)?.unwrap_or_default();
+    Ok((home, serde_json::from_str(&text)?))
+}
+
 impl HeldLayer {
+    /// Makes a layer in an empty directory of its own.
+    pub(super) fn create(
+        (id, home): (String, StateDir),
+        root: &Path,
+        command: &[OsString],
+        call: Option<&str>,
+    ) -> std::io::Result<Self> {
+        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let description = HeldDescription {
+            command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            root: root.to_owned(),
+            began_ms: now_epoch_ms(),
+            stage: HeldStage::Running,
+            boot: ProcessIdentity::own().boot,
+            call: call.map(str::to_owned),
+        };
+        let layer = Layer::create(root, home.path())?;
+        let held = Self { id, home, description, layer, _lock: lock };
+        // After a power cut nothing in it is to be relied on, and its description is missed as little.
+        held.describe(Durability::ProcessEnd)?;
+        Ok(held)
+    }
+
+    /// Takes a layer that was made before.
+    pub(super) fn open(
+        id: &str,
+        home: StateDir,
+        description: HeldDescription,
+    ) -> std::io::Result<Self> {
+        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let layer = Layer::open(&description.root, home.path())?;
+        Ok(Self { id: id.to_owned(), home, description, layer, _lock: lock })
+    }
+
+    /// Gives the layer another directory, durably: its lock and everything else goes with it.
+    pub(super) fn move_to(&mut self, id: &str, path: &Path) -> std::io::Result<()> {
+        let old = self.home.path().to_owned();
+        rustix::fs::renameat_with(CWD, &old, CWD, path, RenameFlags::NOREPLACE)?;
+        for parent in [path.parent(), old.parent()].into_iter().flatten() {
+            std::fs::File::open(parent)?.sync_all()?;
+        }
+        self.home = StateDir::open(path)?;
+        id.clone_into(&mut self.id);
+        Ok(())
+    }
+
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -189,17 +232,23 @@ impl HeldLayer {
     pub fn set_aside(&mut self) -> std::io::Result<()> {
         rustix::fs::syncfs(std::fs::File::open(self.home.path())?)?;
         self.description.stage = HeldStage::SetAside;
-        self.describe()
+        self.describe(Durability::PowerCut)
     }
 
-    fn describe(&self) -> std::io::Result<()> {
-        self.home.write(DESCRIPTION, &serde_json::to_vec(&self.description)?)
+    fn describe(&self, durability: Durability) -> std::io::Result<()> {
+        let text = serde_json::to_vec(&self.description)?;
+        replace_small_file(std::fs::File::open(self.home.path())?, DESCRIPTION, &text, durability)
     }
 
     /// Tells whether what the command wrote may have been lost with the machine's memory.
     pub fn is_lost(&self) -> bool {
         self.description.stage == HeldStage::Running
             && self.description.boot != ProcessIdentity::own().boot
+    }
+
+    /// Tells whether the command wrote nothing at all.
+    pub fn is_untouched(&self) -> bool {
+        std::fs::read_dir(self.upper()).is_ok_and(|mut names| names.next().is_none())
     }
 
     /// The steps of a keeping that was begun and not ended.

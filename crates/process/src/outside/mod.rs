@@ -3,6 +3,7 @@
 pub(crate) mod child;
 pub mod child_process;
 pub mod command;
+pub mod command_layers;
 pub mod confine;
 pub(crate) mod egress_proxy;
 pub mod environment;

@@ -20,7 +20,8 @@ impl CommandProgram {
         }
     }
 
-    pub(crate) fn words(&self) -> Vec<OsString> {
+    /// The words that are executed.
+    pub fn words(&self) -> Vec<OsString> {
         match self {
             Self::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
             Self::Argv(words) => words.clone(),

@@ -111,6 +111,8 @@ impl TestRun {
 }
 
 impl Operation for TestRun {
+    const IS_COMMAND: bool = true;
+
     type Outcome = TestReport;
 
     fn paths(&self) -> Vec<PathUse> {

@@ -17,6 +17,7 @@ use jm_types::{Cancel, ErrorKind, ToolError};
 use crate::context::{Scope, Workspace};
 use crate::events::Events;
 use crate::foresight::Foreseen;
+use crate::holder::{CommandHolder, HeldRun, NotKept};
 use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::command_output::{
     Binary, JOINT, LEAST_ROOM, Manner, Printed, Uncut, is_all_of, is_utf8_text, share_output,
@@ -150,7 +151,9 @@ impl Run {
             Binary::Encoded => OutputView::Settled,
             Binary::AsText => OutputView::Exact,
         };
-        let (finished, rules) = invocation.run(&scope.workspace, &scope.cancel, &mut events)?;
+        let ground = Ground::of(scope);
+        let Invoked { finished, rules, not_kept } =
+            invocation.run(ground, &scope.cancel, &mut events)?;
         // Somebody who stops a command knows why it did not go on.
         let found = match finished.ending {
             CommandEnding::Exited(0) | CommandEnding::Cancelled => Vec::new(),
@@ -162,9 +165,20 @@ impl Run {
         let unended: Vec<String> = finished.unended.iter().map(Unended::in_words).collect();
         unended.iter().for_each(|text| events.notice(text));
         let refusals: Vec<String> = found.iter().map(Refusal::in_words).chain(unended).collect();
-        match self.outcome(&finished, scope, room, &events) {
-            Ok(outcome) => Ok(RunOutcome { refusals, ..outcome }),
-            Err(stopped) => Err(refusals.into_iter().fold(stopped, ToolError::hint)),
+        let outcome = self.outcome(&finished, scope, room, &events);
+        match (outcome, not_kept) {
+            (Ok(outcome), None) => Ok(RunOutcome { refusals, ..outcome }),
+            (Ok(outcome), Some(not_kept)) => {
+                let how = format!("it ended with {}", outcome.exit);
+                let failed = not_kept.failure(how, outcome.text());
+                Err(refusals.into_iter().fold(failed, ToolError::hint))
+            }
+            (Err(stopped), not_kept) => {
+                let told = not_kept.map(|not_kept| {
+                    format!("nothing that it changed was kept: {}; {}", not_kept.why, not_kept.hint)
+                });
+                Err(refusals.into_iter().chain(told).fold(stopped, ToolError::hint))
+            }
         }
     }
 
@@ -268,14 +282,42 @@ pub(crate) struct Invocation {
     pub(crate) access: Access,
 }
 
+/// The ground on which a program is started: the workspace, directly or through a layer.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) holder: Option<&'a dyn CommandHolder>,
+}
+
+impl<'a> Ground<'a> {
+    /// Of a call.
+    pub(crate) fn of(scope: &'a Scope) -> Self {
+        Self { workspace: &scope.workspace, holder: scope.holder.as_deref() }
+    }
+
+    /// The workspace itself, for programs that are part of something else.
+    pub(crate) fn direct(workspace: &'a Workspace) -> Self {
+        Self { workspace, holder: None }
+    }
+}
+
+/// A program that was started and has ended.
+#[derive(Debug)]
+pub(crate) struct Invoked {
+    pub(crate) finished: FinishedCommand,
+    /// The rules by which it was confined.
+    pub(crate) rules: Option<ConfinementRules>,
+    pub(crate) not_kept: Option<NotKept>,
+}
+
 impl Invocation {
-    /// How it ended, and the confinement rules it ran under.
+    /// Runs it to its end.
     pub(crate) fn run(
         self,
-        workspace: &Workspace,
+        Ground { workspace, holder }: Ground<'_>,
         cancel: &Cancel,
         listener: &mut dyn OutputListener,
-    ) -> Result<(FinishedCommand, Option<ConfinementRules>), ToolError> {
+    ) -> Result<Invoked, ToolError> {
         let sandbox = &workspace.sandbox;
         let record = self.record.as_deref();
         // The rules follow from the person's environment alone: a variable that a call sets must not
@@ -294,6 +336,7 @@ impl Invocation {
             Access::Full => environment.extend(self.variables),
         }
         let rules = confinement.rules().cloned();
+        let words = self.program.words();
         let spec = CommandSpec {
             program: self.program,
             directory: self.directory.map_or_else(|| sandbox.resolve("."), Ok)?,
@@ -303,7 +346,15 @@ impl Invocation {
             keep_bytes: self.keep_bytes,
             confinement,
         };
-        Ok((run_command(spec, cancel, listener)?, rules))
+        let (finished, not_kept) = match (holder, rules.clone()) {
+            (Some(holder), Some(rules)) if self.access == Access::Full => {
+                let start = |rules| run_command(spec.confined_by(rules), cancel, listener);
+                let HeldRun { finished, not_kept } = holder.hold(&words, rules, Box::new(start))?;
+                (finished, not_kept)
+            }
+            _ => (run_command(spec, cancel, listener)?, None),
+        };
+        Ok(Invoked { finished, rules, not_kept })
     }
 }
 
@@ -342,6 +393,8 @@ fn text_of(stdout: &str, stderr: &str) -> String {
 
 impl Operation for Run {
     type Outcome = RunOutcome;
+
+    const IS_COMMAND: bool = true;
 
     fn paths(&self) -> Vec<PathUse> {
         vec![PathUse::new(&self.directory, Use::WorkIn("cwd"))]

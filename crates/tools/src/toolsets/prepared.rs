@@ -56,6 +56,10 @@ impl<O: Operation> Prepared for PreparedCall<O> {
         O::PREVIEWS_ITS_FILES
     }
 
+    fn is_command(&self) -> bool {
+        O::IS_COMMAND
+    }
+
     fn foresee(&self, scope: &Scope) -> Foreseen {
         self.lowered.operation.foresee(scope)
     }

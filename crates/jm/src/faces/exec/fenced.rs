@@ -140,6 +140,7 @@ fn type_of(code: ErrorCode) -> &'static str {
         | ErrorCode::ParseOnly
         | ErrorCode::JournalError
         | ErrorCode::NeedsApproval
+        | ErrorCode::NotKept
         | ErrorCode::Denylisted
         | ErrorCode::Disabled
         | ErrorCode::NotAllowlisted

@@ -21,9 +21,10 @@ use super::envelope::{self, Code};
 use super::probe::DeclaredSchema;
 use crate::context::{CallContext, Scope};
 use crate::events::Events;
+use crate::holder::NotKept;
 use crate::ops::command_output::{Manner, share_output};
 use crate::ops::refused::with_refusals;
-use crate::ops::run::Invocation;
+use crate::ops::run::{Ground, Invocation, Invoked};
 use crate::tool::{Intent, Output, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec};
 
 /// A program with more bytes than this is not read to see whether it is still the same.
@@ -161,6 +162,10 @@ impl Prepared for ExternalCall {
         }
     }
 
+    fn is_command(&self) -> bool {
+        true
+    }
+
     /// An approval is for the program as it is now.
     fn preview(&self, _: &Scope) -> Result<Option<Preview>, ToolError> {
         let TrustedProgram { place, path, .. } = &self.program;
@@ -223,8 +228,8 @@ impl ExternalCall {
             record: Some(scope.call_key.to_string()).filter(|key| !key.is_empty()),
             access: Access::Full,
         };
-        let ran = invocation.run(&scope.workspace, &scope.cancel, &mut progress);
-        let (finished, rules) = ran.map_err(|error| self.not_started(error))?;
+        let ran = invocation.run(Ground::of(scope), &scope.cancel, &mut progress);
+        let Invoked { finished, rules, not_kept } = ran.map_err(|error| self.not_started(error))?;
         let whole = progress.0.whole_output();
         let printed = ToolPrinted {
             finished: &finished,
@@ -232,7 +237,10 @@ impl ExternalCall {
             limit: scope.output_limit,
             whole: whole.as_deref(),
         };
-        let answer = self.judge(&printed);
+        let answer = match (self.judge(&printed), not_kept) {
+            (Ok(_), Some(not_kept)) => Err(self.not_kept(not_kept, &printed)),
+            (answer, _) => answer,
+        };
         if answer.is_ok() || printed.is_short() {
             progress.0.is_shown_whole();
         }
@@ -283,6 +291,13 @@ impl ExternalCall {
         let error = format!("Tool '{}' returned {fault}", self.tool);
         let words = printed.failure(&error, Code::InvalidOutput, Some(0));
         Err(ToolError::failed(&self.tool, error).in_words(words))
+    }
+
+    fn not_kept(&self, not_kept: NotKept, printed: &ToolPrinted<'_>) -> ToolError {
+        let how = format!("Tool '{}' ended", self.tool);
+        let failed = not_kept.failure(how, String::new());
+        let words = printed.failure(&failed.to_string(), Code::ToolCrashed, Some(0));
+        ToolError { output: None, ..failed }.in_words(words)
     }
 
     fn not_started(&self, error: ToolError) -> ToolError {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Workspace;
 use crate::ops::refused::with_refusals;
-use crate::ops::run::Invocation;
+use crate::ops::run::{Ground, Invocation, Invoked};
 
 pub(super) const MOST_BYTES: usize = 8 * 1024;
 
@@ -43,8 +43,8 @@ pub(super) fn ask(
         record: None,
         access: Access::Full,
     };
-    let ran = invocation.run(workspace, &Cancel::new(), &mut NoListener);
-    let (finished, rules) = ran.map_err(|error| error.to_string())?;
+    let ran = invocation.run(Ground::direct(workspace), &Cancel::new(), &mut NoListener);
+    let Invoked { finished, rules, .. } = ran.map_err(|error| error.to_string())?;
     let fault = match finished.ending {
         CommandEnding::Exited(0) => None,
         CommandEnding::Exited(code) => Some(format!("ended with exit code {code}")),

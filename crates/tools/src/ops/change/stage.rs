@@ -13,7 +13,7 @@ use jm_process::confine::Access;
 use jm_process::output_reader::NoListener;
 
 use crate::context::Scope;
-use crate::ops::run::Invocation;
+use crate::ops::run::{Ground, Invocation};
 
 /// Longer than any index takes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,9 +47,11 @@ pub(super) fn stage_in_git(scope: &Scope, path: &SafePath) -> Staged {
         record: None,
         access: Access::Full,
     };
-    match invocation.run(workspace, &scope.cancel, &mut NoListener) {
-        Ok((finished, _)) if finished.ending == CommandEnding::Exited(0) => Staged::Yes,
-        Ok((finished, _)) => {
+    // Part of an edit, and a change of git's own index only.
+    let ran = invocation.run(Ground::direct(workspace), &scope.cancel, &mut NoListener);
+    match ran.map(|invoked| invoked.finished) {
+        Ok(finished) if finished.ending == CommandEnding::Exited(0) => Staged::Yes,
+        Ok(finished) => {
             let words = finished.stderr.render(KEPT);
             let first = words.lines().next().unwrap_or("git add did not end by itself");
             Staged::Failed(first.to_owned())

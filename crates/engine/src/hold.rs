@@ -1,0 +1,299 @@
+//! Holding: the commands of a call run on layers of their own, and what they changed is decided about when all of
+//! their processes have ended.
+//!
+//! Law: nothing that a held command changed counts before it is kept, and it is kept whole or not at all. Approval
+//! before the command is approval to keep; names that make something run later need a person's word afterwards. What
+//! is not kept is set aside, never thrown away.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jm_files::layer::{KeepError, LayerBounds, LayerReport, NameJudge, NodeChange};
+use jm_process::command::FinishedCommand;
+use jm_process::confine::{Backend, ConfinementRules};
+use jm_process::held::HeldLayer;
+use jm_system::worker::off_thread;
+use jm_tools::{CommandHolder, CommandStart, HeldRun, NotKept, Prepared};
+use jm_types::text::one_line;
+use jm_types::{CallKey, ToolError, ToolEvent, ignore_error};
+
+use crate::core::Core;
+use crate::keep::keep_layer;
+use crate::layers::LayerUse;
+
+/// Names that a message lists.
+const MOST_LISTED: usize = 5;
+
+/// A layer that waits for a person's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AwaitedLayer {
+    /// The name under which it is held.
+    pub(crate) layer: String,
+    /// Why it is not kept yet, and where it is.
+    pub(crate) not_kept: NotKept,
+    /// Facts that a person has to know of it, the most important first.
+    pub(crate) warnings: Vec<String>,
+    /// All that it changed.
+    pub(crate) preview: Option<String>,
+}
+
+/// The holder of one call's commands.
+#[derive(Debug)]
+pub(crate) struct CallHolder {
+    core: Arc<Core>,
+    key: CallKey,
+    id: String,
+    /// Set once the commands have ended and their changes are being decided about.
+    is_settling: AtomicBool,
+    awaited: Mutex<Option<AwaitedLayer>>,
+}
+
+/// The ground on which a call's commands run.
+pub(crate) enum CommandGround {
+    Layers(Arc<CallHolder>),
+    Workspace,
+}
+
+/// Chooses the ground of a call's commands, before any of them starts.
+pub(crate) async fn ground_of(
+    core: &Arc<Core>,
+    prepared: Option<&dyn Prepared>,
+    (key, id): (&CallKey, &str),
+) -> Result<CommandGround, ToolError> {
+    let is_command = prepared.is_some_and(Prepared::is_command);
+    if !is_command || core.layers.wanted() == LayerUse::Off {
+        return Ok(CommandGround::Workspace);
+    }
+    let own = Arc::clone(core);
+    let works = off_thread(move || works(&own)).await;
+    let works = works.unwrap_or_else(|_| Err("the probe failed".to_owned()));
+    match (works, core.layers.wanted()) {
+        (Ok(()), _) => {
+            let (core, key, id) = (Arc::clone(core), key.clone(), id.to_owned());
+            let (is_settling, awaited) = (AtomicBool::new(false), Mutex::default());
+            let holder = CallHolder { core, key, id, is_settling, awaited };
+            Ok(CommandGround::Layers(Arc::new(holder)))
+        }
+        (Err(why), LayerUse::Always) => {
+            let failed = format!("the command was not run: it cannot be held on a layer: {why}");
+            let hint = "`jm doctor` says what works; tools.sandbox.commands.layer = \"auto\" runs \
+                        commands directly where layers do not work";
+            Err(ToolError::failed("command", failed).hint(hint))
+        }
+        (Err(why), LayerUse::Off | LayerUse::WhereTheyWork) => {
+            if core.layers.says_direct() {
+                let text = format!("commands change the workspace directly here: {why}");
+                core.announce(ToolEvent::Noticed { tool_call_id: id.to_owned(), text }).await;
+            }
+            Ok(CommandGround::Workspace)
+        }
+    }
+}
+
+/// Says why commands cannot run on layers here, if they cannot.
+pub(crate) fn works(core: &Core) -> Result<(), String> {
+    let sandbox = &core.workspace.sandbox;
+    if core.recorder.journal().is_none() {
+        return Err("there is no journal, which the changes of a layer are recorded in".to_owned());
+    }
+    if sandbox.roots().count() > 1 {
+        return Err("the workspace has several roots, and a layer holds one".to_owned());
+    }
+    let root = sandbox.working_root().path();
+    core.layers.work(&core.workspace.confiner, root).map_err(str::to_owned)
+}
+
+impl CallHolder {
+    /// Takes the layer that waits for a person's word.
+    pub(crate) fn take_awaited(&self) -> Option<AwaitedLayer> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn begin(&self, words: &[OsString]) -> Result<HeldLayer, ToolError> {
+        let is_awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if is_awaited {
+            return Err(failed("an earlier program of this call waits for a person's decision"));
+        }
+        let place =
+            self.core.layers.place().ok_or_else(|| failed("there is no state directory"))?;
+        let root = self.core.workspace.sandbox.working_root().path();
+        place.begin(root, words, &self.key).map_err(|error| failed(format!("no layer: {error}")))
+    }
+
+    /// Decides about a layer whose command has ended; `None` where everything was kept.
+    fn settle(
+        &self,
+        layer: HeldLayer,
+        known: Vec<PathBuf>,
+        finished: Option<&FinishedCommand>,
+    ) -> Option<NotKept> {
+        let root = self.core.workspace.sandbox.working_root().path();
+        let judge = NameJudge::new(root, known).with_upper(layer.upper());
+        let report = match layer.layer().report(&judge, LayerBounds::default()) {
+            Ok(report) => report,
+            Err(error) => {
+                return Some(self.set_aside(layer, format!("it cannot be read: {error}")));
+            }
+        };
+        if report.is_empty() {
+            ignore_error(layer.remove(), "an empty layer that stays is collected later");
+            return None;
+        }
+        let why = match finished {
+            None => Some("the command did not end in an orderly way".to_owned()),
+            Some(finished) if !finished.unended.is_empty() => {
+                Some("processes of the command still run".to_owned())
+            }
+            Some(_) => conflicts(&report),
+        };
+        if let Some(why) = why {
+            return Some(self.set_aside(layer, why));
+        }
+        self.tell_refused(&report);
+        if report.runs_later.is_empty() {
+            return self.keep(layer, &report);
+        }
+        self.ask(layer, &report)
+    }
+
+    fn keep(&self, layer: HeldLayer, report: &LayerReport) -> Option<NotKept> {
+        match keep_layer(&self.core, &self.key, &layer, report) {
+            Ok(()) => None,
+            // The record leads back, and recovery needs the layer where it is.
+            Err(error @ KeepError::Stuck { .. }) => Some(NotKept {
+                why: error.to_string(),
+                hint: "`jm recover` brings the workspace to one side".to_owned(),
+            }),
+            Err(error) => Some(self.set_aside(layer, error.to_string())),
+        }
+    }
+
+    /// Leaves the layer until a person has decided; the result of the command is that of one that was kept.
+    fn ask(&self, layer: HeldLayer, report: &LayerReport) -> Option<NotKept> {
+        let names = report.runs_later.iter();
+        let warnings = names.map(|(path, why)| format!("{}: {why}", shown(path))).collect();
+        let listed: Vec<String> = report.runs_later.keys().map(|path| shown(path)).collect();
+        let why =
+            format!("a person decides about names that something runs later: {}", some(&listed));
+        let (not_kept, id) = self.put_aside(layer, why);
+        let Some(layer) = id else { return Some(not_kept) };
+        let preview = Some(summary(report));
+        let awaited = AwaitedLayer { layer, not_kept, warnings, preview };
+        *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = Some(awaited);
+        None
+    }
+
+    fn set_aside(&self, layer: HeldLayer, why: String) -> NotKept {
+        self.put_aside(layer, why).0
+    }
+
+    fn put_aside(&self, layer: HeldLayer, why: String) -> (NotKept, Option<String>) {
+        let upper = layer.upper();
+        let place = self.core.layers.place();
+        match place.map(|place| place.set_aside(layer)) {
+            Some(Ok(id)) => {
+                let hint = format!(
+                    "it is set aside: jm held diff {id}, jm held keep {id} or jm held drop {id}"
+                );
+                (NotKept { why, hint }, Some(id))
+            }
+            Some(Err(error)) => {
+                let hint = format!("its versions lie in {}: {error}", upper.display());
+                (NotKept { why, hint }, None)
+            }
+            None => (NotKept { why, hint: String::new() }, None),
+        }
+    }
+
+    /// Tells of what is never kept.
+    fn tell_refused(&self, report: &LayerReport) {
+        for node in report.plan.refused.iter().take(MOST_LISTED) {
+            let text = format!("not kept: {}: {}", shown(&node.path), node.why.in_words());
+            let event = ToolEvent::Noticed { tool_call_id: self.id.clone(), text };
+            ignore_error(
+                self.core.events.try_send(event),
+                "a face that does not listen is no error",
+            );
+        }
+    }
+}
+
+impl CommandHolder for CallHolder {
+    fn is_settling(&self) -> bool {
+        self.is_settling.load(Ordering::Acquire)
+    }
+
+    fn hold(
+        &self,
+        words: &[OsString],
+        rules: ConfinementRules,
+        start: CommandStart<'_>,
+    ) -> Result<HeldRun, ToolError> {
+        if rules.backend != Backend::Namespaces {
+            return Err(failed("layers need namespaces, and the command would have none"));
+        }
+        let known = rules.kept.iter().map(|kept| kept.path.clone()).collect();
+        let layer = self.begin(words)?;
+        let place = layer.place().map_err(|error| failed(format!("no layer: {error}")))?;
+        let outcome = start(rules.on_layer(place));
+        self.is_settling.store(true, Ordering::Release);
+        let not_kept = self.settle(layer, known, outcome.as_ref().ok());
+        self.is_settling.store(false, Ordering::Release);
+        match (outcome, not_kept) {
+            (Ok(finished), not_kept) => Ok(HeldRun { finished, not_kept }),
+            (Err(error), None) => Err(error),
+            (Err(error), Some(not_kept)) => Err(error.hint(not_kept.hint)),
+        }
+    }
+}
+
+fn failed(message: impl Into<String>) -> ToolError {
+    ToolError::failed("command", message)
+}
+
+/// The paths that somebody else changed meanwhile, as the reason why nothing is kept.
+pub(crate) fn conflicts(report: &LayerReport) -> Option<String> {
+    let paths: Vec<String> = report
+        .plan
+        .conflicts
+        .iter()
+        .map(|one| format!("{}: {}", shown(&one.path), one.why))
+        .collect();
+    (!paths.is_empty()).then(|| format!("somebody else changed the same files ({})", some(&paths)))
+}
+
+/// The names that a layer changes, as a question shows them.
+fn summary(report: &LayerReport) -> String {
+    const MOST: usize = 40;
+    let mut lines: Vec<String> = Vec::new();
+    for (step, change, inside) in report.shown() {
+        let word = match change {
+            NodeChange::Created => "created",
+            NodeChange::Changed => "changed",
+            NodeChange::Deleted => "deleted",
+        };
+        let inside = if inside == 0 { String::new() } else { format!(" (and {inside} in it)") };
+        lines.push(format!("{word} {}{inside}", shown(&step.path)));
+    }
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn some(all: &[String]) -> String {
+    let first = all.iter().take(MOST_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(MOST_LISTED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+fn shown(path: &std::path::Path) -> String {
+    one_line(&path.to_string_lossy())
+}

@@ -1,0 +1,207 @@
+//! Taking back a command that was kept from a layer, and putting it in force again: names are exchanged with the old
+//! versions in the layer's directory.
+//!
+//! Law: what somebody changed since is left alone, and said. The record is durable before the first exchange; all
+//! steps that it names are done, or none.
+
+use std::path::PathBuf;
+
+use jm_files::layer::{LayerStep, LayerWork};
+use jm_process::held::HeldLayer;
+use jm_store::{
+    CallView, Entry as Append, LayerChange, LayerName, LayerRecord, LayerSide, Record, Store,
+};
+use jm_types::{CallKey, ToolError};
+
+use super::report::UndoReport;
+use crate::core::Core;
+use crate::layers::{packed, state_on, steps_of};
+use crate::recovery::converge::Guard;
+use crate::undo_call::UNDO;
+
+/// The way back of one layer.
+struct WayBack {
+    layer: HeldLayer,
+    steps: Vec<LayerStep>,
+    record: LayerRecord,
+    text: Vec<u8>,
+}
+
+/// The ways back of all layers of a call, the last one first.
+pub(super) struct LayerPlan {
+    ways: Vec<WayBack>,
+    /// Nothing is left that could be tried again.
+    pub(super) is_complete: bool,
+}
+
+const CHANGED: &str = "it changed since; use --force to overwrite it";
+
+impl LayerPlan {
+    /// Looks at what stands in the workspace; changes nothing. `ours` was put there a moment ago, by an earlier
+    /// part of the same undo.
+    pub(super) fn new(
+        (core, store): (&Core, &Store),
+        (call, ours): (&CallView, &[PathBuf]),
+        guard: Guard,
+        report: &mut UndoReport,
+    ) -> Self {
+        let mut plan = Self { ways: Vec::new(), is_complete: true };
+        let mut later: Vec<PathBuf> = Vec::new();
+        for record in call.effects().layers.iter().rev() {
+            let opened = open(core, store, record);
+            let (layer, steps) = match opened {
+                Ok(opened) => opened,
+                // What was let go does not come back, so nothing waits for it.
+                Err(why) => {
+                    report.skipped.push((record.root.clone(), why));
+                    continue;
+                }
+            };
+            match way_back(layer, &steps, record, (guard, &later, ours), report) {
+                Ok((way, is_whole)) => {
+                    plan.is_complete &= is_whole;
+                    plan.ways.extend(way);
+                }
+                Err(why) => {
+                    report.skipped.push((record.root.clone(), why));
+                    plan.is_complete = false;
+                }
+            }
+            later.extend(steps.into_iter().map(|step| step.path));
+        }
+        plan
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ways.is_empty()
+    }
+
+    /// Records the way back and goes it.
+    pub(super) fn take(
+        &self,
+        core: &Core,
+        (call, of): (&CallKey, Vec<CallKey>),
+        report: &mut UndoReport,
+    ) -> Result<(), ToolError> {
+        let mut records = vec![Record::Undid { call: call.clone(), of }];
+        let layered =
+            |way: &WayBack| Record::Layered { call: call.clone(), layer: way.record.clone() };
+        records.extend(self.ways.iter().map(layered));
+        let blobs = self.ways.iter().map(|way| way.text.as_slice()).collect();
+        core.recorder.append(&Append { records, blobs, ..Append::default() })?;
+        for (number, way) in self.ways.iter().enumerate() {
+            let gone = way.layer.layer().converge(&way.steps, state_on(way.record.to));
+            if let Err(error) = gone {
+                self.go_back(core, call, number);
+                return Err(ToolError::failed(UNDO, error.to_string()));
+            }
+        }
+        self.tell(report);
+        Ok(())
+    }
+
+    /// Names what it restores and removes.
+    pub(super) fn tell(&self, report: &mut UndoReport) {
+        self.ways.iter().for_each(|way| way.tell(report));
+    }
+
+    /// Undoes the layers that went before one of them failed, and says that none of it ever was.
+    fn go_back(&self, core: &Core, call: &CallKey, failed: usize) {
+        for way in self.ways[..failed].iter().rev() {
+            let back = way.layer.layer().converge(&way.steps, state_on(way.record.to.other()));
+            jm_types::ignore_error(back, "the record leads recovery to one side");
+        }
+        let withdrawn = self.ways.iter().map(|_| Record::Withdrawn { call: call.clone() });
+        jm_types::ignore_error(
+            core.recorder.records(withdrawn.collect()),
+            "recovery finds every step undone and says the same",
+        );
+    }
+}
+
+impl WayBack {
+    fn tell(&self, report: &mut UndoReport) {
+        for step in &self.steps {
+            let path = self.record.root.join(&step.path);
+            match (step.work, self.record.to) {
+                (LayerWork::Attributes, _) => {}
+                (LayerWork::Create, LayerSide::TakenBack)
+                | (LayerWork::Delete, LayerSide::Kept) => {
+                    report.removed.push(path);
+                }
+                (LayerWork::Create | LayerWork::Replace | LayerWork::Delete, _) => {
+                    report.restored.push(path);
+                }
+            }
+        }
+    }
+}
+
+fn open(
+    core: &Core,
+    store: &Store,
+    record: &LayerRecord,
+) -> Result<(HeldLayer, Vec<LayerStep>), String> {
+    let place = core.layers.place().ok_or("there is no state directory")?;
+    let gone = |error: String| format!("the versions before it are not kept any more: {error}");
+    let steps = steps_of(store, record).map_err(|error| gone(error.to_string()))?;
+    let layer = place.take(&record.layer).map_err(|error| gone(error.to_string()))?;
+    Ok((layer, steps))
+}
+
+/// The way back of one layer, and whether it is all of it.
+fn way_back(
+    layer: HeldLayer,
+    steps: &[LayerStep],
+    record: &LayerRecord,
+    (guard, later, ours): (Guard, &[PathBuf], &[PathBuf]),
+    report: &mut UndoReport,
+) -> Result<(Option<WayBack>, bool), String> {
+    let side = state_on(record.to);
+    let mut theirs: Vec<PathBuf> = Vec::new();
+    let is_ours =
+        |step: &LayerStep| guard == Guard::Force || ours.contains(&record.root.join(&step.path));
+    let own = layer.layer().as_it_stands(steps, side, &is_ours);
+    let own = own.map_err(|error| error.to_string())?;
+    for step in &own {
+        // What a later command of the same call changed is looked at there.
+        let is_covered = later.iter().any(|path| path.starts_with(&step.path));
+        let is_changed = !is_covered
+            && !is_ours(step)
+            && layer.layer().is_changed_since(step, side).map_err(|error| error.to_string())?;
+        if is_changed {
+            report.skipped.push((record.root.join(&step.path), CHANGED.to_owned()));
+            theirs.push(step.path.clone());
+        }
+    }
+    let is_left_alone = |step: &LayerStep| match step.work {
+        // A directory keeps its attributes where something in it stays.
+        LayerWork::Attributes => theirs.iter().any(|path| path.starts_with(&step.path)),
+        LayerWork::Create | LayerWork::Replace | LayerWork::Delete => theirs.contains(&step.path),
+    };
+    let own: Vec<LayerStep> = own.into_iter().filter(|step| !is_left_alone(step)).collect();
+    let is_anything =
+        own.iter().any(|step| step.work != LayerWork::Attributes) || theirs.is_empty();
+    if !is_anything {
+        return Ok((None, false));
+    }
+    let (digest, text) = packed(&own).map_err(|error| error.to_string())?;
+    let record = LayerRecord {
+        to: record.to.other(),
+        steps: digest,
+        names: record.names.iter().map(turned).collect(),
+        ..record.clone()
+    };
+    let is_whole = theirs.is_empty();
+    Ok((Some(WayBack { layer, steps: own, record, text }), is_whole))
+}
+
+/// The name as the way back changes it.
+fn turned(name: &LayerName) -> LayerName {
+    let change = match name.change {
+        LayerChange::Created => LayerChange::Deleted,
+        LayerChange::Changed => LayerChange::Changed,
+        LayerChange::Deleted => LayerChange::Created,
+    };
+    LayerName { path: name.path.clone(), change }
+}

@@ -1,0 +1,123 @@
+//! Changes of others since a layer was kept or taken back, told by change times (`st_ctime`).
+//!
+//! Law: a change time cannot be set back, so what is not newer than the note that was written after the last
+//! exchange is what the exchange left. Nothing is read but directories.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{self, AtFlags, Mode, OFlags, Timespec, Timestamps};
+use rustix::io::{self, Errno};
+
+use super::keep::StepState;
+use super::node::{NodeFacts, NodeKind, NodeTime};
+use super::plan::{LayerStep, LayerWork};
+use super::{Layer, open_directory_at};
+use crate::file::OpenDirectory;
+
+/// The note that is touched when all steps are done, beside the old versions.
+const SETTLED: &str = "settled";
+
+impl Layer {
+    /// Remembers the moment.
+    pub(super) fn note_settled(&self) -> io::Result<()> {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let note = fs::openat(&self.attic, SETTLED, flags, Mode::RUSR | Mode::WUSR)?;
+        let now = Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW };
+        fs::futimens(&note, &Timestamps { last_access: now, last_modification: now })
+    }
+
+    fn settled(&self) -> io::Result<Option<NodeTime>> {
+        match fs::statat(&self.attic, SETTLED, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(NodeTime::changed(&found))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says if somebody changed what a step left at its name, or anything inside it. `side` is the side on which
+    /// the layer is; a step that is on the other one already is not changed.
+    pub fn is_changed_since(&self, step: &LayerStep, side: StepState) -> io::Result<bool> {
+        if step.work == LayerWork::Attributes {
+            return Ok(false);
+        }
+        match self.state(step)? {
+            StepState::Foreign => return Ok(true),
+            state if state != side => return Ok(false),
+            StepState::Done | StepState::NotDone => {}
+        }
+        let Some(settled) = self.settled()? else { return Ok(false) };
+        let Some(here) = self.beneath(&step.path)? else { return Ok(false) };
+        if here.changed > settled {
+            return Ok(true);
+        }
+        match here.kind {
+            NodeKind::Directory => is_newer_inside(&self.directory(&step.path)?, settled),
+            _ => Ok(false),
+        }
+    }
+
+    /// The steps with what stands at their names now as what the layer left there, on the side where it is: for names
+    /// that are to be exchanged all the same. What stands there goes where the layer's own version would have gone.
+    pub fn as_it_stands(
+        &self,
+        steps: &[LayerStep],
+        side: StepState,
+        is_wanted: &dyn Fn(&LayerStep) -> bool,
+    ) -> io::Result<Vec<LayerStep>> {
+        let now = |step: &LayerStep| {
+            let mut step = step.clone();
+            let is_foreign = is_wanted(&step) && self.state(&step)? == StepState::Foreign;
+            match (step.work, side) {
+                (LayerWork::Create | LayerWork::Replace, StepState::Done) if is_foreign => {
+                    step.after = self.beneath(&step.path)?;
+                }
+                (LayerWork::Delete | LayerWork::Replace, StepState::NotDone) if is_foreign => {
+                    step.before = self.beneath(&step.path)?;
+                }
+                _ => {}
+            }
+            Ok(step)
+        };
+        steps.iter().map(now).collect()
+    }
+
+    /// Paths at which somebody else's node stands: no step can be done there, in no direction.
+    pub fn foreign(&self, steps: &[LayerStep]) -> io::Result<Vec<PathBuf>> {
+        let mut all = Vec::new();
+        for step in steps {
+            if self.state(step)? == StepState::Foreign {
+                all.push(step.path.clone());
+            }
+        }
+        Ok(all)
+    }
+
+    /// The old version of a file that was changed or deleted, while the layer is kept.
+    pub fn read_old(&self, step: &LayerStep, most: u64) -> io::Result<Option<Vec<u8>>> {
+        match step.work {
+            LayerWork::Delete => self.read_in_attic(step, most),
+            LayerWork::Create | LayerWork::Replace | LayerWork::Attributes => {
+                self.read_above(&step.path, most)
+            }
+        }
+    }
+}
+
+fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {
+    for name in OpenDirectory::names_in(directory)? {
+        let Some(facts) = NodeFacts::at(directory, &name)? else { continue };
+        if facts.changed > settled {
+            return Ok(true);
+        }
+        if facts.kind != NodeKind::Directory {
+            continue;
+        }
+        // One that cannot be listed was not changed inside by somebody without more rights than ours.
+        let Ok(inner) = open_directory_at(directory, Path::new(&name)) else { continue };
+        if is_newer_inside(&inner, settled)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

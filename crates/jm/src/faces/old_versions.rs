@@ -1,0 +1,97 @@
+//! The old versions of files that held commands replaced: how much room they take, and which nobody needs.
+//!
+//! Law: the journal lets a layer go before its directory does, so that undo never finds half of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+use jm_process::command_layers::CommandLayers;
+use jm_store::{LayerView, Store};
+use jm_system::clock::now_epoch_ms;
+use jm_types::CallKey;
+
+use super::print;
+use crate::{locations, sessions};
+
+fn layers() -> Result<CommandLayers> {
+    CommandLayers::open(&locations::state()?).context("layers of commands")
+}
+
+/// The layers that can be taken back, or put in force again, the oldest first.
+fn recorded(store: &Store) -> Result<Vec<LayerView>> {
+    let place = layers()?;
+    let there: BTreeSet<String> = place.names().collect();
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for view in store.layered().map_err(sessions::told)? {
+        let is_there = there.contains(&view.layer.layer);
+        if is_there && seen.insert(view.layer.layer.clone()) {
+            all.push(view);
+        }
+    }
+    Ok(all)
+}
+
+/// How many there are, and the bytes that they take.
+pub(super) fn kept(store: &Store) -> Result<(usize, u64)> {
+    let all = recorded(store)?;
+    Ok((all.len(), all.iter().map(|view| view.layer.bytes).sum()))
+}
+
+/// Removes layers that no record names, and the oldest beyond the quota; the bytes that stay.
+pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
+    let place = layers()?;
+    let all = store.layered().map_err(sessions::told)?;
+    let mut steps: BTreeMap<&str, Vec<&LayerView>> = BTreeMap::new();
+    for view in &all {
+        steps.entry(&view.layer.layer).or_default().push(view);
+    }
+    let mut removed = 0;
+    for name in place.names() {
+        let is_needed = match steps.get(name.as_str()) {
+            Some(views) => views.iter().any(|view| is_stored(store, view)),
+            None => is_unsettled(store, &name)?,
+        };
+        if !is_needed && place.forget(&name).unwrap_or(false) {
+            removed += 1;
+        }
+    }
+    let contents = store.blob_stats().map_err(sessions::told)?.stored;
+    let kept = recorded(store)?;
+    let mut bytes: u64 = kept.iter().map(|view| view.layer.bytes).sum();
+    let mut let_go = 0;
+    for view in kept.iter().filter(|view| !view.is_unsettled) {
+        if contents.saturating_add(bytes) <= most {
+            break;
+        }
+        for one in steps.get(view.layer.layer.as_str()).into_iter().flatten() {
+            let released = store.release_steps(one.layer.steps, now_epoch_ms());
+            released.map_err(sessions::told)?;
+        }
+        if place.forget(&view.layer.layer).unwrap_or(false) {
+            bytes = bytes.saturating_sub(view.layer.bytes);
+            let_go += 1;
+        }
+    }
+    if removed > 0 {
+        print::line(&format!("{removed} layers that nothing needs removed"))?;
+    }
+    if let_go > 0 {
+        print::line(&format!(
+            "{let_go} of the oldest layers let go: these commands cannot be undone"
+        ))?;
+    }
+    Ok(bytes)
+}
+
+fn is_stored(store: &Store, view: &LayerView) -> bool {
+    store.blob(view.layer.steps).is_ok()
+}
+
+/// The call of a layer that no record names may still wait for its recovery.
+fn is_unsettled(store: &Store, name: &str) -> Result<bool> {
+    let call = name.rsplit_once('.').map(|(call, _)| CallKey::from(call));
+    let session = call.and_then(|call| call.session());
+    let views = store.unsettled().map_err(sessions::told)?;
+    Ok(session.is_some_and(|session| views.iter().any(|view| view.session == session)))
+}

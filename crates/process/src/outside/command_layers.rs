@@ -1,0 +1,148 @@
+//! The layers of tools' commands in the state directory: made, kept with the old versions for undo, set aside.
+//!
+//! Law: a layer here belongs to the call whose key its name begins with, and the journal says what became of it.
+//! What waits for a person's decision is moved to the held layers, so it is never in both places.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Error, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use jm_files::layer::remove_layer;
+use jm_system::folder::readable_entries;
+use jm_system::state::StateDir;
+
+use super::held::{HeldLayer, HeldLayers, HeldStage, LOCK, read_description};
+
+const DIRECTORY: &str = "layers";
+/// Commands that one call may start on layers.
+const MOST_OF_A_CALL: usize = 10_000;
+
+/// The layers of commands of this state directory.
+#[derive(Debug)]
+pub struct CommandLayers {
+    directory: StateDir,
+    held: HeldLayers,
+}
+
+impl CommandLayers {
+    pub fn open(state: &StateDir) -> std::io::Result<Self> {
+        let held = HeldLayers::open(state)?;
+        Ok(Self { directory: state.subdirectory(DIRECTORY)?, held })
+    }
+
+    pub fn held(&self) -> &HeldLayers {
+        &self.held
+    }
+
+    /// Makes the layer of a call's next command.
+    pub fn begin(
+        &self,
+        root: &Path,
+        command: &[OsString],
+        call: &str,
+    ) -> std::io::Result<HeldLayer> {
+        for number in 1..=MOST_OF_A_CALL {
+            let id = format!("{call}.{number}");
+            let path = self.path(&id)?;
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => {
+                    made?;
+                    return HeldLayer::create(
+                        (id, StateDir::open(&path)?),
+                        root,
+                        command,
+                        Some(call),
+                    );
+                }
+            }
+        }
+        Err(Error::other("the call has started too many commands"))
+    }
+
+    /// Takes a layer by its name.
+    pub fn take(&self, id: &str) -> std::io::Result<HeldLayer> {
+        let (home, description) = read_description(&self.existing(id)?)?;
+        HeldLayer::open(id, home, description)
+    }
+
+    /// The names of a call's layers, in the order in which they were made.
+    pub fn of_call(&self, call: &str) -> Vec<String> {
+        let mut all: Vec<(usize, String)> = self
+            .names()
+            .filter_map(|name| {
+                let (key, number) = name.rsplit_once('.')?;
+                let number = number.parse().ok().filter(|_| key == call)?;
+                Some((number, name))
+            })
+            .collect();
+        all.sort();
+        all.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// The names of all layers.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        readable_entries(self.directory.path())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+    }
+
+    /// Leaves a layer to a person's decision, everything in it on the disk; gives the name under which it is held.
+    pub fn set_aside(&self, mut layer: HeldLayer) -> std::io::Result<String> {
+        // After a restart it cannot be made better than it is.
+        if !layer.is_lost() {
+            layer.set_aside()?;
+        }
+        let (id, place) = self.held.fresh()?;
+        std::fs::remove_dir(place.path())?;
+        layer.move_to(&id, place.path())?;
+        Ok(id)
+    }
+
+    /// Takes a held layer back for a call that keeps it after all.
+    pub fn reclaim(&self, id: &str, call: &str) -> std::io::Result<HeldLayer> {
+        let mut layer = self.held.take(id)?;
+        if layer.description().stage == HeldStage::Running {
+            return Err(Error::new(
+                ErrorKind::InvalidData,
+                "it was not on the disk when it was left",
+            ));
+        }
+        for number in 1..=MOST_OF_A_CALL {
+            let name = format!("{call}.{number}");
+            match layer.move_to(&name, &self.path(&name)?) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                moved => return moved.map(|()| layer),
+            }
+        }
+        Err(Error::other("the call has started too many commands"))
+    }
+
+    /// Removes a layer that nothing needs any more; `false` where another process works with it.
+    pub fn forget(&self, id: &str) -> std::io::Result<bool> {
+        let path = self.existing(id)?;
+        let lock = StateDir::open(&path)?.lock(LOCK)?;
+        if lock.is_none() {
+            return Ok(false);
+        }
+        remove_layer(&path)?;
+        Ok(true)
+    }
+
+    fn existing(&self, id: &str) -> std::io::Result<PathBuf> {
+        let path = self.path(id)?;
+        if path.is_dir() {
+            Ok(path)
+        } else {
+            Err(Error::new(ErrorKind::NotFound, "its layer is gone"))
+        }
+    }
+
+    fn path(&self, id: &str) -> std::io::Result<PathBuf> {
+        let is_plain = !id.starts_with('.') && Path::new(id).file_name() == Some(OsStr::new(id));
+        match is_plain {
+            true => Ok(self.directory.path().join(id)),
+            false => Err(Error::new(ErrorKind::InvalidInput, "this is no name of a layer")),
+        }
+    }
+}
