@@ -1,7 +1,8 @@
 //! Undo: taking back what calls changed, by converging on the states before them.
 //!
 //! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
-//! journaled, atomic, and itself undoable. It never touches `.git`.
+//! journaled, atomic, and itself undoable. It never touches `.git`, but for what a
+//! command's layer changed there.
 
 pub mod by_products;
 pub mod in_force;
@@ -9,6 +10,8 @@ mod layered;
 mod model_note;
 mod parts;
 pub mod prompts;
+mod report;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +19,7 @@ use std::sync::Arc;
 
 use jm_files::{After, OpenDirectory, SafePath, Sandbox, directory};
 use jm_store::{
-    CallRecord, CallView, Concurrent, Damage, FileEffect, FileState, Record, Store, StoredResult,
+    CallRecord, CallView, Concurrent, FileEffect, FileState, Record, Store, StoredResult,
 };
 use jm_system::fault::crash_point;
 use jm_tools::ops::change::diff::unified_diff;
@@ -25,7 +28,7 @@ use jm_types::{CallKey, SessionId, ToolError, ToolResult};
 
 use self::by_products::is_by_product;
 use self::in_force::ChangeKind;
-use self::prompts::{PromptMark, Prompts, UndoGroup};
+use self::prompts::{Prompts, UndoGroup};
 use crate::core::Core;
 use crate::effects::EffectLog;
 use crate::engine::Engine;
@@ -36,6 +39,7 @@ use crate::recovery::take_trades;
 use crate::session::Session;
 use crate::undo_call::{UNDO, UndoArguments, is_undo};
 pub use in_force::Which;
+use layered::LayerPlan;
 pub(crate) use model_note::undone_note;
 use parts::{PartPlan, Together, parts};
 
@@ -45,33 +49,6 @@ pub enum Damaged {
     Refuse,
     /// The person has seen the damage and wants it all the same.
     Accept,
-}
-
-/// A call that was to be taken back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenBack {
-    pub call: CallKey,
-    pub summary: String,
-    /// The prompt that it was made for.
-    pub prompt: Option<PromptMark>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UndoReport {
-    /// Newest first.
-    pub calls: Vec<TakenBack>,
-    /// The calls that are in force again, where undos were taken back.
-    pub redone: Vec<TakenBack>,
-    /// Nothing of them is left to be tried again.
-    pub is_complete: bool,
-    pub restored: Vec<PathBuf>,
-    pub removed: Vec<PathBuf>,
-    /// Left alone, and why.
-    pub skipped: Vec<(PathBuf, String)>,
-    /// Reasons why changes were never tracked.
-    pub gaps: Vec<String>,
-    /// Commands are among the calls, and what they did elsewhere stays: see [`NOT_COVERED`].
-    pub has_commands: bool,
 }
 
 /// The effects of commands that undo does not cover.
@@ -381,6 +358,45 @@ fn keys(report: &UndoReport) -> Vec<CallKey> {
 
 fn no_journal() -> ToolError {
     ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
+}
+
+/// The steps of one part, as far as they can be done.
+enum PartPlan {
+    Files(UndoPlan),
+    Layers(LayerPlan),
+}
+
+impl PartPlan {
+    fn new(
+        (core, store): (&Core, &Store),
+        (part, ours): (&[CallView], &[PathBuf]),
+        guard: Guard,
+        report: &mut UndoReport,
+    ) -> Self {
+        match part {
+            [call] if !call.effects().layers.is_empty() => {
+                Self::Layers(LayerPlan::new((core, store), (call, ours), guard, report))
+            }
+            part => {
+                let ground = (&*core.workspace.sandbox, store);
+                Self::Files(UndoPlan::new(ground, part, guard, report))
+            }
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::Files(plan) => plan.is_complete,
+            Self::Layers(plan) => plan.is_complete,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Files(plan) => plan.steps.is_empty(),
+            Self::Layers(plan) => plan.is_empty(),
+        }
+    }
 }
 
 /// The steps of an undo, as far as they can be done.
