@@ -6,9 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use jm_policy::Policy;
 
-/// The policy that calls are judged by.
-#[derive(Debug)]
-pub struct SharedPolicy(RwLock<Arc<Policy>>);
+/// The policy that calls are judged by. A clone is the same policy, for whoever may change it meanwhile.
+#[derive(Debug, Clone)]
+pub struct SharedPolicy(Arc<RwLock<Arc<Policy>>>);
 
 impl SharedPolicy {
     /// The policy as it is now.
@@ -24,6 +24,6 @@ impl SharedPolicy {
 
 impl From<Policy> for SharedPolicy {
     fn from(policy: Policy) -> Self {
-        Self(RwLock::new(Arc::new(policy)))
+        Self(Arc::new(RwLock::new(Arc::new(policy))))
     }
 }

@@ -42,6 +42,16 @@ pub(crate) struct Agent {
     pub(crate) notes: Vec<String>,
 }
 
+/// The looks of a conversation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Looks<'a> {
+    /// Lines for whoever reads them, a program too.
+    Lines,
+    /// The blocks of the screen, where the terminal shows them; else lines.
+    Blocks,
+    Screen(&'a Arc<Desk>),
+}
+
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TurnEnd {
@@ -73,23 +83,15 @@ enum Listened {
 
 impl Agent {
     /// Must be called inside the runtime.
-    pub(crate) async fn open(common: &Common, model: &Model) -> Result<Self> {
-        Self::open_at(common, model, None).await
-    }
-
-    /// The same with a screen.
-    pub(crate) async fn open_at(
-        common: &Common,
-        model: &Model,
-        desk: Option<&Arc<Desk>>,
-    ) -> Result<Self> {
+    pub(crate) async fn open(common: &Common, model: &Model, looks: Looks<'_>) -> Result<Self> {
         // The whole history is written anew for each request.
         jm_system::memory::keep_freed_memory();
         let common = Common { max_iterations: model.max_iterations, ..common.clone() };
         let client = model_client::open(&common, model).await?;
-        let driver = match desk {
-            Some(desk) => Driver::at(&common, desk).await?,
-            None => Driver::new(&common)?,
+        let driver = match looks {
+            Looks::Screen(desk) => Driver::at(&common, desk).await?,
+            Looks::Blocks => Driver::drawn(&common)?,
+            Looks::Lines => Driver::new(&common)?,
         };
         let core = driver.engine.core();
         let client = client.with_call_meta(match core.registry.toolset() {

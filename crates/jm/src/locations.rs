@@ -11,6 +11,12 @@ const NAME: &str = "journeyman";
 pub(crate) const STATE_HINT: &str = "\n  hint: make the state directory writable for you, or name \
                                      another with JM_STATE_DIR";
 
+/// All variables, as text.
+pub(crate) fn environment() -> Vec<(String, String)> {
+    let text = |value: OsString| value.to_string_lossy().into_owned();
+    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
+}
+
 pub(crate) fn user_config() -> Option<PathBuf> {
     base("XDG_CONFIG_HOME", ".config").map(|base| base.join(NAME).join("config.toml"))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use jm_providers::{Catalogue, ClientSettings, ModelClient, TrafficRecorder};
+use jm_providers::{Catalogue, ClientSettings, LOCAL_PROVIDERS, ModelClient, TrafficRecorder};
 use jm_script::{Script, ScriptedModel, script_file};
 use jm_system::keyring::Keyring;
 use jm_system::state::{read_text, write_new};
@@ -87,6 +87,24 @@ fn settings() -> Result<ClientSettings> {
         settings.catalogue = catalogue;
     }
     Ok(settings)
+}
+
+/// `PROVIDER/NAME` of every model that the table knows.
+pub(crate) fn known_models() -> Result<Vec<String>> {
+    Ok(settings()?.catalogue.names())
+}
+
+/// The models that servers on this machine offer now, with the servers that did not answer.
+pub(crate) async fn local_models() -> Result<(Vec<String>, Vec<&'static str>)> {
+    let settings = settings()?;
+    let (mut models, mut silent) = (Vec::new(), Vec::new());
+    for (provider, label) in LOCAL_PROVIDERS {
+        match jm_providers::served_models(provider, &settings).await {
+            Ok(served) => models.extend(served),
+            Err(_) => silent.push(*label),
+        }
+    }
+    Ok((models, silent))
 }
 
 fn recorder(path: &Path) -> Result<TrafficRecorder> {

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+pub mod clipboard;
 pub mod clock;
 pub mod console;
 pub mod descriptors;

@@ -60,6 +60,11 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::Edited(text) => app.prompt.buffer.set(text.trim_end_matches('\n')),
         Msg::Draft(text) if app.prompt.buffer.is_empty() => app.prompt.buffer.set(&text),
         Msg::Draft(_) => {}
+        Msg::Picture { label } => app.prompt.buffer.attach(&label),
+        Msg::Pasted(text) => app.prompt.buffer.paste(&text),
+        Msg::Arguments { command, known } => {
+            app.prompt.arguments.insert(command, known);
+        }
         Msg::Highlighted { block, index, line } => app.outbox.highlighted(block, index, line),
         Msg::Quit => {
             let rest = app.outbox.take_all();

@@ -17,6 +17,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl-T", "transcript, everything unfolded"),
     ("Ctrl-G", "edit the prompt in $EDITOR"),
     ("Ctrl-O", "unfold what was pasted"),
+    ("Ctrl-V", "attach the picture in the clipboard"),
     ("PageUp, PageDown, End", "scroll a command's output"),
     ("Ctrl-Z", "suspend; fg continues"),
 ];

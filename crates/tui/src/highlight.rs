@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use syntect::easy::HighlightLines;
-use syntect::highlighting::{FontStyle, Theme};
-use syntect::parsing::SyntaxSet;
+use syntect::highlighting::{FontStyle, HighlightState, Theme};
+use syntect::parsing::{ParseState, SyntaxSet};
 use two_face::theme::EmbeddedThemeName;
 
 use crate::mailbox::Mailbox;
@@ -32,33 +32,65 @@ pub fn start(mailbox: Arc<Mailbox>) -> Sender<Highlight> {
 }
 
 fn work(jobs: &Receiver<Highlight>, mailbox: &Mailbox) {
-    let Ok(mut job) = jobs.recv() else { return };
-    let syntaxes = two_face::syntax::extra_newlines();
-    let themes = two_face::theme::extra();
-    let theme = themes.get(EmbeddedThemeName::Ansi);
-    let mut open: HashMap<u64, HighlightLines<'_>> = HashMap::new();
-    loop {
+    // Nothing is loaded before there is code.
+    let Ok(first) = jobs.recv() else { return };
+    let mut highlighter = Highlighter::default();
+    highlighter.job(first).into_iter().for_each(|msg| mailbox.send(msg));
+    while let Ok(job) = jobs.recv() {
+        highlighter.job(job).into_iter().for_each(|msg| mailbox.send(msg));
+    }
+}
+
+/// Blocks of code that are being coloured.
+#[derive(Default)]
+pub struct Highlighter {
+    known: Option<Known>,
+    open: HashMap<u64, (HighlightState, ParseState)>,
+}
+
+/// Syntaxes and the theme, loaded with the first block.
+struct Known {
+    syntaxes: SyntaxSet,
+    theme: Theme,
+}
+
+impl std::fmt::Debug for Highlighter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Highlighter").field("open", &self.open.len()).finish_non_exhaustive()
+    }
+}
+
+impl Highlighter {
+    /// Does a job at once; a line comes back with its colours.
+    pub fn job(&mut self, job: Highlight) -> Option<Msg> {
+        let known = self.known.get_or_insert_with(|| Known {
+            syntaxes: two_face::syntax::extra_newlines(),
+            theme: two_face::theme::extra().get(EmbeddedThemeName::Ansi).clone(),
+        });
         match job {
             Highlight::Begin { block, language } => {
-                if let Some(lines) = highlighter(&syntaxes, theme, &language) {
-                    open.insert(block, lines);
-                }
+                let lines = highlighter(&known.syntaxes, &known.theme, &language);
+                self.open.extend(lines.map(|lines| (block, lines.state())));
+                None
             }
             Highlight::Line { block, index, text } => {
-                let line = match open.get_mut(&block) {
-                    Some(lines) if text.len() <= LONGEST_LINE => coloured(lines, &syntaxes, &text),
-                    _ => Line::text(&text),
+                let state = self.open.remove(&block).filter(|_| text.len() <= LONGEST_LINE);
+                let line = match state {
+                    Some((colours, syntax)) => {
+                        let mut lines = HighlightLines::from_state(&known.theme, colours, syntax);
+                        let line = coloured(&mut lines, &known.syntaxes, &text);
+                        self.open.insert(block, lines.state());
+                        line
+                    }
+                    None => Line::text(&text),
                 };
-                mailbox.send(Msg::Highlighted { block, index, line });
+                Some(Msg::Highlighted { block, index, line })
             }
             Highlight::End { block } => {
-                open.remove(&block);
+                self.open.remove(&block);
+                None
             }
         }
-        job = match jobs.recv() {
-            Ok(next) => next,
-            Err(_) => return,
-        };
     }
 }
 

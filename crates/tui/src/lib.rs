@@ -15,6 +15,7 @@ pub mod markdown;
 pub mod msg;
 pub mod outbox;
 pub mod panel;
+pub mod printer;
 pub mod runner;
 pub mod status;
 pub mod terminal;

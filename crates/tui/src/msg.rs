@@ -5,6 +5,7 @@
 
 use crate::block::call::End;
 use crate::block::{Note, Waiting};
+use crate::editor::Completion;
 use crate::key::Input;
 use crate::panel::question::PanelQuestion;
 use crate::status::Status;
@@ -87,6 +88,17 @@ pub enum Msg {
     NotEdited,
     /// Puts text into an empty prompt.
     Draft(String),
+    /// A picture was attached; this stands for it in the prompt.
+    Picture {
+        label: String,
+    },
+    /// What was pasted is no picture: it is text.
+    Pasted(String),
+    /// Words that a command may take, for completion.
+    Arguments {
+        command: &'static str,
+        known: Vec<Completion>,
+    },
     Highlighted {
         block: u64,
         index: usize,
@@ -139,6 +151,7 @@ pub enum Effect {
         id: String,
     },
     Remember(String),
+    Attach(Attachment),
     Edit(String),
     Suspend,
     Redraw,
@@ -147,6 +160,14 @@ pub enum Effect {
     Notify(String),
     Copy(String),
     Quit,
+}
+
+/// The place of a picture that goes with the next prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attachment {
+    /// Text that was pasted and looks like the path of one.
+    Path(String),
+    Clipboard,
 }
 
 /// Code for the highlighter.

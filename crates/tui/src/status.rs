@@ -17,48 +17,89 @@ pub struct Status {
     pub cost: Option<f64>,
 }
 
+/// A part of the line in two lengths; the highest rank goes first.
+struct Field {
+    rank: u8,
+    long: String,
+    short: String,
+    is_short: bool,
+    role: Role,
+}
+
+impl Field {
+    fn of(rank: u8, long: &str, short: &str, role: Role) -> Self {
+        Self { rank, long: long.to_owned(), short: short.to_owned(), is_short: false, role }
+    }
+
+    fn can_be_shorter(&self) -> bool {
+        self.short.len() < self.long.len() && !self.short.is_empty()
+    }
+
+    fn line(&self) -> Line {
+        Line::of(if self.is_short { &self.short } else { &self.long }, self.role)
+    }
+}
+
 impl Status {
-    /// On one line; what matters least goes first where there is no room.
+    /// On one line; where there is no room, fields are shortened, then what matters least goes first.
     pub fn line(&self, queued: usize, width: usize) -> Line {
-        let role = |name: &str| if name == "auto" { Role::Warning } else { Role::Muted };
-        let mut fields: Vec<(u8, Line)> = Vec::new();
-        let mut field = |rank: u8, text: String, role: Role| {
-            if !text.is_empty() {
-                fields.push((rank, Line::of(text, role)));
-            }
+        let mut fields = self.fields(queued);
+        let separator = 3;
+        let total = |fields: &[Field]| -> usize {
+            let widths = fields.iter().map(|field| field.line().width() + separator);
+            widths.sum::<usize>().saturating_sub(separator)
         };
-        field(1, self.model.clone(), Role::Text);
-        field(5, self.root.clone(), Role::Muted);
-        field(6, self.confinement.clone(), Role::Muted);
-        let approval = if self.approval.is_empty() { "" } else { "approve " };
-        field(3, format!("{approval}{}", self.approval), role(&self.approval));
+        while fields.len() > 1 && total(&fields) > width {
+            let long = fields.iter_mut().filter(|field| !field.is_short && field.can_be_shorter());
+            match long.max_by_key(|field| field.rank) {
+                Some(field) => field.is_short = true,
+                None => {
+                    let last = fields.iter().map(|field| field.rank).max().unwrap_or_default();
+                    fields.retain(|field| field.rank != last);
+                }
+            }
+        }
+        let mut line = Line::new();
+        for (number, field) in fields.iter().enumerate() {
+            if number > 0 {
+                line.push(" · ", Role::Muted);
+            }
+            line.append(field.line());
+        }
+        line.cut(width)
+    }
+
+    /// What is known, in order of the line.
+    fn fields(&self, queued: usize) -> Vec<Field> {
+        let after = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut fields = vec![
+            Field::of(1, &self.model, &after(&self.model), Role::Text),
+            Field::of(5, &self.root, &after(&self.root), Role::Muted),
+            Field::of(6, &self.confinement, &self.confinement, Role::Muted),
+        ];
+        if !self.approval.is_empty() {
+            let role = if self.approval == "auto" { Role::Warning } else { Role::Muted };
+            let approval = format!("approve {}", self.approval);
+            fields.push(Field::of(3, &approval, &approval, role));
+        }
         if let Some(percent) = self.context_percent {
             let role = if percent >= 80 { Role::Warning } else { Role::Muted };
-            field(2, format!("{percent}% context"), role);
+            fields.push(Field::of(2, &format!("{percent}% context"), &format!("{percent}%"), role));
         }
         if self.tokens_in + self.tokens_out > 0 {
             let (tokens_in, out) =
                 (numbers::count(self.tokens_in), numbers::count(self.tokens_out));
-            field(7, format!("{tokens_in} in · {out} out"), Role::Muted);
+            let long = format!("{tokens_in} in · {out} out");
+            fields.push(Field::of(7, &long, &format!("{tokens_in}/{out}"), Role::Muted));
         }
-        field(4, self.cost.map(|cost| format!("${cost:.2}")).unwrap_or_default(), Role::Muted);
-        field(0, if queued > 0 { format!("{queued} queued") } else { String::new() }, Role::Accent);
-        let separator = 3;
-        let total = |fields: &[(u8, Line)]| -> usize {
-            fields.iter().map(|(_, line)| line.width() + separator).sum::<usize>()
-        };
-        while fields.len() > 1 && total(&fields) > width + separator {
-            let last = fields.iter().map(|(rank, _)| *rank).max().unwrap_or_default();
-            fields.retain(|(rank, _)| *rank != last);
+        let cost = self.cost.map(|cost| format!("${cost:.2}")).unwrap_or_default();
+        fields.push(Field::of(4, &cost, &cost, Role::Muted));
+        if queued > 0 {
+            let queued = format!("{queued} queued");
+            fields.push(Field::of(0, &queued, &queued, Role::Accent));
         }
-        let mut line = Line::new();
-        for (number, (_, field)) in fields.into_iter().enumerate() {
-            if number > 0 {
-                line.push(" · ", Role::Muted);
-            }
-            line.append(field);
-        }
-        line.cut(width)
+        fields.retain(|field| !field.long.is_empty());
+        fields
     }
 
     /// For `/cost`.
@@ -96,8 +137,12 @@ mod tests {
             line(2, 120),
             "claude · ~/work · namespaces · approve prompt · 12% context · 34.5k in · 830 out · $0.02 · 2 queued"
         );
-        assert_eq!(line(2, 40), "claude · 12% context · 2 queued");
-        assert_eq!(line(0, 40), "claude · approve prompt · 12% context");
+        assert_eq!(
+            line(0, 79),
+            "claude · ~/work · namespaces · approve prompt · 12% context · 34.5k/830 · $0.02"
+        );
+        assert_eq!(line(2, 40), "claude · approve prompt · 12% · 2 queued");
+        assert_eq!(line(0, 40), "claude · approve prompt · 12% · $0.02");
         assert_eq!(line(0, 4), "cla…");
         assert_eq!(status.usage(), "34.5k in · 830 out · 0 cached · $0.0210");
     }

@@ -18,7 +18,7 @@ use super::interrupts::Interrupts;
 use super::prompt::{Approver, Asked};
 use super::refused_calls::Unanswered;
 use super::tui::Desk;
-use super::{print, recover};
+use super::{print, recover, screen};
 use crate::cli::Common;
 use crate::{sessions, wire};
 
@@ -30,6 +30,8 @@ pub(crate) struct Driver {
     /// Calls of this run that were refused because nobody could be asked.
     pub(crate) unanswered: Vec<Unanswered>,
     debug: bool,
+    /// The conversation is drawn in blocks, which hold the output of commands.
+    pub(crate) draws_blocks: bool,
     events: JoinHandle<()>,
     pub(crate) interrupts: Interrupts,
 }
@@ -57,11 +59,24 @@ impl Driver {
     /// Must be called inside the runtime: it starts listening for events and signals.
     pub(crate) fn new(common: &Common) -> Result<Self> {
         let wired = wire::wire(common)?;
+        Self::wired(common, wired, false)
+    }
+
+    /// The same for a conversation, which is drawn in blocks where the terminal shows them.
+    pub(crate) fn drawn(common: &Common) -> Result<Self> {
+        let wired = wire::wire(common)?;
+        let toolset = wired.engine.core().registry.toolset();
+        Self::wired(common, wired, screen::draws_blocks(common, toolset))
+    }
+
+    fn wired(common: &Common, wired: wire::Wired, draws_blocks: bool) -> Result<Self> {
         print::warnings(&wired.warnings);
         recover::before_work(common, &wired.engine, &wired.session.id)?;
-        let events = tokio::spawn(show_events(wired.events, common.debug));
+        let live = !draws_blocks && std::io::stderr().is_terminal();
+        let events = tokio::spawn(show_events(wired.events, common.debug, live));
         let approver = Approver::new(common.yes);
-        Ok(Self::of(common, (wired.engine, wired.session), events, approver))
+        let driver = Self::of(common, (wired.engine, wired.session), events, approver);
+        Ok(Self { draws_blocks, ..driver })
     }
 
     /// The same with a screen, which shows events and asks questions.
@@ -87,8 +102,8 @@ impl Driver {
         if approver.is_a_person() {
             session.offer_grants();
         }
-        let unanswered = Vec::new();
-        Self { engine, session, approver, unanswered, debug: common.debug, events, interrupts }
+        let (unanswered, debug, draws_blocks) = (Vec::new(), common.debug, false);
+        Self { engine, session, approver, unanswered, debug, draws_blocks, events, interrupts }
     }
 
     /// Asks through another approver from here on.
@@ -197,10 +212,9 @@ impl Driver {
     }
 }
 
-/// In a terminal, output is seen as it comes.
-async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool) {
+/// In a terminal, output is seen as it comes, unless it is drawn in blocks.
+async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool, live: bool) {
     use std::io::Write;
-    let live = std::io::stderr().is_terminal();
     while let Some(event) = events.recv().await {
         match &event {
             _ if debug => print::debug(&event),

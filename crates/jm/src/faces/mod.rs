@@ -18,6 +18,7 @@ pub(crate) mod history;
 pub(crate) mod hold;
 pub(crate) mod interrupts;
 pub(crate) mod keys;
+mod messages;
 pub(crate) mod output;
 mod outside_results;
 pub(crate) mod policy;

@@ -12,9 +12,9 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use super::call_loop::{Driver, block_on};
-use super::screen::{Plain, Words};
+use super::screen::Plain;
 use super::{exit, history, outside_results, print, rewind, undo};
-use crate::agent::{Agent, TurnEnd};
+use crate::agent::{Agent, Looks, TurnEnd};
 use crate::cli::{Common, Model, Resume};
 use crate::{locations, sessions};
 
@@ -48,7 +48,7 @@ pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
     };
     drop(store);
     common.session = Some(chosen.clone());
-    run(&common, &resume.model)
+    run_with(&common, &resume.model, None, Looks::Lines)
 }
 
 /// Of this workspace, the session in which somebody spoke last.
@@ -65,16 +65,21 @@ pub(crate) fn newest_conversation(common: &Common) -> Result<SessionId> {
 }
 
 pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
-    run_with(common, model, None)
+    run_with(common, model, None, Looks::Blocks)
 }
 
 /// The same, beginning with a prompt.
-pub(crate) fn run_with(common: &Common, model: &Model, first: Option<&str>) -> Result<u8> {
+pub(crate) fn run_with(
+    common: &Common,
+    model: &Model,
+    first: Option<&str>,
+    looks: Looks<'_>,
+) -> Result<u8> {
     block_on(async {
         let mut common = common.clone();
-        let mut agent = Agent::open(&common, model).await?;
+        let mut agent = Agent::open(&common, model, looks).await?;
         let toolset = agent.driver.engine.core().registry.toolset();
-        let mut screen = Plain::new(Some(prefix(toolset)), Words::Out);
+        let mut screen = Plain::drawn(Some(prefix(toolset)), &agent);
         greet(&agent);
         let reader = Reader::new()?;
         // The thread that reads may be left in the middle of a line.

@@ -11,7 +11,7 @@ use super::call_loop::block_on;
 use super::prompt::Approver;
 use super::screen::{Lines, Plain, Screen, Words};
 use super::{exit, outside_results, print, refused_calls, task};
-use crate::agent::{Agent, TurnEnd};
+use crate::agent::{Agent, Looks, TurnEnd};
 use crate::cli::{Common, RunArgs};
 use crate::sessions;
 
@@ -39,11 +39,13 @@ fn begin(common: &Common, run: &RunArgs) -> Result<u8> {
     let schema = run.output_schema.as_deref().map(task::schema).transpose()?;
     let common = resumed(common, run)?;
     block_on(async {
-        let mut agent = Agent::open(&common, &run.model).await?;
+        let is_for_programs = run.json || run.output_schema.is_some();
+        let looks = if is_for_programs { Looks::Lines } else { Looks::Blocks };
+        let mut agent = Agent::open(&common, &run.model, looks).await?;
         if let Some(path) = run.answers.as_deref().filter(|_| !common.yes) {
             agent.driver.ask_through(Approver::Lines(AnswerLines::open(path)?));
         }
-        let mut view = View::new(run);
+        let mut view = View::new(run, &agent);
         view.opened(&agent)?;
         for note in &agent.notes {
             view.screen().note(&one_line(note))?;
@@ -154,9 +156,12 @@ enum View {
 }
 
 impl View {
-    fn new(run: &RunArgs) -> Self {
-        let words = if run.output_schema.is_some() { Words::Err } else { Words::Out };
-        if run.json { View::Lines(Lines::default()) } else { View::Plain(Plain::new(None, words)) }
+    fn new(run: &RunArgs, agent: &Agent) -> Self {
+        match (run.json, &run.output_schema) {
+            (true, _) => View::Lines(Lines::default()),
+            (false, Some(_)) => View::Plain(Plain::new(None, Words::Err)),
+            (false, None) => View::Plain(Plain::drawn(None, agent)),
+        }
     }
 
     fn screen(&mut self) -> &mut dyn Screen {

@@ -6,13 +6,20 @@ use std::io::IsTerminal;
 
 use anyhow::Result;
 use jm_engine::Batch;
+use jm_tui::block::Note;
+use jm_tui::msg::Msg;
+use jm_tui::printer::Printer;
+use jm_tui::text::{Surroundings, Theme};
 use jm_types::text::one_line;
 use jm_types::text::sanitize::Sanitizer;
-use jm_types::{StreamEvent, Usage};
+use jm_types::{StreamEvent, Toolset, Usage};
 use serde_json::json;
 
 use super::answer::{Answer, Outcome};
-use super::{print, prompt};
+use super::{messages, print, prompt};
+use crate::agent::Agent;
+use crate::cli::Common;
+use crate::locations;
 
 /// Hears a turn as it happens.
 pub(crate) trait Screen {
@@ -31,8 +38,22 @@ pub(crate) enum Words {
     Err,
 }
 
-/// Text on standard output, everything about it on standard error.
+/// True where a conversation is drawn in blocks: a person sees both streams in a terminal that can. The
+/// document of `gemini` prescribes its lines (GO-TERM), and whoever debugs wants JSON.
+pub(crate) fn draws_blocks(common: &Common, toolset: Toolset) -> bool {
+    let is_seen = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+    let prescribed = toolset == Toolset::Gemini || common.debug;
+    is_seen && !prescribed && !Surroundings(&locations::environment()).wants_plain()
+}
+
+fn theme() -> Theme {
+    Surroundings(&locations::environment()).theme()
+}
+
+/// Text on standard output, everything about it on standard error; in a terminal that can show them, the
+/// blocks of the screen.
 pub(crate) struct Plain {
+    blocks: Option<Printer>,
     words: Words,
     /// Said once before the first words of a turn.
     prefix: Option<&'static str>,
@@ -52,6 +73,7 @@ impl Plain {
             Words::Err => std::io::stderr().is_terminal(),
         };
         Self {
+            blocks: None,
             words,
             prefix,
             prefix_said: false,
@@ -62,10 +84,26 @@ impl Plain {
         }
     }
 
+    /// The same, with the blocks of the screen where this terminal shows them.
+    pub(crate) fn drawn(prefix: Option<&'static str>, agent: &Agent) -> Self {
+        let blocks = agent.driver.draws_blocks.then(|| Printer::new(theme()));
+        Self { blocks, ..Self::new(prefix, Words::Out) }
+    }
+
     /// A new turn: the prefix may be said again.
     pub(crate) fn begin_turn(&mut self) {
         self.prefix_said = false;
         self.last_text.clear();
+    }
+
+    /// True if the message was drawn.
+    fn draw(&mut self, msgs: impl IntoIterator<Item = Msg>) -> Result<bool> {
+        let Some(printer) = &mut self.blocks else { return Ok(false) };
+        let text: String = msgs.into_iter().map(|msg| printer.hear(msg)).collect();
+        if !text.is_empty() {
+            print::text(&text)?;
+        }
+        Ok(true)
     }
 
     fn write(&mut self, text: &str) -> Result<()> {
@@ -92,11 +130,14 @@ impl Plain {
 
 impl Screen for Plain {
     fn event(&mut self, event: &StreamEvent) -> Result<()> {
+        if let StreamEvent::Text { delta, .. } = event {
+            self.last_text.push_str(delta);
+        }
+        if self.draw(messages::of_event(event))? {
+            return Ok(());
+        }
         match event {
-            StreamEvent::Text { delta, .. } => {
-                self.last_text.push_str(delta);
-                self.write(delta)
-            }
+            StreamEvent::Text { delta, .. } => self.write(delta),
             StreamEvent::Retrying { wait_ms, why } => {
                 print::note(&format!("jm: {}; trying again in {wait_ms} ms", one_line(why)));
                 Ok(())
@@ -112,11 +153,15 @@ impl Screen for Plain {
     }
 
     fn response_ends(&mut self, _: Usage) -> Result<()> {
+        self.draw([Msg::ResponseEnds])?;
         self.end_line()
     }
 
     fn calls(&mut self, batch: &Batch) -> Result<()> {
         self.last_text.clear();
+        if self.draw([messages::of_calls(batch)])? {
+            return Ok(());
+        }
         for entry in &batch.entries {
             print::note(&format!("→ {}", one_line(&entry.call.name)));
         }
@@ -124,6 +169,9 @@ impl Screen for Plain {
     }
 
     fn results(&mut self, batch: &Batch) -> Result<()> {
+        if self.draw(messages::of_results(batch))? {
+            return Ok(());
+        }
         for answer in batch.entries.iter().filter_map(Answer::of) {
             let first = answer.display.lines().next().unwrap_or_default();
             match answer.verdict {
@@ -137,6 +185,9 @@ impl Screen for Plain {
     }
 
     fn note(&mut self, text: &str) -> Result<()> {
+        if self.draw([Msg::Note(Note::info(text))])? {
+            return Ok(());
+        }
         self.end_line()?;
         print::note(&format!("jm: {text}"));
         Ok(())

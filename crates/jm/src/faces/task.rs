@@ -16,7 +16,8 @@ use crate::cli::RunArgs;
 
 const MIB: u64 = 1024 * 1024;
 pub(super) const MOST_INPUT: u64 = 16 * MIB;
-const MOST_IMAGE: u64 = 20 * MIB;
+/// The largest picture that is sent.
+pub(super) const MOST_IMAGE: u64 = 20 * MIB;
 
 /// The prompt of a resumed conversation where nobody says anything.
 pub(super) fn go_on() -> Vec<Part> {
@@ -74,16 +75,21 @@ pub(super) fn input() -> Result<String> {
 }
 
 fn image(path: &Path) -> Result<Part> {
-    let bytes =
-        read_bytes(path, MOST_IMAGE).with_context(|| format!("image {}", path.display()))?;
-    let media_type = match bytes.as_slice() {
+    let named = || format!("image {}", path.display());
+    let bytes = read_bytes(path, MOST_IMAGE).with_context(named)?;
+    picture(&bytes).with_context(named)
+}
+
+/// A picture as part of a message; its first bytes say what it is.
+pub(super) fn picture(bytes: &[u8]) -> Result<Part> {
+    let media_type = match bytes {
         [0x89, b'P', b'N', b'G', ..] => "image/png",
         [0xff, 0xd8, 0xff, ..] => "image/jpeg",
         [b'G', b'I', b'F', b'8', ..] => "image/gif",
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
-        _ => bail!("image {}: is not a PNG, JPEG, GIF or WebP picture", path.display()),
+        _ => bail!("is not a PNG, JPEG, GIF or WebP picture"),
     };
-    Ok(Part::Image { media_type: media_type.to_owned(), data: STANDARD.encode(&bytes) })
+    Ok(Part::Image { media_type: media_type.to_owned(), data: STANDARD.encode(bytes) })
 }
 
 pub(super) fn schema(path: &Path) -> Result<Schema> {

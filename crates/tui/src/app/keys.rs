@@ -4,7 +4,7 @@ use super::cancel::stop;
 use super::state::{AGAIN, App};
 use super::{panels, prompt};
 use crate::key::Key;
-use crate::msg::Effect;
+use crate::msg::{Attachment, Effect};
 use crate::panel::full::Pager;
 
 /// Lines that a page key scrolls a command's output by.
@@ -24,16 +24,27 @@ pub(super) fn key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
     }
 }
 
-pub(super) fn paste(app: &mut App, text: &str, _out: &mut Vec<Effect>) {
+pub(super) fn paste(app: &mut App, text: &str, out: &mut Vec<Effect>) {
     app.prompt.burst.end();
     app.last_typed = Some(app.clock);
-    if app.full.is_none() && !panels::paste(app, text) {
-        if app.prompt.buffer.is_empty() {
-            app.prompt.is_shell = false;
-        }
-        app.prompt.buffer.paste(text);
-        app.prompt.menu = None;
+    if app.full.is_some() || panels::paste(app, text) {
+        return;
     }
+    if app.prompt.buffer.is_empty() {
+        app.prompt.is_shell = false;
+    }
+    app.prompt.menu = None;
+    match is_path_of_picture(text) {
+        // Terminals paste the path of a picture that is dropped on them.
+        true => out.push(Effect::Attach(Attachment::Path(text.to_owned()))),
+        false => app.prompt.buffer.paste(text),
+    }
+}
+
+fn is_path_of_picture(text: &str) -> bool {
+    let text = text.trim().trim_matches(['\'', '"']).to_ascii_lowercase();
+    let has_ending = [".png", ".jpg", ".jpeg", ".gif", ".webp"].iter().any(|it| text.ends_with(it));
+    has_ending && text.lines().count() == 1 && text.len() < 4096
 }
 
 fn ours(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
@@ -47,6 +58,7 @@ fn ours(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
             let lines = app.transcript.whole(app.columns());
             app.page(Pager::at_end("transcript", lines));
         }
+        Key::Ctrl('v') => out.push(Effect::Attach(Attachment::Clipboard)),
         Key::Ctrl('g') => out.push(Effect::Edit(app.prompt.buffer.text())),
         Key::BackTab => out.push(Effect::CycleApproval),
         Key::PageUp => scroll(app, SCROLL),

@@ -3,7 +3,7 @@
 use super::cancel::stop;
 use super::state::App;
 use crate::command::{self, Parsed};
-use crate::editor::{Menu, complete};
+use crate::editor::{Completion, Menu, complete};
 use crate::key::Key;
 use crate::msg::Effect;
 
@@ -52,8 +52,10 @@ pub(super) fn key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>
     if app.prompt.buffer.is_empty() {
         app.prompt.is_shell = false;
     }
-    if matches!(key, Key::Char(_) | Key::Backspace) && !is_burst {
-        offer_while_typing(app, out);
+    match key {
+        Key::Char(_) | Key::Backspace if !is_burst => offer_while_typing(app, out),
+        // What a burst has typed is not what the menu was made for.
+        _ => app.prompt.menu = None,
     }
 }
 
@@ -101,6 +103,7 @@ fn enter(app: &mut App, out: &mut Vec<Effect>) {
     }
     app.prompt.buffer.clear();
     app.prompt.menu = None;
+    app.prompt.files_asked = false;
     app.prompt.history.add(&text);
     out.push(Effect::Remember(text.clone()));
     match parsed {
@@ -191,7 +194,9 @@ fn menu_key(app: &mut App, key: Key) -> bool {
         Key::Tab => accept(app),
         Key::Enter => {
             let typed = app.prompt.buffer.word_before();
-            let is_whole = menu.chosen().is_some_and(|it| it.text.trim_end() == typed);
+            let is_whole = menu.chosen().is_some_and(|it| it.text.trim_end() == typed)
+                // After a command's name an argument is chosen only by its letters.
+                || (typed.is_empty() && menu.selected == 0);
             if is_whole {
                 app.prompt.menu = None;
                 return false;
@@ -223,24 +228,29 @@ fn offer(app: &mut App, out: &mut Vec<Effect>) {
     let is_first = app.prompt.buffer.shown().0 == word;
     app.prompt.menu = if word.starts_with('/') && is_first {
         Menu::of(complete::commands(&word))
+    } else if let Some(known) = arguments(app, &word) {
+        Menu::of(complete::arguments(&word, known))
     } else if let Some(typed) = word.strip_prefix('@') {
-        match &app.prompt.files {
-            Some(files) => Menu::of(complete::files(typed, files)),
-            None => {
-                if !std::mem::replace(&mut app.prompt.files_asked, true) {
-                    out.push(Effect::ListFiles);
-                }
-                None
-            }
+        if !std::mem::replace(&mut app.prompt.files_asked, true) {
+            out.push(Effect::ListFiles);
         }
+        // Until the new list comes, the old one serves.
+        app.prompt.files.as_ref().and_then(|files| Menu::of(complete::files(typed, files)))
     } else {
         None
     };
 }
 
+/// The words that the command before the caret may take, where the caret is at its first.
+fn arguments<'a>(app: &'a App, word: &str) -> Option<&'a [Completion]> {
+    let before = app.prompt.buffer.shown().0;
+    let command = before.strip_suffix(word)?.strip_prefix('/')?.strip_suffix(' ')?;
+    app.prompt.arguments.get(command).map(Vec::as_slice)
+}
+
 fn offer_while_typing(app: &mut App, out: &mut Vec<Effect>) {
     let word = app.prompt.buffer.word_before();
-    match word.starts_with(['/', '@']) {
+    match word.starts_with(['/', '@']) || arguments(app, &word).is_some() {
         true => offer(app, out),
         false => app.prompt.menu = None,
     }
@@ -249,6 +259,5 @@ fn offer_while_typing(app: &mut App, out: &mut Vec<Effect>) {
 /// The list of files has come; it is asked for anew with the next prompt.
 pub(super) fn files(app: &mut App, files: Vec<String>) {
     app.prompt.files = Some(files);
-    app.prompt.files_asked = false;
     offer(app, &mut Vec::new());
 }

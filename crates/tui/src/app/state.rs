@@ -1,8 +1,10 @@
 //! The state of the screen, and the steps that all messages share.
 
+use std::collections::BTreeMap;
+
 use crate::block::call::CallBlock;
 use crate::block::{self, Note};
-use crate::editor::{Buffer, Burst, History, Menu};
+use crate::editor::{Buffer, Burst, Completion, History, Menu};
 use crate::markdown;
 use crate::msg::{Effect, PickRow, Picking};
 use crate::outbox::Outbox;
@@ -49,7 +51,10 @@ pub struct Prompt {
     pub(crate) history: History,
     pub(crate) burst: Burst,
     pub(crate) files: Option<Vec<String>>,
+    /// For this prompt the list of files was asked for.
     pub(crate) files_asked: bool,
+    /// Words that commands may take.
+    pub(crate) arguments: BTreeMap<&'static str, Vec<Completion>>,
     /// Ctrl-R: what is searched for, and how many finds were passed.
     pub search: Option<(String, usize)>,
     /// The first character is a `!` that was typed.

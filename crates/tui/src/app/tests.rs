@@ -5,8 +5,9 @@ use jm_types::{
 };
 
 use super::*;
+use crate::editor::Completion;
 use crate::key::Key;
-use crate::msg::{NewCall, TurnEnd};
+use crate::msg::{Attachment, NewCall, TurnEnd};
 use crate::panel::question::{PanelChoice, PanelQuestion};
 use crate::status::Status;
 
@@ -138,6 +139,7 @@ fn keys_that_ask_for_something() {
         (Key::Ctrl('l'), Effect::Redraw),
         (Key::BackTab, Effect::CycleApproval),
         (Key::Ctrl('g'), Effect::Edit(String::new())),
+        (Key::Ctrl('v'), Effect::Attach(Attachment::Clipboard)),
     ];
     for (key, effect) in cases {
         assert_eq!(World::new().key(*key).effects, std::slice::from_ref(effect), "{key:?}");
@@ -210,6 +212,56 @@ fn commands_and_completion() {
     assert_eq!(world.typed("look @").effects, [Effect::ListFiles]);
     let known = world.typed("x").effects.clone();
     assert_eq!(known, [], "asked for once");
+}
+
+/// What a menu was made for is not what a burst has typed meanwhile.
+#[test]
+fn a_menu_never_replaces_a_command_that_was_written_out() {
+    let mut world = World::new();
+    world.key(Key::Char('/'));
+    world.burst(&"status".chars().map(Key::Char).collect::<Vec<_>>());
+    let status = Effect::Command { name: "status", rest: String::new() };
+    assert_eq!(world.key(Key::Enter).effects, [status]);
+    let tool = Effect::Command { name: "tool", rest: String::new() };
+    assert_eq!(World::new().typed("/tool").key(Key::Enter).effects, [tool]);
+}
+
+#[test]
+fn arguments_are_completed() {
+    let word = |text: &str| Completion { text: text.into(), note: String::new() };
+    let mut world = World::new();
+    world.hear(Msg::Arguments { command: "approve", known: vec![word("auto"), word("prompt")] });
+    assert_eq!(world.typed("/approve p").key(Key::Tab).text(), "/approve prompt");
+    let asked = |rest: &str| Effect::Command { name: "approve", rest: rest.into() };
+    assert_eq!(world.key(Key::Enter).effects, [asked("prompt")]);
+    assert_eq!(world.typed("/approve ").key(Key::Enter).effects, [asked("")]);
+    world.typed("/approve ").key(Key::Down);
+    assert_eq!(world.key(Key::Enter).text(), "/approve prompt");
+}
+
+/// The list of files is as old as the prompt at most, and serves until a new one comes.
+#[test]
+fn files_are_listed_anew_for_each_prompt() {
+    let mut world = World::new();
+    assert_eq!(world.typed("@").effects, [Effect::ListFiles]);
+    world.hear(Msg::Files(vec!["a.rs".into()])).key(Key::Escape).key(Key::Enter);
+    assert_eq!(world.typed("@").effects, [Effect::ListFiles]);
+    assert!(world.app.prompt.menu.is_some());
+}
+
+/// A picture that is dropped on a terminal comes as the paste of its path.
+#[test]
+fn pictures_are_attached() {
+    let mut world = World::new();
+    world.typed("see ").paste("'/tmp/my shot.png'");
+    let path = Effect::Attach(Attachment::Path("'/tmp/my shot.png'".into()));
+    assert_eq!((world.text().as_str(), &world.effects[..]), ("see ", &[path][..]));
+    world.hear(Msg::Picture { label: "[picture 1: my shot.png]".into() });
+    assert_eq!(world.text(), "see [picture 1: my shot.png] ");
+    let mut world = World::new();
+    world.paste("no.png").hear(Msg::Pasted("no.png".into()));
+    assert_eq!(world.text(), "no.png", "no picture: text after all");
+    assert_eq!(World::new().paste("a.png\nb.png").effects, [], "two lines are text");
 }
 
 #[test]

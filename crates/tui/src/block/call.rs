@@ -53,6 +53,8 @@ pub enum Outcome {
     Denied {
         reason: String,
     },
+    /// Stopped by the person, before or while it ran.
+    Cancelled,
 }
 
 impl CallBlock {
@@ -68,7 +70,7 @@ impl CallBlock {
         }
     }
 
-    fn is_command(&self) -> bool {
+    pub fn is_command(&self) -> bool {
         headline(&self.name, &self.arguments).plain().starts_with("$ ")
     }
 
@@ -131,13 +133,19 @@ impl CallBlock {
         let (mark, role) = match &end.outcome {
             Outcome::Completed => ("✓ ", Role::Success),
             Outcome::Failed => ("✗ ", Role::Failure),
-            Outcome::Denied { .. } => ("⊘ ", Role::Warning),
+            Outcome::Denied { .. } | Outcome::Cancelled => ("⊘ ", Role::Warning),
         };
         let mut line = Line::of(mark, Style::of(role).bold());
         line.append(headline(&self.name, &self.arguments));
         let mut tail = Line::new();
         match &end.outcome {
             Outcome::Denied { reason } => tail.push(format!(" · {reason}"), Role::Warning),
+            Outcome::Cancelled => {
+                tail.push(" · cancelled", Role::Warning);
+                if end.seconds > 0.0 {
+                    tail.push(format!(" after {}", numbers::seconds(end.seconds)), Role::Muted);
+                }
+            }
             Outcome::Completed | Outcome::Failed if self.is_command() => {
                 if let Some(code) = exit_code(&end.display) {
                     tail.push(format!(" · exit {code}"), Role::Failure);
@@ -165,6 +173,8 @@ impl CallBlock {
         let text = &end.display;
         match &end.outcome {
             Outcome::Denied { .. } => Vec::new(),
+            // What it printed until then; that it was cancelled stands in its header.
+            Outcome::Cancelled => self.output.ends(),
             Outcome::Failed if !self.is_command() => folded(text, 6, 0),
             Outcome::Completed | Outcome::Failed if self.is_command() => {
                 folded(without_exit_line(text), 3, 5)
@@ -225,6 +235,8 @@ mod tests {
         let denied = Outcome::Denied { reason: "denied: not now".into() };
         let lines = done("run", r#"{"command":"rm x"}"#, denied, "");
         assert_eq!(lines, ["⊘ $ rm x · denied: not now"]);
+        let lines = done("run", r#"{"command":"rm x"}"#, Outcome::Cancelled, "Cancelled by user");
+        assert_eq!(lines, ["⊘ $ rm x · cancelled after 3.4 s"]);
     }
 
     #[test]

@@ -70,6 +70,21 @@ impl OutputBlock {
         self.scrolled = self.scrolled.saturating_add_signed(lines).min(most);
     }
 
+    /// Head and tail of what came, with the number of lines between them.
+    pub fn ends(&self) -> Vec<Line> {
+        let quiet = |line: &String| Line::of(format!("  {line}"), Role::Muted);
+        let tail: Vec<&String> = self.tail.iter().collect();
+        if self.lines <= MOST_LINES {
+            let text: Vec<&str> = tail.iter().map(|line| line.as_str()).collect();
+            return folded(&text.join("\n"), 3, 5);
+        }
+        let (head, last) = (self.head.iter().take(3), &tail[tail.len().saturating_sub(5)..]);
+        let mut lines: Vec<Line> = head.map(quiet).collect();
+        lines.push(Line::of(format!("  … {} more lines", self.lines - 8), Role::Muted));
+        lines.extend(last.iter().map(|line| quiet(line)));
+        lines
+    }
+
     pub fn is_scrolled(&self) -> bool {
         self.scrolled > 0
     }
@@ -131,6 +146,9 @@ mod tests {
         output.scroll(-100);
         assert_eq!(shown(&output.window(1)), ["partial"]);
         assert_eq!(output.lines, 201);
+        let ends = shown(&output.ends());
+        assert_eq!((ends[0].as_str(), ends[3].as_str()), ("line 0", "… 193 more lines"));
+        assert_eq!(ends.last().unwrap(), "partial");
     }
 
     #[test]

@@ -15,12 +15,14 @@ enum Atom {
     /// A grapheme.
     Letter(String),
     Pasted(String),
+    /// Stands for a picture that goes with the text.
+    Picture(String),
 }
 
 impl Atom {
     fn shown(&self, number: usize) -> String {
         match self {
-            Atom::Letter(text) => text.clone(),
+            Atom::Letter(text) | Atom::Picture(text) => text.clone(),
             Atom::Pasted(text) => match text.lines().count() {
                 0 | 1 => format!("[pasted #{number}: {} characters]", text.chars().count()),
                 lines => format!("[pasted #{number}: {lines} lines]"),
@@ -30,14 +32,14 @@ impl Atom {
 
     fn text(&self) -> &str {
         match self {
-            Atom::Letter(text) | Atom::Pasted(text) => text,
+            Atom::Letter(text) | Atom::Pasted(text) | Atom::Picture(text) => text,
         }
     }
 
     fn is_word(&self) -> bool {
         match self {
             Atom::Letter(text) => text.starts_with(|c: char| c.is_alphanumeric() || c == '_'),
-            Atom::Pasted(_) => true,
+            Atom::Pasted(_) | Atom::Picture(_) => true,
         }
     }
 
@@ -122,6 +124,13 @@ impl Buffer {
             }
             false => self.insert(text),
         }
+    }
+
+    /// A picture, as one thing that can be deleted with one key.
+    pub fn attach(&mut self, label: &str) {
+        self.atoms.insert(self.caret, Atom::Picture(label.to_owned()));
+        self.caret += 1;
+        self.insert(" ");
     }
 
     /// Folded blocks become text again.
@@ -334,6 +343,16 @@ mod tests {
         assert_eq!(it.shown().1, "!");
         it.paste("a\nb");
         assert!(it.shown().0.ends_with("213\na\nb"));
+    }
+
+    #[test]
+    fn a_picture_is_one_thing() {
+        let mut it = buffer("look: ");
+        it.attach("[picture 1: a.png]");
+        assert_eq!(it.text(), "look: [picture 1: a.png] ");
+        it.backspace();
+        it.backspace();
+        assert_eq!(it.text(), "look: ");
     }
 
     #[test]

@@ -50,7 +50,15 @@ pub fn commands(typed: &str) -> Vec<Completion> {
         text: format!("/{}{}", command.name, if command.takes.is_empty() { "" } else { " " }),
         note: command.does.to_owned(),
     };
-    fits.map(entry).collect()
+    let mut found: Vec<Completion> = fits.map(entry).collect();
+    // `/tool` is a command although `/tools` stands before it.
+    found.sort_by_key(|entry| entry.text.trim_end() != format!("/{typed}"));
+    found
+}
+
+/// Arguments of a command that begin with what was typed.
+pub fn arguments(typed: &str, known: &[Completion]) -> Vec<Completion> {
+    known.iter().filter(|entry| entry.text.starts_with(typed)).take(MOST).cloned().collect()
 }
 
 /// Files whose names hold the typed letters in order, the best first.
@@ -85,6 +93,7 @@ mod tests {
     fn commands_are_completed() {
         let texts: Vec<String> = commands("/re").into_iter().map(|entry| entry.text).collect();
         assert_eq!(texts, ["/redo", "/rewind", "/resume "]);
+        assert_eq!(commands("/tool")[0].text, "/tool ", "the whole word first");
         let mut menu = Menu::of(commands("/re")).unwrap();
         menu.previous();
         assert_eq!(menu.chosen().unwrap().text, "/resume ");

@@ -1,9 +1,11 @@
 //! Wrapping at word boundaries, for the live region only: finished prose is left to the terminal.
 
+use std::ops::Range;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::line::{Line, Span};
-use super::width::{grapheme_width, width};
+use super::width::grapheme_width;
 
 /// Breaks a line into rows of at most so many cells; a word that is longer than a row is cut.
 pub fn wrap(line: &Line, cells: usize) -> Vec<Line> {
@@ -12,16 +14,52 @@ pub fn wrap(line: &Line, cells: usize) -> Vec<Line> {
         return vec![line.clone()];
     }
     let mut rows = Rows { cells, rows: Vec::new(), row: Line::new(), used: 0 };
+    let mut word = Line::new();
     for span in &line.spans {
-        let mut at = 0;
-        for word in span.text().split_word_bounds() {
-            let range = at..at + word.len();
-            at = range.end;
-            rows.word(span, range, word);
+        for range in pieces(span.text()) {
+            let is_blank = span.text()[range.clone()].trim().is_empty();
+            let piece = span.part(range);
+            if is_blank {
+                rows.word(std::mem::take(&mut word));
+                rows.blank(piece);
+            } else {
+                // A word may go on in the next span, in another style.
+                word.push_span(piece);
+            }
         }
     }
-    rows.rows.push(rows.row);
+    rows.word(word);
+    if !rows.row.is_empty() || rows.rows.is_empty() {
+        rows.rows.push(rows.row);
+    }
     rows.rows
+}
+
+/// Runs of blanks, and what stands between them; between two wide characters a row may end too.
+fn pieces(text: &str) -> Vec<Range<usize>> {
+    let mut pieces: Vec<Range<usize>> = Vec::new();
+    let mut last = Kind::Wide;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let kind = match grapheme {
+            blank if blank.trim().is_empty() => Kind::Blank,
+            wide if grapheme_width(wide) > 1 => Kind::Wide,
+            _ => Kind::Letter,
+        };
+        let end = at + grapheme.len();
+        match pieces.last_mut() {
+            Some(piece) if kind == last && kind != Kind::Wide => piece.end = end,
+            _ => pieces.push(at..end),
+        }
+        last = kind;
+    }
+    pieces
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    Wide,
+    Letter,
 }
 
 /// The last rows of a wrapped line, without wrapping more of it than needed.
@@ -40,33 +78,39 @@ struct Rows {
 }
 
 impl Rows {
-    fn word(&mut self, span: &Span, range: std::ops::Range<usize>, word: &str) {
-        let wide = width(word);
-        if self.used + wide <= self.cells {
-            self.row.push_span(span.part(range));
-            self.used += wide;
-            return;
+    /// Blanks at the end of a row are not carried over.
+    fn blank(&mut self, blanks: Span) {
+        let wide = blanks.width();
+        match self.used + wide <= self.cells {
+            true => self.put(blanks, wide),
+            false => self.end_row(),
         }
-        if word.trim().is_empty() {
-            // Blanks at the end of a row are not carried over.
-            return self.end_row();
-        }
-        if wide <= self.cells {
+    }
+
+    fn word(&mut self, word: Line) {
+        let wide = word.width();
+        if self.used > 0 && self.used + wide > self.cells && wide <= self.cells {
             self.end_row();
-            self.row.push_span(span.part(range));
-            self.used = wide;
-            return;
         }
-        let mut at = range.start;
-        for grapheme in word.graphemes(true) {
-            let one = grapheme_width(grapheme);
-            if self.used + one > self.cells {
-                self.end_row();
+        for span in word.spans {
+            if self.used + span.width() <= self.cells {
+                let wide = span.width();
+                self.put(span, wide);
+                continue;
             }
-            self.row.push_span(span.part(at..at + grapheme.len()));
-            at += grapheme.len();
-            self.used += one;
+            for (at, grapheme) in span.text().grapheme_indices(true) {
+                let one = grapheme_width(grapheme);
+                if self.used + one > self.cells {
+                    self.end_row();
+                }
+                self.put(span.part(at..at + grapheme.len()), one);
+            }
         }
+    }
+
+    fn put(&mut self, span: Span, wide: usize) {
+        self.row.push_span(span);
+        self.used += wide;
     }
 
     fn end_row(&mut self) {
@@ -95,6 +139,10 @@ mod tests {
         let styled = Line::text("one ").add("two three", Role::Code);
         assert_eq!(wrap(&styled, 8)[1].plain(), "three");
         assert_eq!(wrap_tail(&styled, 4, 1)[0].plain(), "e");
+        assert_eq!(rows("a 1–9 b.c/d x", 6), ["a 1–9 ", "b.c/d ", "x"], "only blanks part words");
+        assert_eq!(rows("one two   ", 7), ["one two"], "no row of blanks");
+        let joined = Line::text("see ").add("word", Role::Code).add(", then", Role::Text);
+        assert_eq!(wrap(&joined, 7)[1].plain(), "word, ", "a word of two styles is one word");
     }
 
     proptest! {

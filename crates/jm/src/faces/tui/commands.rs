@@ -1,7 +1,7 @@
 //! The `/` commands and `!commands` that need the engine.
 
 use anyhow::{Context, Result, bail};
-use jm_engine::{Damaged, Guard, UndoReport, Which};
+use jm_engine::{Damaged, Guard, SharedPolicy, UndoReport, Which};
 use jm_tui::block::Note;
 use jm_tui::msg::{Msg, TurnEnd as Ended};
 use jm_tui::text::{Line, Role};
@@ -10,7 +10,7 @@ use jm_types::{ApprovalMode, ToolCall};
 use serde_json::json;
 
 use super::listing;
-use super::screen_link::Shown;
+use super::screen_link::{Desk, Shown};
 use super::talk::Talk;
 use crate::agent::Agent;
 use crate::cli::{Approve, Common, Model};
@@ -41,8 +41,12 @@ pub(super) fn resume(id: String) -> Next {
     Next::Reopen(Box::new(move |common, _| common.session = Some(id.into())))
 }
 
-fn approve(mode: Approve) -> Next {
-    Next::Reopen(Box::new(move |common, _| common.approve = Some(mode)))
+pub(super) fn flag_of(mode: ApprovalMode) -> Approve {
+    match mode {
+        ApprovalMode::Auto => Approve::Auto,
+        ApprovalMode::Prompt => Approve::Prompt,
+        ApprovalMode::Deny => Approve::Deny,
+    }
 }
 
 pub(super) fn mode_word(mode: ApprovalMode) -> &'static str {
@@ -53,15 +57,30 @@ pub(super) fn mode_word(mode: ApprovalMode) -> &'static str {
     }
 }
 
-/// prompt → auto → deny → prompt; with the end of the turn, where one runs.
-pub(super) fn cycle_approval(talk: &Talk, agent: &Agent) -> Next {
-    let (mode, word) = match agent.driver.engine.core().policy.now().mode {
-        ApprovalMode::Prompt => (Approve::Auto, "auto: calls run without a question"),
-        ApprovalMode::Auto => (Approve::Deny, "deny: calls that no list names are refused"),
-        ApprovalMode::Deny => (Approve::Prompt, "prompt: side effects ask"),
-    };
-    talk.desk.note(Note::info(format!("Approval {word}")));
-    approve(mode)
+pub(super) fn mode_in_words(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Auto => "auto: calls run without a question",
+        ApprovalMode::Prompt => "prompt: side effects ask",
+        ApprovalMode::Deny => "deny: calls that no list names are refused",
+    }
+}
+
+/// The mode that `/approve` names; nothing where it names none.
+pub(super) fn mode(word: &str) -> Result<Option<ApprovalMode>> {
+    Ok(Some(match word {
+        "" => return Ok(None),
+        "auto" => ApprovalMode::Auto,
+        "prompt" => ApprovalMode::Prompt,
+        "deny" => ApprovalMode::Deny,
+        other => bail!("No approval mode {other}\n  hint: auto, prompt or deny"),
+    }))
+}
+
+pub(super) fn tell_mode(desk: &Desk, policy: Option<&SharedPolicy>) {
+    if let Some(policy) = policy {
+        let note = Note::info(format!("Approval mode: {}", mode_word(policy.now().mode)));
+        desk.note(note.hint("/approve auto, prompt or deny; Shift-Tab changes it"));
+    }
 }
 
 pub(super) async fn command(
@@ -77,7 +96,6 @@ pub(super) async fn command(
             talk.desk.note(Note::info(text).hint("/model PROVIDER/NAME changes it"));
         }
         "model" => return Ok(model(rest.to_owned())),
-        "approve" => return approval(talk, agent, rest),
         "clear" => return Ok(clear()),
         "compact" => compact(talk, agent).await?,
         "undo" => undo(talk, agent, rest)?,
@@ -108,22 +126,6 @@ pub(super) async fn command(
         other => talk.desk.note(Note::warning(format!("/{other} is not available here"))),
     }
     Ok(Next::Stay)
-}
-
-fn approval(talk: &Talk, agent: &Agent, rest: &str) -> Result<Next> {
-    let mode = match rest {
-        "" => {
-            let mode = agent.driver.engine.core().policy.now().mode;
-            let note = Note::info(format!("Approval mode: {}", mode_word(mode)));
-            talk.desk.note(note.hint("/approve auto, prompt or deny; Shift-Tab changes it"));
-            return Ok(Next::Stay);
-        }
-        "auto" => Approve::Auto,
-        "prompt" => Approve::Prompt,
-        "deny" => Approve::Deny,
-        other => bail!("No approval mode {other}\n  hint: auto, prompt or deny"),
-    };
-    Ok(approve(mode))
 }
 
 async fn compact(talk: &mut Talk, agent: &mut Agent) -> Result<()> {
@@ -256,11 +258,7 @@ fn tools(talk: &Talk, agent: &Agent) {
 
 fn policy(talk: &Talk, agent: &Agent) {
     let policy = agent.driver.engine.core().policy.now();
-    let mode = match policy.mode {
-        ApprovalMode::Auto => "auto: calls run without a question",
-        ApprovalMode::Prompt => "prompt: side effects ask",
-        ApprovalMode::Deny => "deny: calls that no list names are refused",
-    };
+    let mode = mode_in_words(policy.mode);
     let list =
         |names: Vec<String>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let sorted = |names: Vec<&String>| {
@@ -309,8 +307,12 @@ pub(super) async fn shell(talk: &mut Talk, agent: &mut Agent, command: String) -
     };
     talk.desk.send(Msg::Calls(vec![new]));
     let mut shown = Shown(talk.desk.clone());
+    // Who typed a command has answered the question whether it shall run; rules that deny it still do.
+    talk.desk.approve_next(true);
     let work = agent.driver.answer(vec![call]);
-    let Some(end) = talk.meanwhile(work, Some(interrupter)).await else { return Ok(()) };
+    let end = talk.meanwhile(work, Some(interrupter)).await;
+    talk.desk.approve_next(false);
+    let Some(end) = end else { return Ok(()) };
     let batch = agent.driver.session.batch();
     shown.results(batch)?;
     agent.driver.delivered();

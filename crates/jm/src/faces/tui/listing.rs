@@ -1,31 +1,39 @@
 //! Lists for the screen: files, prompts, sessions, history.
 
-use jm_system::clock::utc_moment;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use jm_files::EntryKind;
+use jm_files::Sandbox;
 use jm_files::walk::{WalkFilter, WalkStep, walk};
+use jm_system::clock::utc_moment;
+use jm_tui::editor::Completion;
 use jm_tui::msg::{Msg, PickRow, Picking};
-use jm_types::{Cancel, MessageRole, Part};
+use jm_types::{ApprovalMode, Cancel, MessageRole};
 
+use super::commands;
 use super::screen_link::Desk;
-use super::talk;
 use crate::agent::Agent;
 use crate::cli::Common;
 use crate::faces::age::ago;
 use crate::faces::conversation;
 use crate::faces::{history, rewind};
-use crate::{locations, sessions};
+use crate::{locations, model_client, sessions};
 
 const HISTORY: &str = "prompts";
 const MOST_HISTORY: u64 = 4 * 1024 * 1024;
 const MOST_KEPT: usize = 2_000;
 const MOST_FILES: usize = 50_000;
 
-/// Files of the workspace that no ignore file names.
-pub(super) fn files(agent: &Agent) -> Vec<String> {
-    let sandbox = &agent.driver.engine.core().workspace.sandbox;
+/// Files of the workspace that no ignore file names, walked on a thread of their own.
+pub(super) fn files(desk: &Arc<Desk>, sandbox: &Arc<Sandbox>) {
+    let (desk, sandbox) = (Arc::clone(desk), Arc::clone(sandbox));
+    let walk = move || desk.send(Msg::Files(walked(&sandbox)));
+    // Without a thread there is nothing to choose from.
+    std::thread::Builder::new().name("files".into()).spawn(walk).map(drop).unwrap_or_default();
+}
+
+fn walked(sandbox: &Sandbox) -> Vec<String> {
     let found = Mutex::new(Vec::new());
     let visit = |met: &jm_files::walk::WalkEntry<'_>| {
         if met.kind == EntryKind::File
@@ -50,9 +58,19 @@ pub(super) fn files(agent: &Agent) -> Vec<String> {
     files
 }
 
-/// The parts of a prompt; a file named by `@` stays a name, which the model reads by its tools.
-pub(super) fn parts(text: &str) -> Vec<Part> {
-    talk::words(text)
+/// The approval modes, for completion.
+pub(super) fn modes() -> Vec<Completion> {
+    let mode = |mode: ApprovalMode| Completion {
+        text: commands::mode_word(mode).to_owned(),
+        note: commands::mode_in_words(mode).to_owned(),
+    };
+    [ApprovalMode::Auto, ApprovalMode::Prompt, ApprovalMode::Deny].map(mode).into()
+}
+
+/// The models of the table, for completion.
+pub(super) fn models() -> Vec<Completion> {
+    let names = model_client::known_models().unwrap_or_default();
+    names.into_iter().map(|text| Completion { text, note: String::new() }).collect()
 }
 
 /// Prompts of earlier sessions, oldest first.

@@ -6,6 +6,7 @@
 mod commands;
 mod host;
 mod listing;
+mod pictures;
 mod screen_link;
 mod setup;
 mod talk;
@@ -29,8 +30,9 @@ pub(crate) use screen_link::Desk;
 
 use super::call_loop::block_on;
 use super::{demo, exit, print, repl, run as headless};
+use crate::agent::Looks;
 use crate::cli::{Cli, Common, Model, Resume, RunArgs, Screen};
-use crate::{sessions, wire};
+use crate::{locations, sessions, wire};
 
 /// The state that the screen opens with.
 #[derive(Debug, Clone)]
@@ -52,7 +54,7 @@ enum Left {
 
 pub(crate) fn run(common: &Common, screen: &Screen) -> Result<u8> {
     screen.refuse_slips()?;
-    let environment = environment();
+    let environment = locations::environment();
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let mut common = common.clone();
     if screen.continues {
@@ -62,13 +64,13 @@ pub(crate) fn run(common: &Common, screen: &Screen) -> Result<u8> {
         return without_terminal(&common, screen);
     }
     if screen.plain || Surroundings(&environment).wants_plain() {
-        return repl::run_with(&common, &screen.model, screen.prompt.as_deref());
+        return repl::run_with(&common, &screen.model, screen.prompt.as_deref(), Looks::Lines);
     }
     open(&common, &screen.model, screen.prompt.clone(), &environment)
 }
 
 pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
-    let environment = environment();
+    let environment = locations::environment();
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !is_terminal || resume.plain || Surroundings(&environment).wants_plain() {
         return repl::resume(common, resume);
@@ -91,11 +93,6 @@ fn without_terminal(common: &Common, screen: &Screen) -> Result<u8> {
     let run =
         RunArgs { prompt: vec![prompt.clone()], model: screen.model.clone(), ..RunArgs::default() };
     headless::run(common, &run)
-}
-
-fn environment() -> Vec<(String, String)> {
-    let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
-    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }
 
 fn options(environment: &[(String, String)]) -> Options {

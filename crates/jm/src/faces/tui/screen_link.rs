@@ -2,24 +2,25 @@
 //!
 //! Law: a question whose answer nobody waits for any more is taken off the screen.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use jm_engine::{Batch, CallEntry, Engine, RecoveryChoice};
+use jm_engine::{Batch, Engine, RecoveryChoice};
 use jm_tui::block::Note;
-use jm_tui::block::call::{End, Outcome as Drawn};
 use jm_tui::mailbox::Mailbox;
-use jm_tui::msg::{Msg, NewCall};
+use jm_tui::msg::Msg;
 use jm_tui::panel::question::{PanelChoice as Pick, PanelQuestion};
 use jm_tui::text::Line;
-use jm_types::{ApprovalAnswer, ApprovalQuestion, SessionId, StreamEvent, ToolEvent, Usage};
+use jm_types::{
+    AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, SessionId, StreamEvent,
+    ToolEvent, Usage,
+};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cli::{Common, OnRecovery};
-use crate::faces::answer::Outcome;
 use crate::faces::screen::Screen;
-use crate::faces::{facts, recover};
+use crate::faces::{facts, messages, recover};
 use crate::sessions;
 
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(crate) struct Desk {
     question: Mutex<Option<(u64, oneshot::Sender<usize>)>>,
     secret: Mutex<Option<oneshot::Sender<Option<String>>>>,
     asked: AtomicU64,
+    /// The next question is about a command that the person typed.
+    approves_next: AtomicBool,
 }
 
 /// Takes its question off the screen when nobody waits any more.
@@ -48,6 +51,7 @@ impl Desk {
             question: Mutex::default(),
             secret: Mutex::default(),
             asked: AtomicU64::new(1),
+            approves_next: AtomicBool::new(false),
         }
     }
 
@@ -79,7 +83,20 @@ impl Desk {
         }
     }
 
+    /// Says that what is asked next was typed by the person, or not any more.
+    pub(super) fn approve_next(&self, is_typed: bool) {
+        self.approves_next.store(is_typed, Ordering::Relaxed);
+    }
+
     pub(crate) async fn decide(&self, question: &ApprovalQuestion) -> Result<ApprovalAnswer> {
+        if self.approves_next.swap(false, Ordering::Relaxed) {
+            let yes = |call: &CallQuestion| AnsweredCall {
+                id: call.id.clone(),
+                fingerprint: Some(call.fingerprint.clone()),
+                choice: ApprovalChoice::Once,
+            };
+            return Ok(ApprovalAnswer { calls: question.calls.iter().map(yes).collect() });
+        }
         let (sender, receiver) = oneshot::channel();
         put(&self.approval, sender);
         self.send(Msg::Approval(Box::new(question.clone())));
@@ -191,21 +208,7 @@ pub(super) struct Shown(pub(super) Arc<Desk>);
 
 impl Screen for Shown {
     fn event(&mut self, event: &StreamEvent) -> Result<()> {
-        match event {
-            StreamEvent::Text { delta, .. } => self.0.send(Msg::Text(delta.clone())),
-            StreamEvent::Thinking { delta, .. } => self.0.send(Msg::Thinking(delta.clone())),
-            StreamEvent::CallStarted { name, .. } => {
-                self.0.send(Msg::CallWriting { name: name.clone() });
-            }
-            StreamEvent::Retrying { wait_ms, why } => {
-                self.0.send(Msg::Retrying { wait_ms: *wait_ms, why: why.clone() });
-            }
-            StreamEvent::CallArguments { .. }
-            | StreamEvent::CallSealed { .. }
-            | StreamEvent::PartSealed { .. }
-            | StreamEvent::Usage(_)
-            | StreamEvent::Stop { .. } => {}
-        }
+        messages::of_event(event).into_iter().for_each(|msg| self.0.send(msg));
         Ok(())
     }
 
@@ -215,23 +218,12 @@ impl Screen for Shown {
     }
 
     fn calls(&mut self, batch: &Batch) -> Result<()> {
-        let call = |entry: &CallEntry| NewCall {
-            id: entry.call.id.clone(),
-            key: entry.key.to_string(),
-            name: entry.call.name.clone(),
-            arguments: entry.call.arguments.clone(),
-        };
-        self.0.send(Msg::Calls(batch.entries.iter().map(call).collect()));
+        self.0.send(messages::of_calls(batch));
         Ok(())
     }
 
     fn results(&mut self, batch: &Batch) -> Result<()> {
-        for entry in &batch.entries {
-            if let Some(end) = end(entry) {
-                let id = entry.call.id.clone();
-                self.0.send(Msg::CallDone { id, end, diff: None });
-            }
-        }
+        messages::of_results(batch).into_iter().for_each(|msg| self.0.send(msg));
         Ok(())
     }
 
@@ -239,18 +231,4 @@ impl Screen for Shown {
         self.0.note(Note::info(text));
         Ok(())
     }
-}
-
-fn end(entry: &CallEntry) -> Option<End> {
-    let result = entry.result()?;
-    let outcome = match Outcome::of(result) {
-        Outcome::Ran => Drawn::Completed,
-        Outcome::Failed => Drawn::Failed,
-        Outcome::Denied | Outcome::NeedsApproval => {
-            let reason = result.display.lines().next().unwrap_or("denied").to_owned();
-            Drawn::Denied { reason }
-        }
-    };
-    let seconds = entry.duration_ms as f64 / 1000.0;
-    Some(End { outcome, seconds, display: result.display.clone() })
 }

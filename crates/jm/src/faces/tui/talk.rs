@@ -6,18 +6,22 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use anyhow::Result;
+use jm_engine::SharedPolicy;
+use jm_files::Sandbox;
+use jm_policy::Policy;
 use jm_tui::block::{Note, Waiting};
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::{Effect, Msg, Picking, TurnEnd as Ended};
 use jm_tui::status::Status;
-use jm_types::Part;
+use jm_types::{ApprovalMode, SessionId};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::commands::{self, Next};
+use super::pictures::Pictures;
 use super::screen_link::{Desk, Shown};
 use super::setup::{self, Setup};
 use super::{Left, Start, listing};
-use crate::agent::{Agent, TurnEnd};
+use crate::agent::{Agent, Looks, TurnEnd};
 use crate::cli::{Common, Model};
 use crate::faces::interrupts::Interrupter;
 
@@ -31,6 +35,17 @@ pub(super) struct Talk {
     later: VecDeque<Effect>,
     /// The person's actions beside the conversation; the model hears of it with the next prompt.
     pub(super) beside: String,
+    pictures: Arc<Pictures>,
+    /// The parts of the open agent that serve while a turn has the rest.
+    open: Option<Open>,
+}
+
+/// The shared parts of an open agent.
+struct Open {
+    session: SessionId,
+    sandbox: Arc<Sandbox>,
+    policy: SharedPolicy,
+    status: Status,
 }
 
 /// A note that something else in the program wrote.
@@ -64,7 +79,8 @@ pub(super) async fn run(
     let desk = Arc::new(Desk::new(mailbox));
     let common = start.common;
     let later = start.prompt.map(Effect::Submit).into_iter().collect();
-    let mut talk = Talk { common, model: start.model, desk, orders, later, beside: String::new() };
+    let (model, beside, pictures) = (start.model, String::new(), Arc::default());
+    let mut talk = Talk { common, model, desk, orders, later, beside, pictures, open: None };
     talk.desk.send(Msg::History(listing::history()));
     match setup::model(&mut talk).await? {
         Setup::Ready => {}
@@ -105,17 +121,39 @@ impl Talk {
     async fn open(&mut self) -> Result<Option<Agent>> {
         let (common, model) = (self.common.clone(), self.model.clone());
         let desk = Arc::clone(&self.desk);
-        let opening = Agent::open_at(&common, &model, Some(&desk));
+        let opening = Agent::open(&common, &model, Looks::Screen(&desk));
         let Some(agent) = self.meanwhile(opening, None).await else { return Ok(None) };
         let agent = agent?;
-        self.common.session =
-            Some(agent.driver.session.id.clone()).filter(|_| !self.common.no_journal);
-        self.greet(&agent);
+        let id = agent.driver.session.id.clone();
+        self.common.session = Some(id.clone()).filter(|_| !self.common.no_journal);
+        let core = agent.driver.engine.core();
+        let is_same = self.open.as_ref().is_some_and(|open| open.session == id);
+        self.open = Some(Open {
+            session: id,
+            sandbox: Arc::clone(&core.workspace.sandbox),
+            policy: core.policy.clone(),
+            status: Status::default(),
+        });
+        self.show_status(&agent);
+        match is_same {
+            // Another model goes on: what was said stands above already.
+            true => {
+                let voice = agent.voice();
+                self.desk.note(Note::info(format!(
+                    "Model: {}/{}",
+                    voice.provider(),
+                    voice.model()
+                )));
+                self.show_waiting(&agent);
+            }
+            false => self.greet(&agent),
+        }
+        self.desk.send(Msg::Arguments { command: "approve", known: listing::modes() });
+        self.desk.send(Msg::Arguments { command: "model", known: listing::models() });
         Ok(Some(agent))
     }
 
     fn greet(&self, agent: &Agent) {
-        self.show_status(agent);
         for note in &agent.notes {
             self.desk.note(Note::info(note));
         }
@@ -129,8 +167,34 @@ impl Talk {
         self.show_waiting(agent);
     }
 
-    pub(super) fn show_status(&self, agent: &Agent) {
-        self.desk.send(Msg::Status(Box::new(status(&self.common, agent))));
+    pub(super) fn show_status(&mut self, agent: &Agent) {
+        let status = status(&self.common, agent);
+        self.desk.send(Msg::Status(Box::new(status.clone())));
+        if let Some(open) = &mut self.open {
+            open.status = status;
+        }
+    }
+
+    /// Changes the approval mode, while a turn runs too: it counts for the next call.
+    pub(super) fn approve(&mut self, mode: ApprovalMode) {
+        let Some(open) = &mut self.open else { return };
+        let policy = Policy::clone(&open.policy.now());
+        open.policy.replace(Policy { mode, ..policy });
+        self.common.approve = Some(commands::flag_of(mode));
+        open.status.approval = commands::mode_word(mode).to_owned();
+        self.desk.send(Msg::Status(Box::new(open.status.clone())));
+        self.desk.note(Note::info(format!("Approval {}", commands::mode_in_words(mode))));
+    }
+
+    /// prompt → auto → deny → prompt
+    fn cycle_approval(&mut self) {
+        let now = self.open.as_ref().map(|open| open.policy.now().mode);
+        match now {
+            Some(ApprovalMode::Prompt) => self.approve(ApprovalMode::Auto),
+            Some(ApprovalMode::Auto) => self.approve(ApprovalMode::Deny),
+            Some(ApprovalMode::Deny) => self.approve(ApprovalMode::Prompt),
+            None => {}
+        }
     }
 
     fn show_waiting(&self, agent: &Agent) {
@@ -177,13 +241,9 @@ impl Talk {
         match order {
             Effect::Submit(text) => return self.submit(agent, text).await,
             Effect::Shell(command) => commands::shell(self, agent, command).await?,
+            Effect::Command { name: "approve", .. } => self.at_once(order, None),
             Effect::Command { name, rest } => {
                 return commands::command(self, agent, name, &rest).await;
-            }
-            Effect::CycleApproval => return Ok(commands::cycle_approval(self, agent)),
-            Effect::ListFiles => {
-                let files = listing::files(agent);
-                self.desk.send(Msg::Files(files));
             }
             Effect::ListPrompts => listing::prompts(&self.desk, agent)?,
             Effect::Picked { what: Picking::Session, id } => return Ok(commands::resume(id)),
@@ -200,7 +260,8 @@ impl Talk {
     async fn submit(&mut self, agent: &mut Agent, text: String) -> Result<Next> {
         let beside = std::mem::take(&mut self.beside);
         self.desk.send(Msg::TurnBegins { prompt: text.clone() });
-        let parts = listing::parts(&format!("{beside}{text}"));
+        let sandbox = &agent.driver.engine.core().workspace.sandbox;
+        let parts = self.pictures.parts(&self.desk, sandbox, &format!("{beside}{text}"));
         let interrupter = agent.driver.interrupts.interrupter();
         let mut shown = Shown(Arc::clone(&self.desk));
         let turn = agent.turn(parts, &mut shown);
@@ -286,6 +347,20 @@ impl Talk {
             Effect::Choose { question, choice } => self.desk.chosen(question, choice),
             Effect::Secret(secret) => self.desk.secret_given(secret),
             Effect::Remember(text) => listing::remember(&text),
+            Effect::Attach(what) => self.pictures.attach(&self.desk, what),
+            Effect::CycleApproval => self.cycle_approval(),
+            Effect::Command { name: "approve", rest } => match commands::mode(&rest) {
+                Ok(Some(mode)) => self.approve(mode),
+                Ok(None) => {
+                    commands::tell_mode(&self.desk, self.open.as_ref().map(|it| &it.policy))
+                }
+                Err(error) => self.desk.note(failed(&error)),
+            },
+            Effect::ListFiles => {
+                if let Some(open) = &self.open {
+                    listing::files(&self.desk, &open.sandbox);
+                }
+            }
             other => self.later.push_back(other),
         }
     }
@@ -339,9 +414,4 @@ fn status(common: &Common, agent: &Agent) -> Status {
         tokens_cached: usage.cache_read,
         cost: agent.client().cost(&usage),
     }
-}
-
-/// Words of the person as parts of a message.
-pub(super) fn words(text: &str) -> Vec<Part> {
-    vec![Part::text(text)]
 }
