@@ -36,7 +36,7 @@ struct Session {
 
 impl Session {
     fn new() -> Self {
-        let settings = Settings { theme: Theme::default(), reflows: true };
+        let settings = Settings { theme: Theme::default(), reflows: true, alternate: true };
         let mut app = App::new(Status::default());
         update(&mut app, Msg::Size { width: SIZE.0, height: SIZE.1 });
         Self { app, writer: Writer::new(std::io::sink(), settings, SIZE) }

@@ -35,6 +35,14 @@ pub fn write_new(path: &Path) -> Result<File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
+/// The first file of a folder, which is made with it; one that is there already is left alone.
+pub fn write_first(path: &Path) -> Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    write_new(path)
+}
+
 /// A file that a person names as input, whatever it holds, at most `most` bytes.
 pub fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = open_without_waiting(path)?;

@@ -30,7 +30,7 @@ pub const COMMANDS: &[ListedCommand] = &[
     row("policy", "", "Show the approval policy"),
     row("status", "", "Show model, session, root and sandbox"),
     row("cost", "", "Show tokens and cost"),
-    row("export", "[FILE]", "Print the command that exports this session"),
+    row("export", "[FILE]", "Write this session as an HTML page"),
     row("copy", "", "Copy the last answer as Markdown"),
     row("tool", "ID RESULT", "Supply a result in parse-only mode"),
     row("exit", "", "Quit; `jm resume` continues"),

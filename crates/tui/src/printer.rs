@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use crate::app::{App, update};
-use crate::block::call::CallBlock;
+use crate::block::call::{CallBlock, Unfold};
 use crate::highlight::Highlighter;
 use crate::msg::{Effect, Msg, NewCall};
 use crate::status::Status;
@@ -23,7 +23,9 @@ pub struct Printer {
 
 impl Printer {
     pub fn new(theme: Theme) -> Self {
-        let (app, colours) = (App::new(Status::default()), Highlighter::default());
+        let mut app = App::new(Status::default());
+        app.unfold = Unfold::Command;
+        let colours = Highlighter::default();
         Self { app, theme, colours, started: Instant::now() }
     }
 
@@ -82,6 +84,9 @@ mod tests {
         let code = "agraph.\n\n```rust\nfn a() {}\nfn b() {}\n```\n\n";
         let rest = printer.hear(Msg::Text(code.into()));
         let lines: Vec<&str> = rest.trim().lines().collect();
-        assert_eq!(lines, ["A paragraph.", "", "```rust", "fn a() {}", "fn b() {}", "```"]);
+        let fence = |text: &str| format!("\u{1b}[2m{text}\u{1b}[0m");
+        let expected =
+            ["A paragraph.", "", &fence("```rust"), "fn a() {}", "fn b() {}", &fence("```")];
+        assert_eq!(lines, expected);
     }
 }

@@ -5,8 +5,9 @@
 use jm_system::clock::utc_moment;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jm_store::{CallView, Record, SessionView, Store, StoredResult, StoredStream};
+use jm_types::SessionId;
 use jm_types::text::{one_line, sanitize};
 
 use super::conversation::{self, Said};
@@ -34,6 +35,15 @@ pub(crate) fn run(common: &Common, export: &ExportArgs) -> Result<u8> {
         }
     }
     Ok(exit::RAN)
+}
+
+/// A session as one page.
+pub(crate) fn page_of(session: &SessionId) -> Result<String> {
+    let store = sessions::store()?;
+    let view = store.session(session).map_err(sessions::told)?;
+    let view = view.with_context(|| format!("Session {session} is not in the journal"))?;
+    let calls = store.calls(session).map_err(sessions::told)?;
+    Ok(page(&store, &view, &conversation::said(&store, session)?, &calls))
 }
 
 /// How much of an output an export holds.

@@ -107,7 +107,7 @@ pub(crate) fn run_with(
                     Ok(Some(fork)) => {
                         agent.close().await?;
                         common.session = Some(fork);
-                        agent = Agent::open(&common, model).await?;
+                        agent = Agent::open(&common, model, looks).await?;
                         greet(&agent);
                     }
                     Ok(None) => {}

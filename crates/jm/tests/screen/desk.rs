@@ -90,6 +90,26 @@ impl Desk {
         std::thread::sleep(PACE);
     }
 
+    /// A bracketed paste.
+    pub(crate) fn paste(&self, text: &str) {
+        self.run(&["set-buffer", text]);
+        self.run(&["paste-buffer", "-p"]);
+        std::thread::sleep(PACE);
+    }
+
+    /// Types a command of the shell that starts the program, and waits for words of it.
+    pub(crate) fn start_with(&self, before: &str, args: &str, words: &str) -> String {
+        let program = env!("CARGO_BIN_EXE_jm");
+        self.line(&format!("clear; {before} {program} {args}"));
+        self.wait_for(words)
+    }
+
+    /// A key pressed when nothing was typed for half a second, as an answer must be.
+    pub(crate) fn answer(&self, letter: &str) {
+        std::thread::sleep(Duration::from_millis(600));
+        self.letters(letter);
+    }
+
     /// A key by tmux's name.
     pub(crate) fn key(&self, name: &str) {
         match self.kind {
@@ -101,6 +121,9 @@ impl Desk {
                     "C-c" => "\x03",
                     "C-d" => "\x04",
                     "C-t" => "\x14",
+                    "PPage" => "\x1b[5~",
+                    "End" => "\x1b[F",
+                    "Down" => "\x1b[B",
                     other => other,
                 };
                 drop(self.run(&["-S", "test", "-p", "0", "-X", "stuff", letters]));
@@ -129,6 +152,8 @@ impl Desk {
             Kind::Tmux => text(&self.run(&["capture-pane", "-p", "-J", "-S", "-"]).stdout),
             Kind::Screen => {
                 let file = self.folder.path().join("hardcopy");
+                // The last one is no answer to this question.
+                std::fs::remove_file(&file).unwrap_or_default();
                 let name = file.display().to_string();
                 self.run(&["-S", "test", "-p", "0", "-X", "hardcopy", "-h", &name]);
                 let begin = Instant::now();
@@ -185,6 +210,14 @@ impl Desk {
         let file = self.folder.path().join("bytes");
         self.run(&["pipe-pane", &format!("cat > {}", file.display())]);
         file
+    }
+
+    /// A line as this terminal writes it into a file: GNU screen keeps one byte of each character.
+    pub(crate) fn written(&self, line: &str) -> String {
+        match self.kind {
+            Kind::Tmux => line.to_owned(),
+            Kind::Screen => text(&line.chars().map(|c| c as u32 as u8).collect::<Vec<_>>()),
+        }
     }
 
     /// The program itself, a child of the shell.

@@ -7,8 +7,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod always;
+mod blocks;
 mod complaints;
 mod desk;
+mod first_start;
 mod hostile;
 mod nvim;
+mod prompt;
+mod rewind;
 mod session;

@@ -152,11 +152,11 @@ pub(super) fn call_done(app: &mut App, id: &str, end: End, diff: Option<String>)
 
 /// Calls leave in call order, so that the transcript reads like the message.
 fn print_done(app: &mut App) {
-    let columns = app.columns();
+    let (columns, unfold) = (app.columns(), app.unfold);
     let Some(turn) = &mut app.turn else { return };
     while turn.calls.first().is_some_and(|call| matches!(call.state, State::Done(_))) {
         let call = turn.calls.remove(0);
-        app.outbox.lines(call.lines(columns));
+        app.outbox.lines(call.lines(columns, unfold));
         if turn.calls.is_empty() {
             app.outbox.gap();
         }

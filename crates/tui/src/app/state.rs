@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::block::call::CallBlock;
+use crate::block::call::{CallBlock, Unfold};
 use crate::block::{self, Note};
 use crate::editor::{Buffer, Burst, Completion, History, Menu};
 use crate::markdown;
 use crate::msg::{Effect, PickRow, Picking};
 use crate::outbox::Outbox;
-use crate::panel::Panel;
 use crate::panel::full::{Full, Pager, Picker};
+use crate::panel::{Panel, QUIET};
 use crate::status::Status;
 use crate::text::Line;
 use crate::transcript::Transcript;
@@ -24,6 +24,7 @@ pub struct App {
     has_size: bool,
     narrow_until: Option<u64>,
     pub status: Status,
+    pub unfold: Unfold,
     pub prompt: Prompt,
     /// While the model or its calls are at work.
     pub turn: Option<RunningTurn>,
@@ -149,7 +150,10 @@ impl App {
         let spinner = (self.turn.is_some() && self.panel.is_none()).then_some(100);
         let narrow = self.narrow_until.map(|until| until.saturating_sub(self.clock).max(1));
         let code = (!self.outbox.is_empty()).then_some(50);
-        [flash, spinner, narrow, code].into_iter().flatten().min()
+        // Until keys are answers again, the question says that they are not.
+        let quiet = self.last_typed.filter(|_| self.panel.is_some()).map(|at| at + QUIET);
+        let quiet = quiet.filter(|until| *until > self.clock).map(|until| until - self.clock);
+        [flash, spinner, narrow, code, quiet].into_iter().flatten().min()
     }
 
     /// Adds finished lines to the transcript.

@@ -378,6 +378,9 @@ fn nothing_ticks_while_everything_rests() {
     let mut world = World::new();
     assert_eq!(world.hear(Msg::Tick).app.next_tick(), None);
     assert_eq!(world.working().app.next_tick(), Some(100));
+    let mut asked = asked(1);
+    asked.app.last_typed = Some(asked.app.clock - 200);
+    assert_eq!(asked.app.next_tick(), Some(300), "until keys are answers again");
     assert_eq!(world.hear(Msg::TurnEnds(TurnEnd::Finished)).app.next_tick(), None);
 }
 

@@ -36,6 +36,16 @@ pub enum State {
     Done(End),
 }
 
+/// The way to see what was folded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unfold {
+    /// A key of the screen.
+    #[default]
+    Pager,
+    /// `jm output`, where there is no screen.
+    Command,
+}
+
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
@@ -99,8 +109,8 @@ impl CallBlock {
         fit(line, tail, width)
     }
 
-    /// The finished call for the transcript.
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    /// The finished call for the transcript; what was folded is shown by `more`.
+    pub fn lines(&self, width: usize, more: Unfold) -> Vec<Line> {
         let State::Done(end) = &self.state else { return vec![self.live_header(0, width)] };
         let mut lines = vec![self.header(end, width)];
         if let (Outcome::Completed, Some(unified)) = (&end.outcome, &self.diff) {
@@ -115,7 +125,11 @@ impl CallBlock {
         if is_folded
             && let Some(last) = lines.iter_mut().find(|line| line.plain().starts_with("  … "))
         {
-            last.push(" (Ctrl-T)", Role::Muted);
+            let how = match more {
+                Unfold::Pager => "Ctrl-T".to_owned(),
+                Unfold::Command => format!("jm output {}", self.key),
+            };
+            last.push(format!(" ({how})"), Role::Muted);
         }
         lines
     }
@@ -213,7 +227,7 @@ mod tests {
     fn done(name: &str, arguments: &str, outcome: Outcome, display: &str) -> Vec<String> {
         let mut call = CallBlock::new("c1", "s-1", name, arguments);
         call.state = State::Done(End { outcome, seconds: 3.4, display: display.into() });
-        call.lines(60).iter().map(Line::plain).collect()
+        call.lines(60, Unfold::Pager).iter().map(Line::plain).collect()
     }
 
     /// FR-TUI-02

@@ -17,6 +17,8 @@ pub struct Settings {
     pub theme: Theme,
     /// Narrower, it wraps what was drawn instead of cutting it.
     pub reflows: bool,
+    /// It has a second screen for what fills it. GNU screen has none unless it is told to.
+    pub alternate: bool,
 }
 
 #[derive(Debug)]
@@ -129,12 +131,27 @@ impl<W: Write> Writer<W> {
 
     fn change_screen(&mut self, is_full: bool, text: &mut String) {
         match (is_full, self.full.is_some()) {
-            (true, false) => {
+            (true, false) if self.settings.alternate => {
                 text.push_str(modes::ENTER_FULL);
                 self.full = Some(Vec::new());
             }
-            (false, true) => {
+            (true, false) => {
+                // What stands there goes where all that is finished goes, by line feeds.
+                self.erase_live(text);
+                text.push_str(&"\r\n".repeat(2 * self.size.1));
+                text.push_str("\x1b[H");
+                self.full = Some(Vec::new());
+            }
+            (false, true) if self.settings.alternate => {
                 text.push_str(modes::LEAVE_FULL);
+                self.full = None;
+            }
+            (false, true) => {
+                // Row by row: an emptied screen would be moved into the scrollback.
+                for row in 1..=self.size.1 {
+                    push(text, format_args!("\x1b[{row};1H\x1b[2K"));
+                }
+                text.push_str("\x1b[H");
                 self.full = None;
             }
             (true, true) | (false, false) => {}

@@ -11,6 +11,7 @@ const SETTINGS: Settings = Settings {
         utf8: true,
     },
     reflows: true,
+    alternate: true,
 };
 
 fn frame(rows: &[&str]) -> Frame {
@@ -158,4 +159,19 @@ fn after_a_resize_the_rows_that_the_terminal_wrapped_are_counted() {
     writer.frame(&[], &frame(&["w", "> abc", "status"]), (10, 6)).unwrap();
     let bytes = String::from_utf8(std::mem::take(&mut writer.out)).unwrap();
     assert_eq!(bytes.matches("\x1b[2K").count(), 4, "they were cut: {bytes:?}");
+}
+
+/// Where there is no second screen, what stood there is in the scrollback and nothing of the panel is.
+#[test]
+fn without_a_second_screen_nothing_is_lost_and_nothing_is_left() {
+    let mut world = World::new();
+    world.writer.settings.alternate = false;
+    world.draw(&["one", "two"], &["> ", "status"]);
+    let full = Frame { rows: vec![Line::text("panel"); 6], caret: None, is_full: true };
+    world.writer.frame(&[], &full, (20, 6)).unwrap();
+    world.draw(&["three"], &["> ", "status"]);
+    let all = world.all();
+    let all = all.join("\n");
+    let count = |word: &str| all.matches(word).count();
+    assert_eq!(["one", "two", "three", "status", "panel"].map(count), [1, 1, 1, 1, 0], "{all}");
 }

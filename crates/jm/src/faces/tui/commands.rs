@@ -1,9 +1,13 @@
 //! The `/` commands and `!commands` that need the engine.
 
+use std::io::Write;
+
 use anyhow::{Context, Result, bail};
 use jm_engine::{Damaged, Guard, SharedPolicy, UndoReport, Which};
+use jm_system::state::write_new;
 use jm_tui::block::Note;
 use jm_tui::msg::{Msg, TurnEnd as Ended};
+use jm_tui::panel::question::PanelChoice;
 use jm_tui::text::{Line, Role};
 use jm_types::text::{one_line, reveal};
 use jm_types::{ApprovalMode, ToolCall};
@@ -14,9 +18,9 @@ use super::screen_link::{Desk, Shown};
 use super::talk::Talk;
 use crate::agent::Agent;
 use crate::cli::{Approve, Common, Model};
-use crate::faces::history;
-use crate::faces::rewind::{self, Rewinding};
+use crate::faces::rewind::{self, PromptRow, Rewinding};
 use crate::faces::screen::Screen;
+use crate::faces::{export, history};
 use crate::sessions;
 
 type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
@@ -115,10 +119,7 @@ pub(super) async fn command(
         "tools" => tools(talk, agent),
         "policy" => policy(talk, agent),
         "status" => status(talk, agent),
-        "export" => {
-            let id = &agent.driver.session.id;
-            talk.desk.note(Note::info(format!("jm export {id} --html > session.html")));
-        }
+        "export" => export(talk, agent, rest)?,
         "tool" => {
             let (id, result) = rest.split_once(char::is_whitespace).context("/tool ID RESULT")?;
             return talk.supply(agent, id, result.trim()).await;
@@ -197,22 +198,20 @@ fn told(done: &str, report: &UndoReport) -> Vec<Line> {
     lines
 }
 
-/// Goes back to before a prompt: files and conversation. Its words come back to be edited.
-pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<Next> {
+/// Goes back to before a prompt, as far as the person chooses. Its words come back to be edited.
+pub(super) async fn rewind(talk: &mut Talk, agent: &mut Agent, id: &str) -> Result<Next> {
     let seq: i64 = id.parse()?;
     let rows = rewind::prompts(&sessions::store()?, &agent.driver.session.id)?;
-    let row = rows.into_iter().find(|row| row.seq == seq).context("No such prompt")?;
+    // The files of a later prompt go back with those of this one.
+    let later: Vec<PromptRow> = rows.into_iter().filter(|row| row.seq >= seq).collect();
+    let row = later.iter().find(|row| row.seq == seq).context("No such prompt")?;
+    let Some(what) = ask_what(talk, row, &later).await else { return Ok(Next::Stay) };
     let driver = &mut agent.driver;
-    let rewound = rewind::rewind(
-        &talk.common,
-        &driver.engine,
-        &mut driver.session,
-        &row,
-        Rewinding::Both,
-        Guard::Hash,
-    )?;
+    let (engine, session) = (&driver.engine, &mut driver.session);
+    let rewound = rewind::rewind(&talk.common, engine, session, row, what, Guard::Hash)?;
     match &rewound.report {
         Some(report) => talk.desk.send(Msg::Lines(told("Undone", report))),
+        None if what == Rewinding::Conversation => {}
         None => talk.desk.note(Note::info("No files changed since that prompt")),
     }
     talk.desk.send(Msg::Draft(rewound.words));
@@ -220,7 +219,35 @@ pub(super) fn rewind(talk: &Talk, agent: &mut Agent, id: &str) -> Result<Next> {
     let text = format!("Rewound to before prompt {}", row.number);
     let hint = format!("the old conversation: /resume {}", agent.driver.session.id);
     talk.desk.note(Note::info(text).hint(hint));
+    // What the fork holds stands above already.
+    talk.is_shown = true;
     Ok(resume(fork.to_string()))
+}
+
+/// Asks what goes back; nothing where nothing shall.
+async fn ask_what(talk: &mut Talk, row: &PromptRow, later: &[PromptRow]) -> Option<Rewinding> {
+    let mut files: Vec<&std::path::PathBuf> = later.iter().flat_map(|row| &row.files).collect();
+    files.sort();
+    files.dedup();
+    let path = |path: &std::path::Path| one_line(&path.to_string_lossy());
+    let mut facts = vec![Line::text(format!("  {}", rewind::short(&row.words, 100)))];
+    facts.extend(
+        files.iter().map(|it| Line::of(format!("  changed since: {}", path(it)), Role::Muted)),
+    );
+    let choices = vec![
+        PanelChoice::new('b', "both"),
+        PanelChoice::new('c', "conversation only"),
+        PanelChoice::new('f', "files only"),
+        PanelChoice::new('q', "neither"),
+    ];
+    let desk = talk.desk.clone();
+    let asked = desk.ask("Go back to before this prompt: which part?", facts, choices);
+    match talk.meanwhile(asked, None).await.flatten() {
+        Some(0) => Some(Rewinding::Both),
+        Some(1) => Some(Rewinding::Conversation),
+        Some(2) => Some(Rewinding::Files),
+        _ => None,
+    }
 }
 
 /// Shows the changes of this session's calls in full screen.
@@ -242,6 +269,18 @@ fn changes(talk: &Talk, agent: &Agent) -> Result<()> {
         true => talk.desk.note(Note::info("This session has changed nothing")),
         false => talk.desk.send(Msg::Page { title: "changes".to_owned(), lines }),
     }
+    Ok(())
+}
+
+/// Writes the session as a page; a file that is there already is left alone.
+fn export(talk: &Talk, agent: &Agent, rest: &str) -> Result<()> {
+    let session = &agent.driver.session.id;
+    let name = if rest.is_empty() { format!("session-{session}.html") } else { rest.to_owned() };
+    let page = export::page_of(session)?;
+    let path = std::path::absolute(&name).with_context(|| name.clone())?;
+    let mut file = write_new(&path).with_context(|| format!("{name} cannot be written"))?;
+    file.write_all(page.as_bytes()).with_context(|| name.clone())?;
+    talk.desk.note(Note::info(format!("Exported to {}", one_line(&path.to_string_lossy()))));
     Ok(())
 }
 

@@ -115,7 +115,7 @@ pub(super) fn prompts(desk: &Desk, agent: &Agent) -> Result<()> {
     let mut rows: Vec<PickRow> = prompts.into_iter().map(row).collect();
     rows.retain(|row| !row.title.is_empty());
     rows.reverse();
-    let title = "Go back to before a prompt: files and conversation".to_owned();
+    let title = "Go back to before a prompt".to_owned();
     desk.send(Msg::Pick { what: Picking::Rewind, title, rows });
     Ok(())
 }

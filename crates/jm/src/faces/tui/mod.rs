@@ -103,7 +103,8 @@ fn options(environment: &[(String, String)]) -> Options {
         _ => Notice::Bell,
     };
     let keyboard = !around.is_screen() && around.get("TERM") != Some("linux");
-    let drawing = Settings { theme: around.theme(), reflows: around.reflows() };
+    let alternate = !around.is_screen();
+    let drawing = Settings { theme: around.theme(), reflows: around.reflows(), alternate };
     Options { drawing, notice, keyboard }
 }
 

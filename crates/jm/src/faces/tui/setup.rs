@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use jm_system::keyring::Keyring;
-use jm_system::state::write_new;
+use jm_system::state::write_first;
 use jm_tui::block::Note;
 use jm_tui::panel::question::PanelChoice;
 use jm_tui::text::Line;
@@ -124,7 +124,7 @@ async fn vendor(
 fn keep_choice(talk: &Talk, model: &str) {
     use std::io::Write;
     let kept = locations::user_config().and_then(|path| {
-        let mut file = write_new(&path).ok()?;
+        let mut file = write_first(&path).ok()?;
         writeln!(file, "model = \"{model}\"").ok()?;
         Some(path)
     });

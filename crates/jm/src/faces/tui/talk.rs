@@ -35,6 +35,8 @@ pub(super) struct Talk {
     later: VecDeque<Effect>,
     /// The person's actions beside the conversation; the model hears of it with the next prompt.
     pub(super) beside: String,
+    /// What the next conversation holds stands on the screen already.
+    pub(super) is_shown: bool,
     pictures: Arc<Pictures>,
     /// The parts of the open agent that serve while a turn has the rest.
     open: Option<Open>,
@@ -80,7 +82,8 @@ pub(super) async fn run(
     let common = start.common;
     let later = start.prompt.map(Effect::Submit).into_iter().collect();
     let (model, beside, pictures) = (start.model, String::new(), Arc::default());
-    let mut talk = Talk { common, model, desk, orders, later, beside, pictures, open: None };
+    let (is_shown, open) = (false, None);
+    let mut talk = Talk { common, model, desk, orders, later, beside, is_shown, pictures, open };
     talk.desk.send(Msg::History(listing::history()));
     match setup::model(&mut talk).await? {
         Setup::Ready => {}
@@ -135,8 +138,9 @@ impl Talk {
             status: Status::default(),
         });
         self.show_status(&agent);
-        match is_same {
-            // Another model goes on: what was said stands above already.
+        match is_same || std::mem::take(&mut self.is_shown) {
+            // What was said stands above already.
+            true if !is_same => {}
             true => {
                 let voice = agent.voice();
                 self.desk.note(Note::info(format!(
@@ -248,7 +252,7 @@ impl Talk {
             Effect::ListPrompts => listing::prompts(&self.desk, agent)?,
             Effect::Picked { what: Picking::Session, id } => return Ok(commands::resume(id)),
             Effect::Picked { what: Picking::Rewind, id } => {
-                return commands::rewind(self, agent, &id);
+                return commands::rewind(self, agent, &id).await;
             }
             Effect::Remember(text) => listing::remember(&text),
             Effect::Quit => return Ok(Next::Quit),
