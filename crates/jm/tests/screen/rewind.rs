@@ -38,8 +38,8 @@ fn the_conversation_alone_goes_back() {
     assert!(desk.path("two.txt").exists(), "files stay");
     desk.key("C-c");
     desk.line("/status");
-    // The prompt, the call, its result and the answer; nothing of the second prompt.
-    desk.wait_for("Messages   4");
+    // The prompt, the call, its result, the answer, and that files were left; nothing of the second prompt.
+    desk.wait_for("Messages   5");
     desk.key("C-d");
     let all = desk.wait_for("continue with");
     let once = ["First done.", "Second done.", "> do first"];

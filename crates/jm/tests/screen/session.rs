@@ -77,7 +77,7 @@ fn whole_session(kind: Kind) {
     desk.wait_until("the prompt again", |all| all.matches("> fix it").count() == 2);
     desk.key("C-c");
     desk.key("C-d");
-    let all = desk.wait_for("continue with: jm resume");
+    let all = desk.wait_until("the shell", |all| all.trim_end().ends_with("ready>"));
     let once = [
         "Plan",
         "Two files:",
@@ -91,9 +91,11 @@ fn whole_session(kind: Kind) {
     for gone in ["⠋", "Esc stops", "approve prompt", "queued:", "Enter chooses", "Esc again"] {
         assert!(!all.contains(gone), "{gone:?} is left in the scrollback:\n{all}");
     }
-    desk.line("clear");
-    desk.start("[[turn]]\nsteps = [{ text = \"Back again.\" }]\n", "--continue");
-    desk.wait_for("Resumed:");
+    // The conversation that was left is whole, and is resumed by the name that the hint gave.
+    let id = all.split("/resume ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    let again = "[[turn]]\nsteps = [{ text = \"Back again.\" }]\n";
+    std::fs::write(desk.path("again.toml"), again).unwrap();
+    desk.start_with("", &format!("resume {id} --model script:again.toml"), "Resumed:");
     desk.line("go on");
     desk.wait_for("Back again.");
     desk.key("C-d");
