@@ -53,7 +53,7 @@ fn theme() -> Theme {
 /// Text on standard output, everything about it on standard error; in a terminal that can show them, the
 /// blocks of the screen.
 pub(crate) struct Plain {
-    blocks: Option<Printer>,
+    blocks: Option<Box<Printer>>,
     words: Words,
     /// Said once before the first words of a turn.
     prefix: Option<&'static str>,
@@ -86,7 +86,7 @@ impl Plain {
 
     /// The same, with the blocks of the screen where this terminal shows them.
     pub(crate) fn drawn(prefix: Option<&'static str>, agent: &Agent) -> Self {
-        let blocks = agent.driver.draws_blocks.then(|| Printer::new(theme()));
+        let blocks = agent.driver.draws_blocks.then(|| Box::new(Printer::new(theme())));
         Self { blocks, ..Self::new(prefix, Words::Out) }
     }
 
