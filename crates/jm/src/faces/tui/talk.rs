@@ -142,11 +142,11 @@ impl Talk {
             // What was said stands above already.
             true if !is_same => {}
             true => {
-                let voice = agent.voice();
+                let client = agent.client();
                 self.desk.note(Note::info(format!(
                     "Model: {}/{}",
-                    voice.provider(),
-                    voice.model()
+                    client.provider(),
+                    client.model()
                 )));
                 self.show_waiting(&agent);
             }
