@@ -13,8 +13,8 @@ use jm_tui::msg::Msg;
 use jm_tui::panel::question::{PanelChoice as Pick, PanelQuestion};
 use jm_tui::text::Line;
 use jm_types::{
-    AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, SessionId, StreamEvent,
-    ToolEvent, Usage,
+    AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, SessionId,
+    StreamEvent, ToolEvent, Usage,
 };
 use tokio::sync::{mpsc, oneshot};
 
