@@ -71,10 +71,10 @@ fn setting<'a>(
         ValueKind::List { .. } | ValueKind::Network { .. } | ValueKind::Rules { .. } => {
             DeValue::Array(list(text))
         }
-        ValueKind::Definitions { .. } | ValueKind::Presets { .. } => {
+        ValueKind::Definitions { .. } | ValueKind::Presets { .. } | ValueKind::Servers { .. } => {
             report.error(|| ConfigError {
                 origin: SettingOrigin::whole(Source::Environment),
-                message: format!("`{name}`: a list of tables has no form in the environment"),
+                message: format!("`{name}`: tables have no form in the environment"),
                 hint: Some(format!("set `{}` in the configuration file", key.path)),
             });
             return None;

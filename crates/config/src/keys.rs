@@ -63,6 +63,11 @@ pub static KEYS: &[ConfigKey] = &[
                `standard` 32 and 100; a limit that is set by its own key wins",
     },
     ConfigKey {
+        path: "mcp",
+        kind: ValueKind::Servers { field: |config| &mut config.mcp },
+        help: "servers of tools that speak MCP, as tables `[mcp.NAME]` ([mcp.md](mcp.md))",
+    },
+    ConfigKey {
         path: "tools.mode",
         kind: ValueKind::Word {
             field: |config| &mut config.tools.mode,
@@ -408,6 +413,7 @@ impl ConfigKey {
             ValueKind::Definitions { .. } | ValueKind::Presets { .. } => {
                 "list of tables".to_owned()
             }
+            ValueKind::Servers { .. } => "table of tables".to_owned(),
             ValueKind::Rules { .. } => "list of rules".to_owned(),
         }
     }
@@ -429,6 +435,7 @@ impl ConfigKey {
             | ValueKind::List { joining: Joining::Replaces, .. }
             | ValueKind::Definitions { .. }
             | ValueKind::Presets { .. }
+            | ValueKind::Servers { .. }
             | ValueKind::Rules { loosens: true, .. } => "not set it".to_owned(),
         }
     }

@@ -13,7 +13,7 @@ use crate::rules::RuleOrigins;
 use crate::settings::{Config, RuleEntry};
 use crate::text::{ConfigLayer, Setting};
 use crate::types::{ProjectRight, ValueKind};
-use crate::{check, environment, network, presets, rules, text};
+use crate::{check, environment, network, presets, rules, servers, text};
 
 /// The person's trust in this project's files as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +154,14 @@ impl Overlay {
             ValueKind::Presets { field } => {
                 let new = presets::check(setting, report)?;
                 Some(put(guard, field(config), new, |_, _| true))
+            }
+            ValueKind::Servers { field } => {
+                let new = servers::check(setting, report)?;
+                if guard == LayerGuard::TightenOnly && !new.is_empty() {
+                    return Some(Laid::Refused);
+                }
+                field(config).extend(new);
+                Some(Laid::Added)
             }
             ValueKind::Rules { field, loosens } => {
                 let new = rules::check(setting, report)?;

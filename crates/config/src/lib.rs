@@ -17,6 +17,7 @@ mod origin;
 mod presets;
 mod render;
 mod rules;
+mod servers;
 mod settings;
 mod text;
 mod types;
@@ -29,6 +30,7 @@ pub use modes::{ApprovalMode, CommandBackend, ConfigWord, Profile, ToolsMode, To
 pub use origin::{ConfigError, Position, SettingOrigin, Source};
 pub use render::{reference, render, render_json};
 pub use rules::RuleOrigins;
+pub use servers::{ServerEntry, Servers, check_server_name};
 pub use settings::{
     ApplyPatchSection, ApprovalSection, CommandSection, Config, Definition, EnvironmentSection,
     ExternalSection, ListDirectorySection, LuaSection, OutputSection, PresetEntry, ReadFileSection,

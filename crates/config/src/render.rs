@@ -83,6 +83,7 @@ fn written(value: &Value) -> String {
         Value::Array(entries) => {
             format!("[{}]", entries.iter().map(written).collect::<Vec<_>>().join(", "))
         }
+        Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
         Value::Object(fields) => {
             let fields: Vec<_> = fields
                 .iter()
@@ -169,7 +170,7 @@ mod tests {
     fn the_table_and_the_configuration_have_the_same_keys() {
         fn paths(prefix: &str, value: &Value, found: &mut Vec<String>) {
             match value {
-                Value::Object(fields) => {
+                Value::Object(fields) if !fields.is_empty() => {
                     for (name, value) in fields {
                         paths(&format!("{prefix}.{name}"), value, found);
                     }

@@ -9,12 +9,14 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use crate::modes::{ApprovalMode, CommandBackend, Profile, ToolsMode, Toolset};
+use crate::servers::Servers;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     pub model: String,
     pub toolset: Toolset,
     pub profile: Profile,
+    pub mcp: Servers,
     pub tools: ToolsSection,
     pub journal: JournalSection,
 }
@@ -23,7 +25,8 @@ impl Config {
     /// The built-in values under a profile.
     pub fn of(profile: Profile) -> Self {
         let (tools, journal) = (ToolsSection::of(profile), JournalSection::default());
-        Self { model: String::new(), toolset: Toolset::default(), profile, tools, journal }
+        let (model, toolset, mcp) = (String::new(), Toolset::default(), Servers::new());
+        Self { model, toolset, profile, mcp, tools, journal }
     }
 }
 

@@ -296,7 +296,7 @@ fn variables_with_faults() {
         ),
         (
             ("JM_TOOLS_DEFINITIONS", "[]"),
-            "environment: `JM_TOOLS_DEFINITIONS`: a list of tables has no form in the environment (set `tools.definitions` in the configuration file)",
+            "environment: `JM_TOOLS_DEFINITIONS`: tables have no form in the environment (set `tools.definitions` in the configuration file)",
         ),
     ];
     for (variable, expected) in cases {

@@ -3,6 +3,7 @@
 use jm_types::Network;
 
 use crate::modes::ConfigWord;
+use crate::servers::Servers;
 use crate::settings::{Config, Definition, PresetEntry, RuleEntry};
 
 pub(super) type Field<T> = fn(&mut Config) -> &mut T;
@@ -46,6 +47,10 @@ pub(super) enum ValueKind {
     },
     Presets {
         field: Field<Vec<PresetEntry>>,
+    },
+    /// A table a server; those of all layers add up, by their names.
+    Servers {
+        field: Field<Servers>,
     },
     /// Rules about calls; those of all layers add up.
     Rules {

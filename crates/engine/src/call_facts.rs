@@ -35,6 +35,7 @@ pub(crate) fn judge(
         origin: if is_of_project { ToolOrigin::Project } else { ToolOrigin::Person },
         paths: preflight.paths.clone(),
         command: intent.command.as_ref(),
+        pinned: intent.pinned.as_deref(),
     };
     let policy = core.policy.now();
     let judged = policy.decide(&facts);

@@ -17,7 +17,7 @@ use jm_store::{FileRow, Record, Tracking};
 use jm_system::clock::now_epoch_ms;
 use jm_system::fault::crash_point;
 use jm_system::worker::off_thread;
-use jm_tools::{Output, ToolEffect};
+use jm_tools::Output;
 use jm_types::{CallKey, ToolCall, ToolError, ToolEvent};
 
 use crate::concurrent::{A_MOMENT, Beside, without_theirs};
@@ -33,8 +33,8 @@ pub(crate) async fn around(
     key: &CallKey,
     work: impl Future<Output = Result<Output, ToolError>>,
 ) -> Result<Output, ToolError> {
-    let runs = core.registry.lookup(&call.name).is_ok_and(|t| t.spec().effect == ToolEffect::Runs);
-    if !runs {
+    let may_write = core.registry.lookup(&call.name).is_ok_and(|tool| tool.may_write_workspace());
+    if !may_write {
         return work.await;
     }
     let sandbox = &core.workspace.sandbox;

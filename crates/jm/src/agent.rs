@@ -92,6 +92,7 @@ impl Agent {
             None => Driver::new(&common)?,
         };
         let core = driver.engine.core();
+        core.registry.begin();
         let client = client.with_call_meta(match core.registry.toolset() {
             Toolset::Forj => CallMeta::Offered,
             Toolset::Forge

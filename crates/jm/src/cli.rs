@@ -8,12 +8,14 @@ use jm_types::SessionId;
 
 mod chat;
 mod journal;
+mod mcp;
 mod model;
 mod policy;
 mod screen;
 
 pub(crate) use chat::Chat;
 pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, Span, Undo};
+pub(crate) use mcp::{Mcp, McpAdd, McpCommand};
 pub(crate) use model::{Model, RunArgs, ThinkingLevel, ToolProtocol};
 pub(crate) use policy::{Policy, PolicyCommand};
 pub(crate) use screen::Screen;
@@ -112,6 +114,9 @@ pub(crate) struct Common {
     /// The `.chat` document that is being run, which no tool may write.
     #[arg(skip)]
     pub(crate) document: Option<PathBuf>,
+    /// Whoever answers questions in the place of a person.
+    #[arg(skip)]
+    pub(crate) answered_by: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -181,6 +186,8 @@ pub(crate) enum Command {
     Doctor(ListingArgs),
     /// List the tools, or show one with its schema
     Tools(ToolsArgs),
+    /// Use servers of tools that speak MCP, or serve our tools to another agent
+    Mcp(Mcp),
     /// Show the configuration in force and where each value comes from
     Config(ConfigArgs),
     /// Say where the vendors' keys come from, and keep them in the system's keyring

@@ -10,6 +10,7 @@ mod instructions;
 mod locations;
 mod log;
 mod lua;
+mod mcp;
 mod model_client;
 mod project;
 mod remembered;
@@ -96,6 +97,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Held(held) => faces::held::run(&cli.common, &held),
         Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),
         Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
+        Command::Mcp(mcp) => faces::mcp::run(&cli.common, &mcp),
         Command::Config(config) => faces::settings_commands::config(&cli.common, &config),
         Command::Keys(keys) => faces::keys::run(&keys),
         Command::Trust(trust) => faces::settings_commands::trust(&cli.common, &trust),

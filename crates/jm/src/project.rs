@@ -1,4 +1,4 @@
-//! A project's own configuration, tools and script, and the person's trust in them.
+//! A project's own configuration, tools, servers and script, and the person's trust in them.
 //!
 //! Law: one trust for all, bound to the bytes of every file. Nothing of an untrusted project runs.
 
@@ -13,6 +13,7 @@ use jm_system::state::read_text;
 use jm_types::Digest;
 
 use crate::cli::Common;
+use crate::mcp::{PROJECT_FILE, trusted_name};
 use crate::trust;
 
 /// A configuration file larger than this is not one.
@@ -43,7 +44,9 @@ impl Project {
         let (file, tools) = (root.join(".journeyman/config.toml"), root.join(".journeyman/tools"));
         let text = read_config(&file)?;
         let mut project = Self { root, file, text, tools, trusted: None };
-        if project.text.is_none() && !project.tools.is_dir() && !project.init().exists() {
+        let brings_servers = project.root.join(PROJECT_FILE).exists();
+        let brings_code = project.tools.is_dir() || project.init().exists();
+        if project.text.is_none() && !brings_code && !brings_servers {
             return Ok(None);
         }
         project.trusted = project.find_trust();
@@ -62,9 +65,15 @@ impl Project {
         self.root.join(".journeyman/init.lua")
     }
 
-    /// Every file that could run, with its bytes: the tools, then the script and its modules.
+    /// Every file that could run or names what could, with its bytes: the tools, the servers, then the script
+    /// and its modules.
     fn files(&self) -> Result<Vec<(PathBuf, Digest)>> {
         let mut files = programs::tree_digests(&self.tools)?;
+        let servers = self.root.join(PROJECT_FILE);
+        if servers.exists() {
+            let digest = programs::digest_program(&servers, MOST_CONFIG_BYTES)?;
+            files.push((trusted_name(), digest.context(".mcp.json is too large")?));
+        }
         let init = self.init();
         if !init.exists() {
             return Ok(files);

@@ -148,7 +148,7 @@ pub(crate) fn open_named(
     // Without room for it the journal's own writes will say so.
     let reserve = state.reserve(RESERVE, RESERVE_BYTES).ok();
     let free = reserve.map(|reserve| Box::new(move || reserve.free()) as Box<dyn FnOnce() + Send>);
-    let approver = if common.yes { "--yes" } else { "person" };
+    let approver = common.answered_by.unwrap_or(if common.yes { "--yes" } else { "person" });
     let recorder = CallRecorder::new(journal, own, approver, free).keeping(Outputs {
         spools: spools()?,
         each: opening.output_bytes,

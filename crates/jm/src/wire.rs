@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 use crate::approval::{self, Site};
 use crate::cli::{Approve, Common};
 use crate::lua::{self, LuaTools, ScriptGround};
+use crate::mcp::{self, Elicitor};
 use crate::project::{Project, read_config};
 use crate::sessions::Opening;
 use crate::{confine, external, locations, sessions};
@@ -144,6 +145,8 @@ pub(crate) struct Wired {
     pub(crate) session: Session,
     pub(crate) events: mpsc::Receiver<ToolEvent>,
     pub(crate) warnings: Vec<String>,
+    /// Answers what servers of tools ask.
+    pub(crate) elicitor: Arc<Elicitor>,
 }
 
 pub(crate) fn wire(common: &Common) -> Result<Wired> {
@@ -165,6 +168,9 @@ pub(crate) fn wire_with(
     for source in scripts {
         registry.add_source(Box::new(source));
     }
+    let elicitor = Arc::new(Elicitor::default());
+    let servers = mcp::source(config, &workspace, project.as_ref(), &elicitor, mcp::FIRST_PROMPT)?;
+    servers.into_iter().for_each(|source| registry.add_source(Box::new(source)));
     let (session, recorder) = open(&Opening {
         root: workspace.sandbox.working_root().path().to_owned(),
         toolset: config.toolset.name().to_owned(),
@@ -191,7 +197,7 @@ pub(crate) fn wire_with(
         recorder,
         index: Default::default(),
     });
-    Ok(Wired { engine, session, events, warnings: loaded.warnings })
+    Ok(Wired { engine, session, events, warnings: loaded.warnings, elicitor })
 }
 
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
@@ -288,12 +294,19 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
         return Ok(());
     }
     let own = known_names(common, loaded, project)?;
+    // A tool of a server is known by the server's name: nothing is started for a flag.
+    let servers = mcp::servers(&loaded.config, project)?;
+    let is_served = |name: &str| {
+        let server = name.split_once("__").map(|(server, _)| server);
+        server.is_some_and(|server| servers.iter().any(|known| known.name == server))
+    };
     for name in &flags {
-        if !own.contains(name) {
+        if !own.contains(name) && !is_served(name) {
             return Err(no_tool(name, &own));
         }
     }
-    let unknown: Vec<&String> = listed.into_iter().filter(|name| !own.contains(*name)).collect();
+    let is_unknown = |name: &&String| !own.contains(*name) && !is_served(name);
+    let unknown: Vec<&String> = listed.into_iter().filter(is_unknown).collect();
     if unknown.is_empty() {
         return Ok(());
     }

@@ -53,6 +53,8 @@ pub struct CallFacts<'a> {
     pub paths: Vec<TouchedPath>,
     /// The command that would run, parsed.
     pub command: Option<&'a CommandLine>,
+    /// The tool's name with a hash of what defines it.
+    pub pinned: Option<&'a str>,
 }
 
 impl<'a> CallFacts<'a> {
@@ -67,7 +69,7 @@ impl<'a> CallFacts<'a> {
         let risk = if effect.is_side_effecting() { RiskLevel::Medium } else { RiskLevel::Low };
         let (floor, origin) = (Floor::None, ToolOrigin::Person);
         let (id, arguments, paths) = ("", "{}", Vec::new());
-        let (governing, command) = (tool, None);
-        Self { id, tool, arguments, governing, effect, risk, floor, origin, paths, command }
+        let (governing, command, pinned) = (tool, None, None);
+        Self { id, tool, arguments, governing, effect, risk, floor, origin, paths, command, pinned }
     }
 }

@@ -42,6 +42,10 @@ impl Policy {
             let rules = offered.iter().map(|rule| format!("{tool}: {}", rule.pattern)).collect();
             return Some((rules, widest));
         }
+        // A tool that others wrote: only as it is now.
+        if let Some(pinned) = facts.pinned {
+            return Some((vec![pinned.to_owned()], OfferedScope::Project));
+        }
         match facts.effect {
             ToolEffect::Changes if !facts.paths.is_empty() => {
                 Some((vec![format!("{tool}: **")], OfferedScope::Project))

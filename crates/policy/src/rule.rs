@@ -99,7 +99,9 @@ impl PolicyRule {
     pub(crate) fn matches(&self, facts: &CallFacts<'_>) -> Option<Matched> {
         // A tool that is allowed is not allowed to do what another one is for.
         let is_meant = match self.verdict {
-            Verdict::Allow => self.tool == facts.governing,
+            Verdict::Allow => {
+                self.tool == facts.governing || facts.pinned == Some(self.tool.as_str())
+            }
             Verdict::Ask | Verdict::Deny => facts.is_about(&self.tool),
         };
         if !is_meant {

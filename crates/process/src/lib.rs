@@ -14,5 +14,5 @@ pub use outside::confine::Confiner;
 pub use outside::environment::EnvSanitizer;
 pub use outside::{
     child_process, command, confine, environment, held, output_reader, popen, remaining_processes,
-    spool,
+    server_process, spool,
 };

@@ -112,6 +112,11 @@ impl ToolRegistry {
         all
     }
 
+    /// A face has opened that will offer the tools: sources that take time begin.
+    pub fn begin(&self) {
+        self.sources.iter().for_each(|source| source.begin());
+    }
+
     /// Every tool that others brought is asked again what it is, when it is next needed.
     pub fn forget(&self) -> Result<(), ToolError> {
         self.sources.iter().try_for_each(|source| source.forget())

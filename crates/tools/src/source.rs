@@ -33,6 +33,9 @@ pub trait ToolSource: Send + Sync + std::fmt::Debug {
     /// for together.
     fn listing(&self) -> Vec<Listed>;
 
+    /// Begins with what takes time, in the background, because its tools will be needed.
+    fn begin(&self) {}
+
     /// Forgets what its tools said of themselves, so that each is asked again.
     fn forget(&self) -> Result<(), ToolError>;
 }
@@ -53,6 +56,8 @@ pub enum Origin {
         place: &'static str,
         path: PathBuf,
     },
+    /// A server of tools, by its name in the configuration.
+    Server(String),
 }
 
 impl Origin {
@@ -60,6 +65,7 @@ impl Origin {
         match self {
             Origin::BuiltIn => "a built-in tool".to_owned(),
             Origin::File { path, .. } => path.display().to_string(),
+            Origin::Server(name) => format!("the server {name}"),
         }
     }
 }
@@ -70,7 +76,7 @@ impl Listed {
         let (own, other) = (self.origin.phrase(), other.phrase());
         let message = format!("{own} has the name of {other}, which is used");
         ToolError::new(ErrorKind::NotReady { tool: self.name.clone(), message })
-            .hint("rename the file to use both")
+            .hint("rename one to use both")
     }
 
     /// The definition for a model; `None` when the tool cannot be used.

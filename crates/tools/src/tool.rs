@@ -58,6 +58,9 @@ pub struct Intent {
     pub stands_for: Option<&'static str>,
     /// The command that would run, parsed; `None` where the call names none.
     pub command: Option<CommandLine>,
+    /// The tool's name with a hash of all that defines it: a remembered approval of this name holds only for
+    /// the very tool that it was given for.
+    pub pinned: Option<String>,
 }
 
 /// The view for a person who decides, and the state of the files it was computed from.
@@ -126,6 +129,12 @@ pub trait ToolExecutor: Send + Sync {
     /// may shape it, else as it is, strict or not.
     fn strict(&self) -> Option<bool> {
         None
+    }
+
+    /// Tells if a call may change the workspace by other means than ours, so that it is looked at around the
+    /// call.
+    fn may_write_workspace(&self) -> bool {
+        self.spec().effect == ToolEffect::Runs
     }
 
     /// Its results are in an envelope of their own, whatever the toolset.

@@ -32,6 +32,9 @@ pub const FILE_OPERATION_SECONDS: u64 = 30;
 pub const SHELL_COMMAND_SECONDS: u64 = 300;
 /// Seconds that an external tool may take to say what it is.
 pub const EXTERNAL_SCHEMA_SECONDS: u64 = 1;
+/// For a server of tools to start, and for one call of it.
+pub const MCP_START_SECONDS: u64 = 30;
+pub const MCP_CALL_SECONDS: u64 = 120;
 
 /// The resources of one command.
 pub const COMMAND_PROCESSES: u64 = 1024;

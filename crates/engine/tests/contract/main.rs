@@ -169,6 +169,7 @@ impl Prepared for Call {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            pinned: None,
         }
     }
 

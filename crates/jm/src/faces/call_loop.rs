@@ -61,6 +61,7 @@ impl Driver {
         recover::before_work(common, &wired.engine, &wired.session.id)?;
         let events = tokio::spawn(show_events(wired.events, common.debug));
         let approver = Approver::new(common.yes);
+        approver.answers_servers(&wired.elicitor);
         Ok(Self::of(common, (wired.engine, wired.session), events, approver))
     }
 
@@ -74,6 +75,7 @@ impl Driver {
             true => Approver::Always,
             false => Approver::Desk(Arc::clone(desk)),
         };
+        approver.answers_servers(&wired.elicitor);
         Ok(Self::of(common, (wired.engine, wired.session), events, approver))
     }
 

@@ -91,7 +91,7 @@ pub(crate) fn as_json(call: &CallView) -> Value {
 }
 
 /// One call in a few lines: what, why, how long, what changed.
-fn in_words(call: &CallView) -> String {
+pub(crate) fn in_words(call: &CallView) -> String {
     let mut text = format!("{}  {}  {}\n", utc_moment(call.at), call.call.call, headline(call));
     for (_, record) in &call.records {
         match record {

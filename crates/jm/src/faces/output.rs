@@ -45,6 +45,25 @@ fn in_result(store: &Store, output: &OutputArgs, result: &StoredResult) -> Resul
     Ok(exit::RAN)
 }
 
+/// All that is kept of a call's output, as text.
+pub(crate) fn whole(store: &Store, result: &StoredResult) -> Result<String> {
+    let Some(kept) = &result.output else {
+        return store.content(result).map_err(sessions::told);
+    };
+    let mut bytes = Vec::new();
+    for stream in &kept.streams {
+        let take = |piece: &[u8]| -> Result<()> {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        };
+        let missing = store.read_output(stream, 0, stream.total, take)?;
+        for (from, to) in missing {
+            bytes.extend_from_slice(format!("\n[bytes {from} to {to} were not kept]\n").as_bytes());
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 fn show(store: &Store, output: &OutputArgs, stream: &StoredStream) -> Result<u8> {
     let (start, mut end) = bytes_of(output.range, stream.total);
     if output.lines.is_some() {

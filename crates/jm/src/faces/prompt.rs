@@ -12,7 +12,8 @@ use jm_types::text::{one_line, reveal};
 use jm_types::{CallQuestion, Cancel, ErrorKind, RiskLevel, ToolError};
 
 use super::approval::{AnswerLines, ask, remember};
-use super::tui::Desk;
+use super::tui::{AskingDesk, Desk};
+use crate::mcp::{Dialogue, Elicitor, fill_in};
 
 /// A preview with more lines than this may have pushed what stands above it out of sight.
 const LONG_PREVIEW: usize = 15;
@@ -56,6 +57,26 @@ impl Approver {
     /// Tells if somebody can be asked for more than a call was allowed.
     pub(crate) fn is_a_person(&self) -> bool {
         matches!(self, Approver::Person(_) | Approver::Desk(_) | Approver::Lines(_))
+    }
+
+    /// Answers the questions of tool servers too. `--yes` answers for calls, so it gives a server nothing.
+    pub(crate) fn answers_servers(&self, elicitor: &Elicitor) {
+        match self {
+            Approver::Person(terminal) => {
+                let terminal = Arc::clone(terminal);
+                elicitor.answer_with(move |server, form| {
+                    let mut terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+                    fill_in(&mut *terminal, server, form)
+                });
+            }
+            Approver::Desk(desk) => {
+                let desk = Arc::clone(desk);
+                elicitor
+                    .answer_with(move |server, form| fill_in(&mut AskingDesk(&desk), server, form));
+            }
+            // Lines of JSON answer for calls; a form has no place in them.
+            Approver::Lines(_) | Approver::Always | Approver::Nobody => {}
+        }
     }
 
     /// Settles what is pending. The person is waited for on a thread of its own, so that a signal
@@ -107,6 +128,27 @@ impl Approver {
             ask_for_rounds(&mut terminal, (done, more), &cancel)
         };
         tokio::task::spawn_blocking(ask).await?
+    }
+}
+
+impl Dialogue for Terminal {
+    fn choose(&mut self, question: &str, choices: &[(char, &str)]) -> Option<usize> {
+        let words: Vec<String> =
+            choices.iter().map(|(letter, words)| format!("{letter} = {words}")).collect();
+        loop {
+            let answer = self.read(&format!("\n{question}\n[{}] ", words.join(", ")))?;
+            let answer = answer.to_lowercase();
+            let is_meant =
+                |(letter, words): &(char, &str)| answer == letter.to_string() || answer == *words;
+            if let Some(place) = choices.iter().position(is_meant) {
+                return Some(place);
+            }
+        }
+    }
+
+    fn read(&mut self, question: &str) -> Option<String> {
+        show(question).ok()?;
+        self.answer().ok().flatten()
     }
 }
 

@@ -7,6 +7,7 @@ use jm_types::text::one_line;
 
 use super::{exit, print};
 use crate::cli::{Common, ConfigArgs, TrustArgs};
+use crate::mcp::PROJECT_FILE;
 use crate::project::Project;
 use crate::{external, trust, wire};
 
@@ -27,8 +28,8 @@ pub(crate) fn config(common: &Common, args: &ConfigArgs) -> Result<u8> {
 
 pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
     let own = Project::find(common)?.context(
-        "this project has no .journeyman/config.toml, no .journeyman/tools and no \
-         .journeyman/init.lua; there is nothing to trust",
+        "this project has no .journeyman/config.toml, no .journeyman/tools, no \
+         .journeyman/init.lua and no .mcp.json; there is nothing to trust",
     )?;
     let project = own.root.display();
     if args.show {
@@ -47,7 +48,10 @@ pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
     let tools =
         (files > 0 && own.tools.is_dir()).then(|| format!("a file of {}", own.tools.display()));
     let script = own.init().exists().then(|| own.init().display().to_string());
-    let bound: Vec<String> = configuration.into_iter().chain(tools).chain(script).collect();
+    let servers = own.root.join(PROJECT_FILE);
+    let servers = servers.exists().then(|| servers.display().to_string());
+    let bound = configuration.into_iter().chain(tools).chain(script).chain(servers);
+    let bound: Vec<String> = bound.collect();
     print::line(&format!("{project}: trusted, until {} changes", bound.join(" or ")))?;
     let tools = external::of_project(&own);
     if !tools.is_empty() {

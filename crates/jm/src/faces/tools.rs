@@ -1,5 +1,8 @@
 //! `jm tools`: which tools there are, from where, and what is wrong with the rest.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::Result;
 use jm_engine::engine::advertised;
 use jm_tools::{Listed, Origin};
@@ -9,7 +12,11 @@ use serde::Serialize;
 
 use super::{exit, print};
 use crate::cli::{Common, ToolsArgs};
+use crate::mcp::{self, Elicitor, Probing};
 use crate::{external, wire};
+
+/// How long a list waits for servers.
+const PATIENCE: (Duration, Probing) = (Duration::from_secs(30), Probing::Remembered);
 
 /// A tool as programs read it.
 #[derive(Debug, Serialize)]
@@ -37,6 +44,9 @@ pub(crate) fn run(common: &Common, tools: &ToolsArgs) -> Result<u8> {
     for source in wire::scripts(common, &loaded, &workspace, project.as_ref())? {
         registry.add_source(Box::new(source));
     }
+    let elicitor = Arc::new(Elicitor::default());
+    let servers = mcp::source(config, &workspace, project.as_ref(), &elicitor, PATIENCE)?;
+    servers.into_iter().for_each(|source| registry.add_source(Box::new(source)));
     if tools.rescan {
         registry.forget()?;
     }
@@ -65,6 +75,7 @@ fn shown(definition: ToolDefinition, listing: &[Listed]) -> Shown {
     let (source, path) = match listed.map(|listed| &listed.origin) {
         None | Some(Origin::BuiltIn) => (None, None),
         Some(Origin::File { place, path }) => (Some(*place), Some(path.display().to_string())),
+        Some(Origin::Server(name)) => (Some("server"), Some(name.clone())),
     };
     Shown { definition, source, path }
 }

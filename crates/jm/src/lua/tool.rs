@@ -237,6 +237,7 @@ impl Prepared for LuaCall {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            pinned: None,
         }
     }
 

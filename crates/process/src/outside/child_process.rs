@@ -27,7 +27,7 @@ use crate::contract::ending::CommandEnding;
 
 /// A launcher keeps a command's time; a companion is ended by whoever started it.
 const LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct Companion {
@@ -55,19 +55,34 @@ impl Companion {
         environment: &[(OsString, OsString)],
         words: Vec<OsString>,
     ) -> Result<(UnixStream, Self), ToolError> {
-        let Confinement::Supervised { launcher, rules, .. } = confinement else {
-            let why = "scripts of a project need a confined process";
-            return Err(ToolError::failed("lua", why));
-        };
         let (ours, theirs) = UnixStream::pair().map_err(|error| failed(&error))?;
+        let stdin = high_numbered_copy(&theirs).map_err(|error| failed(&error))?;
+        let nowhere = open_dev_null().map_err(|error| failed(&error))?;
+        let streams = (stdin, CommandOutput::Joined(nowhere));
+        let companion = Self::start_behind(confinement, directory, environment, words, streams)?;
+        Ok((ours, companion))
+    }
+
+    /// The same with streams of its own.
+    pub(crate) fn start_behind(
+        confinement: &Confinement,
+        directory: &SafePath,
+        environment: &[(OsString, OsString)],
+        words: Vec<OsString>,
+        (stdin, output): (OwnedFd, CommandOutput),
+    ) -> Result<Self, ToolError> {
+        let Confinement::Supervised { launcher, rules, .. } = confinement else {
+            let why = "it needs a launcher, which ends it with this program";
+            return Err(ToolError::failed("process", why));
+        };
         let path = directory.absolute();
         let task = LaunchTask {
             words,
             directory: open_directory(directory)?,
             directory_name: &path,
             environment,
-            stdin: high_numbered_copy(&theirs).map_err(|error| failed(&error))?,
-            output: CommandOutput::Joined(open_dev_null().map_err(|error| failed(&error))?),
+            stdin,
+            output,
             lifetime: LIFETIME,
             rules,
             record: None,
@@ -86,7 +101,7 @@ impl Companion {
             }
         });
         match (started, refused) {
-            (Ok(process), _) => Ok((ours, Self::new(process, line)?)),
+            (Ok(process), _) => Self::new(process, line),
             (Err(_), Some(refused)) => Err(refused),
             (Err(error), None) => Err(failed(&error)),
         }
@@ -109,8 +124,15 @@ impl Companion {
 
     /// The way it ended, such as `signal 9`; waits for that a moment at most.
     pub fn ending(&mut self) -> Option<String> {
+        self.ending_within(PATIENCE)
+    }
+
+    /// The same with a patience of one's own.
+    pub fn ending_within(&mut self, patience: Duration) -> Option<String> {
         let mut fds = [PollFd::new(&self.exit, PollFlags::IN)];
-        if !poll(&mut fds, Some(&PATIENCE)).is_ok_and(|count| count > 0) {
+        // Only a time beyond all clocks is none.
+        let patience = Timespec::try_from(patience).ok();
+        if !poll(&mut fds, patience.as_ref()).is_ok_and(|count| count > 0) {
             return None;
         }
         let status = self.process.try_wait().ok().flatten();
@@ -148,5 +170,5 @@ fn in_words(ending: CommandEnding) -> String {
 }
 
 fn failed(error: &std::io::Error) -> ToolError {
-    ToolError::failed("lua", error.to_string())
+    ToolError::failed("process", error.to_string())
 }

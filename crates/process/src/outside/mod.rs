@@ -18,5 +18,6 @@ pub(crate) mod reaper;
 pub(crate) mod records;
 pub(crate) mod refusal;
 pub mod remaining_processes;
+pub mod server_process;
 pub mod spool;
 mod stdin_writer;

@@ -25,7 +25,7 @@ use jm_tui::text::Surroundings;
 use jm_types::SessionId;
 use tokio::sync::mpsc::unbounded_channel;
 
-pub(crate) use screen_link::Desk;
+pub(crate) use screen_link::{AskingDesk, Desk};
 
 use super::call_loop::block_on;
 use super::{demo, exit, print, repl, run as headless};

@@ -18,8 +18,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::cli::{Common, OnRecovery};
 use crate::faces::answer::Outcome;
+use crate::faces::call_loop::runtime;
 use crate::faces::screen::Screen;
 use crate::faces::{facts, recover};
+use crate::mcp::Dialogue;
 use crate::sessions;
 
 #[derive(Debug)]
@@ -174,6 +176,23 @@ impl Desk {
                 ToolEvent::Completed { tool_call_id: id } => self.send(Msg::CallFinished { id }),
             }
         }
+    }
+}
+
+/// The desk as a dialogue, for a thread that may wait.
+pub(crate) struct AskingDesk<'a>(pub(crate) &'a Desk);
+
+impl Dialogue for AskingDesk<'_> {
+    fn choose(&mut self, question: &str, choices: &[(char, &str)]) -> Option<usize> {
+        let mut lines = question.lines();
+        let title = lines.next().unwrap_or_default().to_owned();
+        let facts = lines.map(Line::text).collect();
+        let choices = choices.iter().map(|(letter, words)| Pick::new(*letter, words)).collect();
+        runtime().ok()?.block_on(self.0.ask(&title, facts, choices))
+    }
+
+    fn read(&mut self, question: &str) -> Option<String> {
+        runtime().ok()?.block_on(self.0.ask_secret(question))
     }
 }
 

@@ -14,6 +14,7 @@ mod probe;
 pub mod read_only;
 mod refusals;
 mod scan;
+mod serving;
 mod toolchains;
 
 pub use confiner::Confiner;
@@ -23,6 +24,7 @@ pub use plan::{CommandSettings, ConfinementPlan, plan};
 pub use probe::{Mechanism, probe_backends};
 pub use refusals::find_refusals;
 pub use scan::{ProtectedNames, protected_names};
+pub use serving::ServerGrant;
 
 pub use super::launcher::{Confinement, Launcher};
 pub use super::prestarted::PrestartedLauncher;

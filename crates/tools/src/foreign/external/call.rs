@@ -158,6 +158,7 @@ impl Prepared for ExternalCall {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            pinned: None,
         }
     }
 

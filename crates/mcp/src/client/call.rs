@@ -1,0 +1,268 @@
+//! One call of a server's tool.
+//!
+//! Law: a call is sent once. Where its outcome is unknown, that is the answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jm_types::Digest;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest,
+    InputRequest, InputRequiredResult, JsonObject, ListToolsRequest, MetaObject,
+    PaginatedRequestParams, RequestMetaObject, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+
+use super::content::in_words;
+use super::definition::named;
+use super::handler::Handler;
+use super::lifecycle::cleaned;
+use super::link::LinkWatch;
+use super::state::{ConnectionState, SharedState};
+
+/// The key of `_meta` under which a server finds our idempotency key.
+pub const IDEMPOTENCY_KEY: &str = "journeyman/idempotencyKey";
+/// The most rounds of input that one call may ask for.
+const MOST_ROUNDS: usize = 8;
+/// The most pages of a list of tools.
+const MOST_PAGES: usize = 64;
+/// The longest that the end of a connection takes to be known.
+const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A call as it is given to a connection.
+#[derive(Debug)]
+pub struct CallOrder {
+    /// The server's name for the tool.
+    pub tool: String,
+    /// Of the definition that was shown.
+    pub definition: Digest,
+    pub arguments: JsonObject,
+    pub idempotency_key: String,
+    pub progress: UnboundedSender<Progress>,
+}
+
+/// A server's news of a call that runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    pub progress: f64,
+    pub total: Option<f64>,
+    pub message: Option<String>,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerAnswer {
+    pub text: String,
+    /// The tool itself says that it failed.
+    pub is_error: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CallFault {
+    #[error("the server has changed the definition of this tool; look at it and call it again")]
+    Changed,
+    #[error("the server has this tool no more")]
+    Gone,
+    #[error("the server refused: {0}")]
+    Refused(String),
+    #[error("the server went away: {0}; the outcome is unknown, and the call is not repeated")]
+    Lost(String),
+    #[error("the server answered with something that is no result of a call")]
+    Nonsense,
+    #[error("the server asked for input more than {MOST_ROUNDS} times")]
+    TooManyRounds,
+    #[error("the server asked for {0}, which it cannot have")]
+    NotOffered(&'static str),
+    #[error("cancelled")]
+    Cancelled,
+    #[error("the server is not connected: {0}")]
+    NotConnected(String),
+}
+
+/// A connection as calls see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) server: Arc<str>,
+    pub(crate) peer: Peer<RoleClient>,
+    pub(crate) handler: Handler,
+    pub(crate) watch: Arc<LinkWatch>,
+    pub(crate) shared: Arc<SharedState>,
+    pub(crate) listing: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Line {
+    /// Makes the call, unless nobody waits for it any more.
+    pub(crate) async fn perform(
+        self,
+        order: CallOrder,
+        mut reply: oneshot::Sender<Result<ServerAnswer, CallFault>>,
+    ) {
+        let answer = self.call(order, &mut reply).await;
+        // Nobody waits for the answer of a call that was stopped.
+        reply.send(answer).unwrap_or_default();
+    }
+
+    async fn call(
+        &self,
+        order: CallOrder,
+        reply: &mut oneshot::Sender<Result<ServerAnswer, CallFault>>,
+    ) -> Result<ServerAnswer, CallFault> {
+        let _under_way = self.handler.call_begins();
+        self.freshen().await.map_err(|error| CallFault::Refused(error.to_string()))?;
+        self.check(&order)?;
+        let CallOrder { tool, arguments, idempotency_key, progress, .. } = order;
+        let mut params = CallToolRequestParams::new(tool).with_arguments(arguments);
+        for _ in 0..MOST_ROUNDS {
+            let answer = self.round(params.clone(), &idempotency_key, &progress, reply).await?;
+            match answer {
+                ServerResult::CallToolResult(result) => {
+                    let is_error = result.is_error.unwrap_or_default();
+                    return Ok(ServerAnswer { text: in_words(&result), is_error });
+                }
+                ServerResult::InputRequiredResult(wanted) => {
+                    params = self.with_input(params, wanted).await?;
+                }
+                _ => return Err(CallFault::Nonsense),
+            }
+        }
+        Err(CallFault::TooManyRounds)
+    }
+
+    /// The definition must be the one that the call was planned by.
+    fn check(&self, order: &CallOrder) -> Result<(), CallFault> {
+        let info = self.shared.info();
+        let tools = info.as_deref().map(|info| info.tools.as_slice()).unwrap_or_default();
+        match tools.iter().find(|tool| tool.own_name == order.tool) {
+            Some(tool) if tool.digest == order.definition => Ok(()),
+            Some(_) => Err(CallFault::Changed),
+            None => Err(CallFault::Gone),
+        }
+    }
+
+    async fn round(
+        &self,
+        params: CallToolRequestParams,
+        key: &str,
+        progress: &UnboundedSender<Progress>,
+        reply: &mut oneshot::Sender<Result<ServerAnswer, CallFault>>,
+    ) -> Result<ServerResult, CallFault> {
+        self.watch.allow_answer();
+        let mut meta = JsonObject::new();
+        meta.insert(IDEMPOTENCY_KEY.to_owned(), Value::from(key));
+        let options =
+            PeerRequestOptions::no_options().with_meta(RequestMetaObject(MetaObject(meta)));
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sent = self.peer.send_request_with_option(request, options).await;
+        let handle = match sent {
+            Ok(handle) => handle,
+            Err(error) => return Err(self.fault(error).await),
+        };
+        let (id, token) = (handle.id.clone(), handle.progress_token.clone());
+        self.handler.listen(token.clone(), progress.clone());
+        let answer = tokio::select! {
+            answer = handle.await_response() => Some(answer),
+            () = reply.closed() => None,
+        };
+        self.handler.unlisten(&token);
+        match answer {
+            Some(Ok(result)) => Ok(result),
+            Some(Err(error)) => Err(self.fault(error).await),
+            None => {
+                let reason = Some("the call was cancelled".to_owned());
+                let cancelled = CancelledNotificationParam::new(Some(id), reason);
+                // A server that is gone needs no cancelling.
+                self.peer.notify_cancelled(cancelled).await.unwrap_or_default();
+                Err(CallFault::Cancelled)
+            }
+        }
+    }
+
+    /// The same request once more, with what was asked for.
+    async fn with_input(
+        &self,
+        mut params: CallToolRequestParams,
+        wanted: InputRequiredResult,
+    ) -> Result<CallToolRequestParams, CallFault> {
+        let requests = wanted.input_requests.unwrap_or_default();
+        if requests.is_empty() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let mut responses = std::collections::BTreeMap::new();
+        for (key, request) in requests {
+            let answer = match request {
+                InputRequest::Elicitation(request) => self.handler.elicit(request.params).await,
+                InputRequest::CreateMessage(_) => return Err(CallFault::NotOffered("a model")),
+                InputRequest::ListRoots(_) => return Err(CallFault::NotOffered("roots")),
+                _ => return Err(CallFault::NotOffered("something unknown")),
+            };
+            responses.insert(key, serde_json::to_value(answer).unwrap_or_default());
+        }
+        params.input_responses = Some(responses).filter(|responses| !responses.is_empty());
+        params.request_state = wanted.request_state;
+        Ok(params)
+    }
+
+    /// Lists the tools again if the server has said that they changed.
+    pub(crate) async fn freshen(&self) -> Result<(), ServiceError> {
+        let _turn = self.listing.lock().await;
+        if !self.handler.take_change() {
+            return Ok(());
+        }
+        let tools = self.list().await?;
+        let (tools, skipped) = named(&self.server, tools);
+        self.shared.replace_tools(tools, skipped);
+        Ok(())
+    }
+
+    /// Every page, past any cache.
+    pub(crate) async fn list(&self) -> Result<Vec<rmcp::model::Tool>, ServiceError> {
+        let (mut tools, mut cursor) = (Vec::new(), None);
+        for _ in 0..MOST_PAGES {
+            self.watch.allow_answer();
+            let mut params = PaginatedRequestParams::default();
+            params.cursor = cursor;
+            let request = ListToolsRequest::with_param(params);
+            let answer = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await?;
+            let ServerResult::ListToolsResult(page) = answer else {
+                return Err(ServiceError::UnexpectedResponse);
+            };
+            tools.extend(page.tools);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(tools)
+    }
+
+    async fn fault(&self, error: ServiceError) -> CallFault {
+        match error {
+            ServiceError::McpError(error) => {
+                CallFault::Refused(format!("{} ({})", cleaned(&error.message), error.code.0))
+            }
+            ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
+                CallFault::Lost(self.end().await)
+            }
+            ServiceError::UnexpectedResponse => CallFault::Nonsense,
+            other => CallFault::Refused(cleaned(&other.to_string())),
+        }
+    }
+
+    /// The reason of the end, once it is known.
+    async fn end(&self) -> String {
+        let deadline = tokio::time::Instant::now() + END_PATIENCE;
+        loop {
+            if let ConnectionState::Ended(why) = self.shared.now() {
+                return why;
+            }
+            if tokio::time::Instant::now() >= deadline {
+                return "the connection was closed".to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
