@@ -1,6 +1,6 @@
 //! Cost of confinement: `true` behind each back end beside `true` alone, as the next of many and as
 //! the first of a session, when no launcher waits yet; a gigabyte through the pipeline beside `cat`; and
-//! thousands of protected names.
+//! thousands of protected names (`cargo bench -p jm --bench confine -- names` measures these alone).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
 
@@ -47,9 +47,14 @@ fn main() {
     if let Some(folder) = std::env::var_os(BARE) {
         return mount_bare(Path::new(&folder));
     }
+    let jm = Path::new(env!("CARGO_BIN_EXE_jm"));
+    if std::env::args().any(|word| word == "names") {
+        return measure_names(jm);
+    }
     let folder = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(folder.path())).unwrap();
-    measure(&sandbox, Path::new(env!("CARGO_BIN_EXE_jm")));
+    measure(&sandbox, jm);
+    measure_names(jm);
 }
 
 fn measure(sandbox: &Sandbox, jm: &Path) {
@@ -76,52 +81,84 @@ fn measure(sandbox: &Sandbox, jm: &Path) {
     speed("lines, cat > /dev/null", || once(sandbox, &lines, Confinement::Unsupervised));
     speed("lines, kept", || once(sandbox, LINES, behind()));
     speed("lines, heard and settled", || heard(sandbox, LINES, behind(), &mut Attentive));
-    measure_names(jm);
 }
 
-/// A tree in which each directory holds one file, protected or not: what the names cost, and whether that
-/// is linear.
+/// Makes files below a directory, each under a name that the function gives to its number.
+type Grow = fn(usize, Kind) -> String;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Plain,
+    Protected,
+}
+
+/// The places of protected names: each in a directory of its own, the directories by the hundred or all side
+/// by side; or all in one directory.
+const TREES: &[(&str, Grow)] = &[
+    ("in directories by the hundred", |number, kind| {
+        format!(
+            "d{}/p{number}/{}",
+            number / 100,
+            ["plain", ".envrc"][usize::from(kind == Kind::Protected)]
+        )
+    }),
+    ("in directories side by side", |number, kind| {
+        format!("d/p{number}/{}", ["plain", ".envrc"][usize::from(kind == Kind::Protected)])
+    }),
+    ("in one directory", |number, kind| {
+        format!("d/{number}.{}", ["plain", "pem"][usize::from(kind == Kind::Protected)])
+    }),
+];
+
+/// Measures protected names beside the same tree with other names, at three sizes, and beside
+/// the same mounts as bare system calls. The quickest of five: whatever else runs makes it slower.
 fn measure_names(jm: &Path) {
-    let titles = ["true, files in the tree", "plain ms", "held ms", "bare ms"];
-    println!("\n{:<28} {:>9} {:>9} {:>9}", titles[0], titles[1], titles[2], titles[3]);
-    for count in [1_000, 4_000, 12_000] {
-        let [plain, held] = ["plain", ".envrc"].map(|name| grown(count, name));
-        let command = |folder: &TempDir| {
-            let sandbox = Sandbox::new(&SandboxSettings::rooted_at(folder.path())).unwrap();
-            let launcher = Launcher::new(jm);
-            median(|| {
-                drop(once(&sandbox, "true", confined(&sandbox, &launcher, Backend::Namespaces)));
-            })
-        };
-        let bare = median(|| {
-            let mut child = Command::new(std::env::current_exe().unwrap());
-            assert!(child.env(BARE, held.path()).status().unwrap().success());
-        });
-        println!("{count:<28} {:>9.1} {:>9.1} {bare:>9.1}", command(&plain), command(&held));
+    for (title, grow) in TREES {
+        let columns = ["plain ms", "held ms", "more ms", "bare ms"];
+        println!("\n{:<32} {}", title, columns.map(|name| format!("{name:>9}")).join(" "));
+        for count in [1_000, 4_000, 12_000] {
+            let [plain, held] =
+                [Kind::Plain, Kind::Protected].map(|kind| grown(count, *grow, kind));
+            let command = |folder: &TempDir| {
+                let sandbox = Sandbox::new(&SandboxSettings::rooted_at(folder.path())).unwrap();
+                let launcher = Launcher::new(jm);
+                quickest(|| {
+                    drop(once(
+                        &sandbox,
+                        "true",
+                        confined(&sandbox, &launcher, Backend::Namespaces),
+                    ));
+                })
+            };
+            let bare = quickest(|| {
+                let mut child = Command::new(std::env::current_exe().unwrap());
+                assert!(child.env(BARE, held.path()).status().unwrap().success());
+            });
+            let (without, with) = (command(&plain), command(&held));
+            let columns = [without, with, with - without, bare];
+            println!("{count:<32} {}", columns.map(|time| format!("{time:>9.1}")).join(" "));
+        }
     }
 }
 
-fn grown(count: usize, name: &str) -> TempDir {
+fn grown(count: usize, grow: Grow, kind: Kind) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..count {
-        let place = folder.path().join(format!("d{}/p{number}", number / 100));
-        std::fs::create_dir_all(&place).unwrap();
-        std::fs::write(place.join(name), "x").unwrap();
+        let path = folder.path().join(grow(number, kind));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x").unwrap();
     }
     folder
 }
 
 /// Of five, in milliseconds.
-fn median(mut work: impl FnMut()) -> f64 {
-    let mut all: Vec<Duration> = (0..5)
-        .map(|_| {
-            let began = Instant::now();
-            work();
-            began.elapsed()
-        })
-        .collect();
-    all.sort();
-    all[2].as_secs_f64() * 1000.0
+fn quickest(mut work: impl FnMut()) -> f64 {
+    let all = (0..5).map(|_| {
+        let began = Instant::now();
+        work();
+        began.elapsed()
+    });
+    all.min().unwrap_or_default().as_secs_f64() * 1000.0
 }
 
 /// Names the tree in which a process of this program mounts every file and its directory on themselves.
@@ -137,7 +174,10 @@ fn mount_bare(folder: &Path) {
     for outer in std::fs::read_dir(folder).unwrap() {
         for inner in std::fs::read_dir(outer.unwrap().path()).unwrap() {
             let inner = inner.unwrap().path();
-            names.extend([name(&inner), name(&inner.join(".envrc"))]);
+            names.push(name(&inner));
+            if inner.is_dir() {
+                names.push(name(&inner.join(".envrc")));
+            }
         }
     }
     // SAFETY: every name is a C string that outlives its call, a missing source and type are null as

@@ -8,6 +8,7 @@ mod control;
 mod landlock;
 mod layer;
 mod limits;
+mod mount_calls;
 mod mounts;
 mod name_guard;
 mod namespaces;
@@ -19,6 +20,7 @@ mod rename_calls;
 mod seccomp;
 mod step;
 mod supervisor;
+mod system_mounts;
 
 use std::io::{Error, ErrorKind, Result};
 use std::process::ExitCode;

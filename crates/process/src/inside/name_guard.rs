@@ -21,7 +21,8 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, RenameFlags, StatxFlags, inotify};
 use rustix::io::{Errno, Result};
 
-use super::mounts::{attach_inside, is_inside, open_beneath, open_root};
+use super::mount_calls::{MountDepth, open_beneath};
+use super::mounts::{attach_inside, is_inside, open_root};
 use crate::contract::confinement_rules::ConfinementRules;
 use crate::contract::layout::MountKind;
 use crate::contract::within::is_within;
@@ -129,7 +130,7 @@ impl NameGuard {
                 Duty::Absent => self.put_aside(&name),
                 Duty::Hold(place) if !self.is_held(&name) => {
                     ignore_error(
-                        attach_inside(&self.root, &name, place, None),
+                        attach_inside(&self.root, &name, place, MountDepth::All, None),
                         "one that cannot be mounted on has gone again; the next event tells",
                     );
                     is_mounted = true;

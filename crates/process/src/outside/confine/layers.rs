@@ -4,8 +4,6 @@
 //! told in words.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +14,7 @@ use rustix::process::{getegid, geteuid};
 use super::confiner::Confiner;
 use super::probe::{Trial, try_rules};
 use crate::contract::confinement_rules::{Backend, ConfinementRules};
+use crate::contract::mount_table::mount_points;
 use crate::outside::held::HeldLayers;
 use crate::outside::launcher::Launcher;
 
@@ -101,30 +100,7 @@ fn is_one_mount(root: &Path, held: &Path) -> bool {
 
 /// The first mount point below a directory.
 fn mounted_beneath(mountinfo: &[u8], root: &Path) -> Option<PathBuf> {
-    let points = mountinfo.split(|byte| *byte == b'\n');
-    let points = points.filter_map(|line| line.split(|byte| *byte == b' ').nth(4)).map(unescaped);
-    points.into_iter().find(|point| point != root && point.starts_with(root))
-}
-
-/// A path of `mountinfo`, in which some bytes are written as octal numbers.
-fn unescaped(written: &[u8]) -> PathBuf {
-    let mut bytes = Vec::new();
-    let mut rest = written;
-    while let [first, tail @ ..] = rest {
-        let number = tail.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        let number = number.and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match number {
-            Some(byte) if *first == b'\\' => {
-                bytes.push(byte);
-                rest = &tail[3..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    PathBuf::from(OsString::from_vec(bytes))
+    mount_points(mountinfo).find(|point| point != root && point.starts_with(root))
 }
 
 /// A name below the root whose owner or group the command's user namespace does not know.
@@ -177,9 +153,6 @@ fn act(launcher: &Launcher, root: &Path, held: &HeldLayers) -> Result<(), String
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
-
     use super::*;
 
     #[test]
@@ -195,15 +168,6 @@ mod tests {
         for (root, expected) in cases {
             let found = mounted_beneath(table, Path::new(root));
             assert_eq!(found, expected.map(PathBuf::from), "{root}");
-        }
-    }
-
-    #[test]
-    fn odd_bytes_stay_what_they_are() {
-        let cases: [(&[u8], &[u8]); 3] =
-            [(b"/a\\134b", b"/a\\b"), (b"/\xff", b"/\xff"), (b"/end\\04", b"/end\\04")];
-        for (written, expected) in cases {
-            assert_eq!(unescaped(written), Path::new(OsStr::from_bytes(expected)));
         }
     }
 }
