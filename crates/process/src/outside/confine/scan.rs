@@ -1,7 +1,7 @@
 //! The walk through the workspace that finds names a command must not read or change.
 //!
-//! Law: the same functions judge here as for the file tools. A directory that cannot be listed may
-//! hold anything, so it is hidden whole.
+//! Law: the same functions judge here as for the file tools. A directory that cannot be listed or
+//! searched may hold anything, so it is hidden whole.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -80,7 +80,7 @@ impl WorkspaceScan {
         }
         let mut waiting = vec![root.to_owned()];
         while let Some(folder) = waiting.pop() {
-            let entries = match std::fs::read_dir(&folder) {
+            let entries = match searchable_entries(&folder) {
                 Ok(entries) => entries.filter_map(Result::ok),
                 Err(error) => {
                     if error.kind() == std::io::ErrorKind::PermissionDenied && folder != root {
@@ -212,6 +212,13 @@ impl WorkspaceScan {
             }
         }
     }
+}
+
+/// The entries of a directory in which names can be looked up too: one that only lists them would
+/// pass for a directory of missing files.
+fn searchable_entries(folder: &Path) -> std::io::Result<std::fs::ReadDir> {
+    folder.join(".").symlink_metadata()?;
+    std::fs::read_dir(folder)
 }
 
 /// The file of a name. `None` where it is missing; a placeholder of another command is nothing.
