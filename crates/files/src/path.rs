@@ -84,7 +84,9 @@ impl<'a> Asked<'a> {
         let below = Path::new(text);
         let absolute = below.is_absolute();
         if absolute && policy.absolute == Absolute::Refuse {
-            return Err(ToolError::outside(text).hint("use a path relative to the workspace root"));
+            return Err(ToolError::outside(text).hint(
+                "absolute paths are not accepted; use a path relative to the workspace root",
+            ));
         }
         for component in below.components() {
             match component {
