@@ -71,6 +71,18 @@ impl Project {
             .concat()
     }
 
+    /// The same as a tool's command, with a journal and somebody who agrees to everything.
+    fn called(&self, backend: &str, script: &str) -> String {
+        let mut command = self.command(env!("CARGO_BIN_EXE_jm"));
+        command.env("JM_TOOLS_SANDBOX_COMMANDS_BACKEND", backend);
+        command.args(["--allow", "run_command", "--yes", "call", "run_command"]);
+        command.arg(serde_json::json!({"command": script}).to_string());
+        let output = command.output().unwrap();
+        [output.stdout, output.stderr]
+            .map(|text| String::from_utf8_lossy(&text).into_owned())
+            .concat()
+    }
+
     /// Content of every entry that git reads or runs.
     fn surface(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
@@ -153,7 +165,9 @@ fn attempts(entry: &ControlEntry, git: &str) -> String {
     script
 }
 
-fn check(user: User, backend: &'static str) {
+type Run = fn(&Project, &str, &str) -> String;
+
+fn check(user: User, backend: &'static str, run: Run) {
     assert!(works(user, backend), "{backend} as {user:?}");
     let project = Project::new(user);
     let mark = project.at("home/ran");
@@ -171,7 +185,7 @@ fn check(user: User, backend: &'static str) {
         count += WAYS.len() * held.len();
         // Several in one command: what one leaves behind helps the next.
         let script: String = held.into_iter().map(|entry| attempts(entry, git)).collect();
-        let said = project.confined(backend, &format!("{script}\necho all were tried"));
+        let said = run(&project, backend, &format!("{script}\necho all were tried"));
         assert!(said.contains("all were tried"), "{backend} as {user:?}, {place}: {said}");
         project.use_git();
         assert!(!mark.exists(), "{backend} as {user:?}: git ran a program because of {place}");
@@ -188,12 +202,27 @@ fn check(user: User, backend: &'static str) {
 
 #[test]
 fn no_entry_of_gits_control_surface_is_changed_behind_namespaces() {
-    users().into_iter().for_each(|user| check(user, "namespaces"));
+    users().into_iter().for_each(|user| check(user, "namespaces", Project::confined));
 }
 
 #[test]
 fn no_entry_of_gits_control_surface_is_changed_behind_bwrap() {
-    users().into_iter().for_each(|user| check(user, "bwrap"));
+    users().into_iter().for_each(|user| check(user, "bwrap", Project::confined));
+}
+
+#[test]
+fn no_entry_of_gits_control_surface_is_changed_by_a_tools_command() {
+    users().into_iter().for_each(|user| check(user, "namespaces", Project::called));
+}
+
+/// Landlock knows no exception within a directory that may be written, and says so.
+#[test]
+fn behind_landlock_gits_control_surface_is_said_to_be_open() {
+    for user in users() {
+        assert!(works(user, "landlock"), "{user:?}");
+        let said = Project::new(user).confined("landlock", "echo x >> .git/config");
+        assert!(said.contains("jm: not confined:") && said.contains(".git"), "{user:?}: {said}");
+    }
 }
 
 /// Git is asked itself: every name below a git directory that it opens, looks at or runs is an entry

@@ -1,111 +1,41 @@
-//! Names that move while a command starts or runs, directories with odd modes, and files that make
-//! whoever opens them wait.
+//! Names that move while a command starts, and files that make whoever opens them wait.
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::json;
 
-use crate::world::{CANARY, User, own_all, program, users, works};
-
-/// A workspace, a home with a secret, and one `jm exec` that runs commands in it.
-struct Ground {
-    base: TempDir,
-    user: User,
-}
-
-struct Session {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Ground {
-    fn new(user: User) -> Self {
-        let base = tempfile::tempdir().unwrap();
-        std::fs::set_permissions(base.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        for name in ["w/sub/.git/private", "home/private", "state"] {
-            std::fs::create_dir_all(base.path().join(name)).unwrap();
-        }
-        std::fs::write(base.path().join("home/private/secret.txt"), CANARY).unwrap();
-        std::fs::write(base.path().join("w/sub/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        own_all(base.path(), user);
-        Self { base, user }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.base.path().join(name)
-    }
-
-    fn command(&self, name: &str) -> Command {
-        let mut command = program(self.user, name);
-        command.current_dir(self.at("w")).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command.env("HOME", self.at("home")).env("JM_STATE_DIR", self.at("state"));
-        command
-    }
-
-    fn session(&self, backend: &str) -> Session {
-        let mut command = self.command(env!("CARGO_BIN_EXE_jm"));
-        command.args(["--allow", "run_command", "--yes", "--no-journal"]);
-        command.env("JM_TOOLS_SANDBOX_COMMANDS_BACKEND", backend);
-        command.args(["exec", "--jsonl"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-        let input = child.stdin.take().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Session { child, input, output }
-    }
-}
-
-impl Session {
-    fn run(&mut self, script: &str) -> Value {
-        let call = json!({"id": "c", "name": "run_command", "args": {"command": script}});
-        writeln!(self.input, "{call}").unwrap();
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap_or_else(|_| panic!("no answer: {line:?}"))
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-fn exchange(one: &Path, other: &Path) {
-    use std::os::unix::ffi::OsStrExt;
-    let name = |path: &Path| std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
-    let (one, other) = (name(one), name(other));
-    // SAFETY: both names are C strings that outlive the call.
-    #[allow(unsafe_code)]
-    unsafe {
-        libc::syscall(
-            libc::SYS_renameat2,
-            libc::AT_FDCWD,
-            one.as_ptr(),
-            libc::AT_FDCWD,
-            other.as_ptr(),
-            libc::RENAME_EXCHANGE,
-        )
-    };
-}
+use crate::ground::{Ground, Session, exchange};
+use crate::world::{CANARY, User, own_all, users, works};
 
 fn rounds() -> usize {
     if std::env::var_os("JM_LONG").is_some() { 10_000 } else { 300 }
 }
 
-/// Somebody exchanges a repository with a link to the home, as fast as the machine can.
+/// A background process of the session exchanges what is protected with links to the home.
+const SWAPPER: &str = r#"
+mkdir -p own/.git/private own/.vscode; echo x > own/.git/HEAD; echo {} > own/.vscode/tasks.json; echo x > own/.env
+ln -s "$OUTSIDE" own/link; ln -s "$OUTSIDE" own/editor; ln -s "$OUTSIDE/private/secret.txt" own/settings
+exec perl -e '$| = 1; my $n = (`uname -m` =~ /x86_64/) ? 316 : 276; my $count = 0;
+    while (1) { for ([".git", "link"], [".vscode", "editor"], [".env", "settings"]) {
+        my ($one, $other) = map { "own/$_" } @$_;
+        $count++ if syscall($n, -100, $one, -100, $other, 2) == 0; }
+        print "exchanged $count times\n" if $count % 300 == 0; select(undef, undef, undef, 0.00005) }'
+"#;
+
+/// The attempts of each command.
+const REACH: &str = "for d in sub own; do cat $d/.git/private/secret.txt; echo x > $d/.git/file; done; \
+    cat own/.vscode/private/secret.txt own/.env; echo x > own/.vscode/file; echo x > own/.env; true";
+
+/// Somebody outside and a process in the background exchange protected names with links to the
+/// home, as fast as the machine can.
 fn check_exchanged(user: User, backend: &'static str, rounds: usize) {
     assert!(works(user, backend), "{backend} as {user:?}");
     let ground = Ground::new(user);
     let (git, link) = (ground.at("w/sub/.git"), ground.at("w/sub/link"));
     std::os::unix::fs::symlink(ground.at("home"), &link).unwrap();
+    let mut session = ground.session(backend);
+    let job = swap_in_background(&ground, &mut session);
     let stop = AtomicBool::new(false);
     let (mut ran, mut refused) = (0, 0);
     std::thread::scope(|scope| {
@@ -116,86 +46,55 @@ fn check_exchanged(user: User, backend: &'static str, rounds: usize) {
                 std::thread::sleep(Duration::from_micros(50));
             }
         });
-        let mut session = ground.session(backend);
+        let mut reached = None;
         for _ in 0..rounds {
-            let script = "cat sub/.git/private/secret.txt; echo x > sub/.git/file; true";
-            let answer = session.run(script);
-            if answer["verdict"] == "ran" {
-                ran += 1
-            } else {
-                refused += 1
-            }
+            let answer = session.run(REACH);
+            let is_run = answer["verdict"] == "ran";
+            (ran, refused) = (ran + usize::from(is_run), refused + usize::from(!is_run));
             let said = answer.to_string();
-            if said.contains(CANARY) || ground.at("home/file").exists() {
-                stop.store(true, Ordering::Relaxed);
-                panic!("{backend} as {user:?}: a command reached the home: {said}");
+            let secret = std::fs::read_to_string(ground.at("home/private/secret.txt"));
+            let is_harmed =
+                ground.at("home/file").exists() || secret.ok().as_deref() != Some(CANARY);
+            if said.contains(CANARY) || is_harmed {
+                reached = Some(said);
+                break;
             }
         }
         stop.store(true, Ordering::Relaxed);
+        assert_eq!(reached, None, "{backend} as {user:?}: a command reached the home");
     });
+    let seen = session.call("process", &json!({"action": "read", "id": job}));
+    assert!(seen.to_string().contains("exchanged"), "nothing was exchanged: {seen}");
     println!("{backend} as {user:?}: {ran} commands ran, {refused} did not start");
     assert!(ran > 0, "{refused} commands did not start");
 }
 
+/// Starts it, and waits until it has begun.
+fn swap_in_background(ground: &Ground, session: &mut Session) -> String {
+    let script = SWAPPER.replace("$OUTSIDE", ground.at("home").to_str().unwrap());
+    let started =
+        session.call("start_process", &json!({"command": script, "lifetime_seconds": 3_600}));
+    let told = started["content"].as_str().unwrap_or_default();
+    let id = told.strip_prefix("Started ").and_then(|rest| rest.split(':').next());
+    let id = id.unwrap_or_else(|| panic!("{started}")).to_owned();
+    let until = json!({"action": "wait", "id": id, "until": "exchanged", "seconds": 20});
+    session.call("process", &until);
+    id
+}
+
 #[test]
-fn an_exchanged_repository_never_leads_outside_in_namespaces() {
+fn exchanged_names_never_lead_outside_in_namespaces() {
     users().into_iter().for_each(|user| check_exchanged(user, "namespaces", rounds()));
 }
 
 #[test]
-fn an_exchanged_repository_never_leads_outside_behind_bwrap() {
-    users().into_iter().for_each(|user| check_exchanged(user, "bwrap", rounds() / 4));
-}
-
-/// As an editor saves a file, and as git writes its configuration.
-#[test]
-fn a_protected_file_that_is_replaced_from_outside_stays_protected() {
-    for user in users() {
-        let ground = Ground::new(user);
-        let git = ground.at("w/.git");
-        for name in ["objects", "refs", "hooks"] {
-            std::fs::create_dir_all(git.join(name)).unwrap();
-        }
-        std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        std::fs::write(git.join("config"), "[core]\n").unwrap();
-        std::fs::write(ground.at("w/.env"), "old").unwrap();
-        own_all(&ground.at("w"), user);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !ground.at("w/started").exists() {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                for (name, text) in [(".env", CANARY), (".git/config", "[core]\n[new]\n")] {
-                    let fresh = ground.at("w").join(format!("{name}.fresh"));
-                    std::fs::write(&fresh, text).unwrap();
-                    own_all(&fresh, user);
-                    std::fs::rename(&fresh, ground.at("w").join(name)).unwrap();
-                }
-                std::fs::write(ground.at("w/replaced"), "").unwrap();
-            });
-            let script = "touch started; while ! [ -e replaced ]; do sleep 0.01; done; sleep 0.1; \
-                          cat .env; echo '[evil]' >> .git/config; mv .git/config .git/c2; true";
-            let answer = ground.session("namespaces").run(script);
-            assert!(!answer.to_string().contains(CANARY), "{answer}");
-        });
-        let config = std::fs::read_to_string(git.join("config")).unwrap();
-        assert_eq!(config, "[core]\n[new]\n", "{user:?}");
-    }
+fn exchanged_names_never_lead_outside_behind_bwrap() {
+    users().into_iter().for_each(|user| check_exchanged(user, "bwrap", rounds() / 2));
 }
 
 #[test]
-fn a_directory_that_cannot_be_listed_hides_what_it_holds() {
-    for user in users() {
-        let ground = Ground::new(user);
-        std::fs::write(ground.at("w/sub/.env"), CANARY).unwrap();
-        own_all(&ground.at("w"), user);
-        let mut session = ground.session("namespaces");
-        let first = session.run("chmod 0300 sub; true");
-        assert_eq!(first["verdict"], "ran", "{first}");
-        let second = session.run("chmod 755 sub; cat sub/.env; mkdir -p sub/.vscode; true");
-        assert!(!second.to_string().contains(CANARY), "{second}");
-        std::fs::set_permissions(ground.at("w/sub"), PermissionsExt::from_mode(0o755)).unwrap();
-    }
+fn exchanged_names_never_lead_outside_behind_landlock() {
+    users().into_iter().for_each(|user| check_exchanged(user, "landlock", rounds() / 2));
 }
 
 #[test]
