@@ -143,4 +143,43 @@ mod tests {
             assert!(SCRIPT.contains(&format!("\n{name}() {{")), "{name}");
         }
     }
+
+    /// The script where no user namespace can be made: the limit holds within the one it runs in.
+    fn without_namespaces(words: &[&str], allowed: &str) -> (bool, String) {
+        let mut command = Command::new("unshare");
+        let off = "echo 0 > /proc/sys/user/max_user_namespaces && exec bash \"$@\"";
+        command.args(["--user", "--map-root-user", "bash", "-c", off, "bash", "-c", SCRIPT]);
+        let output = command.arg("capability").args(words).env(ALLOWED, allowed).output();
+        let output = output.expect("unshare runs");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    }
+
+    #[test]
+    fn where_user_namespaces_are_switched_off_the_check_fails_and_says_how_to_go_on() {
+        assert!(has("namespaces") && has("unshare"));
+        let (is_well, said) = without_namespaces(&["check"], "");
+        assert!(!is_well && said.contains("missing: namespaces ("), "{said}");
+        let offered =
+            said.lines().find_map(|line| line.trim().strip_prefix("JM_TESTS_ALLOW_MISSING='"));
+        let offered = offered.and_then(|rest| rest.strip_suffix("' ./test")).expect("it says how");
+        assert!(offered.split(' ').any(|name| name == "namespaces"), "{offered}");
+        let (is_well, said) = without_namespaces(&["check"], offered);
+        assert!(is_well && said.contains("allows: namespaces"), "{said}");
+    }
+
+    #[test]
+    fn the_table_names_the_suites_that_were_not_shown() {
+        let report = std::env::temp_dir().join(format!("jm-report-{}", std::process::id()));
+        let lines = "bwrap\there\tcrates/a.rs\nnamespaces\tmissing\tcrates/a.rs\n\
+                     namespaces\tmissing\tcrates/b.rs\n";
+        std::fs::write(&report, lines).expect("the report is written");
+        let mut command = Command::new("bash");
+        command.args(["-c", SCRIPT, "capability", "table"]).arg(&report);
+        let table = String::from_utf8(command.output().expect("bash runs").stdout);
+        std::fs::remove_file(&report).expect("it was there");
+        let expected = "capability     state     tests that need it\nbwrap          shown     a.rs\n\
+                        namespaces     NOT SHOWN a.rs b.rs\n";
+        assert_eq!(table.expect("the table is text"), expected);
+    }
 }
