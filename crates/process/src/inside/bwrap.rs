@@ -19,6 +19,7 @@ use super::placeholders::Placeholders;
 use super::process_tree::Remaining;
 use super::step::{During, LaunchStep, StepFailure};
 use super::supervisor;
+use super::system_mounts::{DEVICE_LINKS, DEVICES};
 use crate::contract::confinement_rules::ConfinementRules;
 use crate::contract::layout::{MountKind, mount_layout};
 use crate::contract::message::send;

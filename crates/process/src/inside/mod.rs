@@ -21,6 +21,7 @@ mod rename_calls;
 mod seccomp;
 mod step;
 mod supervisor;
+mod system_mounts;
 
 use std::io::{Error, ErrorKind, Result};
 use std::process::ExitCode;

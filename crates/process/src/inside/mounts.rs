@@ -24,6 +24,7 @@ use super::mount_calls::{
     clone_within, mount_at, mount_on, nothing, open_beneath, tmpfs,
 };
 use super::step::{During, LaunchStep, StepFailure};
+use super::system_mounts::{build_dev, build_proc, open_devices, terminals};
 use crate::contract::confinement_rules::{ConfinementRules, LayerPlace};
 use crate::contract::layout::{Layout, MountKind};
 use crate::contract::mount_points::mount_points;
