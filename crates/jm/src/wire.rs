@@ -219,20 +219,6 @@ fn layers(common: &Common, config: &Config) -> Result<EngineLayers> {
     Ok(EngineLayers::new(place, wanted))
 }
 
-/// The layers on which commands of tools run.
-fn layers(common: &Common, config: &Config) -> Result<EngineLayers> {
-    if common.no_journal {
-        return Ok(EngineLayers::none());
-    }
-    let place = CommandLayers::open(&locations::state()?).context("layers of commands")?;
-    let wanted = match config.tools.sandbox.commands.layer {
-        CommandLayer::Off => LayerUse::Off,
-        CommandLayer::Auto => LayerUse::WhereTheyWork,
-        CommandLayer::On => LayerUse::Always,
-    };
-    Ok(EngineLayers::new(place, wanted))
-}
-
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
     let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
         .context("the workspace cannot be opened")?;

@@ -41,7 +41,10 @@ use crate::undo_call::{UNDO, UndoArguments, is_undo};
 pub use in_force::Which;
 use layered::LayerPlan;
 pub(crate) use model_note::undone_note;
-use parts::{PartPlan, Together, parts};
+use parts::{Together, parts};
+pub use report::{TakenBack, UndoReport};
+pub use verify::damage;
+use verify::refuse_damage;
 
 /// The rule for a journal that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +75,9 @@ impl Engine {
         let mut report = UndoReport { is_complete: true, ..UndoReport::default() };
         let mut together = Together { is_many: parts.len() > 1, first: None };
         for part in parts {
-            report.join(self.undo_part(session, (which, part), guard, &mut together)?);
+            let ours = report.restored.clone();
+            let part = (which, part, ours.as_slice());
+            report.join(self.undo_part(session, part, guard, &mut together)?);
             if !report.is_complete {
                 break;
             }
@@ -84,14 +89,14 @@ impl Engine {
     fn undo_part(
         &self,
         session: &mut Session,
-        (which, part): (&Which, &[CallView]),
+        (which, part, ours): (&Which, &[CallView], &[PathBuf]),
         guard: Guard,
         together: &mut Together,
     ) -> Result<UndoReport, ToolError> {
         let core = self.core_arc();
         let store = core.recorder.journal().ok_or_else(no_journal)?.store();
         let mut report = report_of(store, &session.id, which, part)?;
-        let plan = PartPlan::new((&core, store), part, guard, &mut report);
+        let plan = PartPlan::new((&core, store), (part, ours), guard, &mut report);
         // What was left alone can be tried again, so the calls stay in force.
         report.is_complete = plan.is_complete();
         let of = if plan.is_complete() { keys(&report) } else { Vec::new() };
@@ -122,7 +127,7 @@ impl Engine {
         let (mut diff, mut guard) = (String::new(), guard);
         for part in parts(&chosen) {
             let mut own = report_of(store, session, which, part)?;
-            let plan = PartPlan::new((&core, store), part, guard, &mut own);
+            let plan = PartPlan::new((&core, store), (part, &[]), guard, &mut own);
             own.is_complete = plan.is_complete();
             match &plan {
                 PartPlan::Files(plan) => diff.push_str(&preview(&core, plan, &mut own)),
@@ -194,32 +199,6 @@ fn preview(core: &Core, plan: &UndoPlan, report: &mut UndoReport) -> String {
     }
     report.restored.extend(plan.steps.trades.iter().map(|trade| trade.path.absolute()));
     diff
-}
-
-/// A record that is not what was written may name the wrong file, or the wrong content for it.
-fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), ToolError> {
-    let damage = damage(store, session)?;
-    let Some(first) = damage.first() else { return Ok(()) };
-    let more = match damage.len() - 1 {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    };
-    Err(ToolError::failed(UNDO, format!("the journal is damaged: {first}{more}")).hint(
-        "`jm verify` lists the damage; `--despite-damage` goes by what the journal says all the same",
-    ))
-}
-
-/// The damage in the records that undo and recovery go by. Contents are checked when they are
-/// used.
-pub fn damage(store: &Store, session: &SessionId) -> Result<Vec<Damage>, ToolError> {
-    let found = store.verify_session(session);
-    let (_, damage) = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
-    let matters = |damage: &Damage| match damage {
-        Damage::File(_) | Damage::Record { .. } => true,
-        Damage::Unreadable { .. } | Damage::Session { .. } => true,
-        Damage::Read { .. } | Damage::Index { .. } | Damage::Content(_) => false,
-    };
-    Ok(damage.into_iter().filter(matters).collect())
 }
 
 /// Paths that are left alone because a command of another session may have changed them.

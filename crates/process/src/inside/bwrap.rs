@@ -12,7 +12,6 @@ use rustix::fd::AsFd;
 use rustix::fs::MemfdFlags;
 use rustix::thread::CapabilitySet;
 
-use super::kernel_mounts::{DEVICE_LINKS, DEVICES};
 use super::mounts::{self, is_inside};
 use super::name_guard::NameGuard;
 use super::placeholders::Placeholders;

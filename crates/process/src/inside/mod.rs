@@ -5,7 +5,6 @@
 
 mod bwrap;
 mod control;
-mod kernel_mounts;
 mod landlock;
 mod layer;
 mod limits;
