@@ -119,17 +119,6 @@ impl Driver {
         self.approver = approver;
     }
 
-    /// Asks through another approver from here on.
-    pub(crate) fn ask_through(&mut self, approver: Approver) {
-        if approver.is_a_person() {
-            self.session.offer_grants();
-        }
-        if let Approver::Lines(_) = &approver {
-            self.engine.core().recorder.answers_come_from("a program (--answers)");
-        }
-        self.approver = approver;
-    }
-
     pub(crate) async fn answer(&mut self, calls: Vec<ToolCall>) -> Result<End> {
         if self.session.batch().awaits_results() {
             let id = &self.session.id;
