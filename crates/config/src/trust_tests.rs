@@ -8,6 +8,7 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("model", None, Some("'openai/x'")),
     ("toolset", None, None),
     ("profile", Some("'careful'"), None),
+    ("mcp", None, Some("{ a = { command = 'b' } }")),
     ("tools.mode", Some("'disabled'"), None),
     ("tools.allow_parallel", None, Some("true")),
     ("tools.max_tool_calls_per_batch", Some("31"), Some("33")),

@@ -24,11 +24,13 @@ const RULE: &str = "the command has ended, and names that something runs later c
 
 /// The question about a layer.
 pub(crate) fn request(entry: &CallEntry, awaited: &AwaitedLayer) -> CallQuestion {
+    // It ran with its arguments, so these cannot be edited.
     CallQuestion {
         reason: RULE.to_owned(),
         needs_person: true,
         warnings: awaited.warnings.clone(),
         preview: awaited.preview.clone(),
+        arguments: entry.call.arguments.clone(),
         fingerprint: format!("keep {}", awaited.layer),
         ..CallQuestion::new(&entry.call.id, &entry.call.name, &entry.summary, RiskLevel::High)
     }

@@ -7,7 +7,9 @@ use std::sync::{Arc, PoisonError};
 use jm_policy::Reason;
 use jm_store::StoreError;
 use jm_tools::ToolRegistry;
-use jm_types::{BatchNumber, RiskLevel, ToolCall, ToolDefinition, ToolError, ToolsMode, Verdict};
+use jm_types::{
+    BatchNumber, CallQuestion, RiskLevel, ToolCall, ToolDefinition, ToolError, ToolsMode, Verdict,
+};
 
 use crate::canceller::Canceller;
 use crate::capacity::ContextEstimate;
@@ -41,6 +43,8 @@ pub struct Inspection {
     pub risk: Option<RiskLevel>,
     pub warnings: Vec<String>,
     pub preview: Option<String>,
+    /// The question that the call would raise, secrets masked.
+    pub question: Option<CallQuestion>,
     /// Set when the call would be refused.
     pub error: Option<ToolError>,
 }
@@ -107,14 +111,16 @@ impl Engine {
         let parts = self.explain_parts(&call);
         let Planned { facts, disposition, .. } =
             plan::plan_alone(&self.core, session.asker(), call).await;
-        let mut offered = None;
+        let (mut offered, mut question) = (None, None);
         let (verdict, warnings, error) = match disposition {
             Disposition::Refused(error) => (Verdict::Deny, Vec::new(), Some(error)),
             Disposition::Runs => (Verdict::Allow, Vec::new(), None),
             Disposition::Waits => (Verdict::Ask, Vec::new(), None),
             Disposition::Asks(request) => {
-                offered = request.always.into_iter().next().map(|offer| offer.rules);
-                (Verdict::Ask, request.warnings, None)
+                offered = request.always.first().map(|offer| offer.rules.clone());
+                let warnings = request.warnings.clone();
+                question = Some(*request);
+                (Verdict::Ask, warnings, None)
             }
         };
         Inspection {
@@ -127,6 +133,7 @@ impl Engine {
             risk: facts.risk,
             warnings,
             preview: facts.preview.map(|preview| preview.text),
+            question,
             error,
         }
     }

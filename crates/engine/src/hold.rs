@@ -33,7 +33,7 @@ pub(crate) struct AwaitedLayer {
     pub(crate) layer: String,
     /// Why it is not kept yet, and where it is.
     pub(crate) not_kept: NotKept,
-    /// What a person has to know of it, the most important first.
+    /// Facts that a person has to know of it, the most important first.
     pub(crate) warnings: Vec<String>,
     /// All that it changed.
     pub(crate) preview: Option<String>,

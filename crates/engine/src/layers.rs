@@ -15,7 +15,7 @@ use jm_types::Digest;
 pub enum LayerUse {
     /// Never.
     Off,
-    /// Where layers work; elsewhere directly, which is said.
+    /// On layers as far as these work; elsewhere directly, which is said.
     WhereTheyWork,
     /// Always; where they do not work a command is refused.
     Always,

@@ -2,6 +2,53 @@
 //!
 //! Law: a turn is a value. `Engine::run` works until it needs a person, and everything it must
 //! know to go on, in this process or another, is in the `Session`.
+//!
+//! ```
+//! # use std::sync::{Arc, Mutex};
+//! # use std::time::Duration;
+//! # use jm_files::{ProjectState, Sandbox, SandboxSettings};
+//! # use jm_policy::Policy;
+//! # use jm_process::EnvSanitizer;
+//! # use jm_tools::{ToolRegistry, Workspace, toolsets::{STANDARD, Timeouts}};
+//! # use jm_types::{ApprovalMode, Limits, ToolCall, ToolsMode};
+//! use jm_engine::{ApprovalDecision, CallRecorder, Core, Engine, Pause, Session};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path();
+//! # let minute = Duration::from_secs(60);
+//! # let timeouts = Timeouts { file_operations: minute, shell_commands: minute };
+//! let engine = Engine::new(Core {
+//!     registry: ToolRegistry::speaking(&STANDARD, STANDARD.tools(&timeouts)?)?,
+//!     policy: Policy::of_mode(ApprovalMode::Prompt).into(),
+//!     recorder: CallRecorder::none(),
+//!     // The workspace, limits and channels.
+//! #   workspace: Workspace {
+//! #       sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root))?),
+//! #       environment: Arc::new(EnvSanitizer::new(&[])),
+//! #       confiner: Arc::new(jm_process::Confiner::unsupervised()),
+//! #       jobs: Arc::default(),
+//! #       state: Arc::new(ProjectState::new(root, root)),
+//! #   },
+//! #   limits: Limits::default(),
+//! #   mode: ToolsMode::Enabled,
+//! #   default_timeout: minute,
+//! #   manual: Vec::new(),
+//! #   estimate: Default::default(),
+//! #   events: tokio::sync::mpsc::channel(16).0,
+//! #   index: Mutex::default(),
+//! });
+//! let mut session = Session::new("example");
+//! let arguments = serde_json::json!({"path": "a.txt", "content": "one\n"});
+//! session.submit(vec![ToolCall::new("1", "write_file", &arguments)])?;
+//! // Nothing has run: the question is data in the session.
+//! assert!(matches!(engine.run(&mut session).await, Pause::NeedsApproval));
+//! session.decide(&ApprovalDecision::ApproveAll)?;
+//! assert!(matches!(engine.run(&mut session).await, Pause::Finished));
+//! assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\n");
+//! # Ok(())
+//! # }
+//! ```
 
 mod ahead;
 mod answer;

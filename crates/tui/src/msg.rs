@@ -92,7 +92,7 @@ pub enum Msg {
     Picture {
         label: String,
     },
-    /// What was pasted is no picture: it is text.
+    /// Pasted text that is no picture after all.
     Pasted(String),
     /// Words that a command may take, for completion.
     Arguments {

@@ -69,7 +69,7 @@ impl Status {
         line.cut(width)
     }
 
-    /// What is known, in order of the line.
+    /// Everything that is known, in order of the line.
     fn fields(&self, queued: usize) -> Vec<Field> {
         let after = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
         let mut fields = vec![

@@ -15,7 +15,7 @@ use jm_store::{CallView, FileEffect, FileState, LayerRecord, Record};
 use jm_tools::ToolEffect;
 use jm_types::{CallKey, SessionId, ToolError};
 
-use super::layered;
+use super::layered::{self, LayersPlace};
 use crate::core::Core;
 use crate::engine::Engine;
 use crate::files::{Standing, is_beneath_a_file, resolve};
@@ -179,7 +179,7 @@ pub(super) fn examine(core: &Core, view: CallView) -> Examined {
     let any = |wanted| files.iter().any(|file| file.now == wanted);
     let state = match view.started() {
         _ if view.result().is_some() => CallState::Finished,
-        _ if !layers.is_empty() => layered::state_of(core, &layers),
+        _ if !layers.is_empty() => layered_state(layered::place_of(core, &layers)),
         None if files.is_empty() => CallState::NeverStarted,
         _ if runs && layered::is_held(core, &view.call.call) => CallState::Held,
         // What it changed is known, how it ended is not.
@@ -210,6 +210,16 @@ pub(super) fn examine(core: &Core, view: CallView) -> Examined {
     let command = is_command.then(|| core.workspace.confiner.record(&view.call.call)).flatten();
     let job = is_unknown.then(|| job_of(core, &view.call.call)).flatten();
     Examined { view, state, files, layers, printed, survivors, command, job }
+}
+
+fn layered_state(place: LayersPlace) -> CallState {
+    match place {
+        LayersPlace::Before => CallState::NoEffect,
+        LayersPlace::Between => CallState::SomeEffects,
+        LayersPlace::After => CallState::AllEffects,
+        LayersPlace::Foreign => CallState::Foreign,
+        LayersPlace::Unknown => CallState::Unknown,
+    }
 }
 
 /// The state of the process that a call started. One that is just being ended is waited for.

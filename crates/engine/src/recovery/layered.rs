@@ -11,7 +11,6 @@ use jm_process::held::HeldLayer;
 use jm_store::{LayerRecord, Record};
 use jm_types::{CallKey, ToolError};
 
-use super::facts::{CallState, Side};
 use crate::core::Core;
 use crate::layers::{state_on, steps_of};
 
@@ -88,50 +87,83 @@ fn opposite(state: StepState) -> StepState {
     }
 }
 
-/// The state of a call whose layers are on record.
-pub(super) fn state_of(core: &Core, records: &[LayerRecord]) -> CallState {
+/// The place of the layers of a call between the two sides of its change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LayersPlace {
+    Before,
+    Between,
+    After,
+    /// Nodes of others stand at every name.
+    Foreign,
+    Unknown,
+}
+
+/// Finds out how far the layers of a call came.
+pub(super) fn place_of(core: &Core, records: &[LayerRecord]) -> LayersPlace {
     let progress = |record: &LayerRecord| RecordedLayer::open(core, record)?.progress();
     let Ok(all) = records.iter().map(progress).collect::<Result<Vec<_>, _>>() else {
-        return CallState::Unknown;
+        return LayersPlace::Unknown;
     };
     let is_any = |of: fn(&Progress) -> usize| all.iter().any(|one| of(one) > 0);
     match (is_any(|one| one.done), is_any(|one| one.left)) {
-        (true, true) => CallState::SomeEffects,
-        (true, false) => CallState::AllEffects,
-        (false, true) => CallState::NoEffect,
-        (false, false) if is_any(|one| one.foreign) => CallState::Foreign,
-        (false, false) => CallState::AllEffects,
+        (true, true) => LayersPlace::Between,
+        (true, false) => LayersPlace::After,
+        (false, true) => LayersPlace::Before,
+        (false, false) if is_any(|one| one.foreign) => LayersPlace::Foreign,
+        (false, false) => LayersPlace::After,
     }
 }
 
-/// Brings the layers of a call to one side.
-pub(super) fn converge(
+fn open_all(
     core: &Core,
     call: &CallKey,
     records: &[LayerRecord],
-    (state, goal): (CallState, Side),
-) -> Result<CallState, ToolError> {
-    let failed = |why: String| ToolError::failed("recovery", format!("layer of {call}: {why}"));
+) -> Result<Vec<RecordedLayer>, ToolError> {
     let opened = records.iter().map(|record| RecordedLayer::open(core, record));
-    let layers: Vec<RecordedLayer> = opened.collect::<Result<_, _>>().map_err(failed)?;
-    if goal == Side::After {
-        for layer in &layers {
-            layer.converge(layer.goal).map_err(failed)?;
-        }
-        return Ok(CallState::AllEffects);
+    opened.collect::<Result<_, _>>().map_err(|why| failed(call, &why))
+}
+
+fn failed(call: &CallKey, why: &str) -> ToolError {
+    ToolError::failed("recovery", format!("layer of {call}: {why}"))
+}
+
+/// Completes what the layers of a call were on their way to.
+pub(super) fn complete(
+    core: &Core,
+    call: &CallKey,
+    records: &[LayerRecord],
+) -> Result<(), ToolError> {
+    for layer in open_all(core, call, records)? {
+        layer.converge(layer.goal).map_err(|why| failed(call, &why))?;
     }
+    Ok(())
+}
+
+/// Takes back what the layers of a call did, as far as they came.
+pub(super) fn take_back(
+    core: &Core,
+    call: &CallKey,
+    records: &[LayerRecord],
+) -> Result<(), ToolError> {
+    let layers = open_all(core, call, records)?;
     for (number, layer) in layers.iter().enumerate().rev() {
         let mut is_begun = true;
         for earlier in &layers[..number] {
-            is_begun &= earlier.progress().map_err(failed)?.left == 0;
+            is_begun &= earlier.progress().map_err(|why| failed(call, &why))?.left == 0;
         }
-        if state == CallState::Finished {
-            layer.leave().map_err(failed)?;
-        } else if is_begun {
-            layer.converge(opposite(layer.goal)).map_err(failed)?;
+        if is_begun {
+            layer.converge(opposite(layer.goal)).map_err(|why| failed(call, &why))?;
         }
     }
-    Ok(CallState::NoEffect)
+    Ok(())
+}
+
+/// Takes back a change that was whole, but for what was changed since.
+pub(super) fn leave(core: &Core, call: &CallKey, records: &[LayerRecord]) -> Result<(), ToolError> {
+    for layer in open_all(core, call, records)?.iter().rev() {
+        layer.leave().map_err(|why| failed(call, &why))?;
+    }
+    Ok(())
 }
 
 /// Says that what was prepared never was, and leaves the layers of a command to a person.

@@ -81,7 +81,7 @@ impl Engine {
     }
 }
 
-/// What is not in the workspace of a call's layers waits for a person; their names.
+/// Leaves to a person those layers of a call that are not in the workspace; gives their names.
 fn settle_layers(core: &Core, call: &Examined, state: CallState) -> Result<Vec<String>, ToolError> {
     let key = &call.view.call.call;
     match state {

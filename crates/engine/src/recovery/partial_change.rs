@@ -27,9 +27,18 @@ pub(super) fn converge_call(
 ) -> Result<CallState, ToolError> {
     let Some(goal) = goal(call.state, choice) else { return Ok(call.state) };
     if !call.layers.is_empty() {
-        let (key, way) = (&call.view.call.call, (call.state, goal));
-        let state = layered::converge(core, key, &call.layers, way)?;
-        return Ok(if call.state == CallState::Finished { CallState::Finished } else { state });
+        let key = &call.view.call.call;
+        return match (call.state, goal) {
+            (CallState::Finished, _) => {
+                layered::leave(core, key, &call.layers).map(|()| CallState::Finished)
+            }
+            (_, Side::After) => {
+                layered::complete(core, key, &call.layers).map(|()| CallState::AllEffects)
+            }
+            (_, Side::Before | Side::Other) => {
+                layered::take_back(core, key, &call.layers).map(|()| CallState::NoEffect)
+            }
+        };
     }
     // Without the new content of every file the way back is the only one.
     let forward = (goal == Side::After).then(|| steps_to(core, call, Side::After)).transpose();

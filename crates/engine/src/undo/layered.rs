@@ -13,7 +13,7 @@ use jm_store::{
 };
 use jm_types::{CallKey, ToolError};
 
-use super::UndoReport;
+use super::report::UndoReport;
 use crate::core::Core;
 use crate::layers::{packed, state_on, steps_of};
 use crate::recovery::converge::Guard;
@@ -37,11 +37,11 @@ pub(super) struct LayerPlan {
 const CHANGED: &str = "it changed since; use --force to overwrite it";
 
 impl LayerPlan {
-    /// Looks at what stands in the workspace; changes nothing.
+    /// Looks at what stands in the workspace; changes nothing. `ours` was put there a moment ago, by an earlier
+    /// part of the same undo.
     pub(super) fn new(
-        core: &Core,
-        store: &Store,
-        call: &CallView,
+        (core, store): (&Core, &Store),
+        (call, ours): (&CallView, &[PathBuf]),
         guard: Guard,
         report: &mut UndoReport,
     ) -> Self {
@@ -57,7 +57,7 @@ impl LayerPlan {
                     continue;
                 }
             };
-            match way_back(layer, &steps, record, (guard, &later), report) {
+            match way_back(layer, &steps, record, (guard, &later, ours), report) {
                 Ok((way, is_whole)) => {
                     plan.is_complete &= is_whole;
                     plan.ways.extend(way);
@@ -105,7 +105,7 @@ impl LayerPlan {
         self.ways.iter().for_each(|way| way.tell(report));
     }
 
-    /// What was done before one of them failed is undone, and none of it ever was.
+    /// Undoes the layers that went before one of them failed, and says that none of it ever was.
     fn go_back(&self, core: &Core, call: &CallKey, failed: usize) {
         for way in self.ways[..failed].iter().rev() {
             let back = way.layer.layer().converge(&way.steps, state_on(way.record.to.other()));
@@ -154,20 +154,20 @@ fn way_back(
     layer: HeldLayer,
     steps: &[LayerStep],
     record: &LayerRecord,
-    (guard, later): (Guard, &[PathBuf]),
+    (guard, later, ours): (Guard, &[PathBuf], &[PathBuf]),
     report: &mut UndoReport,
 ) -> Result<(Option<WayBack>, bool), String> {
     let side = state_on(record.to);
     let mut theirs: Vec<PathBuf> = Vec::new();
-    let own = match guard {
-        Guard::Force => layer.layer().as_it_stands(steps).map_err(|error| error.to_string())?,
-        Guard::Hash => steps.to_vec(),
-    };
+    let is_ours =
+        |step: &LayerStep| guard == Guard::Force || ours.contains(&record.root.join(&step.path));
+    let own = layer.layer().as_it_stands(steps, side, &is_ours);
+    let own = own.map_err(|error| error.to_string())?;
     for step in &own {
         // What a later command of the same call changed is looked at there.
         let is_covered = later.iter().any(|path| path.starts_with(&step.path));
         let is_changed = !is_covered
-            && guard == Guard::Hash
+            && !is_ours(step)
             && layer.layer().is_changed_since(step, side).map_err(|error| error.to_string())?;
         if is_changed {
             report.skipped.push((record.root.join(&step.path), CHANGED.to_owned()));

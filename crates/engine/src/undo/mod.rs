@@ -1,7 +1,8 @@
 //! Undo: taking back what calls changed, by converging on the states before them.
 //!
 //! Law: a file is put back only if it is still what the call left. Undo is a change like any other:
-//! journaled, atomic, and itself undoable. It never touches `.git`.
+//! journaled, atomic, and itself undoable. It never touches `.git`, but for what a
+//! command's layer changed there.
 
 pub mod by_products;
 pub mod in_force;
@@ -9,6 +10,8 @@ mod layered;
 mod model_note;
 mod parts;
 pub mod prompts;
+mod report;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +19,7 @@ use std::sync::Arc;
 
 use jm_files::{After, OpenDirectory, SafePath, Sandbox, directory};
 use jm_store::{
-    CallRecord, CallView, Concurrent, Damage, FileEffect, FileState, Record, Store, StoredResult,
+    CallRecord, CallView, Concurrent, FileEffect, FileState, Record, Store, StoredResult,
 };
 use jm_system::fault::crash_point;
 use jm_tools::ops::change::diff::unified_diff;
@@ -25,7 +28,7 @@ use jm_types::{CallKey, SessionId, ToolError, ToolResult};
 
 use self::by_products::is_by_product;
 use self::in_force::ChangeKind;
-use self::prompts::{PromptMark, Prompts, UndoGroup};
+use self::prompts::{Prompts, UndoGroup};
 use crate::core::Core;
 use crate::effects::EffectLog;
 use crate::engine::Engine;
@@ -36,8 +39,12 @@ use crate::recovery::take_trades;
 use crate::session::Session;
 use crate::undo_call::{UNDO, UndoArguments, is_undo};
 pub use in_force::Which;
+use layered::LayerPlan;
 pub(crate) use model_note::undone_note;
-use parts::{PartPlan, Together, parts};
+use parts::{Together, parts};
+pub use report::{TakenBack, UndoReport};
+pub use verify::damage;
+use verify::refuse_damage;
 
 /// The rule for a journal that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,33 +52,6 @@ pub enum Damaged {
     Refuse,
     /// The person has seen the damage and wants it all the same.
     Accept,
-}
-
-/// A call that was to be taken back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenBack {
-    pub call: CallKey,
-    pub summary: String,
-    /// The prompt that it was made for.
-    pub prompt: Option<PromptMark>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UndoReport {
-    /// Newest first.
-    pub calls: Vec<TakenBack>,
-    /// The calls that are in force again, where undos were taken back.
-    pub redone: Vec<TakenBack>,
-    /// Nothing of them is left to be tried again.
-    pub is_complete: bool,
-    pub restored: Vec<PathBuf>,
-    pub removed: Vec<PathBuf>,
-    /// Left alone, and why.
-    pub skipped: Vec<(PathBuf, String)>,
-    /// Reasons why changes were never tracked.
-    pub gaps: Vec<String>,
-    /// Commands are among the calls, and what they did elsewhere stays: see [`NOT_COVERED`].
-    pub has_commands: bool,
 }
 
 /// The effects of commands that undo does not cover.
@@ -95,7 +75,9 @@ impl Engine {
         let mut report = UndoReport { is_complete: true, ..UndoReport::default() };
         let mut together = Together { is_many: parts.len() > 1, first: None };
         for part in parts {
-            report.join(self.undo_part(session, (which, part), guard, &mut together)?);
+            let ours = report.restored.clone();
+            let part = (which, part, ours.as_slice());
+            report.join(self.undo_part(session, part, guard, &mut together)?);
             if !report.is_complete {
                 break;
             }
@@ -107,14 +89,14 @@ impl Engine {
     fn undo_part(
         &self,
         session: &mut Session,
-        (which, part): (&Which, &[CallView]),
+        (which, part, ours): (&Which, &[CallView], &[PathBuf]),
         guard: Guard,
         together: &mut Together,
     ) -> Result<UndoReport, ToolError> {
         let core = self.core_arc();
         let store = core.recorder.journal().ok_or_else(no_journal)?.store();
         let mut report = report_of(store, &session.id, which, part)?;
-        let plan = PartPlan::new((&core, store), part, guard, &mut report);
+        let plan = PartPlan::new((&core, store), (part, ours), guard, &mut report);
         // What was left alone can be tried again, so the calls stay in force.
         report.is_complete = plan.is_complete();
         let of = if plan.is_complete() { keys(&report) } else { Vec::new() };
@@ -145,7 +127,7 @@ impl Engine {
         let (mut diff, mut guard) = (String::new(), guard);
         for part in parts(&chosen) {
             let mut own = report_of(store, session, which, part)?;
-            let plan = PartPlan::new((&core, store), part, guard, &mut own);
+            let plan = PartPlan::new((&core, store), (part, &[]), guard, &mut own);
             own.is_complete = plan.is_complete();
             match &plan {
                 PartPlan::Files(plan) => diff.push_str(&preview(&core, plan, &mut own)),
@@ -217,32 +199,6 @@ fn preview(core: &Core, plan: &UndoPlan, report: &mut UndoReport) -> String {
     }
     report.restored.extend(plan.steps.trades.iter().map(|trade| trade.path.absolute()));
     diff
-}
-
-/// A record that is not what was written may name the wrong file, or the wrong content for it.
-fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), ToolError> {
-    let damage = damage(store, session)?;
-    let Some(first) = damage.first() else { return Ok(()) };
-    let more = match damage.len() - 1 {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    };
-    Err(ToolError::failed(UNDO, format!("the journal is damaged: {first}{more}")).hint(
-        "`jm verify` lists the damage; `--despite-damage` goes by what the journal says all the same",
-    ))
-}
-
-/// The damage in the records that undo and recovery go by. Contents are checked when they are
-/// used.
-pub fn damage(store: &Store, session: &SessionId) -> Result<Vec<Damage>, ToolError> {
-    let found = store.verify_session(session);
-    let (_, damage) = found.map_err(|error| ToolError::failed(UNDO, error.to_string()))?;
-    let matters = |damage: &Damage| match damage {
-        Damage::File(_) | Damage::Record { .. } => true,
-        Damage::Unreadable { .. } | Damage::Session { .. } => true,
-        Damage::Read { .. } | Damage::Index { .. } | Damage::Content(_) => false,
-    };
-    Ok(damage.into_iter().filter(matters).collect())
 }
 
 /// Paths that are left alone because a command of another session may have changed them.
@@ -381,6 +337,45 @@ fn keys(report: &UndoReport) -> Vec<CallKey> {
 
 fn no_journal() -> ToolError {
     ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
+}
+
+/// The steps of one part, as far as they can be done.
+enum PartPlan {
+    Files(UndoPlan),
+    Layers(LayerPlan),
+}
+
+impl PartPlan {
+    fn new(
+        (core, store): (&Core, &Store),
+        (part, ours): (&[CallView], &[PathBuf]),
+        guard: Guard,
+        report: &mut UndoReport,
+    ) -> Self {
+        match part {
+            [call] if !call.effects().layers.is_empty() => {
+                Self::Layers(LayerPlan::new((core, store), (call, ours), guard, report))
+            }
+            part => {
+                let ground = (&*core.workspace.sandbox, store);
+                Self::Files(UndoPlan::new(ground, part, guard, report))
+            }
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::Files(plan) => plan.is_complete,
+            Self::Layers(plan) => plan.is_complete,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Files(plan) => plan.steps.is_empty(),
+            Self::Layers(plan) => plan.is_empty(),
+        }
+    }
 }
 
 /// The steps of an undo, as far as they can be done.

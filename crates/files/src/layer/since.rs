@@ -57,18 +57,25 @@ impl Layer {
         }
     }
 
-    /// The steps with what stands at their names now as what they left: for whoever wants it replaced all the same.
-    /// What stands there goes where the layer's own version would have gone.
-    pub fn as_it_stands(&self, steps: &[LayerStep]) -> io::Result<Vec<LayerStep>> {
+    /// The steps with what stands at their names now as what the layer left there, on the side where it is: for names
+    /// that are to be exchanged all the same. What stands there goes where the layer's own version would have gone.
+    pub fn as_it_stands(
+        &self,
+        steps: &[LayerStep],
+        side: StepState,
+        is_wanted: &dyn Fn(&LayerStep) -> bool,
+    ) -> io::Result<Vec<LayerStep>> {
         let now = |step: &LayerStep| {
             let mut step = step.clone();
-            if matches!(step.work, LayerWork::Create | LayerWork::Replace)
-                && self.state(&step)? == StepState::Foreign
-            {
-                step.after = self.beneath(&step.path)?;
-                if step.after.is_none() {
-                    return Err(Errno::NOENT);
+            let is_foreign = is_wanted(&step) && self.state(&step)? == StepState::Foreign;
+            match (step.work, side) {
+                (LayerWork::Create | LayerWork::Replace, StepState::Done) if is_foreign => {
+                    step.after = self.beneath(&step.path)?;
                 }
+                (LayerWork::Delete | LayerWork::Replace, StepState::NotDone) if is_foreign => {
+                    step.before = self.beneath(&step.path)?;
+                }
+                _ => {}
             }
             Ok(step)
         };

@@ -165,7 +165,7 @@ fn what_changed_nothing_is_no_step() {
     }
 }
 
-/// What came or went whole is compared with all that is in it.
+/// A directory that came or went whole is compared with all that is in it.
 #[test]
 fn an_edit_inside_a_directory_that_came_whole_is_known() {
     let world = World::new();

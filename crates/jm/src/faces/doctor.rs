@@ -82,7 +82,7 @@ fn layers_in_words(layers: &Result<(), String>) -> String {
     }
 }
 
-/// Where the commands of tools run.
+/// The ground on which the commands of tools run.
 fn ground_in_words(wanted: CommandLayer, layers: &Result<(), String>) -> String {
     let setting = format!("tools.sandbox.commands.layer = {}", wanted.name());
     let ground = match (wanted, layers) {

@@ -9,16 +9,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use anyhow::Result;
-use jm_engine::{Damaged, Engine, Guard, Pause, Session, Which};
+use jm_engine::{ApprovalDecision, Damaged, Engine, Guard, Pause, Session, Which};
 use jm_mcp::server::{
     AskClient, ClientAnswer, HostAnswer, HostCall, HostResource, OfferedTool, RoundAnswer,
     ToolHost, serve_stdio,
 };
 use jm_system::state::fresh_id;
 use jm_types::text::{reveal, sanitize};
-use jm_types::{
-    ApprovalChoice, CallKey, CallQuestion, Digest, ErrorKind, ToolCall, ToolError, Verdict,
-};
+use jm_types::{CallKey, CallQuestion, ErrorKind, ToolCall, ToolError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -140,7 +138,8 @@ impl ToolHost for Host {
 struct Asked {
     name: String,
     arguments: Value,
-    shown: Digest,
+    /// Of the arguments and of the files that were shown.
+    fingerprint: String,
     /// The order of asking.
     number: usize,
 }
@@ -209,7 +208,7 @@ impl ServingDesk {
                 match self.take_asked(&state, &call.name, &arguments) {
                     Some(asked) => {
                         return self
-                            .work(call, Answerer::Given(answer, asked.shown), stopped)
+                            .work(call, Answerer::Given(answer, asked.fingerprint), stopped)
                             .await;
                     }
                     None => return HostAnswer::UnknownState,
@@ -227,9 +226,7 @@ impl ServingDesk {
     /// The question for a call that needs one; nothing has run or is recorded yet.
     async fn ask_in_round(&mut self, call: &ToolCall, arguments: &Value) -> Option<HostAnswer> {
         let seen = self.engine.inspect(&self.session, call.clone()).await;
-        if seen.error.is_some() || seen.verdict != Verdict::Ask {
-            return None;
-        }
+        let shown = seen.question?;
         let state = fresh_id().ok()?;
         let number = self.asked.values().map(|asked| asked.number).max().unwrap_or(0) + 1;
         if self.asked.len() >= MOST_ASKED {
@@ -237,17 +234,10 @@ impl ServingDesk {
             let oldest = oldest.map(|(state, _)| state.clone()).unwrap_or_default();
             self.asked.remove(&oldest);
         }
-        let shown = digest_of(seen.preview.as_deref(), &seen.warnings);
         let (name, arguments) = (call.name.clone(), arguments.clone());
-        self.asked.insert(state.clone(), Asked { name, arguments, shown, number });
-        let question = question(
-            &call.name,
-            &seen.summary,
-            &seen.warnings,
-            &seen.rule,
-            seen.preview.as_deref(),
-        );
-        Some(HostAnswer::Asks { question, state })
+        let fingerprint = shown.fingerprint.clone();
+        self.asked.insert(state.clone(), Asked { name, arguments, fingerprint, number });
+        Some(HostAnswer::Asks { question: question(&shown), state })
     }
 
     /// The question that a state names: used once, for the very call.
@@ -295,17 +285,14 @@ impl ServingDesk {
     }
 
     async fn decide(&mut self, answerer: &Answerer) -> Result<()> {
-        let Some(asked) = self.session.question() else { return Ok(()) };
-        let pending = &asked.calls;
+        let pending: Vec<CallQuestion> = self.session.batch().pending().cloned().collect();
         let answer = match answerer {
             Answerer::Nobody => {
                 self.session.refuse_pending(nobody);
                 return Ok(());
             }
-            Answerer::Given(answer, shown) => {
-                let now =
-                    pending.first().map(|one| digest_of(one.preview.as_deref(), &one.warnings));
-                if now != Some(*shown) {
+            Answerer::Given(answer, fingerprint) => {
+                if pending.first().map(|one| &one.fingerprint) != Some(fingerprint) {
                     self.session.refuse_pending(changed);
                     return Ok(());
                 }
@@ -313,23 +300,14 @@ impl ServingDesk {
             }
             Answerer::Within(within) => {
                 let Some(one) = pending.first() else { return Ok(()) };
-                let question = question(
-                    &one.tool,
-                    &one.summary,
-                    &one.warnings,
-                    &one.reason,
-                    one.preview.as_deref(),
-                );
-                within.ask(question).await
+                within.ask(question(one)).await
             }
         };
-        let choice = match answer {
-            ClientAnswer::Approved => ApprovalChoice::Once,
-            ClientAnswer::Denied => {
-                ApprovalChoice::No { reason: Some("the client said no".to_owned()) }
-            }
+        let decision = match answer {
+            ClientAnswer::Approved => ApprovalDecision::ApproveAll,
+            ClientAnswer::Denied => ApprovalDecision::DenyAll,
         };
-        self.session.answer(&asked.answer_all(&choice)).map_err(Into::into)
+        self.session.decide(&decision).map_err(Into::into)
     }
 
     fn answer(&mut self) -> HostAnswer {
@@ -426,27 +404,19 @@ enum Answerer {
     Nobody,
     Within(jm_mcp::server::WithinCall),
     /// Given before the call was submitted, for what was shown then.
-    Given(ClientAnswer, Digest),
+    Given(ClientAnswer, String),
 }
 
 fn is_unknown(error: &ToolError) -> bool {
     matches!(error.kind, ErrorKind::UnknownTool { .. })
 }
 
-fn digest_of(preview: Option<&str>, warnings: &[String]) -> Digest {
-    Digest::of(json!([preview, warnings]).to_string().as_bytes())
-}
-
-fn question(
-    tool: &str,
-    summary: &str,
-    warnings: &[String],
-    rule: &str,
-    preview: Option<&str>,
-) -> String {
-    let warnings: String = warnings.iter().map(|warning| format!("! {warning}\n")).collect();
-    let preview = preview.unwrap_or_default();
-    let text = format!("{tool}: {summary}\n{warnings}Needs approval: {rule}\n{preview}");
+/// The question for a client, which shows it whole; secrets stay masked.
+fn question(asked: &CallQuestion) -> String {
+    let CallQuestion { tool, summary, reason, .. } = asked;
+    let warnings: String = asked.warnings.iter().map(|one| format!("! {one}\n")).collect();
+    let preview = asked.preview.as_deref().unwrap_or_default();
+    let text = format!("{tool}: {summary}\n{warnings}Needs approval: {reason}\n{preview}");
     let mut text = reveal(&text);
     if text.len() > MOST_QUESTION {
         text.truncate(text.floor_char_boundary(MOST_QUESTION));

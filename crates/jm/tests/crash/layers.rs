@@ -127,7 +127,7 @@ fn killed_at_every_point_of_keeping() {
     assert_nothing(&wrong);
 }
 
-/// What never reached its record is offered to the person, and can be kept as it is.
+/// A layer that never reached its record is offered to the person, and can be kept as it is.
 #[test]
 fn what_was_not_recorded_is_offered() {
     if !works() {

@@ -121,7 +121,7 @@ const CASES: &[(&str, &str, &str, Child)] = &[
 
 /// For scripts that shall be stopped; all others have time, also on a busy machine.
 const SHORT: Duration = Duration::from_millis(300);
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) fn trials() -> Vec<Trial> {
     let table = CASES.iter().map(|(name, body, message, child)| {

@@ -10,7 +10,7 @@ pub(crate) mod kill_failures;
 pub(crate) mod landlock_version;
 pub(crate) mod layout;
 pub(crate) mod message;
-pub(crate) mod mount_points;
+pub(crate) mod mount_table;
 pub(crate) mod protocol;
 pub(crate) mod record;
 pub(crate) mod terminal_size;

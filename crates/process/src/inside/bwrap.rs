@@ -12,13 +12,13 @@ use rustix::fd::AsFd;
 use rustix::fs::MemfdFlags;
 use rustix::thread::CapabilitySet;
 
-use super::kernel_mounts::{DEVICE_LINKS, DEVICES};
 use super::mounts::{self, is_inside};
 use super::name_guard::NameGuard;
 use super::placeholders::Placeholders;
 use super::process_tree::Remaining;
 use super::step::{During, LaunchStep, StepFailure};
 use super::supervisor;
+use super::system_mounts::{DEVICE_LINKS, DEVICES};
 use crate::contract::confinement_rules::ConfinementRules;
 use crate::contract::layout::{MountKind, mount_layout};
 use crate::contract::message::send;

@@ -5,7 +5,6 @@
 
 mod bwrap;
 mod control;
-mod kernel_mounts;
 mod landlock;
 mod layer;
 mod limits;
@@ -21,6 +20,7 @@ mod rename_calls;
 mod seccomp;
 mod step;
 mod supervisor;
+mod system_mounts;
 
 use std::io::{Error, ErrorKind, Result};
 use std::process::ExitCode;

@@ -17,16 +17,16 @@ use rustix::mount::{
     move_mount, unmount,
 };
 
-use super::kernel_mounts::{build_dev, build_proc, open_devices, terminals};
 use super::layer;
 use super::mount_calls::{
     MountDepth, MountPiece, MountShape, MountSource, attach, change, clone_itself, clone_of,
     clone_within, mount_at, mount_on, nothing, open_beneath, tmpfs,
 };
 use super::step::{During, LaunchStep, StepFailure};
+use super::system_mounts::{build_dev, build_proc, open_devices, terminals};
 use crate::contract::confinement_rules::{ConfinementRules, LayerPlace};
 use crate::contract::layout::{Layout, MountKind};
-use crate::contract::mount_points::mount_points;
+use crate::contract::mount_table::mount_points;
 use crate::contract::within::is_within;
 
 pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()> {

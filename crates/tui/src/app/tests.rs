@@ -214,7 +214,7 @@ fn commands_and_completion() {
     assert_eq!(known, [], "asked for once");
 }
 
-/// What a menu was made for is not what a burst has typed meanwhile.
+/// A burst types past the menu that its first letter opened.
 #[test]
 fn a_menu_never_replaces_a_command_that_was_written_out() {
     let mut world = World::new();

@@ -161,7 +161,7 @@ fn after_a_resize_the_rows_that_the_terminal_wrapped_are_counted() {
     assert_eq!(bytes.matches("\x1b[2K").count(), 4, "they were cut: {bytes:?}");
 }
 
-/// Where there is no second screen, what stood there is in the scrollback and nothing of the panel is.
+/// Without a second screen, what stood there is in the scrollback and nothing of the panel is.
 #[test]
 fn without_a_second_screen_nothing_is_lost_and_nothing_is_left() {
     let mut world = World::new();

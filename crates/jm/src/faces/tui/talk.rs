@@ -35,7 +35,7 @@ pub(super) struct Talk {
     later: VecDeque<Effect>,
     /// The person's actions beside the conversation; the model hears of it with the next prompt.
     pub(super) beside: String,
-    /// What the next conversation holds stands on the screen already.
+    /// The messages of the next conversation stand on the screen already.
     pub(super) is_shown: bool,
     pictures: Arc<Pictures>,
     /// The parts of the open agent that serve while a turn has the rest.

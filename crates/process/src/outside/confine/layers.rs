@@ -14,7 +14,7 @@ use rustix::process::{getegid, geteuid};
 use super::confiner::Confiner;
 use super::probe::{Trial, try_rules};
 use crate::contract::confinement_rules::{Backend, ConfinementRules};
-use crate::contract::mount_points::mount_points;
+use crate::contract::mount_table::mount_points;
 use crate::outside::held::HeldLayers;
 use crate::outside::launcher::Launcher;
 
