@@ -92,7 +92,7 @@ enum Kind {
     Protected,
 }
 
-/// Where protected names lie: each in a directory of its own, the directories by the hundred or all side
+/// The places of protected names: each in a directory of its own, the directories by the hundred or all side
 /// by side; or all in one directory.
 const TREES: &[(&str, Grow)] = &[
     ("in directories by the hundred", |number, kind| {
@@ -110,8 +110,8 @@ const TREES: &[(&str, Grow)] = &[
     }),
 ];
 
-/// What protected names cost beside the same tree with other names, whether that is linear, and what
-/// the same mounts take as bare system calls. The quickest of five: whatever else runs makes it slower.
+/// Measures protected names beside the same tree with other names, at three sizes, and beside
+/// the same mounts as bare system calls. The quickest of five: whatever else runs makes it slower.
 fn measure_names(jm: &Path) {
     for (title, grow) in TREES {
         let columns = ["plain ms", "held ms", "more ms", "bare ms"];

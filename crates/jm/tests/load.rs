@@ -147,7 +147,7 @@ fn many_sessions_write_to_one_journal_and_none_waits_for_long() {
     assert!(best.is_some(), "p99 is more than {p99:?} in each of {ROUNDS} rounds");
 }
 
-/// What 99 of 100 calls of so many sessions take at most. None fails, nor does `jm gc` beside them, in any round.
+/// The time that 99 of 100 calls of so many sessions stay within. None fails, nor does `jm gc` beside them, in any round.
 fn slowest_of_most(sessions: usize, calls: usize) -> Duration {
     let ground = Ground::new();
     ground.says(&["verify"]);

@@ -23,7 +23,7 @@ exec perl -e '$| = 1; my $n = (`uname -m` =~ /x86_64/) ? 316 : 276; my $count = 
         print "exchanged $count times\n" if $count % 300 == 0; select(undef, undef, undef, 0.00005) }'
 "#;
 
-/// What each of the commands tries.
+/// The attempts of each command.
 const REACH: &str = "for d in sub own; do cat $d/.git/private/secret.txt; echo x > $d/.git/file; done; \
     cat own/.vscode/private/secret.txt own/.env; echo x > own/.vscode/file; echo x > own/.env; true";
 
