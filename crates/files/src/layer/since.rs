@@ -1,9 +1,10 @@
 //! Changes of others since a layer was kept or taken back, told by change times (`st_ctime`).
 //!
-//! Law: a change time cannot be set back, so what is not newer than the note that was written after the last
+//! Law: a change time cannot be set back, so what is older than the note that was written after the last
 //! exchange is what the exchange left. Nothing is read but directories.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{self, AtFlags, Mode, OFlags, Timespec, Timestamps};
@@ -17,14 +18,25 @@ use crate::file::OpenDirectory;
 
 /// The note that is touched when all steps are done, beside the old versions.
 const SETTLED: &str = "settled";
+/// Shorter than a step of the clock that files get their times from.
+const CLOCK_STEP: Duration = Duration::from_micros(500);
 
 impl Layer {
-    /// Remembers the moment.
+    /// Remembers the moment: one that is later than every exchange, so that whatever has its time or a later one
+    /// is another change. The clock of files moves in steps of some milliseconds.
     pub(super) fn note_settled(&self) -> io::Result<()> {
         let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let note = fs::openat(&self.attic, SETTLED, flags, Mode::RUSR | Mode::WUSR)?;
-        let now = Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW };
-        fs::futimens(&note, &Timestamps { last_access: now, last_modification: now })
+        let touch = || {
+            let now = Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW };
+            fs::futimens(&note, &Timestamps { last_access: now, last_modification: now })?;
+            Ok(NodeTime::changed(&fs::fstat(&note)?))
+        };
+        let exchanged = touch()?;
+        while touch()? <= exchanged {
+            std::thread::sleep(CLOCK_STEP);
+        }
+        Ok(())
     }
 
     fn settled(&self) -> io::Result<Option<NodeTime>> {
@@ -48,7 +60,7 @@ impl Layer {
         }
         let Some(settled) = self.settled()? else { return Ok(false) };
         let Some(here) = self.beneath(&step.path)? else { return Ok(false) };
-        if here.changed > settled {
+        if here.changed >= settled {
             return Ok(true);
         }
         match here.kind {
@@ -107,7 +119,7 @@ impl Layer {
 fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {
     for name in OpenDirectory::names_in(directory)? {
         let Some(facts) = NodeFacts::at(directory, &name)? else { continue };
-        if facts.changed > settled {
+        if facts.changed >= settled {
             return Ok(true);
         }
         if facts.kind != NodeKind::Directory {
