@@ -37,6 +37,7 @@
 //! #   estimate: Default::default(),
 //! #   events: tokio::sync::mpsc::channel(16).0,
 //! #   index: Mutex::default(),
+//! #   layers: jm_engine::EngineLayers::none(),
 //! });
 //! let mut session = Session::new("example");
 //! let arguments = serde_json::json!({"path": "a.txt", "content": "one\n"});
