@@ -123,6 +123,12 @@ fn start_the_program(root: &Path) {
     let cat = sample(200, || run(Path::new("/bin/cat"), &["four_kilobytes"]));
     let cat = report("cat, whole process", &cat);
     difference("more than cat", ours, cat);
+    let script = root.join(".config/journeyman/init.lua");
+    std::fs::create_dir_all(script.parent().expect("a folder")).expect("made");
+    std::fs::write(&script, "").expect("written");
+    let scripted = report("the same, an empty init.lua", &sample(200, || run(&jm, &call)));
+    std::fs::remove_file(&script).expect("removed");
+    difference("more than without (goal: 5 ms)", scripted, ours);
     let version = report("jm --version", &sample(200, || run(&jm, &["--version"])));
     let nothing = report("true", &sample(200, || run(Path::new("/bin/true"), &[])));
     difference("more than true", version, nothing);

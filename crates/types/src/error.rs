@@ -50,6 +50,9 @@ pub enum ErrorKind {
     UnknownTool { name: String },
     #[error("tool {tool} is not ready: {message}")]
     NotReady { tool: String, message: String },
+    /// A source of tools as a whole: a script, a server.
+    #[error("{message}")]
+    SourceNotReady { message: String },
     #[error("a tool named {name} is already registered")]
     DuplicateTool { name: String },
     #[error("duplicate tool call id in one batch: {id}")]
@@ -197,7 +200,9 @@ impl ToolError {
             ErrorKind::Cancelled => ErrorCode::Cancelled,
             ErrorKind::Panicked { .. } => ErrorCode::Panicked,
             ErrorKind::UnknownTool { .. } => ErrorCode::UnknownTool,
-            ErrorKind::NotReady { .. } => ErrorCode::ToolNotReady,
+            ErrorKind::NotReady { .. } | ErrorKind::SourceNotReady { .. } => {
+                ErrorCode::ToolNotReady
+            }
             ErrorKind::DuplicateTool { .. } => ErrorCode::DuplicateTool,
             ErrorKind::DuplicateToolCallId { .. } => ErrorCode::DuplicateToolCallId,
             ErrorKind::PatchFailed { .. } => ErrorCode::PatchFailed,

@@ -75,6 +75,7 @@ fn type_of(error: &ToolError) -> &'static str {
         | ErrorKind::Io { .. } => "file-error",
         ErrorKind::Timeout { .. }
         | ErrorKind::NotReady { .. }
+        | ErrorKind::SourceNotReady { .. }
         | ErrorKind::ExecutionFailed { .. }
         | ErrorKind::Cancelled
         | ErrorKind::Panicked { .. } => "process-error",
@@ -130,6 +131,7 @@ fn path_of(error: &ToolError) -> Option<&Path> {
         | ErrorKind::TooMuch { .. }
         | ErrorKind::Timeout { .. }
         | ErrorKind::NotReady { .. }
+        | ErrorKind::SourceNotReady { .. }
         | ErrorKind::SandboxViolation(_)
         | ErrorKind::ExecutionFailed { .. }
         | ErrorKind::Cancelled
@@ -163,9 +165,9 @@ fn recovery(error: &ToolError) -> Vec<String> {
         ErrorKind::NotKept { .. } => &["Ask the user to decide about what was set aside"],
         ErrorKind::Timeout { .. } => &["Give it more time", "Do less in one command"],
         ErrorKind::Cancelled => &["Ask the user how to go on"],
-        ErrorKind::NotReady { .. } | ErrorKind::ExecutionFailed { .. } => {
-            &["Read the output, and correct the command"]
-        }
+        ErrorKind::NotReady { .. }
+        | ErrorKind::SourceNotReady { .. }
+        | ErrorKind::ExecutionFailed { .. } => &["Read the output, and correct the command"],
         ErrorKind::Panicked { .. } => &["Try another way, and report this as a bug"],
         ErrorKind::UnknownTool { .. } | ErrorKind::DuplicateTool { .. } => {
             &["Use one of the tools that are offered"]

@@ -46,6 +46,7 @@ fn code(error: &ToolError) -> &'static str {
         | ErrorKind::TooMuch { .. }
         | ErrorKind::UnknownTool { .. }
         | ErrorKind::NotReady { .. }
+        | ErrorKind::SourceNotReady { .. }
         | ErrorKind::DuplicateTool { .. }
         | ErrorKind::DuplicateToolCallId { .. }
         | ErrorKind::EditFailed { .. }

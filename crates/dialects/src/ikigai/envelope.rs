@@ -120,6 +120,7 @@ pub(super) fn tool_error(tool: &str, error: &ToolError) -> Option<(&'static str,
         },
         ErrorKind::BadArgs { .. }
         | ErrorKind::NotReady { .. }
+        | ErrorKind::SourceNotReady { .. }
         | ErrorKind::Unbalanced { .. }
         | ErrorKind::Timeout { .. }
         | ErrorKind::SandboxViolation(_)
@@ -142,7 +143,9 @@ pub(super) fn tool_error(tool: &str, error: &ToolError) -> Option<(&'static str,
 fn wrapper_code(error: &ToolError) -> &'static str {
     match &error.kind {
         ErrorKind::Timeout { .. } => "TOOL_TIMEOUT",
-        ErrorKind::UnknownTool { .. } | ErrorKind::NotReady { .. } => "TOOL_NOT_FOUND",
+        ErrorKind::UnknownTool { .. }
+        | ErrorKind::NotReady { .. }
+        | ErrorKind::SourceNotReady { .. } => "TOOL_NOT_FOUND",
         ErrorKind::BadArgs { .. }
         | ErrorKind::DuplicateTool { .. }
         | ErrorKind::DuplicateToolCallId { .. }

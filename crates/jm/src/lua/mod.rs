@@ -33,6 +33,8 @@ pub(crate) use document::{FRONT_MATTER, FrontMatterScript};
 use host::ProgramHost;
 pub(crate) use tool::LuaTools;
 
+/// The name of a script in Lua's own messages.
+const SCRIPT_NAME: &str = "init.lua";
 /// A script larger than this is not one.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -109,7 +111,7 @@ fn of_project(ground: ScriptGround<'_>, project: &Project, text: String) -> Resu
     };
     let script = Script { owner: Owner::Project, init, text, trusted: Some(trusted) };
     // Written since the trust was looked up.
-    if script.check_trust("init.lua", &script.text).is_err() {
+    if script.check_trust(SCRIPT_NAME, &script.text).is_err() {
         return Ok(LuaTools::untrusted(script.init));
     }
     Ok(LuaTools::new(script.start(ground)?, &script, ground))
@@ -133,7 +135,7 @@ impl Script {
     fn start(&self, ground: ScriptGround<'_>) -> Result<Scripts> {
         let ScriptGround { config, workspace, auto_approve, .. } = ground;
         let settings = ScriptSettings {
-            init: ModuleSource { name: "init.lua".to_owned(), text: self.text.clone() },
+            init: ModuleSource { name: SCRIPT_NAME.to_owned(), text: self.text.clone() },
             limits: ScriptLimits::default(),
             allow: match self.owner {
                 Owner::User => opened(config)?,

@@ -19,7 +19,7 @@ use jm_types::{Digest, ErrorKind, Limits, RiskLevel, ToolError};
 use serde_json::{Map, Value};
 
 use super::approval::LuaResolvers;
-use super::{Owner, Script, ScriptGround};
+use super::{Owner, SCRIPT_NAME, Script, ScriptGround};
 use crate::faces::print;
 
 /// A script with more bytes is not one.
@@ -103,9 +103,17 @@ impl LuaTools {
     }
 
     fn not_ready(&self, name: &str, why: &str) -> ToolError {
-        let message = format!("{}: {why}", self.init.display());
-        let kind = ErrorKind::NotReady { tool: name.to_owned(), message };
+        let kind = ErrorKind::NotReady { tool: name.to_owned(), message: self.located(why) };
         ToolError::new(kind).hint("`jm tools` lists what is there now")
+    }
+
+    /// An error with the script's path, which takes the place of the short name in Lua's own position.
+    fn located(&self, why: &str) -> String {
+        let path = self.init.display();
+        match why.strip_prefix(SCRIPT_NAME).filter(|rest| rest.starts_with(':')) {
+            Some(position) => format!("{path}{position}"),
+            None => format!("{path}: {why}"),
+        }
     }
 
     fn listed(&self, name: &str, tool: Result<Arc<Registered>, ToolError>) -> Listed {
@@ -115,7 +123,8 @@ impl LuaTools {
 
     /// A complaint about the script itself, in the list of tools.
     fn complaint(&self, why: &str) -> Listed {
-        self.listed("init.lua", Err(self.not_ready("init.lua", why)))
+        let kind = ErrorKind::SourceNotReady { message: self.located(why) };
+        self.listed(SCRIPT_NAME, Err(ToolError::new(kind)))
     }
 }
 

@@ -82,7 +82,11 @@ impl Connected {
     fn not_ready(&self, tool: &str, why: &str) -> ToolError {
         let name = &self.server.name;
         let message = format!("server {name}: {}", one_line(why));
-        let kind = ErrorKind::NotReady { tool: tool.to_owned(), message };
+        self.hinted(ErrorKind::NotReady { tool: tool.to_owned(), message })
+    }
+
+    fn hinted(&self, kind: ErrorKind) -> ToolError {
+        let name = &self.server.name;
         ToolError::new(kind).hint(format!("`jm mcp test {name}` tries it, and names its log"))
     }
 
@@ -104,7 +108,10 @@ impl Connected {
 
     fn listing(&self, state: &ConnectionState) -> Vec<Listed> {
         let name = &self.server.name;
-        let complain = |why: &str| vec![self.listed(name, Err(self.not_ready(name, why)))];
+        let complain = |why: &str| {
+            let message = format!("server {name}: {}", one_line(why));
+            vec![self.listed(name, Err(self.hinted(ErrorKind::SourceNotReady { message })))]
+        };
         match state {
             ConnectionState::Ready(info) => {
                 let skipped = |SkippedTool { name, why }: &SkippedTool| {

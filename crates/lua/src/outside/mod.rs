@@ -198,12 +198,18 @@ impl Scripts {
         let name = init.name.clone();
         let start = Start { init, limits, allow, default_timeout_seconds, default_auto_approve };
         Line::open(socket, child, Arc::clone(&self.host), start)
-            .map_err(|error| format!("{name}: {error}"))
+            .map_err(|error| named(&name, error))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An error of loading a script with its name in front, once: Lua's own errors begin with it.
+fn named(name: &str, error: String) -> String {
+    let has_name = error.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']));
+    if has_name { error } else { format!("{name}: {error}") }
 }
 
 /// The runtime is ours, so a value of another shape is a fault of the script that it passed on.

@@ -282,7 +282,7 @@ fn failed_start(init: &str) -> String {
 }
 
 fn endless_init() {
-    assert_eq!(failed_start("while true do end"), "init.lua: init.lua did not end within 0.3 s");
+    assert_eq!(failed_start("while true do end"), "init.lua did not end within 0.3 s");
 }
 
 fn hanging_init() {
@@ -291,5 +291,5 @@ fn hanging_init() {
 }
 
 fn broken_init() {
-    assert_eq!(failed_start("x ="), "init.lua: init.lua:1: unexpected symbol near <eof>");
+    assert_eq!(failed_start("x ="), "init.lua:1: unexpected symbol near <eof>");
 }
