@@ -15,7 +15,7 @@ pub use state::{App, Prompt, RunningTurn, ThinkingText};
 use crate::block;
 use crate::key::Input;
 use crate::markdown;
-use crate::msg::{Effect, Msg};
+use crate::msg::{Effect, Highlight, Msg};
 use crate::panel::full::Pager;
 
 /// Takes a message in; what follows from it comes back.
@@ -27,7 +27,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::Input(Input::Paste(text)) => keys::paste(app, &text, out),
         Msg::Input(Input::Focus) | Msg::Tick | Msg::Returned => {}
         Msg::Size { width, height } => app.resize(width, height),
-        Msg::TurnBegins { prompt } => engine::turn_begins(app, &prompt),
+        Msg::TurnBegins { prompt } => {
+            engine::turn_begins(app, &prompt);
+            out.push(Effect::Highlight(Highlight::Load));
+        }
         Msg::Text(delta) => engine::text(app, &delta, out),
         Msg::Thinking(delta) => engine::thinking(app, &delta),
         Msg::CallWriting { name } => engine::call_writing(app, name),

@@ -1,7 +1,7 @@
 //! Colours of code (syntect, with the syntaxes and the `ansi` theme of two-face), in a worker.
 //!
-//! Law: nothing is loaded before the first line of code; the frame never waits for a colour. The
-//! theme uses the terminal's own sixteen colours, so it fits every background.
+//! Law: nothing is loaded before the first turn; the frame never waits for a colour. The theme uses the
+//! terminal's own sixteen colours, so it fits every background.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,10 +32,7 @@ pub fn start(mailbox: Arc<Mailbox>) -> Sender<Highlight> {
 }
 
 fn work(jobs: &Receiver<Highlight>, mailbox: &Mailbox) {
-    // Nothing is loaded before there is code.
-    let Ok(first) = jobs.recv() else { return };
     let mut highlighter = Highlighter::default();
-    highlighter.job(first).into_iter().for_each(|msg| mailbox.send(msg));
     while let Ok(job) = jobs.recv() {
         highlighter.job(job).into_iter().for_each(|msg| mailbox.send(msg));
     }
@@ -48,7 +45,7 @@ pub struct Highlighter {
     open: HashMap<u64, (HighlightState, ParseState)>,
 }
 
-/// Syntaxes and the theme, loaded with the first block.
+/// Syntaxes and the theme, loaded with the first job.
 struct Known {
     syntaxes: SyntaxSet,
     theme: Theme,
@@ -68,6 +65,7 @@ impl Highlighter {
             theme: two_face::theme::extra().get(EmbeddedThemeName::Ansi).clone(),
         });
         match job {
+            Highlight::Load => None,
             Highlight::Begin { block, language } => {
                 let lines = highlighter(&known.syntaxes, &known.theme, &language);
                 self.open.extend(lines.map(|lines| (block, lines.state())));

@@ -153,6 +153,8 @@ pub enum Effect {
     Remember(String),
     Attach(Attachment),
     Edit(String),
+    /// Shows a text in the person's editor; what they make of it is dropped.
+    Look(String),
     Suspend,
     Redraw,
     Highlight(Highlight),
@@ -173,7 +175,18 @@ pub enum Attachment {
 /// Code for the highlighter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Highlight {
-    Begin { block: u64, language: String },
-    Line { block: u64, index: usize, text: String },
-    End { block: u64 },
+    /// Code may come: syntaxes are loaded while the model thinks.
+    Load,
+    Begin {
+        block: u64,
+        language: String,
+    },
+    Line {
+        block: u64,
+        index: usize,
+        text: String,
+    },
+    End {
+        block: u64,
+    },
 }

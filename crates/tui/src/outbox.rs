@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use crate::text::{Line, Role};
 
 /// So long a line of code waits for its colours; then it goes without.
-const PATIENCE: u64 = 250;
+const PATIENCE: u64 = 500;
 
 #[derive(Debug)]
 enum Item {
@@ -109,8 +109,8 @@ mod tests {
         outbox.highlighted(1, 0, Line::of("b", Role::Code));
         assert_eq!(plain(outbox.take(130)), "bcd");
         outbox.code(2, 0, "e", 200);
-        assert_eq!(plain(outbox.take(449)), "");
-        assert_eq!(plain(outbox.take(450)), "e");
+        assert_eq!(plain(outbox.take(699)), "");
+        assert_eq!(plain(outbox.take(700)), "e");
         assert!(outbox.is_empty());
     }
 }

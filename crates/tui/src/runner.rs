@@ -136,6 +136,7 @@ impl<W: Write> Screen<'_, W> {
                 }
                 Effect::Redraw => self.writer.redraw(),
                 Effect::Edit(text) => self.edit(&text)?,
+                Effect::Look(text) => self.lend(|host| host.edit(&text)).map(drop)?,
                 Effect::Suspend => self.suspend()?,
                 Effect::Quit => {
                     self.host.effect(Effect::Quit);

@@ -75,7 +75,7 @@ impl Status {
         let mut fields = vec![
             Field::of(1, &self.model, &after(&self.model), Role::Text),
             Field::of(5, &self.root, &after(&self.root), Role::Muted),
-            Field::of(6, &self.confinement, &self.confinement, Role::Muted),
+            Field::of(6, &self.confinement, &self.confinement, self.confinement_role()),
         ];
         if !self.approval.is_empty() {
             let role = if self.approval == "auto" { Role::Warning } else { Role::Muted };
@@ -102,6 +102,11 @@ impl Status {
         fields
     }
 
+    /// Commands that nothing confines are worth a look.
+    fn confinement_role(&self) -> Role {
+        if self.confinement.starts_with("no ") { Role::Warning } else { Role::Muted }
+    }
+
     /// For `/cost`.
     pub fn usage(&self) -> String {
         let count = numbers::count;
@@ -124,7 +129,7 @@ mod tests {
         let status = Status {
             model: "claude".into(),
             root: "~/work".into(),
-            confinement: "namespaces".into(),
+            confinement: "sandbox on".into(),
             approval: "prompt".into(),
             context_percent: Some(12),
             tokens_in: 34_500,
@@ -135,11 +140,11 @@ mod tests {
         let line = |queued, width| status.line(queued, width).plain();
         assert_eq!(
             line(2, 120),
-            "claude · ~/work · namespaces · approve prompt · 12% context · 34.5k in · 830 out · $0.02 · 2 queued"
+            "claude · ~/work · sandbox on · approve prompt · 12% context · 34.5k in · 830 out · $0.02 · 2 queued"
         );
         assert_eq!(
             line(0, 79),
-            "claude · ~/work · namespaces · approve prompt · 12% context · 34.5k/830 · $0.02"
+            "claude · ~/work · sandbox on · approve prompt · 12% context · 34.5k/830 · $0.02"
         );
         assert_eq!(line(2, 40), "claude · approve prompt · 12% · 2 queued");
         assert_eq!(line(0, 40), "claude · approve prompt · 12% · $0.02");

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use crate::block;
 use crate::block::call::{CallBlock, State};
 use crate::markdown;
-use crate::text::{Line, Role};
+use crate::text::{Attributes, Line, Role, Style};
 
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// Of one result; `jm output` has the rest.
@@ -41,7 +41,10 @@ impl Entry {
         match self {
             Entry::Person(text) => block::person(text),
             Entry::Markdown(text) => markdown::render(text, width),
-            Entry::Thinking(text) => text.lines().map(|line| Line::of(line, Role::Muted)).collect(),
+            Entry::Thinking(text) => {
+                let style = Style::of(Role::Muted).with(Attributes::ITALIC);
+                text.lines().map(|line| Line::of(line, style)).collect()
+            }
             Entry::Call(call) => call.whole(width),
             Entry::Lines(lines) => lines.clone(),
         }

@@ -10,7 +10,10 @@ mod prompt;
 pub use frame::{Caret, Frame};
 
 use crate::app::App;
-use crate::text::Line;
+use crate::text::{Line, Role};
+
+/// On lower screens a row is worth more than a rule above the prompt.
+const LEAST_FOR_RULE: usize = 16;
 
 pub fn view(app: &App) -> Frame {
     let width = app.live_columns();
@@ -19,14 +22,33 @@ pub fn view(app: &App) -> Frame {
         return Frame { rows: full.view(width, app.height), caret: None, is_full: true };
     }
     let limit = limit(app);
-    let (mut bottom, mut caret) = prompt::rows(app, width, limit.saturating_sub(1).max(1));
+    let has_rule = app.height >= LEAST_FOR_RULE;
+    let most = limit.saturating_sub(1 + usize::from(has_rule)).max(1);
+    let (mut bottom, mut caret) = prompt::rows(app, width, most);
+    let mut activity = live::activity(app, width);
+    if has_rule {
+        bottom.insert(0, rule(activity.take(), width));
+        caret.row += 1;
+    }
     bottom.push(status(app, width));
     let room = limit.saturating_sub(bottom.len());
-    let mut rows = live::rows(app, width, room);
+    let mut rows = live::rows(app, activity, width, room);
     caret.row += rows.len();
     rows.extend(bottom);
     let rows = rows.into_iter().map(|row| row.cut(width)).collect();
     Frame { rows, caret: Some(caret), is_full: false }
+}
+
+/// The line above the prompt; while work runs it says what is done.
+fn rule(activity: Option<Line>, width: usize) -> Line {
+    let mut line = Line::new();
+    if let Some(activity) = activity {
+        line.push("── ", Role::Muted);
+        line.append(activity.cut(width.saturating_sub(6)));
+        line.push(" ", Role::Text);
+    }
+    line.push("─".repeat(width.saturating_sub(line.width())), Role::Muted);
+    line
 }
 
 /// The most rows of the live region.
@@ -42,7 +64,7 @@ fn limit(app: &App) -> usize {
 
 fn status(app: &App, width: usize) -> Line {
     match &app.flash {
-        Some((text, _)) => Line::of(text, crate::text::Role::Warning).cut(width),
+        Some((text, _)) => Line::of(text, Role::Warning).cut(width),
         None => app.status.line(app.queue.len(), width),
     }
 }

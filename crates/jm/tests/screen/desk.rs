@@ -44,6 +44,11 @@ impl Desk {
             }
             Kind::Screen => {
                 desk.run(&["-dmS", "test", "-h", "50000", "bash", "--norc", "--noprofile"]);
+                // It answers a moment later.
+                let begin = Instant::now();
+                while desk.session().is_none() && begin.elapsed() < PATIENCE {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
             }
         }
         desk.wait_for("bash-");
@@ -194,6 +199,11 @@ impl Desk {
         }
     }
 
+    /// Waits until nothing runs and the prompt is empty.
+    pub(crate) fn rest(&self) -> String {
+        self.wait_for("> Type a prompt")
+    }
+
     /// A format of tmux, such as `#{alternate_on}`.
     pub(crate) fn fact(&self, format: &str) -> String {
         text(&self.run(&["display-message", "-p", format]).stdout).trim().to_owned()
@@ -230,10 +240,29 @@ impl Desk {
 
     /// The program itself, a child of the shell.
     pub(crate) fn program(&self) -> u32 {
-        let shell = self.fact("#{pane_pid}");
-        let children =
-            std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
-        children.split_whitespace().next().unwrap().parse().unwrap()
+        first_child(self.shell())
+    }
+
+    fn shell(&self) -> u32 {
+        match self.kind {
+            Kind::Tmux => self.fact("#{pane_pid}").parse().unwrap(),
+            Kind::Screen => first_child(self.session().unwrap()),
+        }
+    }
+
+    /// The process of GNU screen, which names its sessions PID.NAME; its exit code says nothing.
+    fn session(&self) -> Option<u32> {
+        let listed = text(&self.command(&["-ls"]).output().unwrap().stdout);
+        listed.split_whitespace().find_map(|word| word.strip_suffix(".test"))?.parse().ok()
+    }
+
+    /// The lines that have left the screen, which no program can change any more.
+    pub(crate) fn scrolled_off(&self) -> String {
+        assert_eq!(self.kind, Kind::Tmux);
+        match self.fact("#{history_size}").as_str() {
+            "0" => String::new(),
+            _ => text(&self.run(&["capture-pane", "-p", "-J", "-S", "-", "-E", "-1"]).stdout),
+        }
     }
 
     /// The shell has the terminal again, and it is as a shell wants it.
@@ -255,6 +284,12 @@ impl Drop for Desk {
         };
         self.command(end).output().map(drop).unwrap_or_default();
     }
+}
+
+fn first_child(process: u32) -> u32 {
+    let children = format!("/proc/{process}/task/{process}/children");
+    let children = std::fs::read_to_string(children).unwrap();
+    children.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 fn private(path: &Path) {

@@ -13,6 +13,7 @@ mod desk;
 mod first_start;
 mod hostile;
 mod nvim;
+mod pictures;
 mod prompt;
 mod rewind;
 mod session;

@@ -20,6 +20,7 @@ fn two_prompts() -> Desk {
     desk.wait_for("First done.");
     desk.line("do second");
     desk.wait_for("Second done.");
+    desk.rest();
     desk.key("Escape");
     desk.wait_for("Esc again");
     desk.key("Escape");

@@ -59,6 +59,7 @@ fn whole_session(kind: Kind) {
     desk.wait_for("queued: rather this");
     desk.key("Enter");
     desk.wait_for("Steered to this.");
+    desk.rest();
 
     desk.key("Escape");
     desk.wait_for("Esc again");

@@ -63,7 +63,9 @@ fn ours(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
         Key::BackTab => out.push(Effect::CycleApproval),
         Key::PageUp => scroll(app, SCROLL),
         Key::PageDown => scroll(app, -SCROLL),
-        Key::End if app.prompt.buffer.is_empty() => scroll(app, -1_000_000),
+        Key::End if app.prompt.buffer.is_empty() && app.prompt.search.is_none() => {
+            scroll(app, -1_000_000);
+        }
         _ => prompt::key(app, key, is_burst, out),
     }
 }

@@ -21,12 +21,12 @@ pub(super) fn approval(app: &mut App, question: ApprovalQuestion, out: &mut Vec<
             }
         }
     }
-    open(app, Panel::Approval(Approval::new(question)), out);
+    open(app, Panel::Approval(Approval::new(question)));
     out.push(Effect::Notify("Approval needed".to_owned()));
 }
 
 pub(super) fn question(app: &mut App, question: PanelQuestion, out: &mut Vec<Effect>) {
-    open(app, Panel::Question(question), out);
+    open(app, Panel::Question(question));
     out.push(Effect::Notify("A question".to_owned()));
 }
 
@@ -35,7 +35,7 @@ pub(super) fn secret(app: &mut App, title: String) {
     app.is_focused = true;
 }
 
-fn open(app: &mut App, panel: Panel, _out: &mut Vec<Effect>) {
+fn open(app: &mut App, panel: Panel) {
     app.prompt.menu = None;
     app.panel = Some(panel);
     app.is_focused = false;
@@ -84,6 +84,14 @@ fn leaves_mode(app: &mut App) -> bool {
 }
 
 fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
+    let (width, height) = (app.columns(), app.height);
+    if let Some(Panel::Approval(approval)) = &mut app.panel
+        && approval.shows_first(key, width, height)
+    {
+        let lines = approval.lines();
+        app.page(Pager::at_start("read it, then q and y", lines));
+        return true;
+    }
     match &mut app.panel {
         Some(Panel::Approval(approval)) => match approval.key(key) {
             Done::Nothing => app.is_focused = true,
@@ -97,8 +105,8 @@ fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
                 out.push(Effect::Edit(text));
             }
             Done::ShowDiff => {
-                let lines = approval.lines(app.width.saturating_sub(1).max(1));
-                app.full = Some(Full::Pager(Pager::at_start("approval", lines)));
+                let lines = approval.lines();
+                app.page(Pager::at_start("approval", lines));
             }
         },
         Some(Panel::Question(question)) => match question.choice(key) {
@@ -210,6 +218,7 @@ pub(super) fn full_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
     };
     match (outcome, what) {
         (KeyOutcome::Stay, _) => {}
+        (KeyOutcome::Editor(text), _) => out.push(Effect::Look(text)),
         (KeyOutcome::Chosen(id), Some(what)) => {
             app.full = None;
             out.push(Effect::Picked { what, id });

@@ -4,6 +4,8 @@ use jm_types::{
     AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, RiskLevel,
 };
 
+mod every_key;
+
 use super::*;
 use crate::editor::Completion;
 use crate::key::Key;

@@ -3,7 +3,7 @@
 use super::diff;
 use super::headline::headline;
 use super::numbers;
-use super::output::{OutputBlock, folded};
+use super::output::{MORE, OutputBlock, folded};
 use crate::text::{Line, Role, Style};
 
 /// Frames of the spinner.
@@ -113,18 +113,13 @@ impl CallBlock {
     pub fn lines(&self, width: usize, more: Unfold) -> Vec<Line> {
         let State::Done(end) = &self.state else { return vec![self.live_header(0, width)] };
         let mut lines = vec![self.header(end, width)];
-        if let (Outcome::Completed, Some(unified)) = (&end.outcome, &self.diff) {
-            lines.extend(
-                diff::first_lines(unified, DIFF_LINES).into_iter().map(|line| line.cut(width)),
-            );
-            return lines;
-        }
-        let body = self.body(end);
-        let is_folded = body.iter().any(|line| line.plain().starts_with("  … "));
+        let body = match (&end.outcome, &self.diff) {
+            (Outcome::Completed, Some(unified)) => diff::first_lines(unified, DIFF_LINES),
+            _ => self.body(end),
+        };
         lines.extend(body.into_iter().map(|line| line.cut(width)));
-        if is_folded
-            && let Some(last) = lines.iter_mut().find(|line| line.plain().starts_with("  … "))
-        {
+        let is_fold = |line: &&mut Line| line.plain().starts_with(MORE);
+        if let Some(last) = lines.iter_mut().find(is_fold) {
             let how = match more {
                 Unfold::Pager => "Ctrl-T".to_owned(),
                 Unfold::Command => format!("jm output {}", self.key),
@@ -208,14 +203,20 @@ fn fit(line: Line, tail: Line, width: usize) -> Line {
     line.cut(width)
 }
 
-/// Commands that failed begin with `exit code N`.
+/// Commands that failed say `exit code N` in their first line, after the name of the tool or without it.
 fn exit_code(display: &str) -> Option<i64> {
-    display.lines().next()?.strip_prefix("exit code ")?.trim().parse().ok()
+    let first = display.lines().next()?;
+    let named = || first.split_once(" failed: exit code ").map(|(_, rest)| rest);
+    let rest = first.strip_prefix("exit code ").or_else(named)?;
+    rest.split_whitespace().next()?.parse().ok()
 }
 
 fn without_exit_line(display: &str) -> &str {
     match exit_code(display) {
-        Some(_) => display.split_once('\n').map(|(_, rest)| rest).unwrap_or_default(),
+        Some(_) => {
+            let rest = display.split_once('\n').map(|(_, rest)| rest).unwrap_or_default();
+            rest.trim_start_matches('\n')
+        }
         None => display,
     }
 }
@@ -246,6 +247,11 @@ mod tests {
         let lines =
             done("run", r#"{"command":"cargo test"}"#, Outcome::Failed, "exit code 101\nboom\n");
         assert_eq!(lines, ["✗ $ cargo test · exit 101 · 3.4 s", "  boom"]);
+        let named = "run_command failed: exit code 137 (signal 9)\n\nout\n\n\n[stderr]\nboom\n";
+        let lines = done("run", r#"{"command":"cargo test"}"#, Outcome::Failed, named);
+        let body = ["  out", "", "  [stderr]", "  boom"];
+        assert_eq!(lines[0], "✗ $ cargo test · exit 137 · 3.4 s");
+        assert_eq!(lines[1..], body, "blank lines are one");
         let denied = Outcome::Denied { reason: "denied: not now".into() };
         let lines = done("run", r#"{"command":"rm x"}"#, denied, "");
         assert_eq!(lines, ["⊘ $ rm x · denied: not now"]);

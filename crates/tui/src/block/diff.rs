@@ -5,6 +5,7 @@
 use jm_types::text::reveal;
 use similar::{ChangeTag, TextDiff};
 
+use super::output::more_lines;
 use crate::text::{Line, Role, Style};
 
 /// Lines with less in common than this were replaced, not edited: marking words would be noise.
@@ -23,13 +24,27 @@ struct Row<'a> {
     text: &'a str,
 }
 
+/// Which lines between the rows of a diff are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heads {
+    All,
+    /// A call names its one file already, and numbers tell where a hunk is.
+    Needed,
+}
+
 /// Renders a unified diff of one or several files. What could hide something is shown by its code
 /// point, because somebody decides by this.
 pub fn diff(unified: &str) -> Vec<Line> {
+    rendered(unified, Heads::All)
+}
+
+fn rendered(unified: &str, heads: Heads) -> Vec<Line> {
     let unified = reveal(unified);
     let digits = widest_number(&unified);
-    let mut lines = Vec::new();
+    let files = unified.lines().filter(|line| line.starts_with("+++ ")).count();
+    let mut lines: Vec<Line> = Vec::new();
     let (mut old, mut new) = (1, 1);
+    let mut is_first = true;
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut rest = unified.lines().peekable();
     while let Some(line) = rest.next() {
@@ -46,10 +61,18 @@ pub fn diff(unified: &str) -> Vec<Line> {
             flush(&mut rows, digits, &mut lines);
             if is_header {
                 let after = rest.next().unwrap_or_default();
-                lines.push(file_header(line, after));
+                if heads == Heads::All || files > 1 {
+                    lines.push(file_header(line, after));
+                }
+                is_first = true;
             } else if let Some((first_old, first_new)) = hunk(line) {
                 (old, new) = (first_old, first_new);
-                lines.push(Line::of(line, Role::Muted));
+                match heads {
+                    Heads::All => lines.push(Line::of(line, Role::Muted)),
+                    Heads::Needed if is_first => {}
+                    Heads::Needed => lines.push(Line::of(format!("{:>digits$}", "…"), Role::Muted)),
+                }
+                is_first = false;
             } else {
                 lines.push(Line::of(line, Role::Muted));
             }
@@ -187,13 +210,13 @@ fn marked_row(row: &Row<'_>, pieces: &Pieces, digits: usize) -> Line {
     line
 }
 
-/// The first lines of a diff, and how many more there are.
+/// The first lines of a diff beneath its call, and how many more there are.
 pub fn first_lines(unified: &str, most: usize) -> Vec<Line> {
-    let mut lines = diff(unified);
+    let mut lines = rendered(unified, Heads::Needed);
     if lines.len() > most {
         let hidden = lines.len() - most;
         lines.truncate(most);
-        lines.push(Line::of(format!("… {hidden} more lines"), Role::Muted));
+        lines.push(more_lines(hidden));
     }
     lines
 }
@@ -247,6 +270,18 @@ mod tests {
         };
         assert_eq!(marked(&lines[3], Role::RemovedWord), ["80;"]);
         assert_eq!(marked(&lines[4], Role::AddedWord), ["8080;"]);
-        assert_eq!(first_lines(DIFF, 3).last().unwrap().plain(), "… 7 more lines");
+    }
+
+    #[test]
+    fn beneath_a_call_only_needed_heads_stand() {
+        let shown = |diff: &str, most| -> Vec<String> {
+            first_lines(diff, most).iter().map(Line::plain).collect()
+        };
+        assert_eq!(
+            shown(DIFF, 3),
+            ["src/main.rs", "  8   fn main() {", "  9 -     let port = 80;", "  … 5 more lines"]
+        );
+        let hunks = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n@@ -7 +7 @@\n-c\n+d\n";
+        assert_eq!(shown(hunks, 9), ["  1 - a", "  1 + b", "  …", "  7 - c", "  7 + d"]);
     }
 }

@@ -8,7 +8,17 @@ pub mod headline;
 pub mod numbers;
 pub mod output;
 
+use jm_types::text::one_line;
+
 use crate::text::{Line, Role, Style};
+
+/// The first lines of a conversation: who answers, where, and how to get help.
+pub fn greeting(version: &str, model: &str, root: &str) -> Vec<Line> {
+    let name = Line::of(format!("Journeyman {version}"), Style::of(Role::Accent));
+    let place = format!(" · {} · {}", one_line(model), one_line(root));
+    let help = "/help lists keys and commands · Ctrl-D quits";
+    vec![name.add(place, Role::Muted), Line::of(help, Role::Muted)]
+}
 
 /// The person's words as they were sent.
 pub fn person(text: &str) -> Vec<Line> {

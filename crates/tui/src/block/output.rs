@@ -12,6 +12,8 @@ use crate::text::{Line, Role};
 pub const MOST_LINES: usize = 50;
 const HEAD_LINES: usize = 4;
 const LONGEST_LINE: usize = 4_000;
+/// The beginning of the line that stands for those that are folded.
+pub(super) const MORE: &str = "  … ";
 
 #[derive(Debug, Default)]
 pub struct OutputBlock {
@@ -80,7 +82,7 @@ impl OutputBlock {
         }
         let (head, last) = (self.head.iter().take(3), &tail[tail.len().saturating_sub(5)..]);
         let mut lines: Vec<Line> = head.map(quiet).collect();
-        lines.push(Line::of(format!("  … {} more lines", self.lines - 8), Role::Muted));
+        lines.push(more_lines(self.lines - 8));
         lines.extend(last.iter().map(|line| quiet(line)));
         lines
     }
@@ -99,27 +101,37 @@ impl OutputBlock {
     }
 }
 
+/// Says how many lines are folded.
+pub(super) fn more_lines(hidden: usize) -> Line {
+    Line::of(format!("{MORE}{hidden} more lines"), Role::Muted)
+}
+
 /// Head and tail of a whole text, with the number of lines between them.
 pub fn folded(text: &str, head: usize, tail: usize) -> Vec<Line> {
     let quiet = |line: &str| {
-        let start: String = line.chars().take(LONGEST_LINE).collect();
-        Line::of(format!("  {start}"), Role::Muted)
+        let start: String = line.trim_end().chars().take(LONGEST_LINE).collect();
+        match start.is_empty() {
+            true => Line::new(),
+            false => Line::of(format!("  {start}"), Role::Muted),
+        }
     };
-    let text = text.trim_end_matches('\n');
-    if text.is_empty() {
-        return Vec::new();
-    }
-    let total = text.lines().count();
+    let rows = rows(text.trim_end_matches('\n'));
+    let total = rows.len();
     if total <= head + tail + 1 {
-        return text.lines().map(quiet).collect();
+        return rows.into_iter().map(quiet).collect();
     }
-    let mut lines: Vec<Line> = text.lines().take(head).map(quiet).collect();
-    let hidden = total - head - tail;
-    lines.push(Line::of(format!("  … {hidden} more lines"), Role::Muted));
-    let mut last: Vec<Line> = text.lines().rev().take(tail).map(quiet).collect();
-    last.reverse();
-    lines.extend(last);
+    let (first, last) = (&rows[..head], &rows[total - tail..]);
+    let mut lines: Vec<Line> = first.iter().map(|line| quiet(line)).collect();
+    lines.push(more_lines(total - head - tail));
+    lines.extend(last.iter().map(|line| quiet(line)));
     lines
+}
+
+/// The lines of a text; blank ones that follow each other are one.
+fn rows(text: &str) -> Vec<&str> {
+    let mut rows: Vec<&str> = text.lines().collect();
+    rows.dedup_by(|next, before| next.trim().is_empty() && before.trim().is_empty());
+    rows
 }
 
 #[cfg(test)]

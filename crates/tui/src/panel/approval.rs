@@ -11,10 +11,23 @@ use jm_types::{
 
 use crate::block::diff;
 use crate::editor::Buffer;
+use crate::text::wrap::wrap;
 use crate::text::{Line, Role, Style};
 
 /// The time of an answer "always" that expires.
 const ONE_DAY: u64 = 24 * 60 * 60;
+const HELP: &[(&str, &str)] = &[
+    ("y", "runs the selected"),
+    ("n", "denies all, with a reason"),
+    ("a", "stores a rule"),
+    ("e", "edits the arguments"),
+    ("1–9", "select"),
+    ("d", "shows all in full screen"),
+    ("s", "shows secrets"),
+    ("Ctrl-C", "stops the turn"),
+];
+/// Rows of the screen beside a panel's facts: rules, answers, prompt and status.
+const BESIDE: usize = 6;
 
 #[derive(Debug)]
 pub struct Approval {
@@ -23,6 +36,8 @@ pub struct Approval {
     pub mode: PanelMode,
     /// Secrets are shown too.
     pub is_unmasked: bool,
+    /// All of it was in sight.
+    is_shown_whole: bool,
     /// Edited arguments that could not be used, with the place of their call.
     draft: Option<(usize, String)>,
 }
@@ -66,7 +81,8 @@ pub enum Done {
 impl Approval {
     pub fn new(question: ApprovalQuestion) -> Self {
         let selected = vec![true; question.calls.len()];
-        Self { question, selected, mode: PanelMode::Asking, is_unmasked: false, draft: None }
+        let (mode, is_unmasked, is_shown_whole) = (PanelMode::Asking, false, false);
+        Self { question, selected, mode, is_unmasked, is_shown_whole, draft: None }
     }
 
     fn chosen(&self) -> Vec<String> {
@@ -208,19 +224,37 @@ impl Approval {
         self.question.calls.iter().all(|call| call.can_edit)
     }
 
+    /// True for commands that have ended, when it is asked whether what they changed is kept: the
+    /// fingerprint of such a question names the layer.
+    fn asks_to_keep(&self) -> bool {
+        self.question.calls.iter().all(|call| call.fingerprint.starts_with("keep "))
+    }
+
+    /// True if `y` would keep more than was in sight; it is shown whole instead, once.
+    pub fn shows_first(&mut self, key: char, width: usize, height: usize) -> bool {
+        let is_yes = matches!(self.mode, PanelMode::Asking) && matches!(key, 'y' | 'Y');
+        if self.is_shown_whole || !is_yes || !self.asks_to_keep() {
+            return false;
+        }
+        let rows = self.lines().iter().map(|line| wrap(line, width).len()).sum::<usize>();
+        self.is_shown_whole = true;
+        rows + BESIDE > height
+    }
+
     fn is_masked(&self) -> bool {
         self.question.calls.iter().any(|call| call.unmasked.is_some())
     }
 
-    /// Everything that is asked, for the full screen and, cut, for the panel.
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    /// Everything that is asked, for the full screen and for the panel. No line is cut: who shows them
+    /// wraps them.
+    pub fn lines(&self) -> Vec<Line> {
         if let PanelMode::Scope = self.mode {
             return self.scope_lines();
         }
         let count = self.question.calls.len();
         let mut lines = Vec::new();
         for (number, call) in self.question.calls.iter().enumerate() {
-            lines.extend(self.request(number, call, width));
+            lines.extend(self.request(number, call));
             if count > 1 && number + 1 < count {
                 lines.push(Line::new());
             }
@@ -228,7 +262,7 @@ impl Approval {
         if let Some(diff) = &self.question.diff {
             lines.push(Line::new());
             lines.push(Line::of("All changes together", Style::of(Role::Text).bold()));
-            lines.extend(diff::diff(diff).into_iter().map(|line| line.cut(width)));
+            lines.extend(diff::diff(diff));
         }
         lines
     }
@@ -246,21 +280,34 @@ impl Approval {
         lines
     }
 
-    /// Every call without its preview, for a panel that is too small for all of it: what is asked
+    /// Every call, then their previews, for a panel that is too small for all of it: what is asked
     /// about must be in sight before how it looks.
-    pub fn heads(&self) -> Vec<Line> {
-        let heads = self.question.calls.iter().enumerate();
-        heads.flat_map(|(number, request)| self.head(number, request)).collect()
+    pub fn heads_first(&self) -> Vec<Line> {
+        let calls = self.question.calls.iter().enumerate();
+        let mut lines: Vec<Line> =
+            calls.flat_map(|(number, request)| self.head(number, request)).collect();
+        lines.push(Line::new());
+        match &self.question.diff {
+            Some(diff) => lines.extend(diff::diff(diff)),
+            None => {
+                let previews = self.question.calls.iter().filter_map(|call| self.preview(call));
+                lines.extend(previews.flat_map(|preview| diff::diff(preview)));
+            }
+        }
+        lines
     }
 
-    fn request(&self, number: usize, request: &CallQuestion, width: usize) -> Vec<Line> {
+    /// The preview of a call, with its secrets where they are shown.
+    fn preview<'a>(&self, request: &'a CallQuestion) -> Option<&'a String> {
+        let unmasked = request.unmasked.as_ref().filter(|_| self.is_unmasked);
+        unmasked.or(request.preview.as_ref())
+    }
+
+    fn request(&self, number: usize, request: &CallQuestion) -> Vec<Line> {
         let mut lines = self.head(number, request);
         let why = format!("  Needs approval: {}", one_line(&request.reason));
         lines.push(Line::of(why, Role::Muted));
-        let unmasked = request.unmasked.as_ref().filter(|_| self.is_unmasked);
-        if let Some(preview) = unmasked.or(request.preview.as_ref()) {
-            lines.extend(diff::diff(preview).into_iter().map(|line| line.cut(width)));
-        }
+        lines.extend(self.preview(request).into_iter().flat_map(|preview| diff::diff(preview)));
         lines
     }
 
@@ -287,61 +334,54 @@ impl Approval {
         lines
     }
 
-    /// The last row: the answers, or the reason that is written.
-    pub fn answers(&self) -> Line {
-        let key = |line: Line, key: &str, label: &str| {
-            line.add(key, Role::Accent).add(format!(" {label}   "), Role::Text)
-        };
+    /// The answers, or the reason that is written: parts that stand side by side where there is room.
+    pub fn answers(&self) -> Vec<Line> {
+        let bold = |text: String| Line::of(text, Style::of(Role::Text).bold());
         match &self.mode {
             PanelMode::Reason { approved, .. } if approved.is_empty() => {
-                Line::of("Reason (Enter sends, empty is fine, Esc goes back): ", Role::Warning)
+                vec![Line::of(
+                    "Reason (Enter sends, empty is fine, Esc goes back): ",
+                    Role::Warning,
+                )]
             }
             PanelMode::Reason { .. } => {
-                Line::of("Reason for those left out (Enter sends, Esc goes back): ", Role::Warning)
+                let title = "Reason for those left out (Enter sends, Esc goes back): ";
+                vec![Line::of(title, Role::Warning)]
             }
             PanelMode::Scope => {
                 let (_, scopes) = self.question.offered();
-                let mut line = Line::of("Where? ", Style::of(Role::Text).bold());
-                for scope in &scopes {
-                    line = key(line, &scope.letter().to_string(), scope.words());
-                }
+                let mut parts = vec![bold("Where?".into())];
+                parts.extend(scopes.iter().map(|it| key(&it.letter().to_string(), it.words())));
                 if scopes.contains(&OfferedScope::Project) {
-                    line = key(line, "d", "this project, for one day");
+                    parts.push(key("d", "this project, for one day"));
                 }
-                key(key(line, "o", "only this once"), "Esc", "back")
+                parts.extend([key("o", "only this once"), key("Esc", "back")]);
+                parts
             }
             PanelMode::ChoosingEdit => {
-                let title = format!("Edit which call? 1–{} ", self.question.calls.len().min(9));
-                key(Line::of(title, Style::of(Role::Text).bold()), "Esc", "back")
+                let title = format!("Edit which call? 1–{}", self.question.calls.len().min(9));
+                vec![bold(title), key("Esc", "back")]
             }
-            PanelMode::Editing { .. } => Line::of("Editing the arguments…", Role::Muted),
+            PanelMode::Editing { .. } => vec![Line::of("Editing the arguments…", Role::Muted)],
             PanelMode::BadEdit { why } => {
-                let line = Line::of(format!("Not used: {}. ", one_line(why)), Role::Warning);
-                key(key(line, "e", "edit again"), "Esc", "back")
+                let line = Line::of(format!("Not used: {}.", one_line(why)), Role::Warning);
+                vec![line, key("e", "edit again"), key("Esc", "back")]
             }
-            PanelMode::Help => {
-                let line =
-                    Line::of("y runs the selected · n denies all, with a reason · ", Role::Muted);
-                let line = line.add("a stores a rule · e edits the arguments · ", Role::Muted);
-                line.add(
-                    "1–9 select · d shows all in full screen · s shows secrets · Ctrl-C stops",
-                    Role::Muted,
-                )
-            }
-            PanelMode::Asking => self.asking(key),
+            PanelMode::Help => HELP.iter().map(|(letter, does)| key(letter, does)).collect(),
+            PanelMode::Asking => self.asking(),
         }
     }
 
-    fn asking(&self, key: impl Fn(Line, &str, &str) -> Line) -> Line {
+    fn asking(&self) -> Vec<Line> {
         let count = self.question.calls.len();
         let title = match count {
-            1 => "Run it? ".to_owned(),
+            1 if self.asks_to_keep() => "Keep what it changed?".to_owned(),
+            1 => "Run it?".to_owned(),
             _ => {
                 let chosen = self.selected.iter().filter(|it| **it).count();
-                format!("Run {chosen} of {count}? ")
+                format!("Run {chosen} of {count}?")
             }
         };
-        let mut line = Line::of(title, Style::of(Role::Text).bold());
         let answers = [
             ("y", "yes", true),
             ("n", "no", true),
@@ -352,11 +392,16 @@ impl Approval {
             ("s", "secrets", self.is_masked()),
             ("?", "help", true),
         ];
-        for (letter, label, _) in answers.iter().filter(|(.., is_offered)| *is_offered) {
-            line = key(line, letter, label);
-        }
-        line
+        let offered = answers.iter().filter(|(.., is_offered)| *is_offered);
+        let mut parts = vec![Line::of(title, Style::of(Role::Text).bold())];
+        parts.extend(offered.map(|(letter, label, _)| key(letter, label)));
+        parts
     }
+}
+
+/// A key and what it does.
+fn key(key: &str, label: &str) -> Line {
+    Line::of(key, Role::Accent).add(format!(" {label}"), Role::Text)
 }
 
 fn place_of(digit: char) -> usize {
@@ -372,107 +417,4 @@ fn risk_word(risk: RiskLevel) -> (&'static str, Role) {
 }
 
 #[cfg(test)]
-mod tests {
-    use jm_types::AlwaysOffer;
-
-    use super::*;
-
-    fn approval(count: usize) -> Approval {
-        let call = |number: usize| CallQuestion {
-            arguments: "{}".into(),
-            can_edit: true,
-            always: match number {
-                1 => vec![AlwaysOffer {
-                    rules: vec!["write_file: **".into()],
-                    scope: OfferedScope::Project,
-                }],
-                _ => Vec::new(),
-            },
-            ..CallQuestion::new(
-                &format!("c{number}"),
-                "write_file",
-                &format!("Write {number}.txt"),
-                RiskLevel::Medium,
-            )
-        };
-        Approval::new(ApprovalQuestion { calls: (1..=count).map(call).collect(), diff: None })
-    }
-
-    fn answer(calls: &[(&str, ApprovalChoice)]) -> ApprovalAnswer {
-        let calls = calls.iter().map(|(id, choice)| AnsweredCall::new(id, choice.clone()));
-        ApprovalAnswer { calls: calls.collect() }
-    }
-
-    fn no(reason: Option<&str>) -> ApprovalChoice {
-        ApprovalChoice::No { reason: reason.map(str::to_owned) }
-    }
-
-    /// FR-TUI-01
-    #[test]
-    fn all_none_or_some_with_a_reason() {
-        let all = answer(&[("c1", ApprovalChoice::Once), ("c2", ApprovalChoice::Once)]);
-        assert_eq!(approval(2).key('y'), Done::Answered(all));
-        let mut some = approval(2);
-        assert_eq!(some.key('2'), Done::Nothing);
-        assert_eq!(some.answers().plain().split('?').next(), Some("Run 1 of 2"));
-        assert_eq!(some.key('y'), Done::Nothing);
-        let PanelMode::Reason { buffer, .. } = &mut some.mode else { panic!("no reason asked") };
-        buffer.set("not that one");
-        let given = some.reason_given().unwrap();
-        assert_eq!(
-            given,
-            answer(&[("c1", ApprovalChoice::Once), ("c2", no(Some("not that one")))])
-        );
-        let mut none = approval(1);
-        assert_eq!(none.key('n'), Done::Nothing);
-        assert_eq!(none.reason_given(), Some(answer(&[("c1", no(None))])));
-        assert_eq!(approval(1).key('1'), Done::Foreign);
-        assert_eq!(approval(1).key('x'), Done::Foreign);
-        assert_eq!(approval(1).key('s'), Done::Foreign, "nothing is masked");
-        assert_eq!(approval(1).key('d'), Done::ShowDiff);
-    }
-
-    #[test]
-    fn always_shows_the_rule_and_asks_for_its_scope() {
-        let always = |seconds| ApprovalChoice::Always { scope: OfferedScope::Project, seconds };
-        for (key, choice) in
-            [('p', always(None)), ('d', always(Some(ONE_DAY))), ('o', ApprovalChoice::Once)]
-        {
-            let mut asked = approval(1);
-            assert_eq!(asked.key('a'), Done::Nothing);
-            assert_eq!(asked.lines(80)[1].plain(), "  write_file: **");
-            assert_eq!(asked.key('e'), Done::Foreign, "not offered everywhere");
-            assert_eq!(asked.key(key), Done::Answered(answer(&[("c1", choice)])));
-        }
-        let mut back = approval(1);
-        back.key('a');
-        assert!(back.goes_back());
-        assert!(!back.goes_back());
-        let mut some = approval(2);
-        assert_eq!(some.key('2'), Done::Nothing);
-        assert_eq!(some.key('a'), Done::Foreign, "not beside calls that are left out");
-    }
-
-    #[test]
-    fn edited_arguments_are_an_answer_and_bad_ones_are_kept() {
-        let mut asked = approval(1);
-        assert_eq!(asked.key('e'), Done::Edit("{}\n".into()));
-        assert_eq!(asked.edited("{".into()), None);
-        assert!(asked.answers().plain().contains("Not used: not JSON"));
-        assert_eq!(asked.key('e'), Done::Edit("{".into()), "goes on where it was left");
-        let edit = ApprovalChoice::Edit { arguments: r#"{"path":"b"}"#.into() };
-        assert_eq!(asked.edited("{\"path\": \"b\"}".into()), Some(answer(&[("c1", edit.clone())])));
-        let mut several = approval(2);
-        assert_eq!(several.key('e'), Done::Nothing);
-        assert_eq!(several.key('3'), Done::Foreign);
-        assert_eq!(several.key('2'), Done::Edit("{}\n".into()));
-        assert_eq!(several.edited(r#"{"path":"b"}"#.into()), Some(answer(&[("c2", edit)])));
-        let mut unchanged = approval(1);
-        unchanged.key('e');
-        assert_eq!(unchanged.edited("{ }".into()), None);
-        assert!(matches!(unchanged.mode, PanelMode::Asking));
-        unchanged.key('e');
-        unchanged.not_edited();
-        assert!(unchanged.answers().plain().contains("the editor failed"));
-    }
-}
+mod tests;

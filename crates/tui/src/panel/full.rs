@@ -30,6 +30,8 @@ pub enum KeyOutcome {
     Stay,
     Leave,
     Chosen(String),
+    /// Shows this text in the person's own editor.
+    Editor(String),
 }
 
 #[derive(Debug)]
@@ -92,12 +94,17 @@ impl Pager {
                 (self.is_searching, self.search) = (true, Some(String::new()));
                 top
             }
+            Key::Char('v') => return KeyOutcome::Editor(self.text()),
             Key::Char('n') => self.found_from(top + 1).unwrap_or(top),
             Key::Char('N') => self.found_before(top).unwrap_or(top),
             _ => top,
         }
         .min(self.last_top());
         KeyOutcome::Stay
+    }
+
+    fn text(&self) -> String {
+        self.lines.iter().map(|line| line.plain() + "\n").collect()
     }
 
     fn search_key(&mut self, key: Key) -> KeyOutcome {
@@ -140,7 +147,7 @@ impl Pager {
         };
         let help = match (&self.search, self.is_searching) {
             (Some(typed), true) => format!("/{typed}"),
-            _ => format!("{} · {percent}% · q leaves · / searches · n next", self.title),
+            _ => format!("{} · {percent}% · q leaves · / searches · v editor", self.title),
         };
         rows.push(Line::of(help, Style::of(Role::Accent)).cut(width));
         rows
@@ -265,6 +272,24 @@ mod tests {
             assert_eq!(pager.key(key), KeyOutcome::Stay);
             assert_eq!(top(&pager), expected, "{key:?}");
         }
+        for (key, expected) in [
+            (Key::Char('g'), "line 1"),
+            (Key::Char('j'), "line 2"),
+            (Key::Down, "line 3"),
+            (Key::Enter, "line 4"),
+            (Key::Char('k'), "line 3"),
+            (Key::Char(' '), "line 13"),
+            (Key::Char('b'), "line 3"),
+            (Key::Ctrl('f'), "line 13"),
+            (Key::Ctrl('b'), "line 3"),
+            (Key::Char('G'), "line 91"),
+            (Key::Char('z'), "line 91"),
+        ] {
+            assert_eq!(pager.key(key), KeyOutcome::Stay);
+            assert_eq!(top(&pager), expected, "{key:?}");
+        }
+        let KeyOutcome::Editor(text) = pager.key(Key::Char('v')) else { panic!("no text") };
+        assert_eq!(text.lines().count(), 100);
         assert_eq!(pager.key(Key::Char('q')), KeyOutcome::Leave);
     }
 

@@ -28,9 +28,9 @@ pub enum Panel {
 }
 
 impl Panel {
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<Line> {
         match self {
-            Panel::Approval(approval) => approval.lines(width),
+            Panel::Approval(approval) => approval.lines(),
             Panel::Question(question) => question.lines(),
             Panel::Secret { title, .. } => vec![Line::text(title)],
         }

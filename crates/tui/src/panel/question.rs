@@ -27,16 +27,16 @@ impl PanelQuestion {
     pub fn lines(&self) -> Vec<Line> {
         let mut lines = vec![Line::of(&self.title, Style::of(Role::Warning).bold())];
         lines.extend(self.facts.iter().cloned());
-        let mut answers = Line::new();
-        for (number, choice) in self.choices.iter().enumerate() {
-            if number > 0 {
-                answers.push("  ", Role::Text);
-            }
-            answers.push(choice.key.to_string(), Role::Accent);
-            answers.push(format!(" {}", choice.label), Role::Text);
-        }
-        lines.push(answers);
         lines
+    }
+
+    /// The choices, side by side where there is room.
+    pub fn answers(&self) -> Vec<Line> {
+        let answer = |choice: &PanelChoice| {
+            let line = Line::of(choice.key.to_string(), Role::Accent);
+            line.add(format!(" {}", choice.label), Role::Text)
+        };
+        self.choices.iter().map(answer).collect()
     }
 
     /// By its key, or by its number.
@@ -59,7 +59,8 @@ mod tests {
             facts: vec![],
             choices: vec![PanelChoice::new('k', "keep"), PanelChoice::new('u', "undo")],
         };
-        assert_eq!(question.lines().last().unwrap().plain(), "k keep  u undo");
+        let answers: Vec<String> = question.answers().iter().map(Line::plain).collect();
+        assert_eq!(answers, ["k keep", "u undo"]);
         let picks = ['k', 'u', '2', '3', '0', 'x'].map(|key| question.choice(key));
         assert_eq!(picks, [Some(0), Some(1), Some(1), None, None, None]);
     }

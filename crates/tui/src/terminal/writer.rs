@@ -40,8 +40,7 @@ pub struct Writer<W> {
 
 #[derive(Debug, Default)]
 struct Drawn {
-    rows: Vec<String>,
-    widths: Vec<usize>,
+    rows: Vec<Line>,
     caret: Caret,
 }
 
@@ -195,7 +194,7 @@ impl<W: Write> Writer<W> {
             paint(line, &self.settings.theme, text);
             text.push_str("\r\n");
         }
-        let rows = painted(&frame.rows, &self.settings.theme);
+        let rows = frame.rows.clone();
         let mut at = self.live.caret.row;
         let mut changed = String::new();
         for (number, row) in rows.iter().enumerate() {
@@ -204,9 +203,9 @@ impl<W: Write> Writer<W> {
             }
             let known = self.live.rows.len().max(1);
             at = go(at, number, known, &mut changed);
-            push(&mut changed, format_args!("\r{row}\x1b[K"));
+            draw_row(self.live.rows.get(number), row, &self.settings.theme, &mut changed);
             if number >= self.live.rows.len() {
-                self.live.rows.push(String::new());
+                self.live.rows.push(Line::new());
             }
         }
         if self.live.rows.len() > rows.len() {
@@ -222,8 +221,7 @@ impl<W: Write> Writer<W> {
             go(at, caret.row, rows.len().max(1), text);
             self.go_to_column(frame, caret, text);
         }
-        let widths = frame.rows.iter().map(Line::width).collect();
-        self.live = Drawn { rows, widths, caret };
+        self.live = Drawn { rows, caret };
     }
 
     /// The letters before the caret are written again where they are not plain, so that the cursor
@@ -262,11 +260,27 @@ impl<W: Write> Writer<W> {
             return;
         }
         let live = &mut self.live;
-        let heights: Vec<usize> = live.widths.iter().map(|it| it.div_ceil(width).max(1)).collect();
+        let height = |row: &Line| row.width().div_ceil(width).max(1);
+        let heights: Vec<usize> = live.rows.iter().map(height).collect();
         let above: usize = heights.iter().take(live.caret.row).sum();
         live.caret.row = above + live.caret.column / width;
         let rows = heights.iter().sum::<usize>().max(live.caret.row + 1);
-        live.rows.resize(rows, String::new());
+        live.rows.resize(rows, Line::new());
+    }
+}
+
+/// Draws a row over the one that stands there. Where both are of one width and end alike, such as a rule
+/// with a spinner before it, the end is left as it is.
+fn draw_row(before: Option<&Line>, row: &Line, theme: &Theme, text: &mut String) {
+    let alike = before.filter(|before| before.width() == row.width()).map_or(0, |before| {
+        let pairs = before.spans.iter().rev().zip(row.spans.iter().rev());
+        pairs.take_while(|(old, new)| old == new).count()
+    });
+    let changed = Line { spans: row.spans[..row.spans.len() - alike].to_vec() };
+    text.push('\r');
+    paint(&changed, theme, text);
+    if alike == 0 {
+        text.push_str("\x1b[K");
     }
 }
 

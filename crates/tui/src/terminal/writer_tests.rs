@@ -175,3 +175,24 @@ fn without_a_second_screen_nothing_is_lost_and_nothing_is_left() {
     let count = |word: &str| all.matches(word).count();
     assert_eq!(["one", "two", "three", "status", "panel"].map(count), [1, 1, 1, 1, 0], "{all}");
 }
+
+/// A spinner costs a few bytes, however long the rule behind it.
+#[test]
+fn the_end_of_a_row_that_stays_is_not_written_again() {
+    let mut world = World::new();
+    let mut draw = |mark: &str| {
+        let rule = Line::of(mark, Role::Accent).add(" ──────────", Role::Muted);
+        let rows = vec![rule, Line::text("> "), Line::text("status")];
+        let caret = Some(Caret { row: 1, column: 2 });
+        world.writer.frame(&[], &Frame { rows, caret, is_full: false }, (20, 6)).unwrap();
+        let bytes = std::mem::take(&mut world.writer.out);
+        world.terminal.process(&bytes);
+        (bytes.len(), world.terminal.screen().rows(0, 20).next().unwrap())
+    };
+    draw("⠋");
+    let (bytes, row) = draw("⠙");
+    assert_eq!(row, "⠙ ──────────");
+    assert!(bytes < 80, "{bytes} bytes");
+    assert_eq!(draw("longer").1, "longer ──────────");
+    assert_eq!(draw("⠙").1, "⠙ ──────────", "a shorter row leaves nothing behind");
+}

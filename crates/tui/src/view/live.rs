@@ -8,10 +8,13 @@ use crate::text::wrap::{wrap, wrap_tail};
 use crate::text::{Line, Role, Style};
 
 const MOST_QUEUED: usize = 2;
+/// Between two answers.
+const GAP: &str = "   ";
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// At most `room` rows; what matters most gets its rows first.
-pub(super) fn rows(app: &App, width: usize, room: usize) -> Vec<Line> {
+/// At most `room` rows; what matters most gets its rows first. The activity is given where it has no
+/// other place.
+pub(super) fn rows(app: &App, activity: Option<Line>, width: usize, room: usize) -> Vec<Line> {
     if let Some(panel) = &app.panel {
         return panel_rows(app, panel, width, room);
     }
@@ -21,7 +24,7 @@ pub(super) fn rows(app: &App, width: usize, room: usize) -> Vec<Line> {
         left -= rows.len();
         rows
     };
-    let activity = take(app.turn.iter().map(|turn| activity(app, turn, width)).collect());
+    let activity = take(activity.into_iter().collect());
     let queued = take(queued(app, width));
     let headers = take(app.turn.iter().flat_map(|turn| headers(app, turn, width)).collect());
     let outputs = outputs(app, left, width);
@@ -65,7 +68,9 @@ fn outputs(app: &App, room: usize, width: usize) -> Vec<Line> {
     rows.into_iter().skip(skipped).collect()
 }
 
-fn activity(app: &App, turn: &RunningTurn, width: usize) -> Line {
+/// The step that a turn is at, and for how long; none at rest and while a question waits.
+pub(super) fn activity(app: &App, width: usize) -> Option<Line> {
+    let turn = app.turn.as_ref().filter(|_| app.panel.is_none())?;
     let elapsed = app.clock.saturating_sub(turn.began);
     let what = match turn {
         RunningTurn { is_stopping: true, .. } => "stopping".to_owned(),
@@ -88,7 +93,7 @@ fn activity(app: &App, turn: &RunningTurn, width: usize) -> Line {
     let spinner = SPINNER[(elapsed / 100) as usize % SPINNER.len()];
     let time = numbers::seconds((elapsed / 100) as f64 / 10.0);
     let line = Line::of(format!("{spinner} "), Role::Accent).add(what, Role::Text);
-    line.add(format!(" · {time} · Esc stops"), Role::Muted).cut(width)
+    Some(line.add(format!(" · {time} · Esc stops"), Role::Muted).cut(width))
 }
 
 fn queued(app: &App, width: usize) -> Vec<Line> {
@@ -107,33 +112,50 @@ fn queued(app: &App, width: usize) -> Vec<Line> {
 
 /// A question: its facts as far as there is room, its answers always.
 fn panel_rows(app: &App, panel: &Panel, width: usize, room: usize) -> Vec<Line> {
-    let mut body: Vec<Line> =
-        panel.lines(width).iter().flat_map(|line| wrap(line, width)).collect();
+    let mut body: Vec<Line> = panel.lines().iter().flat_map(|line| wrap(line, width)).collect();
     let mut answers = match panel {
-        Panel::Approval(approval) => wrap(&approval.answers(), width),
-        Panel::Question(_) => body.pop().into_iter().collect(),
+        Panel::Approval(approval) => side_by_side(approval.answers(), width),
+        Panel::Question(question) => side_by_side(question.answers(), width),
         Panel::Secret { .. } => Vec::new(),
     };
     let is_typing = app.last_typed.is_some_and(|at| app.clock.saturating_sub(at) < QUIET);
     let is_theirs = !app.is_focused && (!app.prompt.buffer.is_empty() || is_typing);
     if is_theirs && !matches!(panel, Panel::Secret { .. }) {
-        answers.push(Line::of("Tab: answer the question (keys go to the prompt)", Role::Warning));
+        answers.extend(wrap(&Line::of("Tab: answer the question", Role::Warning), width));
     }
     let room_for_body = room.saturating_sub(answers.len() + 1);
     if body.len() > room_for_body {
-        let all = body.len();
         if let Panel::Approval(approval) = panel
             && approval.question.calls.len() > 1
         {
-            body = approval.heads().iter().flat_map(|line| wrap(line, width)).collect();
+            let short = approval.heads_first();
+            body = short.iter().flat_map(|line| wrap(line, width)).collect();
         }
+        let all = body.len();
         body.truncate(room_for_body.saturating_sub(1));
         let hidden = all - body.len();
         body.push(Line::of(format!("… {hidden} more lines: d shows all"), Role::Warning));
     }
-    let mut rows = vec![Line::of("─".repeat(width.min(40)), Style::of(Role::Warning))];
+    let mut rows = vec![Line::of("─".repeat(width), Style::of(Role::Warning))];
+    let has_room = body.len() < room_for_body;
     rows.extend(body);
+    rows.extend(has_room.then(Line::new));
     rows.extend(answers);
     rows.truncate(room);
+    rows
+}
+
+/// Parts with a gap between them, as many in a row as fit; a part is broken only where it is wider than a row.
+fn side_by_side(parts: Vec<Line>, width: usize) -> Vec<Line> {
+    let mut rows: Vec<Line> = Vec::new();
+    for part in parts {
+        match rows.last_mut() {
+            Some(row) if row.width() + GAP.len() + part.width() <= width => {
+                row.push(GAP, Role::Text);
+                row.append(part);
+            }
+            _ => rows.extend(wrap(&part, width)),
+        }
+    }
     rows
 }

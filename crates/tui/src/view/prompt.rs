@@ -7,11 +7,15 @@ use crate::app::App;
 use crate::editor::{Buffer, Menu};
 use crate::panel::Panel;
 use crate::panel::approval::{Approval, PanelMode};
-use crate::text::width::grapheme_width;
+use crate::text::width::{grapheme_width, width};
 use crate::text::{Line, Role};
 
 const MENU_ROWS: usize = 6;
+/// Longer names do not push the notes of the others away.
+const WIDEST_NAME: usize = 32;
 const MARK: &str = "> ";
+/// Stands in an empty prompt while nothing runs.
+const PLACEHOLDER: &str = "Type a prompt · / commands · @ files · ! shell";
 
 /// Rows of what is written, at most so many, and where the caret stands in them.
 pub(super) fn rows(app: &App, width: usize, most: usize) -> (Vec<Line>, Caret) {
@@ -35,6 +39,10 @@ pub(super) fn rows(app: &App, width: usize, most: usize) -> (Vec<Line>, Caret) {
     let menu = app.prompt.menu.as_ref().map(|menu| menu_rows(menu, most)).unwrap_or_default();
     let room = most.saturating_sub(menu.len()).max(1);
     let (mut lines, caret) = written(&mark, buffer, is_secret, width, room);
+    let is_at_rest = !app.is_working() && app.panel.is_none() && buffer.is_empty();
+    if let Some(first) = lines.first_mut().filter(|_| is_at_rest) {
+        first.push(PLACEHOLDER, Role::Muted);
+    }
     lines.extend(menu);
     (lines, caret)
 }
@@ -107,12 +115,15 @@ impl Layout {
 fn menu_rows(menu: &Menu, most: usize) -> Vec<Line> {
     let page = MENU_ROWS.min(most.saturating_sub(1));
     let first = (menu.selected + 1).saturating_sub(page);
+    let shown = menu.entries.iter().enumerate().skip(first).take(page);
+    let widest = shown.clone().map(|(_, entry)| width(entry.text.trim_end())).max();
+    let widest = widest.unwrap_or_default().min(WIDEST_NAME);
     let row = |(number, entry): (usize, &crate::editor::Completion)| {
         let is_selected = number == menu.selected;
         let mark = if is_selected { "› " } else { "  " };
         let role = if is_selected { Role::Accent } else { Role::Text };
-        let line = Line::of(mark, role).add(entry.text.trim_end(), role);
+        let line = Line::of(mark, role).add(entry.text.trim_end(), role).padded(widest + 2);
         line.add(format!("  {}", entry.note), Role::Muted)
     };
-    menu.entries.iter().enumerate().skip(first).take(page).map(row).collect()
+    shown.map(row).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use jm_types::{ApprovalQuestion, CallQuestion, RiskLevel};
+use jm_types::{AlwaysOffer, ApprovalQuestion, CallQuestion, OfferedScope, RiskLevel};
 
 use super::view;
 use crate::app::{App, update};
@@ -33,7 +33,7 @@ impl World {
         let status = Status {
             model: "anthropic/claude".into(),
             root: "~/work".into(),
-            confinement: "namespaces".into(),
+            confinement: "sandbox on".into(),
             approval: "prompt".into(),
             context_percent: Some(12),
             tokens_in: 34_500,
@@ -180,6 +180,94 @@ const SCENES: &[Scene] = &[
         world.hear(question(&[RiskLevel::Medium]));
         world.keys(&[Key::Char('n')]);
         world.typed("too much");
+    }),
+    ("approval_help", |world| {
+        turn(world);
+        world.hear(question(&[RiskLevel::Low]));
+        world.keys(&[Key::Char('?')]);
+    }),
+    ("approval_always", |world| {
+        turn(world);
+        let offer = |scope| AlwaysOffer { rules: vec!["write_file: src/**".into()], scope };
+        let always = [OfferedScope::Session, OfferedScope::Project].map(offer).to_vec();
+        let asked = CallQuestion::new("1", "write_file", "Write src/lib.rs", RiskLevel::Medium);
+        let calls = vec![CallQuestion { always, ..asked }];
+        world.hear(Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None })));
+        world.keys(&[Key::Char('a')]);
+    }),
+    ("approval_bad_edit", |world| {
+        turn(world);
+        let asked = CallQuestion::new("1", "write_file", "Write src/lib.rs", RiskLevel::Medium);
+        let calls = vec![CallQuestion { can_edit: true, arguments: "{}".into(), ..asked }];
+        world.hear(Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None })));
+        world.keys(&[Key::Char('e')]);
+        world.hear(Msg::Edited("{".into()));
+    }),
+    ("approval_to_keep", |world| {
+        turn(world);
+        let asked = CallQuestion::new("1", "run_command", "make install", RiskLevel::High);
+        let calls = vec![CallQuestion {
+            reason: "names that something runs later changed".into(),
+            warnings: vec![".git/hooks/pre-commit: git runs it".into()],
+            preview: Some("created .git/hooks/pre-commit\nchanged Makefile\n".into()),
+            fingerprint: "keep 7".into(),
+            ..asked
+        }];
+        world.hear(Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None })));
+    }),
+    ("approval_while_typing", |world| {
+        turn(world);
+        world.typed("and then");
+        world.hear(question(&[RiskLevel::Medium]));
+    }),
+    ("approval_in_full", |world| {
+        turn(world);
+        world.hear(question(&[RiskLevel::High, RiskLevel::Low]));
+        world.keys(&[Key::Char('d')]);
+    }),
+    ("rewind", |world| {
+        let choices = vec![
+            PanelChoice::new('b', "both"),
+            PanelChoice::new('c', "conversation only"),
+            PanelChoice::new('f', "files only"),
+            PanelChoice::new('q', "neither"),
+        ];
+        let title = "Go back to before this prompt: which part?".into();
+        let facts = vec![Line::text("  fix the test"), Line::text("  changed since: src/lib.rs")];
+        world.hear(Msg::Question(PanelQuestion { id: 1, title, facts, choices }));
+    }),
+    ("greeting", |world| {
+        let lines = crate::block::greeting("0.1.0", "anthropic/claude", "~/work");
+        world.hear(Msg::Lines(lines));
+    }),
+    ("retrying", |world| {
+        turn(world);
+        world.hear(Msg::Retrying { wait_ms: 4_000, why: "The server is overloaded".into() });
+    }),
+    ("thinking", |world| {
+        turn(world);
+        world.hear(Msg::Thinking("The port is read twice. ".repeat(20)));
+    }),
+    ("writing_a_call", |world| {
+        turn(world);
+        world.hear(Msg::CallWriting { name: "write_file".into() });
+    }),
+    ("stopping", |world| {
+        turn(world);
+        world.keys(&[Key::Escape]);
+    }),
+    ("queue", |world| {
+        turn(world);
+        for text in ["first", "second", "third"] {
+            world.typed(text);
+            world.keys(&[Key::Enter]);
+        }
+    }),
+    ("shell", |world| world.typed("!cargo test")),
+    ("lines", |world| {
+        world.typed("one\\");
+        world.keys(&[Key::Enter]);
+        world.typed("two, which is long enough to be broken on a narrow screen of forty columns");
     }),
     ("recovery", |world| {
         let choices = vec![

@@ -329,17 +329,22 @@ fn status(talk: &Talk, agent: &Agent) {
     talk.desk.send(Msg::Lines(lines.iter().map(Line::text).collect()));
 }
 
-/// A command of the person's own: a call like any other, of which the model hears with the next prompt.
-pub(super) async fn shell(talk: &mut Talk, agent: &mut Agent, command: String) -> Result<()> {
+/// The name of the tool that runs a command; none where commands are off.
+pub(super) fn command_tool(agent: &Agent) -> Option<String> {
     let tools = agent.driver.engine.advertised();
     let takes_command = |tool: &&jm_types::ToolDefinition| {
         tool.parameters["properties"].get("command").is_some() && tool.name != "start_process"
     };
-    let Some(tool) = tools.iter().find(takes_command) else {
+    tools.iter().find(takes_command).map(|tool| tool.name.clone())
+}
+
+/// A command of the person's own: a call like any other, of which the model hears with the next prompt.
+pub(super) async fn shell(talk: &mut Talk, agent: &mut Agent, command: String) -> Result<()> {
+    let Some(tool) = command_tool(agent) else {
         bail!("Commands are off in this project\n  hint: start with `--allow run_command`");
     };
     talk.desk.send(Msg::TurnBegins { prompt: format!("!{command}") });
-    let call = ToolCall::new("shell", &tool.name, &json!({"command": command}));
+    let call = ToolCall::new("shell", &tool, &json!({"command": command}));
     let interrupter = agent.driver.interrupts.interrupter();
     let new = jm_tui::msg::NewCall {
         id: call.id.clone(),

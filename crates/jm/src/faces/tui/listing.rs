@@ -22,6 +22,7 @@ const HISTORY: &str = "prompts";
 const MOST_HISTORY: u64 = 4 * 1024 * 1024;
 const MOST_KEPT: usize = 2_000;
 const MOST_FILES: usize = 50_000;
+const MOST_OFFERED: usize = 50;
 
 /// Files of the workspace that no ignore file names, walked on a thread of their own.
 pub(super) fn files(desk: &Arc<Desk>, sandbox: &Arc<Sandbox>) {
@@ -118,8 +119,27 @@ pub(super) fn prompts(desk: &Desk, agent: &Agent) -> Result<()> {
     Ok(())
 }
 
-/// The conversations of this workspace, newest first.
+/// The conversations of this workspace as words of `/resume`, read on a thread of their own.
+pub(super) fn resumable(desk: &Arc<Desk>, common: &Common) {
+    let (desk, common) = (Arc::clone(desk), common.clone());
+    let list = move || {
+        // Without a list the word is typed.
+        let rows = session_rows(&common, MOST_OFFERED).unwrap_or_default();
+        let word = |row: PickRow| Completion { text: row.id, note: row.title };
+        let known = rows.into_iter().map(word).collect();
+        desk.send(Msg::Arguments { command: "resume", known });
+    };
+    std::thread::Builder::new().name("sessions".into()).spawn(list).map(drop).unwrap_or_default();
+}
+
+/// A list of the conversations of this workspace to choose from, newest first.
 pub(super) fn sessions(desk: &Desk, common: &Common) -> Result<()> {
+    let rows = session_rows(common, usize::MAX)?;
+    desk.send(Msg::Pick { what: Picking::Session, title: "Sessions".to_owned(), rows });
+    Ok(())
+}
+
+fn session_rows(common: &Common, most: usize) -> Result<Vec<PickRow>> {
     let store = sessions::store()?;
     let root = history::root(common)?;
     let mut rows = Vec::new();
@@ -134,7 +154,9 @@ pub(super) fn sessions(desk: &Desk, common: &Common) -> Result<()> {
             id: view.session.to_string(),
             title,
         });
+        if rows.len() == most {
+            break;
+        }
     }
-    desk.send(Msg::Pick { what: Picking::Session, title: "Sessions".to_owned(), rows });
-    Ok(())
+    Ok(rows)
 }

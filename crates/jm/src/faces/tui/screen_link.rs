@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use jm_engine::{Batch, Engine, RecoveryChoice};
-use jm_tui::block::Note;
+use jm_tui::block::{Note, numbers};
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::Msg;
 use jm_tui::panel::question::{PanelChoice as Pick, PanelQuestion};
@@ -154,7 +154,8 @@ impl Desk {
             None => {
                 let words = facts::in_words(&sessions::store()?, engine, session, &found);
                 let lines = words.lines().skip(1).map(Line::text).collect();
-                let title = format!("A crash interrupted {} call(s) of this session", found.len());
+                let calls = numbers::plural(found.len(), "call");
+                let title = format!("A crash interrupted {calls} of this session");
                 let choices = vec![
                     Pick::new('k', "keep the results"),
                     Pick::new('d', "discard them"),

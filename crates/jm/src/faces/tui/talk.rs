@@ -9,7 +9,9 @@ use anyhow::Result;
 use jm_engine::SharedPolicy;
 use jm_files::Sandbox;
 use jm_policy::Policy;
-use jm_tui::block::{Note, Waiting};
+use jm_process::confine::Backend;
+use jm_tui::block::{self, Note, Waiting};
+use jm_tui::editor::Completion;
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::{Effect, Msg, Picking, TurnEnd as Ended};
 use jm_tui::status::Status;
@@ -157,10 +159,18 @@ impl Talk {
         }
         self.desk.send(Msg::Arguments { command: "approve", known: listing::modes() });
         self.desk.send(Msg::Arguments { command: "model", known: listing::models() });
+        listing::resumable(&self.desk, &self.common);
         Ok(Some(agent))
     }
 
     fn greet(&self, agent: &Agent) {
+        let status = status(&self.common, agent);
+        let version = env!("CARGO_PKG_VERSION");
+        self.desk.send(Msg::Lines(block::greeting(version, &status.model, &status.root)));
+        if commands::command_tool(agent).is_none() {
+            let off = Note::info("Commands are off in this project");
+            self.desk.note(off.hint("start with `--allow run_command` to enable them"));
+        }
         for note in &agent.notes {
             self.desk.note(Note::info(note));
         }
@@ -216,6 +226,10 @@ impl Talk {
                 arguments: entry.call.arguments.clone(),
             })
             .collect();
+        let ids = waiting
+            .iter()
+            .map(|call| Completion { text: format!("{} ", call.id), note: call.name.clone() });
+        self.desk.send(Msg::Arguments { command: "tool", known: ids.collect() });
         if !waiting.is_empty() {
             self.desk.send(Msg::Waiting(waiting));
         }
@@ -412,7 +426,10 @@ fn status(common: &Common, agent: &Agent) -> Status {
     Status {
         model: format!("{}/{}", agent.client().provider(), agent.client().model()),
         root: shown,
-        confinement: core.workspace.confiner.backend().name().to_owned(),
+        confinement: match core.workspace.confiner.backend() {
+            Backend::Namespaces | Backend::Bwrap | Backend::Landlock => "sandbox on".to_owned(),
+            Backend::None => "no sandbox".to_owned(),
+        },
         approval: approval.to_owned(),
         session: agent.driver.session.id.to_string(),
         context_percent: agent.context_percent(),

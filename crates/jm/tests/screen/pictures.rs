@@ -1,0 +1,13 @@
+//! The pictures of README.md and docs/tui.md are what the program shows.
+
+use std::process::Command;
+
+#[test]
+fn the_pictures_of_the_documents_are_true() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/screens/make");
+    let mut command = Command::new(script);
+    let output = command.arg("--check").env("JM", env!("CARGO_BIN_EXE_jm")).output().unwrap();
+    let told =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{}", told.concat());
+}
