@@ -27,6 +27,7 @@
 pub mod commit;
 pub mod denies;
 pub mod directory;
+mod editor_buffers;
 pub mod file;
 mod file_attributes;
 pub mod git_control;
@@ -51,6 +52,7 @@ pub use commit::{
     After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, ManifestTrade, NoLog, Node,
     Trade, commit, commit_with_trades,
 };
+pub use editor_buffers::EditorBuffers;
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
 pub use ignored::is_ignored_directory;
 pub use names::Protection;

@@ -1,4 +1,5 @@
-//! State of a project that is kept outside it: backups of its files, and notes of its sessions.
+//! State of a project that is kept outside it: backups of its files, notes of its sessions, and the buffers of an
+//! editor in which it is open.
 //!
 //! Law: all of it is private and lies outside every project (0013). A backup is never written over, and
 //! undo does not use it: it has the journal.
@@ -13,6 +14,7 @@ use jm_system::folder::readable_entries;
 use jm_system::state::{StateDir, read_text};
 use jm_types::{Digest, ToolError, ignore_error};
 
+use crate::editor_buffers::EditorBuffers;
 use crate::sandbox::SafePath;
 
 /// Backups that are kept of one file.
@@ -31,6 +33,7 @@ const NAME_ONE: &str = "JM_STATE_DIR names a directory for it";
 pub struct ProjectState {
     folders: Option<Folders>,
     staging: Staging,
+    buffers: EditorBuffers,
 }
 
 /// The choice whether a changed file is added to git's index (FJ-GIT).
@@ -54,13 +57,23 @@ impl ProjectState {
         let project = Digest::of(project.as_os_str().as_encoded_bytes()).to_string();
         let below = |name: &str| state.join(name).join(&project[..16]);
         let folders = Folders { backups: below("backups"), notes: below("notes") };
-        Self { folders: Some(folders), staging: Staging::Off }
+        Self { folders: Some(folders), ..Self::default() }
     }
 
     /// The same, with changes staged or not.
     #[must_use]
     pub fn with_staging(self, staging: Staging) -> Self {
         Self { staging, ..self }
+    }
+
+    /// The same, with an editor whose buffers count.
+    #[must_use]
+    pub fn with_buffers(self, buffers: EditorBuffers) -> Self {
+        Self { buffers, ..self }
+    }
+
+    pub fn buffers(&self) -> &EditorBuffers {
+        &self.buffers
     }
 
     pub fn staging(&self) -> Staging {

@@ -20,6 +20,7 @@ use jm_types::{Cancel, Part, SessionId, StopReason, StreamError, StreamErrorKind
 mod context_budget;
 
 use crate::cli::{Common, Model, ThinkingLevel};
+use crate::faces::acp::ClientLink;
 use crate::faces::call_loop::{Driver, End};
 use crate::faces::history;
 use crate::faces::screen::Screen;
@@ -55,6 +56,8 @@ pub(crate) enum Looks<'a> {
     /// The blocks of the screen, where the terminal shows them; else lines.
     Blocks,
     Screen(&'a Arc<Desk>),
+    /// An editor, which draws it by itself.
+    Client(&'a Arc<ClientLink>),
 }
 
 /// How a turn ended.
@@ -103,6 +106,7 @@ impl Agent {
         let client = model_client::open(&common, model).await?;
         let driver = match looks {
             Looks::Screen(desk) => Driver::at(&common, desk).await?,
+            Looks::Client(link) => Driver::for_client(&common, link).await?,
             Looks::Blocks => Driver::drawn(&common)?,
             Looks::Lines => Driver::new(&common)?,
         };

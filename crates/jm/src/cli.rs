@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jm_types::SessionId;
 
+mod acp;
 mod chat;
 mod journal;
 mod mcp;
@@ -13,6 +14,7 @@ mod model;
 mod policy;
 mod screen;
 
+pub(crate) use acp::Acp;
 pub(crate) use chat::Chat;
 pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, SessionsArgs, Span, Undo};
 pub(crate) use mcp::{Mcp, McpAdd, McpCommand};
@@ -117,6 +119,12 @@ pub(crate) struct Common {
     /// Whoever answers questions in the place of a person.
     #[arg(skip)]
     pub(crate) answered_by: Option<&'static str>,
+    /// The buffers of the editor that asks.
+    #[arg(skip)]
+    pub(crate) buffers: jm_files::EditorBuffers,
+    /// Servers of tools that an editor names.
+    #[arg(skip)]
+    pub(crate) servers: jm_config::Servers,
     /// Tools whose denial by default does not hold: they are asked about instead.
     #[arg(skip)]
     pub(crate) asked: Vec<String>,
@@ -193,6 +201,8 @@ pub(crate) enum Command {
     Init,
     /// List the tools, or show one with its schema
     Tools(ToolsArgs),
+    /// Serve an editor that speaks the Agent Client Protocol, over standard input and output
+    Acp(Acp),
     /// Use servers of tools that speak MCP, or serve our tools to another agent
     Mcp(Mcp),
     /// Show the configuration in force and where each value comes from

@@ -100,6 +100,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Held(held) => faces::held::run(&cli.common, &held),
         Command::Doctor(listing) => faces::doctor::run(&cli.common, &listing),
         Command::Tools(tools) => faces::tools::run(&cli.common, &tools),
+        Command::Acp(acp) => faces::acp::run(&cli.common, &acp),
         Command::Mcp(mcp) => faces::mcp::run(&cli.common, &mcp),
         Command::Config(config) => faces::settings_commands::config(&cli.common, &config),
         Command::Keys(keys) => faces::keys::run(&keys),

@@ -118,7 +118,9 @@ fn with_key(name: &str, mut settings: ClientSettings) -> Result<ModelClient> {
         }
         Err(silent) => without.map_err(|error| {
             let why = one_line(&silent.to_string());
-            anyhow::anyhow!("{}\n  the keyring could not be asked: {why}", told(error))
+            let (kind, text) = (error.kind.clone(), told(error).to_string());
+            let text = format!("{text}\n  the keyring could not be asked: {why}");
+            anyhow::Error::new(ModelFault { kind, text })
         }),
     }
 }
@@ -234,10 +236,33 @@ fn read(path: &Path) -> Result<Option<String>> {
     read_text(path, MOST_BYTES).with_context(|| path.display().to_string())
 }
 
+/// A model that cannot be opened: what is wrong, and what to do about it.
+#[derive(Debug)]
+pub(crate) struct ModelFault {
+    kind: StreamErrorKind,
+    text: String,
+}
+
+impl ModelFault {
+    /// Tells if a key would help.
+    pub(crate) fn lacks_key(&self) -> bool {
+        self.kind == StreamErrorKind::Authentication
+    }
+}
+
+impl std::fmt::Display for ModelFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for ModelFault {}
+
 /// A model client's error with what to do about it.
 pub(crate) fn told(error: StreamError) -> anyhow::Error {
-    match &error.hint {
-        Some(hint) => anyhow::anyhow!("{error}\n  hint: {hint}"),
-        None => anyhow::anyhow!("{error}"),
-    }
+    let text = match &error.hint {
+        Some(hint) => format!("{error}\n  hint: {hint}"),
+        None => error.to_string(),
+    };
+    anyhow::Error::new(ModelFault { kind: error.kind, text })
 }

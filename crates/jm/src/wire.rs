@@ -73,6 +73,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
         anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
     })?;
     loaded.warnings.extend(parallel(&loaded));
+    mcp::add_servers(&mut loaded.config.mcp, &common.servers);
     check_names(common, &mut loaded, project.as_ref())?;
     let (_, denied) = parted(&common.deny);
     denied.iter().for_each(|tool| loaded.deny(tool));
@@ -228,10 +229,12 @@ pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
         Err(_) if common.no_journal => Default::default(),
         path => (ProjectState::new(&path?, sandbox.working_root().path()), jobs(config)?),
     };
-    let state = state.with_staging(match config.tools.forj.stage_changes {
-        true => Staging::On,
-        false => Staging::Off,
-    });
+    let state = state.with_buffers(common.buffers.clone()).with_staging(
+        match config.tools.forj.stage_changes {
+            true => Staging::On,
+            false => Staging::Off,
+        },
+    );
     Ok(Workspace {
         sandbox: Arc::new(sandbox),
         environment: Arc::new(environment),

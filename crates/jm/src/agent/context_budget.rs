@@ -56,10 +56,15 @@ impl Agent {
         }));
     }
 
+    /// The tokens of the model's context that are used, and all that it has.
+    pub(crate) fn context_use(&self) -> Option<(usize, usize)> {
+        Some((self.tokens(), self.room()?.limit))
+    }
+
     /// How much of the model's context is used.
     pub(crate) fn context_percent(&self) -> Option<u8> {
-        let room = self.room()?;
-        let percent = self.tokens().saturating_mul(100) / room.limit.max(1);
+        let (used, limit) = self.context_use()?;
+        let percent = used.saturating_mul(100) / limit.max(1);
         Some(u8::try_from(percent.min(100)).unwrap_or(100))
     }
 

@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::acp::ClientLink;
 use super::answer::Answer;
 use super::interrupts::Interrupts;
 use super::prompt::{Approver, Asked};
@@ -91,6 +92,19 @@ impl Driver {
             false => Approver::Desk(Arc::clone(desk)),
         };
         approver.answers_servers(&wired.elicitor);
+        Ok(Self::of(common, (wired.engine, wired.session), events, approver))
+    }
+
+    /// The same with an editor, which shows events and asks questions.
+    pub(crate) async fn for_client(common: &Common, link: &Arc<ClientLink>) -> Result<Self> {
+        let wired = wire::wire(common)?;
+        print::warnings(&wired.warnings);
+        link.recover(common, &wired.engine, &wired.session.id).await?;
+        let events = tokio::spawn(Arc::clone(link).show(wired.events));
+        let approver = match common.yes {
+            true => Approver::Always,
+            false => Approver::Client(Arc::clone(link)),
+        };
         Ok(Self::of(common, (wired.engine, wired.session), events, approver))
     }
 

@@ -33,7 +33,8 @@ pub(crate) fn confirm(common: &Common) -> Result<()> {
     }
 }
 
-fn named(here: &Path) -> Option<&'static str> {
+/// The name of a directory in which everything of the person is.
+pub(super) fn named(here: &Path) -> Option<&'static str> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let is_home = home.is_some_and(|home| is_same(&home, here));
     match (here == Path::new("/"), is_home) {

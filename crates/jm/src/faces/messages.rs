@@ -52,7 +52,7 @@ pub(super) fn of_results(batch: &Batch) -> Vec<Msg> {
 
 /// The diff of what a call changed, from the journal: nobody was asked about it, or a file was another
 /// by then. A command shows its output instead.
-fn changes(entry: &CallEntry) -> Option<String> {
+pub(super) fn changes(entry: &CallEntry) -> Option<String> {
     let is_command = headline(&entry.call.name, &entry.call.arguments).plain().starts_with("$ ");
     if entry.only_reads || is_command {
         return None;

@@ -1,5 +1,6 @@
 //! The faces: loops around `Pause`, and the only code that prints.
 
+pub(crate) mod acp;
 pub(crate) mod age;
 pub(crate) mod answer;
 mod approval;

@@ -11,6 +11,7 @@ use jm_system::terminal::Terminal;
 use jm_types::text::{one_line, reveal};
 use jm_types::{CallQuestion, Cancel, ErrorKind, RiskLevel, ToolError};
 
+use super::acp::ClientLink;
 use super::approval::{AnswerLines, ask, remember};
 use super::tui::{AskingDesk, Desk};
 use crate::mcp::{Dialogue, Elicitor, fill_in};
@@ -26,6 +27,8 @@ pub(crate) enum Approver {
     Person(Arc<Mutex<Terminal>>),
     /// A person at the screen.
     Desk(Arc<Desk>),
+    /// A person at an editor, or whoever answers for it.
+    Client(Arc<ClientLink>),
     /// A program that reads questions and writes answers.
     Lines(AnswerLines),
     /// Headless: every question is answered with an error that says so.
@@ -56,7 +59,12 @@ impl Approver {
 
     /// Tells if somebody can be asked for more than a call was allowed.
     pub(crate) fn is_a_person(&self) -> bool {
-        matches!(self, Approver::Person(_) | Approver::Desk(_) | Approver::Lines(_))
+        match self {
+            Approver::Person(_) | Approver::Desk(_) | Approver::Client(_) | Approver::Lines(_) => {
+                true
+            }
+            Approver::Always | Approver::Nobody => false,
+        }
     }
 
     /// Answers the questions of tool servers too. `--yes` answers for calls, so it gives a server nothing.
@@ -74,7 +82,7 @@ impl Approver {
                 elicitor
                     .answer_with(move |server, form| fill_in(&mut AskingDesk(&desk), server, form));
             }
-            Approver::Always | Approver::Lines(_) | Approver::Nobody => {}
+            Approver::Always | Approver::Client(_) | Approver::Lines(_) | Approver::Nobody => {}
         }
     }
 
@@ -99,6 +107,7 @@ impl Approver {
                 .await??
             }
             Approver::Desk(desk) => desk.decide(&question).await?,
+            Approver::Client(link) => link.decide(&question).await,
             Approver::Lines(lines) => match lines.ask(&question).await? {
                 Some(answer) => answer,
                 None => return Ok(refuse(session)),
@@ -118,7 +127,9 @@ impl Approver {
         let terminal = match self {
             Approver::Person(terminal) => terminal,
             Approver::Desk(desk) => return Ok(desk.grants_rounds(done, more).await),
-            Approver::Always | Approver::Lines(_) | Approver::Nobody => return Ok(false),
+            Approver::Always | Approver::Client(_) | Approver::Lines(_) | Approver::Nobody => {
+                return Ok(false);
+            }
         };
         let terminal = Arc::clone(terminal);
         let (cancel, _asks) = Asks::new();

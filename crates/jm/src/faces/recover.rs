@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use jm_engine::{Engine, RecoveryChoice};
 use jm_store::Store;
 use jm_system::terminal::Terminal;
+use jm_tui::block::numbers;
 use jm_types::SessionId;
 use jm_types::text::sanitize;
 
@@ -26,6 +27,39 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &SessionId)
         None => bail!(
             "session {session} has calls that a crash left unfinished; nothing was run\n  hint: \
              settle them with `jm recover --session {session} --on-recovery keep`, `discard` or `undo`"
+        ),
+    }
+}
+
+/// The same, with a face that asks: `ask` gets a title and the facts.
+pub(crate) async fn asking(
+    common: &Common,
+    engine: &Engine,
+    session: &SessionId,
+    ask: impl AsyncFnOnce(&str, &str) -> Option<RecoveryChoice>,
+) -> Result<()> {
+    let found = engine.examine(session)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let choice = match common.on_recovery {
+        Some(OnRecovery::Keep) => Some(RecoveryChoice::Keep),
+        Some(OnRecovery::Discard) => Some(RecoveryChoice::Discard),
+        Some(OnRecovery::Undo) => Some(RecoveryChoice::Undo),
+        Some(OnRecovery::Fail) => None,
+        None => {
+            let words = facts::in_words(&sessions::store()?, engine, session, &found);
+            let facts = words.split_once('\n').map_or("", |(_, facts)| facts);
+            let calls = numbers::plural(found.len(), "call");
+            let title = format!("A crash interrupted {calls} of this session");
+            ask(&title, facts).await
+        }
+    };
+    match choice {
+        Some(choice) => engine.recover(found, choice, &others(session)?).map_err(Into::into),
+        None => bail!(
+            "session {session} has calls that a crash interrupted; nothing was run\n  hint: `jm recover \
+             --session {session}` decides about them"
         ),
     }
 }

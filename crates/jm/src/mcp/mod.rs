@@ -89,6 +89,22 @@ pub(crate) fn servers(config: &Config, project: Option<&Project>) -> Result<Vec<
     Ok(all)
 }
 
+/// Adds servers that a client names. Like a project's they grant nothing, and a server of the person's own keeps
+/// its name.
+pub(crate) fn add_servers(own: &mut Servers, theirs: &Servers) {
+    for (name, theirs) in theirs {
+        match own.get(name) {
+            Some(own) if !own.command.is_empty() || !own.url.is_empty() => {}
+            Some(grants) => {
+                own.insert(name.clone(), project_file::under(grants, theirs.clone()));
+            }
+            None => {
+                own.insert(name.clone(), theirs.clone());
+            }
+        }
+    }
+}
+
 impl Server {
     /// A hash of all that is started or reached, to which approvals and the remembered era are bound.
     pub(crate) fn digest(&self) -> Digest {

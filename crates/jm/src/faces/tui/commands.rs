@@ -45,7 +45,7 @@ pub(super) fn resume(id: String) -> Next {
     Next::Reopen(Box::new(move |common, _| common.session = Some(id.into())))
 }
 
-pub(super) fn flag_of(mode: ApprovalMode) -> Approve {
+pub(crate) fn flag_of(mode: ApprovalMode) -> Approve {
     match mode {
         ApprovalMode::Auto => Approve::Auto,
         ApprovalMode::Prompt => Approve::Prompt,
@@ -53,7 +53,7 @@ pub(super) fn flag_of(mode: ApprovalMode) -> Approve {
     }
 }
 
-pub(super) fn mode_word(mode: ApprovalMode) -> &'static str {
+pub(crate) fn mode_word(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Auto => "auto",
         ApprovalMode::Prompt => "prompt",
@@ -121,7 +121,9 @@ pub(super) async fn command(
         }
         "tools" => tools(talk, agent),
         "policy" => policy(talk, agent),
-        "status" => status(talk, agent),
+        "status" => {
+            talk.desk.send(Msg::Lines(status_lines(agent).iter().map(Line::text).collect()));
+        }
         "export" => export(talk, agent, rest)?,
         "tool" => {
             let (id, result) = rest.split_once(char::is_whitespace).context("/tool ID RESULT")?;
@@ -158,7 +160,7 @@ async fn compact(talk: &mut Talk, agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
-fn take_back(agent: &mut Agent, which: &Which) -> Result<UndoReport> {
+pub(crate) fn take_back(agent: &mut Agent, which: &Which) -> Result<UndoReport> {
     let driver = &mut agent.driver;
     let report = driver.engine.undo(&mut driver.session, which, Guard::Hash, Damaged::Refuse);
     report.map_err(|error| {
@@ -175,6 +177,11 @@ fn undo_prompts(talk: &Talk, agent: &mut Agent, rest: &str) -> Result<()> {
     let report = take_back(agent, &Which::Last(count))?;
     talk.desk.send(Msg::Lines(told("Undone", &report)));
     Ok(())
+}
+
+/// The outcome of an undo, as text.
+pub(crate) fn undo_text(done: &str, report: &UndoReport) -> String {
+    told(done, report).iter().map(|line| format!("{}\n", line.plain())).collect()
 }
 
 fn told(done: &str, report: &UndoReport) -> Vec<Line> {
@@ -315,18 +322,18 @@ fn policy(talk: &Talk, agent: &Agent) {
     talk.desk.send(Msg::Lines(lines.iter().map(Line::text).collect()));
 }
 
-fn status(talk: &Talk, agent: &Agent) {
+/// The state of a conversation, a line each.
+pub(crate) fn status_lines(agent: &Agent) -> [String; 6] {
     let core = agent.driver.engine.core();
     let client = agent.client();
-    let lines = [
+    [
         format!("Model      {}/{}", client.provider(), client.model()),
         format!("Session    {}", agent.driver.session.id),
         format!("Root       {}", core.workspace.sandbox.working_root().path().display()),
         format!("Sandbox    {}", core.workspace.confiner.backend().name()),
         format!("Approval   {}", mode_word(core.policy.now().mode)),
         format!("Messages   {}", agent.conversation.messages().len()),
-    ];
-    talk.desk.send(Msg::Lines(lines.iter().map(Line::text).collect()));
+    ]
 }
 
 /// The name of the tool that runs a command; none where commands are off.

@@ -26,6 +26,7 @@ use jm_tui::text::Surroundings;
 use jm_types::SessionId;
 use tokio::sync::mpsc::unbounded_channel;
 
+pub(crate) use commands::{flag_of, mode_word, status_lines, take_back, undo_text};
 pub(crate) use screen_link::{AskingDesk, Desk};
 
 use super::call_loop::block_on;

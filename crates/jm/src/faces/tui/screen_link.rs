@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use jm_engine::{Batch, Engine, RecoveryChoice};
-use jm_tui::block::{Note, numbers};
+use jm_tui::block::Note;
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::Msg;
 use jm_tui::panel::question::{PanelChoice as Pick, PanelQuestion};
@@ -18,12 +18,11 @@ use jm_types::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cli::{Common, OnRecovery};
+use crate::cli::Common;
 use crate::faces::call_loop::runtime;
 use crate::faces::screen::Screen;
-use crate::faces::{facts, messages, recover};
+use crate::faces::{messages, recover};
 use crate::mcp::Dialogue;
-use crate::sessions;
 
 #[derive(Debug)]
 pub(crate) struct Desk {
@@ -142,43 +141,22 @@ impl Desk {
         engine: &Engine,
         session: &SessionId,
     ) -> Result<()> {
-        let found = engine.examine(session)?;
-        if found.is_empty() {
-            return Ok(());
-        }
-        let choice = match common.on_recovery {
-            Some(OnRecovery::Keep) => Some(RecoveryChoice::Keep),
-            Some(OnRecovery::Discard) => Some(RecoveryChoice::Discard),
-            Some(OnRecovery::Undo) => Some(RecoveryChoice::Undo),
-            Some(OnRecovery::Fail) => None,
-            None => {
-                let words = facts::in_words(&sessions::store()?, engine, session, &found);
-                let lines = words.lines().skip(1).map(Line::text).collect();
-                let calls = numbers::plural(found.len(), "call");
-                let title = format!("A crash interrupted {calls} of this session");
-                let choices = vec![
-                    Pick::new('k', "keep the results"),
-                    Pick::new('d', "discard them"),
-                    Pick::new('u', "undo their changes"),
-                    Pick::new('l', "leave it"),
-                ];
-                match self.ask(&title, lines, choices).await {
-                    Some(0) => Some(RecoveryChoice::Keep),
-                    Some(1) => Some(RecoveryChoice::Discard),
-                    Some(2) => Some(RecoveryChoice::Undo),
-                    _ => None,
-                }
+        recover::asking(common, engine, session, async |title, facts| {
+            let lines = facts.lines().map(Line::text).collect();
+            let choices = vec![
+                Pick::new('k', "keep the results"),
+                Pick::new('d', "discard them"),
+                Pick::new('u', "undo their changes"),
+                Pick::new('l', "leave it"),
+            ];
+            match self.ask(title, lines, choices).await {
+                Some(0) => Some(RecoveryChoice::Keep),
+                Some(1) => Some(RecoveryChoice::Discard),
+                Some(2) => Some(RecoveryChoice::Undo),
+                _ => None,
             }
-        };
-        match choice {
-            Some(choice) => {
-                engine.recover(found, choice, &recover::others(session)?).map_err(Into::into)
-            }
-            None => bail!(
-                "session {session} has calls that a crash interrupted; nothing was run\n  hint: `jm recover \
-                 --session {session}` decides about them"
-            ),
-        }
+        })
+        .await
     }
 
     /// Events of running calls, until the engine is closed.

@@ -292,7 +292,20 @@ impl Change {
         Ok(targets)
     }
 
+    /// Refuses to write a file with unsaved changes in an editor.
+    fn check_saved(&self, scope: &Scope, target: &Target) -> Result<(), ToolError> {
+        let path = target.path.absolute();
+        let before = target.before.as_ref().filter(|_| scope.expected.get(&path).is_none());
+        let buffers = scope.workspace.state.buffers();
+        let stale = before.and_then(|before| buffers.staleness(&path, before));
+        let Some(reason) = stale else { return Ok(()) };
+        let file = PathBuf::from(target.path.asked());
+        Err(ToolError::new(ErrorKind::StaleFile { file, reason })
+            .hint("ask the user to save the file or to discard the changes, then try again"))
+    }
+
     fn check_fresh(&self, scope: &Scope, target: &Target) -> Result<(), ToolError> {
+        self.check_saved(scope, target)?;
         let (FreshnessRule::Required, Some(before)) = (self.rules.freshness, &target.before) else {
             return Ok(());
         };

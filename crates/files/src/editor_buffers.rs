@@ -1,0 +1,86 @@
+//! The buffers of an editor that the person works with: files as they are on its screen, saved or not.
+//!
+//! Law: a file with unsaved changes is stale: nobody writes under what a person is typing. A buffer that is still as
+//! the file was before our own write has nothing unsaved; it was only not read again yet.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jm_types::Digest;
+
+/// Reads a buffer: its text, nothing where the editor has none, or why it cannot be known.
+type BufferReader = dyn Fn(&Path) -> Result<Option<String>, String> + Send + Sync;
+
+/// By default there is no editor.
+#[derive(Clone, Default)]
+pub struct EditorBuffers(Option<Arc<Shared>>);
+
+struct Shared {
+    read: Box<BufferReader>,
+    /// Each file as it was when its buffer was last the same.
+    known: Mutex<HashMap<PathBuf, Digest>>,
+}
+
+impl std::fmt::Debug for EditorBuffers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("EditorBuffers").field(&self.0.is_some()).finish()
+    }
+}
+
+impl EditorBuffers {
+    pub fn new(
+        read: impl Fn(&Path) -> Result<Option<String>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(Shared { read: Box::new(read), known: Mutex::default() })))
+    }
+
+    /// Why a file with these bytes must not be written now.
+    pub fn staleness(&self, path: &Path, saved: &[u8]) -> Option<String> {
+        let shared = self.0.as_ref()?;
+        // A buffer holds text; for anything else there is nothing to compare.
+        let saved = normal(std::str::from_utf8(saved).ok()?);
+        let buffer = match (shared.read)(path) {
+            Ok(buffer) => normal(&buffer?),
+            Err(why) => return Some(format!("the editor does not say if it is saved: {why}")),
+        };
+        let mut known = shared.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let digest = Digest::of(buffer.as_bytes());
+        if buffer == saved {
+            known.insert(path.to_owned(), digest);
+            return None;
+        }
+        let is_unchanged = known.get(path) == Some(&digest);
+        (!is_unchanged).then(|| "the editor has unsaved changes of it".to_owned())
+    }
+}
+
+/// Editors keep line ends and byte order marks apart from the text.
+fn normal(text: &str) -> String {
+    text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_not_saved_is_stale() {
+        let buffer = Arc::new(Mutex::new(Ok(Some("a\nb\n".to_owned()))));
+        let read = Arc::clone(&buffer);
+        let buffers = EditorBuffers::new(move |_| read.lock().unwrap().clone());
+        let staleness = |saved: &[u8]| buffers.staleness(Path::new("/f"), saved);
+        let unsaved = Some("the editor has unsaved changes of it".to_owned());
+        assert_eq!(staleness(b"\xef\xbb\xbfa\r\nb\r\n"), None);
+        // Our own write, which the editor has not seen yet.
+        assert_eq!(staleness(b"a\nc\n"), None);
+        *buffer.lock().unwrap() = Ok(Some("a\nb\nx\n".to_owned()));
+        assert_eq!(staleness(b"a\nc\n"), unsaved);
+        assert_eq!(staleness(b"\xff\xfe"), None);
+        *buffer.lock().unwrap() = Ok(None);
+        assert_eq!(staleness(b"a\nc\n"), None);
+        *buffer.lock().unwrap() = Err("it is silent".to_owned());
+        assert!(staleness(b"a\n").unwrap().contains("it is silent"));
+        assert_eq!(EditorBuffers::default().staleness(Path::new("/f"), b"a"), None);
+    }
+}
