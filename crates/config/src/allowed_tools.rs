@@ -22,9 +22,9 @@ impl AllowedAndDenied {
     pub fn hint(&self) -> String {
         let tool = shown(&self.tool);
         match self.denied_by.source {
-            Source::Flag => format!("a denial always wins: leave out `--deny {tool}`"),
+            Source::Flag => format!("a denial always wins: remove `--deny {tool}`"),
             Source::Default | Source::User(_) | Source::Project(_) | Source::Environment => {
-                format!("a denial always wins: take `{tool}` out of `{DENYLIST}` there")
+                format!("a denial always wins: remove `{tool}` from `{DENYLIST}` there")
             }
         }
     }
@@ -33,7 +33,7 @@ impl AllowedAndDenied {
 /// The warning for a tool that the configuration both allows and denies.
 pub(super) fn stays_denied(tool: &str, denied_by: &SettingOrigin) -> String {
     let tool = shown(tool);
-    format!("`{tool}` is in `{ALLOWLIST}` and stays denied by `{DENYLIST}` ({denied_by})")
+    format!("`{tool}` is in `{ALLOWLIST}` but denied by `{DENYLIST}` ({denied_by})")
 }
 
 impl Loaded {

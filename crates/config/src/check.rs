@@ -70,7 +70,7 @@ pub(super) fn word(
                 Some(near) => did_you_mean(near),
                 None => format!("known: `{}`", words.join("`, `")),
             };
-            let what = format!("unknown word `{}`", shown(written));
+            let what = format!("unknown value `{}`", shown(written));
             setting.error(setting.value.span().start, &what, Some(hint))
         });
     }
@@ -227,7 +227,7 @@ fn json(
     };
     if json.is_none() {
         report.error(|| {
-            let what = format!("found {} that JSON cannot express", kind_of(value.get_ref()));
+            let what = format!("found {}, which JSON cannot express", kind_of(value.get_ref()));
             setting.error(value.span().start, &what, None)
         });
     }

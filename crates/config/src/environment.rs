@@ -74,7 +74,7 @@ fn setting<'a>(
         ValueKind::Definitions { .. } | ValueKind::Presets { .. } | ValueKind::Servers { .. } => {
             report.error(|| ConfigError {
                 origin: SettingOrigin::whole(Source::Environment),
-                message: format!("`{name}`: tables have no form in the environment"),
+                message: format!("`{name}`: tables cannot be set in the environment"),
                 hint: Some(format!("set `{}` in the configuration file", key.path)),
             });
             return None;

@@ -43,7 +43,7 @@ pub static KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "model",
         kind: ValueKind::Name { field: |config| &mut config.model },
-        help: "who answers where `--model` does not say: `PROVIDER/NAME`",
+        help: "model used without `--model`: `PROVIDER/NAME`",
     },
     ConfigKey {
         path: "toolset",
@@ -51,7 +51,7 @@ pub static KEYS: &[ConfigKey] = &[
             field: |config| &mut config.toolset,
             project: ProjectRight::MayNotSet,
         },
-        help: "the dialect of tools that a session speaks",
+        help: "dialect of tools",
     },
     ConfigKey {
         path: PROFILE,
@@ -59,13 +59,12 @@ pub static KEYS: &[ConfigKey] = &[
             field: |config| &mut config.profile,
             project: ProjectRight::MayTighten,
         },
-        help: "the loop limits under one name: `careful` is 8 calls and 4 iterations, \
-               `standard` 32 and 100; a limit that is set by its own key wins",
+        help: "loop limits: `careful` is 8 calls and 4 iterations, `standard` 32 and 100; a limit set by its own key wins",
     },
     ConfigKey {
         path: "mcp",
         kind: ValueKind::Servers { field: |config| &mut config.mcp },
-        help: "servers of tools that speak MCP, as tables `[mcp.NAME]` ([mcp.md](mcp.md))",
+        help: "MCP servers, as tables `[mcp.NAME]` ([mcp.md](mcp.md))",
     },
     ConfigKey {
         path: "tools.mode",
@@ -73,8 +72,7 @@ pub static KEYS: &[ConfigKey] = &[
             field: |config| &mut config.tools.mode,
             project: ProjectRight::MayTighten,
         },
-        help: "`enabled` runs calls, `parse_only` shows them and lets the person answer, \
-               `disabled` offers no tools",
+        help: "`enabled` runs calls, `parse_only` shows them for you to answer, `disabled` offers no tools",
     },
     ConfigKey {
         path: "tools.allow_parallel",
@@ -91,7 +89,7 @@ pub static KEYS: &[ConfigKey] = &[
         ITERATIONS,
         |config| &mut config.tools.max_tool_iterations_per_user_turn,
         MOST_ITERATIONS,
-        "rounds of calls and results in one turn of the person",
+        "tool rounds after one prompt",
     ),
     number(
         "tools.max_tool_args_bytes",
@@ -102,8 +100,7 @@ pub static KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "tools.definitions",
         kind: ValueKind::Definitions { field: |config| &mut config.tools.definitions },
-        help: "tools that the person answers in `parse_only` mode: `name`, `description` and \
-               `parameters`, a JSON schema",
+        help: "tools that you answer in `parse_only` mode: `name`, `description` and `parameters` (a JSON schema)",
     },
     ConfigKey {
         path: "tools.sandbox.allowed_roots",
@@ -145,8 +142,7 @@ pub static KEYS: &[ConfigKey] = &[
             field: |config| &mut config.tools.sandbox.commands.backend,
             project: ProjectRight::MayTighten,
         },
-        help: "what confines commands: `auto` is the strongest that works here; what it cannot \
-               enforce is said, and a person is asked",
+        help: "sandbox of commands: `auto` is the strongest that works here; it names what it cannot enforce, and asks",
     },
     ConfigKey {
         path: "tools.sandbox.commands.layer",
@@ -154,16 +150,12 @@ pub static KEYS: &[ConfigKey] = &[
             field: |config| &mut config.tools.sandbox.commands.layer,
             project: ProjectRight::MayTighten,
         },
-        help: "whether commands of tools run on a layer of the workspace, of which everything is kept \
-               when they have ended or nothing: `auto` is where that works, and directly elsewhere; \
-               `on` refuses commands where it does not",
+        help: "run commands on a layer of the workspace, kept when they end, all or nothing: `auto` where that works and directly elsewhere; `on` refuses commands where it does not",
     },
     ConfigKey {
         path: "tools.sandbox.commands.network",
         kind: ValueKind::Network { field: |config| &mut config.tools.sandbox.commands.network },
-        help: "what commands reach of the network: everything, nothing, or these hosts, each as \
-               `name`, `*.name` for all below it, or an address, with `:port` or `:*` where it is \
-               not 80 or 443; hosts given by flag add to a list",
+        help: "network of commands: everything, nothing, or these hosts, each as `name`, `*.name` for all below it, or an address, with `:port` or `:*` if not 80 or 443; hosts given by flag are added to a list",
     },
     ConfigKey {
         path: "tools.sandbox.commands.writable",
@@ -172,13 +164,13 @@ pub static KEYS: &[ConfigKey] = &[
             joining: Joining::Replaces,
             fewest: 0,
         },
-        help: "directories besides the roots that commands may write",
+        help: "directories that commands may write, besides the roots",
     },
     number(
         "tools.sandbox.commands.max_processes",
         |config| &mut config.tools.sandbox.commands.max_processes,
         MOST_ENTRIES,
-        "processes of a command at one time",
+        "processes of a command at a time",
     ),
     number(
         "tools.sandbox.commands.max_memory_bytes",
@@ -196,7 +188,7 @@ pub static KEYS: &[ConfigKey] = &[
         "tools.timeouts.default_seconds",
         |config| &mut config.tools.timeouts.default_seconds,
         MOST_SECONDS,
-        "seconds for a tool that is of no other kind",
+        "seconds for any other tool",
     ),
     number(
         "tools.timeouts.file_operations_seconds",
@@ -219,8 +211,7 @@ pub static KEYS: &[ConfigKey] = &[
     quota(
         "tools.output.keep_bytes",
         |config| &mut config.tools.output.keep_bytes,
-        "bytes of each stream of an output that are kept to be read later; beyond that its first \
-         and its last bytes",
+        "bytes of each output stream kept for `jm output`; beyond that its first and last bytes",
     ),
     number(
         "tools.external.schema_seconds",
@@ -235,7 +226,7 @@ pub static KEYS: &[ConfigKey] = &[
             joining: Joining::Replaces,
             fewest: 0,
         },
-        help: "external tools that change nothing, so that calls of them are not asked about",
+        help: "external tools that change nothing and need no approval",
     },
     ConfigKey {
         path: "tools.lua.libraries",
@@ -275,7 +266,7 @@ pub static KEYS: &[ConfigKey] = &[
             joining: Joining::Replaces,
             fewest: 0,
         },
-        help: "tools that run without asking, unless the tool itself asks",
+        help: "tools that run without asking, unless the tool itself needs approval",
     },
     ConfigKey {
         path: DENYLIST,
@@ -284,7 +275,7 @@ pub static KEYS: &[ConfigKey] = &[
             joining: Joining::Adds,
             fewest: 0,
         },
-        help: "tools that never run, whatever else is set",
+        help: "tools that never run; always wins",
     },
     ConfigKey {
         path: "tools.approval.prompt_side_effects",
@@ -303,12 +294,12 @@ pub static KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: ASK_RULES,
         kind: ValueKind::Rules { field: |config| &mut config.tools.approval.ask, loosens: false },
-        help: "rules for calls that are asked about in every mode",
+        help: "rules for calls that need approval in every mode",
     },
     ConfigKey {
         path: DENY_RULES,
         kind: ValueKind::Rules { field: |config| &mut config.tools.approval.deny, loosens: false },
-        help: "rules for calls that never run, whatever else is set",
+        help: "rules for calls that never run; always win",
     },
     ConfigKey {
         path: AUTO_APPROVE,
@@ -317,8 +308,7 @@ pub static KEYS: &[ConfigKey] = &[
             joining: Joining::Replaces,
             fewest: 0,
         },
-        help: "tools and presets (`$readonly`, `$default`, your own) that run without asking; `-TOOL` \
-               takes a tool out again; the toolset `flemma` has `$default` where nothing is set",
+        help: "tools and presets (`$readonly`, `$default`, your own) that run without asking; `-TOOL` removes a tool; the toolset `flemma` has `$default` if nothing is set",
     },
     ConfigKey {
         path: "tools.approval.presets",
@@ -347,13 +337,13 @@ pub static KEYS: &[ConfigKey] = &[
         "tools.list_directory.max_entries",
         |config| &mut config.tools.list_directory.max_entries,
         MOST_ENTRIES,
-        "entries of one listing: what a call gets without asking, and the most it may ask for",
+        "entries of one listing: default and maximum",
     ),
     number(
         "tools.list_directory.max_depth",
         |config| &mut config.tools.list_directory.max_depth,
         DEEPEST,
-        "levels of one listing: what a call gets without asking, and the most it may ask for",
+        "levels of one listing: default and maximum",
     ),
     ConfigKey {
         path: "tools.forj.stage_changes",
@@ -366,13 +356,12 @@ pub static KEYS: &[ConfigKey] = &[
     quota(
         "journal.outputs_bytes",
         |config| &mut config.journal.outputs_bytes,
-        "bytes that whole outputs may take in the store; the oldest go first",
+        "bytes of stored outputs; the oldest go first",
     ),
     quota(
         "journal.quota_bytes",
         |config| &mut config.journal.quota_bytes,
-        "bytes that all stored contents may take after `jm gc`; the oldest go first, and what \
-         went cannot be put back by `jm undo`",
+        "bytes of stored contents after `jm gc`; the oldest go first, and `jm undo` cannot restore them",
     ),
 ];
 
@@ -434,9 +423,9 @@ impl ConfigKey {
             ValueKind::Toggle { loose, .. } => format!("set `{}`", !loose),
             ValueKind::Number { .. } => "lower it".to_owned(),
             ValueKind::Word { project: ProjectRight::MayTighten, .. } => {
-                "choose a later word".to_owned()
+                "set only a stricter value".to_owned()
             }
-            ValueKind::Network { .. } => "leave hosts out".to_owned(),
+            ValueKind::Network { .. } => "remove hosts".to_owned(),
             ValueKind::List { joining: Joining::Adds, .. }
             | ValueKind::Rules { loosens: false, .. } => "add entries".to_owned(),
             ValueKind::Word { project: ProjectRight::MayNotSet, .. }

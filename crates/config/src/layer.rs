@@ -87,8 +87,7 @@ impl Overlay {
             }
             Laid::Refused => {
                 let warning = format!(
-                    "{origin}: `{}` would loosen your settings and is ignored; `jm trust` lets \
-                     this project set it",
+                    "{origin}: `{}` would loosen your settings and is ignored (allow it: `jm trust`)",
                     setting.name
                 );
                 self.refused.push((origin, warning));

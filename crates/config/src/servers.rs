@@ -89,7 +89,7 @@ pub fn check_server_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the name of a server has at most {MOST_NAME} of A-Z a-z 0-9 _ -, and no two _ together"
+        "a server name has at most {MOST_NAME} characters of A-Z a-z 0-9 _ -, without `__`"
     ))
 }
 

@@ -206,8 +206,8 @@ fn faults_of_a_text() {
         (
             "[[tools.definitions]]\nname='a'\ndescription='b'\nparameters={ x=[nan], y=2026-01-01 }",
             &[
-                "config.toml:4:17: `tools.definitions`: found a decimal number that JSON cannot express",
-                "config.toml:4:25: `tools.definitions`: found a date that JSON cannot express",
+                "config.toml:4:17: `tools.definitions`: found a decimal number, which JSON cannot express",
+                "config.toml:4:25: `tools.definitions`: found a date, which JSON cannot express",
             ],
         ),
         (
@@ -296,7 +296,7 @@ fn variables_with_faults() {
         ),
         (
             ("JM_TOOLS_DEFINITIONS", "[]"),
-            "environment: `JM_TOOLS_DEFINITIONS`: tables have no form in the environment (set `tools.definitions` in the configuration file)",
+            "environment: `JM_TOOLS_DEFINITIONS`: tables cannot be set in the environment (set `tools.definitions` in the configuration file)",
         ),
     ];
     for (variable, expected) in cases {

@@ -161,7 +161,7 @@ fn a_tool_that_is_allowed_and_denied_is_told_until_a_flag_decides() {
         loaded(&[project("tools.approval.allowlist = ['run_command']")], &[], Trust::Trusted);
     assert_eq!(
         found.warnings,
-        ["`run_command` is in `tools.approval.allowlist` and stays denied by \
+        ["`run_command` is in `tools.approval.allowlist` but denied by \
           `tools.approval.denylist` (default)"]
     );
     found.allow("run_command").unwrap();

@@ -19,8 +19,7 @@ use crate::keep::keep_layer;
 use crate::reply;
 use crate::session::Session;
 
-const RULE: &str = "the command has ended, and names that something runs later changed; yes keeps all that it \
-                    changed, no leaves it set aside";
+const RULE: &str = "the command changed files that other programs run later: y keeps all its changes, n leaves them set aside";
 
 /// The question about a layer.
 pub(crate) fn request(entry: &CallEntry, awaited: &AwaitedLayer) -> CallQuestion {
@@ -75,7 +74,7 @@ pub(crate) async fn keep_awaited(
 }
 
 fn keep(core: &Core, key: &CallKey, id: &str) -> Result<(), NotKept> {
-    let place = core.layers.place().ok_or_else(|| not_kept("there is no state directory", id))?;
+    let place = core.layers.place().ok_or_else(|| not_kept("no state directory", id))?;
     let layer = place.reclaim(id, key).map_err(|error| not_kept(error.to_string(), id))?;
     let sandbox = &core.workspace.sandbox;
     let known = protected_names(sandbox).into_iter().map(|(path, _)| path).collect();
@@ -94,7 +93,8 @@ fn keep(core: &Core, key: &CallKey, id: &str) -> Result<(), NotKept> {
 }
 
 fn not_kept(why: impl Into<String>, id: &str) -> NotKept {
-    let hint =
-        format!("it is set aside: jm held diff {id}, jm held keep {id} or jm held drop {id}");
+    let hint = format!(
+        "its changes are set aside: `jm held diff {id}`, `jm held keep {id}` or `jm held drop {id}`"
+    );
     NotKept { why: why.into(), hint }
 }

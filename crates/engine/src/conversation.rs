@@ -100,7 +100,7 @@ impl Conversation {
             let Part::Result { content, .. } = part else { continue };
             if content.len() > SHORT_RESULT {
                 let note = format!(
-                    "[{} bytes were removed to make room; make the call again if you need them]",
+                    "[{} bytes were removed to free context; make the call again if you need them]",
                     content.len()
                 );
                 saved += content.len() - note.len();

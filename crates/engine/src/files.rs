@@ -100,7 +100,7 @@ pub(crate) fn current(path: &SafePath) -> Result<Option<Vec<u8>>, String> {
 
 fn open(path: &SafePath) -> Result<OpenFile, String> {
     match path.found() {
-        Found::Directory => Err("it is a directory now".to_owned()),
+        Found::Directory => Err("is a directory now".to_owned()),
         Found::Missing { .. } | Found::File | Found::Special(_) => {
             OpenFile::open(path).map_err(|error| error.to_string())
         }

@@ -9,10 +9,10 @@ use jm_types::{CallQuestion, RiskLevel};
 use crate::batch::CallEntry;
 
 /// Most of what is known of a refusal is what the command itself printed.
-const RULE: &str = "the command's output says that the sandbox refused it this; yes gives it that, \
-                    for this command alone, and runs it again";
-const READ_ONLY: &str = "it ran without a question and therefore read-only; yes runs it again as an \
-                         ordinary command";
+const RULE: &str =
+    "blocked by the sandbox, going by its output: allow it for this command and run again?";
+const READ_ONLY: &str =
+    "it ran unasked and therefore read-only: run it again as an ordinary command?";
 
 /// The grants it had together with those it lacked; `None` if that is nothing new.
 pub(crate) fn wanted(had: Vec<Grant>, refused: Vec<Grant>) -> Option<Vec<Grant>> {
@@ -27,7 +27,7 @@ pub(crate) fn request(entry: &CallEntry, grants: &[Grant]) -> CallQuestion {
     CallQuestion {
         reason: rule.to_owned(),
         needs_person: true,
-        warnings: grants.iter().map(Grant::in_words).collect(),
+        warnings: grants.iter().map(|grant| format!("If approved: {}", grant.in_words())).collect(),
         preview: entry.shown.clone(),
         arguments: entry.call.arguments.clone(),
         fingerprint: in_words(grants),

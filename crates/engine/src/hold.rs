@@ -77,9 +77,8 @@ pub(crate) async fn ground_of(
             Ok(CommandGround::Layers(Arc::new(holder)))
         }
         (Err(why), LayerUse::Always) => {
-            let failed = format!("the command was not run: it cannot be held on a layer: {why}");
-            let hint = "`jm doctor` says what works; tools.sandbox.commands.layer = \"auto\" runs \
-                        commands directly where layers do not work";
+            let failed = format!("not run: the command cannot be held on a layer: {why}");
+            let hint = "see `jm doctor`; tools.sandbox.commands.layer = \"auto\" runs commands directly where layers do not work";
             Err(ToolError::failed("command", failed).hint(hint))
         }
         (Err(why), LayerUse::Off | LayerUse::WhereTheyWork) => {
@@ -96,7 +95,7 @@ pub(crate) async fn ground_of(
 pub(crate) fn works(core: &Core) -> Result<(), String> {
     let sandbox = &core.workspace.sandbox;
     if core.recorder.journal().is_none() {
-        return Err("there is no journal, which the changes of a layer are recorded in".to_owned());
+        return Err("there is no journal to record the changes of a layer".to_owned());
     }
     if sandbox.roots().count() > 1 {
         return Err("the workspace has several roots, and a layer holds one".to_owned());
@@ -114,10 +113,9 @@ impl CallHolder {
     fn begin(&self, words: &[OsString]) -> Result<HeldLayer, ToolError> {
         let is_awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if is_awaited {
-            return Err(failed("an earlier program of this call waits for a person's decision"));
+            return Err(failed("an earlier program of this call waits for a decision"));
         }
-        let place =
-            self.core.layers.place().ok_or_else(|| failed("there is no state directory"))?;
+        let place = self.core.layers.place().ok_or_else(|| failed("no state directory"))?;
         let root = self.core.workspace.sandbox.working_root().path();
         place.begin(root, words, &self.key).map_err(|error| failed(format!("no layer: {error}")))
     }
@@ -164,7 +162,7 @@ impl CallHolder {
             // The record leads back, and recovery needs the layer where it is.
             Err(error @ KeepError::Stuck { .. }) => Some(NotKept {
                 why: error.to_string(),
-                hint: "`jm recover` brings the workspace to one side".to_owned(),
+                hint: "resolve it with `jm recover`".to_owned(),
             }),
             Err(error) => Some(self.set_aside(layer, error.to_string())),
         }
@@ -175,8 +173,10 @@ impl CallHolder {
         let names = report.runs_later.iter();
         let warnings = names.map(|(path, why)| format!("{}: {why}", shown(path))).collect();
         let listed: Vec<String> = report.runs_later.keys().map(|path| shown(path)).collect();
-        let why =
-            format!("a person decides about names that something runs later: {}", some(&listed));
+        let why = format!(
+            "needs a decision: it changed files that other programs run later: {}",
+            some(&listed)
+        );
         let (not_kept, id) = self.put_aside(layer, why);
         let Some(layer) = id else { return Some(not_kept) };
         let preview = Some(summary(report));
@@ -195,12 +195,12 @@ impl CallHolder {
         match place.map(|place| place.set_aside(layer)) {
             Some(Ok(id)) => {
                 let hint = format!(
-                    "it is set aside: jm held diff {id}, jm held keep {id} or jm held drop {id}"
+                    "its changes are set aside: `jm held diff {id}`, `jm held keep {id}` or `jm held drop {id}`"
                 );
                 (NotKept { why, hint }, Some(id))
             }
             Some(Err(error)) => {
-                let hint = format!("its versions lie in {}: {error}", upper.display());
+                let hint = format!("its versions are in {}: {error}", upper.display());
                 (NotKept { why, hint }, None)
             }
             None => (NotKept { why, hint: String::new() }, None),
@@ -261,7 +261,8 @@ pub(crate) fn conflicts(report: &LayerReport) -> Option<String> {
         .iter()
         .map(|one| format!("{}: {}", shown(&one.path), one.why))
         .collect();
-    (!paths.is_empty()).then(|| format!("somebody else changed the same files ({})", some(&paths)))
+    (!paths.is_empty())
+        .then(|| format!("another program changed the same files ({})", some(&paths)))
 }
 
 /// The names that a layer changes, as a question shows them.

@@ -58,7 +58,7 @@ impl EngineLayers {
 
     /// Says why commands cannot run on layers of this root, if they cannot; found out once.
     pub(crate) fn work(&self, confiner: &Confiner, root: &Path) -> Result<(), &str> {
-        let Some(place) = &self.place else { return Err("there is no state directory") };
+        let Some(place) = &self.place else { return Err("no state directory") };
         let found = self.works.get_or_init(|| confiner.try_layer(root, place.held()));
         found.as_ref().copied().map_err(String::as_str)
     }

@@ -205,7 +205,7 @@ pub(crate) fn weigh_prepared(
     facts.rule.clone_from(&decision.reason.text);
     facts.reason = Some(decision.reason.clone());
     if decision.verdict == Verdict::Deny {
-        let error = denied(&decision, &governing, false);
+        let error = denied(&decision, &governing);
         return Err(Box::new(Planned::refused_with(facts, error)));
     }
     intent.needs_person = preflight.floor > Floor::None;
@@ -271,7 +271,9 @@ fn rule_of(core: &Core, error: &ToolError) -> String {
             "tools mode disabled".to_owned()
         }
         DenialReason::Disabled => "approval is not enabled".to_owned(),
-        DenialReason::Denylisted { .. } => "on the deny list".to_owned(),
+        DenialReason::Denylisted { .. } | DenialReason::OffByDefault { .. } => {
+            "on the deny list".to_owned()
+        }
         DenialReason::NotAllowlisted { .. }
         | DenialReason::DeniedByPerson { .. }
         | DenialReason::LimitsExceeded { .. } => String::new(),

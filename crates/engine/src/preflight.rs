@@ -92,10 +92,13 @@ fn gaps(core: &Core) -> Vec<String> {
 /// Lists what commands were granted beyond the sandbox.
 fn granted(core: &Core) -> Vec<String> {
     let settings = core.workspace.confiner.settings();
-    let mut granted: Vec<String> =
-        settings.writable.iter().map(|path| format!("it may write {}", path.display())).collect();
+    let mut granted: Vec<String> = settings
+        .writable
+        .iter()
+        .map(|path| format!("If approved: write access to {}", path.display()))
+        .collect();
     match settings.network {
-        Network::On => granted.push("it may use the network".to_owned()),
+        Network::On => granted.push("If approved: network access".to_owned()),
         Network::Listed(_) | Network::Off => {}
     }
     granted
@@ -105,7 +108,7 @@ fn granted(core: &Core) -> Vec<String> {
 /// told and need no question of their own.
 fn listed(core: &Core) -> Option<String> {
     match &core.workspace.confiner.settings().network {
-        Network::Listed(list) => Some(format!("it may reach {list}")),
+        Network::Listed(list) => Some(format!("If approved: access to {list}")),
         Network::On | Network::Off => None,
     }
 }

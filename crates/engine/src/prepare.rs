@@ -5,7 +5,7 @@
 
 use jm_policy::{Decision, Step};
 use jm_tools::Prepared;
-use jm_types::{DenialReason, ErrorKind, ToolCall, ToolError, json};
+use jm_types::{DenialReason, ErrorCode, ToolCall, ToolError, json};
 
 use crate::core::Core;
 
@@ -18,7 +18,7 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     }
     if let Err(error) = hard_stop(core, call) {
         // The lists name tools of every toolset; what is not there cannot be allowed either.
-        if matches!(error.kind, ErrorKind::SandboxViolation(DenialReason::Denylisted { .. })) {
+        if error.code() == ErrorCode::Denylisted {
             core.registry.knows(&call.name)?;
         }
         return Err(core.registry.in_own_words(&call.name, error));
@@ -45,7 +45,7 @@ pub(crate) fn hard_stop(core: &Core, call: &ToolCall) -> Result<(), ToolError> {
 fn stop(core: &Core, tool: &str) -> Result<(), ToolError> {
     let policy = core.policy.now();
     match policy.stop(tool) {
-        Some(decision) => Err(denied(&decision, tool, policy.denied_by_default.contains(tool))),
+        Some(decision) => Err(denied(&decision, tool)),
         None => Ok(()),
     }
 }
@@ -56,31 +56,30 @@ pub(crate) fn check_size(core: &Core, call: &ToolCall) -> Result<(), ToolError> 
         return Ok(());
     }
     Err(ToolError::limit(format!(
-        "the arguments have {} bytes; at most {} are accepted",
+        "the arguments have {} bytes; the limit is {}",
         call.arguments.len(),
         core.limits.args_bytes
     ))
-    .hint("tools.max_tool_args_bytes sets the limit"))
+    .hint("raise it with tools.max_tool_args_bytes"))
 }
 
 /// A denial, with the way to lift it where a person can.
-pub(crate) fn denied(decision: &Decision, tool: &str, is_default: bool) -> ToolError {
+pub(crate) fn denied(decision: &Decision, tool: &str) -> ToolError {
     let reason = decision.denial.clone().unwrap_or(DenialReason::Disabled);
     let hint = match (&reason, &decision.reason.rule) {
         (DenialReason::Denylisted { .. }, Some((rule, origin)))
             if decision.reason.step == Step::DenyRule =>
         {
-            Some(format!("the rule `{rule}` ({origin}) denies it, and a denial always wins"))
+            Some(format!("denied by the rule `{rule}` ({origin}); a denial always wins"))
         }
         (DenialReason::Denylisted { .. }, _) if decision.reason.step == Step::Resolver => {
             Some(format!("{}: {}", DENIED_BY_RESOLVER, decision.reason.text))
         }
-        (DenialReason::Denylisted { .. }, _) if !is_default => Some(
-            "`--deny` or `tools.approval.denylist` denies it, and a denial always wins".to_owned(),
-        ),
-        (DenialReason::Denylisted { .. } | DenialReason::NotAllowlisted { .. }, _) => {
-            Some(format!("a person can allow it: --allow {tool}"))
+        (DenialReason::Denylisted { .. }, _) => {
+            Some("denied by `--deny` or `tools.approval.denylist`; a denial always wins".to_owned())
         }
+        (DenialReason::OffByDefault { .. }, _) => Some(format!("enable it with `--allow {tool}`")),
+        (DenialReason::NotAllowlisted { .. }, _) => Some(format!("allow it with `--allow {tool}`")),
         _ => None,
     };
     hint.into_iter().fold(ToolError::from(reason), ToolError::hint)

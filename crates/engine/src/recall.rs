@@ -126,7 +126,7 @@ fn results(
         let view = place.map(|place| calls.remove(place));
         let (content, is_error) = match view.as_ref().and_then(CallView::result) {
             Some((result, _)) => (store.content(result)?, result.error.is_some()),
-            None => ("what became of this call was not recorded".to_owned(), true),
+            None => ("the outcome of this call was not recorded".to_owned(), true),
         };
         let (call_id, name) = (call.id.clone(), call.name.clone());
         parts.push(Part::Result { call_id, name, content, is_error });

@@ -350,7 +350,7 @@ pub(crate) fn reason(error: &ToolError) -> String {
 
 /// For what was done already when it could not be recorded.
 pub(crate) fn done_unrecorded(what: &str, error: ToolError) -> ToolError {
-    let failed = format!("it was done, but this could not be recorded: {}", reason(&error));
+    let failed = format!("completed, but this could not be recorded: {}", reason(&error));
     error.hints.into_iter().fold(ToolError::failed(what, failed), ToolError::hint)
 }
 

@@ -104,7 +104,7 @@ fn admit(
     }
     if index >= core.limits.calls_per_batch {
         return Err(ToolError::limit(format!(
-            "too many tool calls in one message: only the first {} are run",
+            "too many tool calls in one message: only the first {} run",
             core.limits.calls_per_batch
         ))
         .hint("send the remaining calls in the next message")

@@ -58,11 +58,11 @@ pub struct Session {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SessionError {
-    #[error("the calls of the last batch have no results yet")]
+    #[error("calls of the last batch have no results yet")]
     BatchOpen,
-    #[error("no call with the id {0} waits for this")]
+    #[error("no call with id {0} is waiting for this")]
     NotWaiting(String),
-    #[error("there are two results for the call with the id {0}")]
+    #[error("two results for the call with id {0}")]
     SuppliedTwice(String),
     #[error(transparent)]
     Answer(AnswerFault),

@@ -112,8 +112,7 @@ fn notice(path: &Path) -> String {
         && number.parse::<usize>().is_ok()
     {
         return format!(
-            "the command made {name}, which git would read as configuration; it was renamed to \
-             {shown}"
+            "the command created {name}, which git would read as configuration; renamed to {shown}"
         );
     }
     let (part, why) = match protected_part(path) {
@@ -122,7 +121,7 @@ fn notice(path: &Path) -> String {
         None => (path.to_owned(), "git reads or runs it"),
     };
     let part = part.display();
-    format!("the command made or changed {part}; look at it, because {why}")
+    format!("the command changed {part}; check it: {why}")
 }
 
 async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
@@ -136,7 +135,7 @@ async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
         look_within(sandbox, &core.recorder, &mut known, LookBudget::default())
     });
     looked.await.unwrap_or_else(|_| {
-        Err(ToolError::failed("tracking", "the workspace could not be looked at"))
+        Err(ToolError::failed("tracking", "the workspace could not be scanned"))
     })
 }
 

@@ -241,7 +241,7 @@ impl Engine {
         let error = ToolError::bad_args(
             "the response reached its limit of tokens inside this call, so it is incomplete",
         )
-        .hint("make the call again with less in it, for instance in several steps");
+        .hint("make the call again in several smaller steps");
         let form = session.form();
         if let Some(entry) = session.batch_mut().entries.last_mut() {
             entry.status = CallStatus::Done(reply::refused(form, &entry.call, &error));

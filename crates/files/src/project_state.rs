@@ -25,8 +25,8 @@ const MOST_TRIES: u32 = 1000;
 /// A larger note is not one of ours.
 const MOST_NOTE: u64 = 16 * 1024 * 1024;
 
-const NO_PLACE: &str = "there is no place for state, where this would be kept";
-const NAME_ONE: &str = "JM_STATE_DIR names a directory for it";
+const NO_PLACE: &str = "no state directory to keep this in";
+const NAME_ONE: &str = "set JM_STATE_DIR to a directory";
 
 /// By default there is no place for anything, and nothing was ever kept.
 #[derive(Debug, Clone, Default)]
@@ -104,7 +104,7 @@ impl ProjectState {
         };
         let kept = try_keep(backups, path.relative(), content);
         kept.map_err(|error| {
-            ToolError::io(path.asked(), format!("no backup could be made: {error}"))
+            ToolError::io(path.asked(), format!("cannot make a backup: {error}"))
                 .hint("nothing was changed; check the state directory and its disk")
         })
     }

@@ -430,16 +430,16 @@ fn explain(dead: Dead, path: &str, root: &Path) -> ToolError {
     match dead {
         Dead::Outside => outside(path),
         Dead::LinkOutside(to) => ToolError::leading_outside(path, cleaned(&root.join(to))).hint(
-            "the path goes through a symbolic link that leads out of the workspace; such links are not followed",
+            "the path follows a symbolic link out of the workspace, which is not allowed",
         ),
         Dead::AbsoluteLink(to) => ToolError::leading_outside(path, cleaned(&to))
-            .hint("the path goes through an absolute symbolic link; only relative links that stay inside the workspace are followed"),
+            .hint("the path follows an absolute symbolic link; only relative links inside the workspace are followed"),
         Dead::Loop => ToolError::io(path, "too many symbolic links, perhaps a loop"),
         Dead::NotADirectory(file) => {
             ToolError::io(path, format!("{} is not a directory", file.display()))
         }
         Dead::UpFromNothing(missing) => ToolError::not_found(path)
-            .hint(format!("`..` stands behind {}, which does not exist", missing.display())),
+            .hint(format!("`..` follows {}, which does not exist", missing.display())),
         Dead::Io(error) => io_error(path, error),
     }
 }

@@ -178,7 +178,7 @@ impl Agent {
                 session.batch().waiting().map(|entry| one_line(&entry.call.id)).collect();
             let error = one_line(&error.to_string());
             let hint = if waiting.is_empty() {
-                "no call of this session waits for a result".to_owned()
+                "no call of this session is waiting for a result".to_owned()
             } else {
                 format!("waiting for a result: {}", waiting.join(", "))
             };
@@ -330,19 +330,19 @@ impl Agent {
         screen.response_ends(used)?;
         engine.record_use(&self.model, used, self.client.cost(&used))?;
         if let Some(why) = self.client.recording_failure() {
-            screen.note(&format!("the recording stops here: {why}"))?;
+            screen.note(&format!("recording stopped: {why}"))?;
         }
         Ok(match ended {
             Ended::Interrupted => Listened::Interrupted,
             // What came whole before the stream broke is answered; then the model goes on.
             Ended::Broken(error) if heard == HeardTurn::Asks => {
-                screen.note(&format!("{error}; going on with what came before"))?;
+                screen.note(&format!("{error}; continuing with what came before"))?;
                 Listened::HeardTurn(heard)
             }
             Ended::Broken(error) => Listened::Failed(error),
             Ended::Full { calls } => {
                 screen.note(&format!(
-                    "the model's message has more than {calls} calls; what follows them was not read"
+                    "the model sent more than {calls} calls in one message; the rest was ignored"
                 ))?;
                 Listened::HeardTurn(heard)
             }
@@ -405,7 +405,7 @@ fn moved(store: &Store, session: &SessionId, root: &Path) -> Result<Option<Strin
     let began = view.map(|view| view.root).filter(|began| began != root);
     Ok(began.map(|began| {
         format!(
-            "this session began in {}; here its tools work in {}",
+            "this session started in {}; its tools now work in {}",
             began.display(),
             root.display()
         )
@@ -425,18 +425,18 @@ fn used_since(before: Usage, after: Usage) -> Usage {
 /// The note on an answer that did not come to its own end.
 fn not_whole(stop: &StopReason) -> Option<&'static str> {
     match stop {
-        StopReason::MaxTokens => Some(
-            "the answer reached its limit of tokens and is cut off; --max-tokens sets the limit",
-        ),
-        StopReason::ContextWindow => Some("the answer filled the model's context and is cut off"),
-        StopReason::Refusal => Some("the model refused to say more"),
+        StopReason::MaxTokens => {
+            Some("the answer was cut off at the token limit (raise with --max-tokens)")
+        }
+        StopReason::ContextWindow => Some("the answer was cut off: the model's context is full"),
+        StopReason::Refusal => Some("the model refused to continue"),
         StopReason::EndTurn | StopReason::ToolUse | StopReason::Other(_) => None,
     }
 }
 
 fn silence() -> StreamError {
-    StreamError::new(StreamErrorKind::Truncated, "the model said nothing")
-        .hint("say something more, or try again")
+    StreamError::new(StreamErrorKind::Truncated, "the model gave an empty answer")
+        .hint("rephrase the prompt, or try again")
 }
 
 /// The parameters that the flags ask of a model.

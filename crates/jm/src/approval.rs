@@ -166,8 +166,7 @@ impl Subjects {
         {
             let tool = tool.trim();
             return Err(anyhow!(
-                "the rule `{text}`: calls of `{tool}` name no command and no path that a pattern \
-                 could match\n  hint: write `{tool}` alone, for every call of it"
+                "the rule `{text}`: calls of `{tool}` have no command or path that a pattern could match\n  hint: write `{tool}` alone to match every call"
             ));
         }
         let subject = |tool: &str| match self.commands.contains(tool) {
@@ -233,7 +232,7 @@ fn remembered_rules(site: &Site, subjects: &Subjects) -> (Vec<PolicyRule>, Vec<S
     let known = match remembered::read() {
         Ok(known) => known,
         Err(error) => {
-            return (Vec::new(), vec![format!("remembered approvals are not used: {error:#}")]);
+            return (Vec::new(), vec![format!("remembered approvals are ignored: {error:#}")]);
         }
     };
     let (mut rules, mut warnings) = (Vec::new(), Vec::new());
@@ -247,7 +246,7 @@ fn remembered_rules(site: &Site, subjects: &Subjects) -> (Vec<PolicyRule>, Vec<S
         match rule {
             Ok(rule) => rules.push(rule),
             Err(error) => warnings.push(format!(
-                "remembered approval {number} is not used: {error} (`jm policy revoke {number}`)"
+                "remembered approval {number} is ignored: {error} (remove it: `jm policy revoke {number}`)"
             )),
         }
     }

@@ -30,16 +30,16 @@ Examples:
   jm exec --approve auto < conversation.md
   jm tools apply_patch
 
-Exit codes of call: 0 the tool ran, 1 the tool said no, 2 the command line or the
-configuration is wrong, 3 denied or a person is needed, 130 interrupted. exec puts what
-the tools said into its answers and exits with 1 only for input that is no call, with 3
-when a call needed a person.
+Exit codes of call: 0 the tool ran, 1 the tool failed, 2 the command line or the
+configuration is wrong, 3 denied or approval is needed, 130 interrupted. exec puts the
+results into its answers and exits with 1 only for input that is not a call, with 3
+when a call needed approval.
 
 Tools of your own: executables in ~/.config/journeyman/tools, and in .journeyman/tools of a
-project that you trust. `jm tools` lists them and says what is wrong with the others.
+project that you trust. List them, and what is wrong with the others, with `jm tools`.
 
 Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
-project, then JM_* variables, then flags. `jm config` shows what is in force and why.
+project, then JM_* variables, then flags. Show what is in force, and why, with `jm config`.
 
 JM_LOG=info writes the steps of each call and each model request to standard error, with
 their times; it filters like RUST_LOG.";
@@ -48,7 +48,7 @@ their times; it filters like RUST_LOG.";
 #[derive(Debug, Parser)]
 #[command(name = "jm", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
-    #[command(flatten, next_help_heading = "Options of every command")]
+    #[command(flatten, next_help_heading = "Global options")]
     pub(crate) common: Common,
     #[command(flatten)]
     pub(crate) screen: Screen,
@@ -67,11 +67,11 @@ pub(crate) struct Common {
     /// Loop limits: careful or standard
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Handling of calls that no list names: auto runs them, prompt asks before side effects,
+    /// Approval mode for calls that no rule covers: auto runs them, prompt asks before side effects,
     /// deny refuses them
     #[arg(long, global = true, value_name = "MODE")]
     pub(crate) approve: Option<Approve>,
-    /// Answer every prompt with yes; denied tools and paths stay denied
+    /// Answer every question with yes; denied tools and paths stay denied
     #[arg(long, global = true)]
     pub(crate) yes: bool,
     /// Allow a tool, or calls of it by a rule: 'run_command: cargo test *' (repeatable); enables
@@ -81,14 +81,14 @@ pub(crate) struct Common {
     /// Deny a tool, or calls of it by a rule (repeatable); a denial always wins
     #[arg(long, global = true, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
-    /// Go on with this session: what it has read counts, and its calls are one history
+    /// Continue this session: its reads still count, and its calls form one history
     /// [env: JM_SESSION]
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
     /// Record nothing; such calls cannot be undone
     #[arg(long, global = true)]
     pub(crate) no_journal: bool,
-    /// Handling of calls that a crash left unfinished, when nobody can be asked
+    /// Resolve calls that a crash interrupted without asking
     #[arg(long, global = true, value_name = "CHOICE")]
     pub(crate) on_recovery: Option<OnRecovery>,
     /// Write calls, verdicts and results as JSON lines to standard error
@@ -139,13 +139,13 @@ pub(crate) enum Approve {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnRecovery {
-    /// Results stand; a change that was half done is completed
+    /// Keep the results; complete a partial change
     Keep,
-    /// Results are marked failed; a change that was half done is taken back
+    /// Mark the results as failed; undo a partial change
     Discard,
-    /// Everything the batch changed is taken back
+    /// Undo everything the batch changed
     Undo,
-    /// Nothing is done, and the program says so
+    /// Change nothing, and fail
     Fail,
 }
 
@@ -175,25 +175,25 @@ pub(crate) enum Command {
     Redo(Redo),
     /// List prompts, or go back to before one: files, conversation or both
     Rewind(Rewind),
-    /// Settle what a crash left unfinished; never runs anything again
+    /// Resolve calls interrupted by a crash (never re-runs them)
     Recover(ListingArgs),
-    /// Check that the journal is what was written
+    /// Verify the journal's integrity
     Verify,
-    /// Print all that a call said, also where the model was given less
+    /// Print the full output of a call
     Output(OutputArgs),
     /// Print a session as JSON lines or as one HTML page
     Export(ExportArgs),
-    /// Remove stored contents that no session uses, and the oldest beyond journal.quota_bytes
+    /// Remove unused stored contents, and the oldest beyond journal.quota_bytes
     Gc(Gc),
-    /// Say how much space the journal takes
+    /// Show the disk usage of the journal
     Du(ListingArgs),
-    /// List the processes that sessions have started in the background, or stop or read one
+    /// List background processes of sessions, or stop or read one
     Ps(Ps),
-    /// Run a command with the confinement that a tool's command would get
+    /// Run a command in the sandbox that commands of tools get
     Sandbox(SandboxArgs),
-    /// List held changes of `jm sandbox --hold`, show one as a diff, keep it or drop it
+    /// List, show, keep or drop held changes of `jm sandbox --hold`
     Held(Held),
-    /// Say what works on this machine, and what holds commands in
+    /// Check the sandbox and the environment
     Doctor(ListingArgs),
     /// List known models with context and price
     Models(ModelsArgs),
@@ -203,21 +203,21 @@ pub(crate) enum Command {
     Tools(ToolsArgs),
     /// Serve an editor that speaks the Agent Client Protocol, over standard input and output
     Acp(Acp),
-    /// Use servers of tools that speak MCP, or serve our tools to another agent
+    /// Manage MCP servers, or serve the tools of jm to another agent
     Mcp(Mcp),
     /// Show the configuration in force and where each value comes from
     Config(ConfigArgs),
-    /// Say where the vendors' keys come from, and keep them in the system's keyring
+    /// List API keys and where they come from, or save them in the keyring
     Keys(Keys),
-    /// Let this project's own configuration loosen the policy, and its own tools run
+    /// Trust this project: its configuration may loosen the policy, its tools may run
     Trust(TrustArgs),
-    /// Show the rules that decide about calls, explain a decision, revoke a remembered approval
+    /// List approval rules, explain a decision, revoke a remembered approval
     Policy(Policy),
-    /// Put the ikigai tools into DIR/libexec/journeyman as programs of their own
+    /// Install the ikigai tools as programs in DIR/libexec/journeyman
     InstallPrograms(InstallPrograms),
     /// Print a completion script
     Completions {
-        /// Whose
+        /// Shell to generate completions for
         shell: Shell,
     },
     /// Print the manual page
@@ -235,16 +235,16 @@ pub(crate) struct Keys {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Say where each comes from; so does no word at all
+    /// Show the source of each key (default)
     List(ListingArgs),
-    /// Keep a key, read from standard input or typed unseen
+    /// Save a key in the keyring, from standard input or typed unseen
     Set {
-        /// Whose: anthropic, openai, gemini, vertex, openrouter or a name from models.toml
+        /// Provider: anthropic, openai, gemini, vertex, openrouter or a name from models.toml
         provider: String,
     },
-    /// Forget a key
+    /// Remove a key from the keyring
     Remove {
-        /// Whose
+        /// Provider of the key
         provider: String,
     },
 }
@@ -257,7 +257,7 @@ pub(crate) struct Repl {
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// Session: its id or the beginning of it, its title, or @last; without it the newest conversation
+    /// Session: id or prefix, title, or @last [default: the newest conversation]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) model: Model,
@@ -276,7 +276,7 @@ pub(crate) struct CallArgs {
     /// Print one JSON object with verdict, content and more
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say what would happen, with the diff, and do nothing
+    /// Show what would happen, with the diff, and do nothing
     #[arg(long)]
     pub(crate) preview: bool,
 }
@@ -297,7 +297,7 @@ pub(crate) struct ListingArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Log {
-    /// Session; the newest of this workspace without it
+    /// Session [default: the newest of this workspace]
     pub(crate) id: Option<String>,
     /// Print JSON, for programs
     #[arg(long)]
@@ -308,14 +308,14 @@ pub(crate) struct Log {
     /// Wait for more, like tail -f, until interrupted
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Show also what the session was worked with: version, toolset, mode
+    /// Also show version, toolset and mode, and all lines of thinking
     #[arg(long)]
     pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Session; the newest of this workspace without it
+    /// Session [default: the newest of this workspace]
     pub(crate) id: Option<String>,
     /// One self-contained page instead of JSON lines
     #[arg(long)]
@@ -330,42 +330,42 @@ pub(crate) struct Ps {
     /// Also those that have ended
     #[arg(long, conflicts_with_all = ["stop", "output", "screen"])]
     pub(crate) all: bool,
-    /// End this one, with all that it started
+    /// Stop this process and its children
     #[arg(long, value_name = "ID", conflicts_with_all = ["output", "screen"])]
     pub(crate) stop: Option<String>,
-    /// Print what this one has printed
+    /// Print the output of this process
     #[arg(long, value_name = "ID", conflicts_with = "screen")]
     pub(crate) output: Option<String>,
-    /// Only bytes A up to but not including B of the output; either may be left out
+    /// Only bytes A up to, not including, B of the output; either may be omitted
     #[arg(long, value_name = "A:B", requires = "output")]
     pub(crate) range: Option<Span>,
-    /// Print what this one's terminal shows
+    /// Print the terminal screen of this process
     #[arg(long, value_name = "ID")]
     pub(crate) screen: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SandboxArgs {
-    /// Back end that confines it: auto, namespaces, bwrap, landlock or none [default: as configured]
+    /// Sandbox back end: auto, namespaces, bwrap, landlock or none [default: as configured]
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<String>,
-    /// End it after so many seconds [default: as configured]
+    /// Time limit in seconds [default: as configured]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: Option<u64>,
-    /// Say what it may read and write, and run nothing
+    /// Show what it may read and write, and run nothing
     #[arg(long)]
     pub(crate) show: bool,
-    /// Confine it like a command that runs without a question: it can write nothing
+    /// Make it read-only, like a command that runs unasked
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Hold what it changes in the workspace until it is kept: asks afterwards, and sets the changes aside
-    /// where nobody can be asked (exit code 3; `jm held`)
+    /// Hold its changes to the workspace until you keep them: asks afterwards; if not interactive,
+    /// sets them aside (exit code 3; `jm held`)
     #[arg(long, conflicts_with_all = ["show", "read_only"])]
     pub(crate) hold: bool,
-    /// With --hold: keep what it changed without asking
+    /// With --hold: keep the changes without asking
     #[arg(long, requires = "hold", conflicts_with = "drop")]
     pub(crate) keep: bool,
-    /// With --hold: show what it changed and drop it
+    /// With --hold: show the changes and drop them
     #[arg(long, requires = "hold")]
     pub(crate) drop: bool,
     /// The command and its arguments; it reads what is piped in, and never the terminal
@@ -388,17 +388,17 @@ pub(crate) enum HeldCommand {
     List(ListingArgs),
     /// Show the changes as a diff
     Diff {
-        /// Id from `jm held list`; the only one of this workspace without it
+        /// Id from `jm held list` [default: the only one of this workspace]
         id: Option<String>,
     },
     /// Apply the changes to the workspace
     Keep {
-        /// Id from `jm held list`; the only one of this workspace without it
+        /// Id from `jm held list` [default: the only one of this workspace]
         id: Option<String>,
     },
-    /// Throw the changes away
+    /// Discard the changes
     Drop {
-        /// Id from `jm held list`; the only one of this workspace without it
+        /// Id from `jm held list` [default: the only one of this workspace]
         id: Option<String>,
     },
 }
@@ -439,10 +439,10 @@ pub(crate) struct InstallPrograms {
 pub(crate) struct TrustArgs {
     /// A `.chat` document, whose front matter may then approve calls; else the project
     pub(crate) document: Option<PathBuf>,
-    /// Take the trust back
+    /// Revoke the trust
     #[arg(long)]
     pub(crate) revoke: bool,
-    /// Only say whether the project is trusted
+    /// Only show whether the project is trusted
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) show: bool,
 }

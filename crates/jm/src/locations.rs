@@ -8,8 +8,8 @@ use jm_system::state::StateDir;
 
 const NAME: &str = "journeyman";
 /// The hint for a state directory that cannot be used.
-pub(crate) const STATE_HINT: &str = "\n  hint: make the state directory writable for you, or name \
-                                     another with JM_STATE_DIR";
+pub(crate) const STATE_HINT: &str =
+    "\n  hint: make the state directory writable, or choose another with JM_STATE_DIR";
 
 /// All variables, as text.
 pub(crate) fn environment() -> Vec<(String, String)> {
@@ -59,8 +59,7 @@ pub(crate) fn state_path() -> Result<PathBuf> {
         return Ok(path);
     }
     let base = base("XDG_STATE_HOME", ".local/state").context(
-        "there is no place for state: neither JM_STATE_DIR nor HOME is an absolute path\n  hint: set \
-         JM_STATE_DIR to a directory of your own",
+        "no state directory: neither JM_STATE_DIR nor HOME is an absolute path\n  hint: set JM_STATE_DIR to a directory of your own",
     )?;
     Ok(base.join(NAME))
 }

@@ -37,8 +37,7 @@ async fn find(common: &Common, model: &Model) -> Result<ModelClient> {
     let name = chosen_name(common, model)?;
     if name.is_empty() {
         bail!(
-            "No model configured. Set one: --model PROVIDER/NAME\n  hint: or JM_MODEL, or `model` in the \
-             configuration; `jm models` lists what is known; `jm demo` needs none"
+            "No model configured. Set one: --model PROVIDER/NAME\n  hint: or set JM_MODEL, or `model` in the configuration (list: `jm models`; try without one: `jm demo`)"
         )
     }
     let name = settings.catalogue.alias(&name).map_or(name.clone(), str::to_owned);
@@ -94,8 +93,7 @@ fn nearest(error: anyhow::Error, name: &str, names: &[String]) -> anyhow::Error 
 }
 
 async fn scripted(file: &str, settings: &ClientSettings) -> Result<ModelClient> {
-    let text =
-        read(Path::new(file))?.with_context(|| format!("script {file}: there is no such file"))?;
+    let text = read(Path::new(file))?.with_context(|| format!("script {file}: no such file"))?;
     let script = Script::parse(&text).map_err(told)?;
     Ok(ScriptedModel::start(script, settings).await.map_err(told)?.client)
 }
@@ -119,7 +117,7 @@ fn with_key(name: &str, mut settings: ClientSettings) -> Result<ModelClient> {
         Err(silent) => without.map_err(|error| {
             let why = one_line(&silent.to_string());
             let (kind, text) = (error.kind.clone(), told(error).to_string());
-            let text = format!("{text}\n  the keyring could not be asked: {why}");
+            let text = format!("{text}\n  cannot query the keyring: {why}");
             anyhow::Error::new(ModelFault { kind, text })
         }),
     }

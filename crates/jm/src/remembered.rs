@@ -20,7 +20,7 @@ pub(crate) fn now() -> u64 {
     now_epoch_ms() / 1000
 }
 
-/// All of them; none where there is no state directory.
+/// All of them; none where no state directory.
 pub(crate) fn read() -> Result<RememberedRules> {
     let Ok(path) = locations::state_path() else { return Ok(RememberedRules::default()) };
     // Looking makes no directory.
@@ -28,8 +28,9 @@ pub(crate) fn read() -> Result<RememberedRules> {
         .with_context(|| format!("{}", path.join(FILE).display()))?
     {
         None => Ok(RememberedRules::default()),
-        Some(text) => serde_json::from_str(&text)
-            .with_context(|| format!("{} is damaged; move it away", path.join(FILE).display())),
+        Some(text) => serde_json::from_str(&text).with_context(|| {
+            format!("{} is damaged; remove or rename it", path.join(FILE).display())
+        }),
     }
 }
 
@@ -55,7 +56,7 @@ fn change<T>(work: impl FnOnce(&mut RememberedRules) -> T) -> Result<T> {
             let mut known = read()?;
             let done = work(&mut known);
             let text = serde_json::to_vec_pretty(&known)?;
-            state.write(FILE, &text).context("the approval could not be stored")?;
+            state.write(FILE, &text).context("cannot store the approval")?;
             return Ok(done);
         }
         std::thread::sleep(pause);

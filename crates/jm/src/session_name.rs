@@ -114,7 +114,7 @@ fn only(name: &str, mut found: Vec<SessionView>) -> Result<Option<SessionView>> 
     if found.len() > 1 {
         let ids: Vec<&str> = found.iter().take(5).map(|view| view.session.as_str()).collect();
         let name = one_line(name);
-        bail!("`{name}` means {} sessions: {}", found.len(), ids.join(", "));
+        bail!("`{name}` matches {} sessions: {}", found.len(), ids.join(", "));
     }
     Ok(found.pop())
 }

@@ -57,8 +57,7 @@ pub(crate) fn existing(common: &Common, name: &str) -> Result<SessionId> {
     let root = history::root(common)?;
     let found = session_name::find(&store()?, &root, name)?;
     let found = found.map(|view| view.session);
-    found
-        .with_context(|| format!("No session {}\n  hint: `jm sessions` lists them", one_line(name)))
+    found.with_context(|| format!("No session {} (list: `jm sessions`)", one_line(name)))
 }
 
 fn journal_file(state: &StateDir) -> Result<PathBuf> {
@@ -108,7 +107,7 @@ impl Opening {
 pub(crate) fn open(common: &Common, opening: &Opening) -> Result<(Session, CallRecorder)> {
     if common.no_journal {
         if common.session.is_some() {
-            bail!("--session keeps things in the journal, which --no-journal turns off");
+            bail!("--session needs the journal; remove --no-journal");
         }
         return Ok((Session::new(short_id()?), CallRecorder::none()));
     }
@@ -133,8 +132,7 @@ pub(crate) fn open_named(
     if opening.root.to_str().is_none() {
         let root = one_line(&opening.root.to_string_lossy());
         bail!(
-            "the path of the workspace, {root}, is not UTF-8, so nothing can be recorded of it\n  \
-             hint: rename the directory, or work without a record: --no-journal"
+            "the workspace path {root} is not UTF-8 and cannot be recorded\n  hint: rename the directory, or use --no-journal"
         );
     }
     let state = locations::state()?;

@@ -43,11 +43,13 @@ pub(crate) fn revoke(project: &Path) -> Result<bool> {
 fn read() -> Result<Trusted> {
     match locations::state()?.read(FILE, MOST_BYTES)? {
         None => Ok(Trusted::new()),
-        Some(text) => serde_json::from_str(&text).context("trust.json is damaged; move it away"),
+        Some(text) => {
+            serde_json::from_str(&text).context("trust.json is damaged; remove or rename it")
+        }
     }
 }
 
 fn write(trusted: &Trusted) -> Result<()> {
     let text = serde_json::to_vec_pretty(trusted)?;
-    locations::state()?.write(FILE, &text).context("the trust could not be recorded")
+    locations::state()?.write(FILE, &text).context("cannot record the trust")
 }

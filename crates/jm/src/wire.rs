@@ -104,7 +104,7 @@ fn parallel(loaded: &Loaded) -> Option<String> {
     let origin = loaded.provenance.get(key).and_then(|origins| origins.last());
     let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
     loaded.config.tools.allow_parallel.then(|| {
-        format!("{place}`{key}` has no effect yet: calls run one after another; leave it out")
+        format!("{place}`{key}` has no effect yet (calls run one after another); remove it")
     })
 }
 
@@ -221,8 +221,8 @@ fn layers(common: &Common, config: &Config) -> Result<EngineLayers> {
 }
 
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {
-    let sandbox = Sandbox::new(&sandbox_settings(common, config)?)
-        .context("the workspace cannot be opened")?;
+    let sandbox =
+        Sandbox::new(&sandbox_settings(common, config)?).context("cannot open the workspace")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
     let (state, jobs) = match locations::state_path() {
         // Then only what would be kept there has no place.
@@ -342,7 +342,7 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
             return Err(no_tool(&name, &all).context("tools.approval"));
         }
         let name = one_line(&name);
-        loaded.warnings.push(format!("tools.approval: no tool here has the name `{name}`"));
+        loaded.warnings.push(format!("tools.approval: unknown tool `{name}`"));
     }
     Ok(())
 }
@@ -350,7 +350,7 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
 fn no_tool(name: &str, names: &[String]) -> anyhow::Error {
     let near = suggest(name, names.iter().map(String::as_str), 1);
     let hint = near.first().map(|near| format!("\n  hint: did you mean `{near}`?"));
-    anyhow::anyhow!("there is no tool `{}`{}", one_line(name), hint.unwrap_or_default())
+    anyhow::anyhow!("unknown tool `{}`{}", one_line(name), hint.unwrap_or_default())
 }
 
 /// The scripts of the person and of a trusted project.

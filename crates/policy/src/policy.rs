@@ -92,10 +92,11 @@ impl Policy {
     }
 
     fn denylisted(&self, tool: &str) -> Decision {
-        let denial = DenialReason::Denylisted { tool: tool.to_owned() };
-        let origin = match self.denied_by_default.contains(tool) {
-            true => RuleOrigin::BuiltIn,
-            false => RuleOrigin::Flag,
+        let tool_name = tool.to_owned();
+        let (denial, origin) = if self.denied_by_default.contains(tool) {
+            (DenialReason::OffByDefault { tool: tool_name }, RuleOrigin::BuiltIn)
+        } else {
+            (DenialReason::Denylisted { tool: tool_name }, RuleOrigin::Flag)
         };
         let reason = Reason::new(Step::DenyList, "on the deny list").with_rule(tool, origin);
         Decision::denied(denial, reason)
@@ -240,9 +241,10 @@ impl Policy {
             ApprovalMode::Prompt if !facts.effect.is_side_effecting() => {
                 (Verdict::Allow, "reads only")
             }
-            ApprovalMode::Prompt if asks => {
-                (Verdict::Ask, "approval mode prompt: the call has side effects")
+            ApprovalMode::Prompt if asks && facts.effect.is_command() => {
+                (Verdict::Ask, "runs a program")
             }
+            ApprovalMode::Prompt if asks => (Verdict::Ask, "modifies files"),
             ApprovalMode::Prompt => {
                 (Verdict::Allow, "approval mode prompt without prompt_side_effects")
             }
@@ -264,7 +266,13 @@ impl Policy {
         if is_met || decision.verdict != Verdict::Allow {
             return decision;
         }
-        let text = "this call always needs a person".to_owned();
+        let text = match (facts.floor, facts.effect.is_command()) {
+            (Floor::Person, true) => "this command needs approval every time",
+            (Floor::Person, false) => "protected files need approval every time",
+            (Floor::None | Floor::Confirmation, true) => "commands need approval",
+            (Floor::None | Floor::Confirmation, false) => "this tool needs approval",
+        };
+        let text = text.to_owned();
         Decision::new(Verdict::Ask, Reason { step: Step::Floor, text, ..decision.reason })
     }
 }

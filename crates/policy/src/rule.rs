@@ -43,11 +43,11 @@ pub enum PolicyRuleError {
     BadGlob { rule: String, message: String },
     #[error("the rule `{rule}`: {message}")]
     BadCommand { rule: String, message: String },
-    #[error("the rule `{rule}` must match its example `{example}`, and does not")]
+    #[error("the rule `{rule}` does not match its example `{example}`")]
     ExampleMissed { rule: String, example: String },
-    #[error("the rule `{rule}` must not match its example `{example}`, and does")]
+    #[error("the rule `{rule}` matches its counter-example `{example}`")]
     ExampleHit { rule: String, example: String },
-    #[error("the rule `{rule}` has no pattern that examples could be checked against")]
+    #[error("the rule `{rule}` has no pattern to check examples against")]
     NeedlessExample { rule: String },
 }
 

@@ -90,7 +90,7 @@ impl Endpoint {
             }
         };
         let mut value = HeaderValue::from_str(&text).map_err(|_| {
-            let message = format!("the key of {} has characters that no key has", self.provider);
+            let message = format!("the key of {} has invalid characters", self.provider);
             StreamError::new(StreamErrorKind::Authentication, message)
         })?;
         value.set_sensitive(true);
@@ -139,9 +139,9 @@ fn given_address(provider: &str, environment: &Environment) -> Result<Option<Str
         }
         _ => Err(StreamError::new(
             StreamErrorKind::BadRequest,
-            format!("{variable} holds no address: `{given}`"),
+            format!("{variable} is not a URL: `{given}`"),
         )
-        .hint("an address begins with http:// or https:// and names a server")),
+        .hint("a URL begins with http:// or https:// and names a server")),
     }
 }
 
@@ -191,28 +191,29 @@ fn unknown(name: &str, catalogue: &Catalogue) -> StreamError {
     let near = jm_types::text::suggest::suggest(name, bare, 1);
     let full = near.first().and_then(|near| known.iter().find(|full| full.ends_with(near)));
     let hint = match full {
-        Some(full) => format!("did you mean `{full}`? Otherwise say PROVIDER/NAME"),
-        None => "say PROVIDER/NAME, for instance anthropic/claude-opus-5-5".to_owned(),
+        Some(full) => format!("did you mean `{full}`? Otherwise write PROVIDER/NAME"),
+        None => "write PROVIDER/NAME, for instance anthropic/claude-opus-5-5".to_owned(),
     };
-    StreamError::new(StreamErrorKind::BadRequest, format!("no provider is known for `{name}`"))
+    StreamError::new(StreamErrorKind::BadRequest, format!("unknown provider for `{name}`"))
         .hint(hint)
 }
 
 fn no_address(provider: &str) -> StreamError {
     let hint = match provider {
         "vertex" => "set GOOGLE_CLOUD_PROJECT, or VERTEX_BASE_URL".to_owned(),
-        other => format!("set {} to its address", variable(other, "BASE_URL")),
+        other => format!("set {} to its URL", variable(other, "BASE_URL")),
     };
-    StreamError::new(StreamErrorKind::BadRequest, format!("no address is known for `{provider}`"))
+    StreamError::new(StreamErrorKind::BadRequest, format!("no base URL for `{provider}`"))
         .hint(hint)
 }
 
 fn no_key(provider: &str, variables: &[String]) -> StreamError {
-    StreamError::new(StreamErrorKind::Authentication, format!("there is no key for `{provider}`"))
-        .hint(format!(
-            "set {} in the environment, or `jm keys set {provider}` to keep it in the system's keyring",
+    StreamError::new(StreamErrorKind::Authentication, format!("no API key for `{provider}`")).hint(
+        format!(
+            "set {} in the environment, or save it in the keyring: `jm keys set {provider}`",
             variables.join(" or ")
-        ))
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -287,34 +288,30 @@ mod tests {
         let cases = [
             (
                 "anthropic/x",
-                "there is no key for `anthropic`",
-                "set ANTHROPIC_API_KEY in the environment, or `jm keys set anthropic` to keep it \
-                 in the system's keyring",
+                "no API key for `anthropic`",
+                "set ANTHROPIC_API_KEY in the environment, or save it in the keyring: \
+                 `jm keys set anthropic`",
             ),
-            (
-                "nowhere/x",
-                "no address is known for `nowhere`",
-                "set NOWHERE_BASE_URL to its address",
-            ),
+            ("nowhere/x", "no base URL for `nowhere`", "set NOWHERE_BASE_URL to its URL"),
             (
                 "vertex/x",
-                "no address is known for `vertex`",
+                "no base URL for `vertex`",
                 "set GOOGLE_CLOUD_PROJECT, or VERTEX_BASE_URL",
             ),
             (
                 "here/x",
-                "HERE_BASE_URL holds no address: `localhost:8080`",
-                "an address begins with http:// or https:// and names a server",
+                "HERE_BASE_URL is not a URL: `localhost:8080`",
+                "a URL begins with http:// or https:// and names a server",
             ),
             (
                 "there/x",
-                "THERE_BASE_URL holds no address: `http://`",
-                "an address begins with http:// or https:// and names a server",
+                "THERE_BASE_URL is not a URL: `http://`",
+                "a URL begins with http:// or https:// and names a server",
             ),
             (
                 "llama",
-                "no provider is known for `llama`",
-                "say PROVIDER/NAME, for instance anthropic/claude-opus-5-5",
+                "unknown provider for `llama`",
+                "write PROVIDER/NAME, for instance anthropic/claude-opus-5-5",
             ),
         ];
         for (name, message, hint) in cases {

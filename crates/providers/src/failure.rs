@@ -40,18 +40,18 @@ pub(crate) fn in_stream(value: &Value) -> StreamError {
 
 pub(crate) fn truncated(what: &str) -> StreamError {
     StreamError::new(StreamErrorKind::Truncated, format!("the answer was cut off: {what}"))
-        .hint("ask again; what had arrived is kept")
+        .hint("try again; what had arrived is kept")
 }
 
 pub(crate) fn malformed(what: impl std::fmt::Display) -> StreamError {
     StreamError::new(
         StreamErrorKind::Malformed,
-        format!("the answer does not follow the vendor's protocol: {what}"),
+        format!("the server's answer does not follow the protocol: {what}"),
     )
 }
 
 /// A vendor would have said something else.
-pub(crate) const ELSEWHERE: &str = "check the base URL: somebody else seems to answer there";
+pub(crate) const ELSEWHERE: &str = "check the base URL: another kind of server answers there";
 
 /// The beginning of a text that may be long and of any kind.
 pub(crate) fn excerpt(text: &str) -> String {
@@ -59,7 +59,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &line[..end]),
-        None if line.is_empty() => "(nothing was said)".to_owned(),
+        None if line.is_empty() => "(no message)".to_owned(),
         None => line,
     }
 }
@@ -190,19 +190,19 @@ fn by_status(status: u16, retry_after: Option<Duration>) -> StreamErrorKind {
 
 fn advise(error: StreamError) -> StreamError {
     if let Some(wait) = error.kind.retry_after().filter(|wait| wait.as_secs() > 0) {
-        let hint = "ask again then, or choose another model";
-        return error.hint(format!("the vendor asks to wait for {} s; {hint}", wait.as_secs()));
+        let hint = "try again then, or choose another model";
+        return error.hint(format!("the provider asks to wait {} s; {hint}", wait.as_secs()));
     }
     let hint = match &error.kind {
-        StreamErrorKind::Authentication => "check the key in the environment, and what it may do",
+        StreamErrorKind::Authentication => "check the API key and its permissions",
         StreamErrorKind::Quota => {
             "billing: the account is out of credit, or the plan lacks this model; check it with the vendor"
         }
         StreamErrorKind::ContextTooLong => "start a new session, or shorten the conversation",
-        StreamErrorKind::BadRequest => "check the name of the model, and the parameters",
+        StreamErrorKind::BadRequest => "check the model name and the parameters",
         StreamErrorKind::RateLimited { .. }
         | StreamErrorKind::Overloaded { .. }
-        | StreamErrorKind::Server => "wait a little and ask again, or choose another model",
+        | StreamErrorKind::Server => "wait and try again, or choose another model",
         StreamErrorKind::Truncated
         | StreamErrorKind::IdleTimeout
         | StreamErrorKind::Connection
@@ -304,14 +304,14 @@ mod tests {
         let hour = &[("retry-after", "3600")][..];
         let vendors = r#"{"error":{"type":"not_found_error","message":"model: x"}}"#;
         let cases = [
-            (404, &[][..], vendors, "check the name of the model, and the parameters"),
+            (404, &[][..], vendors, "check the model name and the parameters"),
             (404, &[][..], "404 page not found", ELSEWHERE),
             (301, &[][..], "", ELSEWHERE),
             (
                 429,
                 hour,
                 "{}",
-                "the vendor asks to wait for 3600 s; ask again then, or choose another model",
+                "the provider asks to wait 3600 s; try again then, or choose another model",
             ),
         ];
         for (status, pairs, body, hint) in cases {

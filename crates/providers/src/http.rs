@@ -248,7 +248,7 @@ impl Exchange {
         let why = reasons(error);
         let is_final = self.is_local() && is_refused(error);
         let hint = if is_final { "is the server running?" } else { advice(&why) };
-        let message = format!("{} could not be reached: {why}", self.host());
+        let message = format!("cannot reach {}: {why}", self.host());
         let error = StreamError::new(StreamErrorKind::Connection, message).hint(hint);
         Unredacted { error, is_final }
     }
@@ -329,7 +329,7 @@ impl Reading {
         let idle = exchange.timeouts.idle;
         let left = self.deadline.map(|deadline| deadline.duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
-            let message = "the answer took longer than it may";
+            let message = "the answer took too long";
             return Err(StreamError::new(StreamErrorKind::IdleTimeout, message).into());
         }
         let wait = left.map_or(idle, |left| left.min(idle));
@@ -391,7 +391,7 @@ impl Reading {
             Some(why) => failure::truncated(why),
             None if !shown && !looks_like_events(&self.beginning) => {
                 failure::malformed(format_args!(
-                    "it is no event stream: {}",
+                    "not an event stream: {}",
                     failure::excerpt(&String::from_utf8_lossy(&self.beginning))
                 ))
                 .hint(failure::ELSEWHERE)
@@ -433,9 +433,9 @@ fn too_large(message: String) -> StreamError {
 
 async fn within<T>(wait: Duration, work: impl Future<Output = T>) -> Result<T, StreamError> {
     timeout(wait, work).await.map_err(|_| {
-        let message = format!("nothing came for {:.1} s", wait.as_secs_f64());
+        let message = format!("no data for {:.1} s", wait.as_secs_f64());
         StreamError::new(StreamErrorKind::IdleTimeout, message)
-            .hint("the vendor may be overloaded; ask again")
+            .hint("the provider may be overloaded; try again")
     })
 }
 

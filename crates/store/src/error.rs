@@ -18,17 +18,17 @@ pub enum StoreError {
     Newer { found: i64, known: i64 },
     #[error("session {session} is in use by process {}", owner.pid)]
     InUse { session: SessionId, owner: Owner },
-    #[error("another process has taken over this session")]
+    #[error("another process took over this session")]
     Fenced,
-    #[error("the journal could not be written: {0}")]
+    #[error("cannot write the journal: {0}")]
     Write(rusqlite::Error),
     #[error("the journal is busy: other processes have been writing to it for {} s", PATIENCE.as_secs())]
     Busy,
-    #[error("the journal holds text, and this is none: {0}")]
+    #[error("not UTF-8, so it cannot be recorded: {0}")]
     NoText(serde_json::Error),
-    #[error("a record of the journal cannot be read: {0}")]
+    #[error("cannot read a record of the journal: {0}")]
     Record(#[from] serde_json::Error),
-    #[error("stored content cannot be read: {0}")]
+    #[error("cannot read stored content: {0}")]
     Content(#[from] std::io::Error),
     #[error("stored content {0} is missing")]
     Missing(jm_types::Digest),
@@ -41,25 +41,25 @@ impl StoreError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             StoreError::Open { .. } => Some(
-                "check that the state directory is writable and not full; `jm verify` looks for damage",
+                "check that the state directory is writable and not full; look for damage with `jm verify`",
             ),
             StoreError::Newer { .. } => {
                 Some("use that version, or another state directory (JM_STATE_DIR)")
             }
             StoreError::InUse { .. } => Some("wait for it to end, or use another session"),
-            StoreError::Busy => Some("try again; `jm sessions` shows which sessions are in use"),
+            StoreError::Busy => Some("try again; see which sessions are in use with `jm sessions`"),
             StoreError::Fenced => Some("start again; nothing that was recorded is lost"),
             StoreError::Write(error) if is_full(error) => {
                 Some("free space on the disk that holds the state directory, then run again")
             }
-            StoreError::Write(_) => Some("check the state directory; `jm verify` looks for damage"),
-            StoreError::NoText(_) => {
-                Some("a name that is not UTF-8 cannot be recorded; rename it, or use --no-journal")
+            StoreError::Write(_) => {
+                Some("check the state directory; look for damage with `jm verify`")
             }
+            StoreError::NoText(_) => Some("rename the file, or use --no-journal"),
             StoreError::Record(_) | StoreError::Content(_) | StoreError::Missing(_) => {
-                Some("`jm verify` says what is damaged")
+                Some("list the damage with `jm verify`")
             }
-            StoreError::Released(_) => Some("`journal.quota_bytes` says how much is kept"),
+            StoreError::Released(_) => Some("raise journal.quota_bytes to keep more"),
         }
     }
 

@@ -50,20 +50,20 @@ impl std::fmt::Display for Damage {
         match self {
             Damage::File(what) => write!(out, "journal file: {what}"),
             Damage::Record { session, seq } => {
-                write!(out, "session {session}: record {seq} is not what was written")
+                write!(out, "session {session}: record {seq} was altered")
             }
             Damage::Unreadable { session, seq } => {
                 write!(out, "session {session}: record {seq} cannot be read")
             }
             Damage::Session { session, column } => {
-                write!(out, "session {session}: `{column}` does not follow from its records")
+                write!(out, "session {session}: `{column}` does not match its records")
             }
             Damage::Read { session, path } => {
                 let path = path.display();
-                write!(out, "session {session}: what it read of {path} is not what was written")
+                write!(out, "session {session}: its record of reading {path} was altered")
             }
             Damage::Index { path } => {
-                write!(out, "index: the entry of {} is not what was written", path.display())
+                write!(out, "index: the entry of {} was altered", path.display())
             }
             Damage::Content(sha256) => write!(out, "stored content {sha256} is damaged"),
         }

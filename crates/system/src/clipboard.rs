@@ -33,7 +33,7 @@ pub fn picture(most: u64) -> Result<Option<Vec<u8>>> {
         ErrorKind::NotFound,
         match missing {
             Some(program) => format!("{program} is not installed"),
-            None => "there is no desktop here (neither WAYLAND_DISPLAY nor DISPLAY)".to_owned(),
+            None => "no desktop (neither WAYLAND_DISPLAY nor DISPLAY is set)".to_owned(),
         },
     ))
 }

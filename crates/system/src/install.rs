@@ -14,7 +14,7 @@ pub fn make_links(folder: &Path, program: &Path, names: &[String]) -> io::Result
         match fs::symlink_metadata(&link) {
             Ok(there) if there.is_symlink() => fs::remove_file(&link)?,
             Ok(_) => {
-                let words = format!("{} is there and is not a link", link.display());
+                let words = format!("{} exists and is not a link", link.display());
                 return Err(Error::new(ErrorKind::AlreadyExists, words));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -199,7 +199,7 @@ impl PathUse {
                 Err(ToolError::bad_args(format!("{argument}: {} does not exist", path.asked())))
             }
             (Use::WorkIn(argument), Found::File | Found::Special(_)) => {
-                Err(ToolError::bad_args(format!("{argument}: {} is no directory", path.asked())))
+                Err(ToolError::bad_args(format!("{argument}: {} is not a directory", path.asked())))
             }
         }
     }

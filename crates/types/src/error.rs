@@ -81,14 +81,14 @@ pub enum ErrorKind {
     WriteFailed { path: PathBuf, message: String },
     #[error("{}: {message}", path.display())]
     Io { path: PathBuf, message: String },
-    #[error("not run: tools mode is parse_only, so somebody else supplies the result")]
+    #[error("not run: tools mode is parse_only; the result comes from outside")]
     NotRunHere,
-    #[error("nothing was run, because it could not be recorded: {message}")]
+    #[error("nothing was run: it could not be recorded: {message}")]
     Unrecorded { message: String },
-    #[error("this call needs a person's approval and nobody can be asked: {summary}")]
+    #[error("needs approval, but this run is not interactive: {summary}")]
     NeedsPerson { summary: String },
     /// A command ran on a layer, and what it changed is set aside.
-    #[error("{how}, but nothing that it changed was kept: {why}")]
+    #[error("{how}, but its changes were not kept: {why}")]
     NotKept { how: String, why: String },
 }
 
@@ -97,9 +97,12 @@ pub enum ErrorKind {
 pub enum DenialReason {
     #[error("tool {tool} is denied by policy")]
     Denylisted { tool: String },
+    /// A tool that has to be enabled first.
+    #[error("{tool} is off in this project")]
+    OffByDefault { tool: String },
     #[error("Tool execution disabled by policy")]
     Disabled,
-    #[error("tool {tool} is not on the allow list, and the approval mode denies all others")]
+    #[error("tool {tool} is not on the allow list (approval mode deny)")]
     NotAllowlisted { tool: String },
     #[error("denied by the user{}", reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default())]
     DeniedByPerson { reason: Option<String> },
@@ -227,7 +230,9 @@ impl ToolError {
 impl DenialReason {
     pub fn code(&self) -> ErrorCode {
         match self {
-            DenialReason::Denylisted { .. } => ErrorCode::Denylisted,
+            DenialReason::Denylisted { .. } | DenialReason::OffByDefault { .. } => {
+                ErrorCode::Denylisted
+            }
             DenialReason::Disabled => ErrorCode::Disabled,
             DenialReason::NotAllowlisted { .. } => ErrorCode::NotAllowlisted,
             DenialReason::DeniedByPerson { .. } => ErrorCode::DeniedByPerson,

@@ -41,7 +41,7 @@ enum Ports {
 
 /// A host that cannot be meant, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{written}` is no host: {why}")]
+#[error("`{written}` is not a host: {why}")]
 pub struct NoHost {
     written: String,
     why: &'static str,
@@ -127,7 +127,7 @@ impl FromStr for HostRule {
             return Err(no("write the host alone, without `https://` and without a path"));
         }
         if text == "*" {
-            return Err(no("`network = \"on\"` opens it to every host"));
+            return Err(no("for every host set `network = \"on\"`"));
         }
         let (host, port) = split_port(text).ok_or_else(|| no("its brackets hold no address"))?;
         let ports = match port {

@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut map = Map::new();
         while let Some((key, Strict(value))) = entries.next_entry::<String, Strict>()? {
             if map.contains_key(&key) {
-                return Err(de::Error::custom(format!("the key `{key}` is given twice")));
+                return Err(de::Error::custom(format!("duplicate key `{key}`")));
             }
             map.insert(key, value);
         }

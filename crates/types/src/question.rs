@@ -145,9 +145,9 @@ pub enum ApprovalChoice {
 /// A fault of an answer: nothing of it counts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerFault {
-    #[error("no call with the id {0} waits for this")]
+    #[error("no call with id {0} is waiting for this")]
     NotAsked(String),
-    #[error("there are two answers for the call with the id {0}")]
+    #[error("two answers for the call with id {0}")]
     Twice(String),
     #[error("\"always\" is not offered for the call with the id {0} in this scope")]
     NotOffered(String),

@@ -198,6 +198,7 @@ fn denial(reason: &DenialReason) -> &'static [&'static str] {
         ],
         DenialReason::ProtectedPath { .. } => &["Ask the user to make this change"],
         DenialReason::Denylisted { .. }
+        | DenialReason::OffByDefault { .. }
         | DenialReason::NotAllowlisted { .. }
         | DenialReason::Disabled => &["Use another tool", "Ask the user to allow this one"],
         DenialReason::LimitsExceeded { .. } => &["Ask for less in one call"],

@@ -45,7 +45,7 @@ impl Blocked {
     }
 }
 
-pub(super) const CHANGED: &str = "it changed since; use --force to overwrite it";
+pub(super) const CHANGED: &str = "changed since; overwrite it with --force";
 
 impl PathGoal {
     pub(crate) fn is_about_a_directory(&self) -> bool {
@@ -91,7 +91,7 @@ pub(crate) fn change_of(
         resolve(sandbox, &target.path).map_err(|why| Blocked::unreachable(&target.path, why))?;
     let mut standing = Standing::at(&path);
     if standing.is_directory() {
-        return Err(Blocked::for_now("it is a directory now"));
+        return Err(Blocked::for_now("is a directory now"));
     }
     let is_wanted = standing.is(target.wanted).map_err(Blocked::for_now)?;
     if is_wanted && standing.mode() == target.wanted.mode() {

@@ -49,8 +49,9 @@ pub(super) fn is_interrupted((result, _): (&StoredResult, u64)) -> bool {
     result.error == Some(ErrorCode::Interrupted)
 }
 
-const KEPT: &str = "the command had ended, and all that it changed is kept; the program ended before it could say so";
-const DISCARDED: &str = "discarded after a crash, at the user's wish";
+const KEPT: &str =
+    "the command completed and its changes are kept; jm ended before it could report it";
+const DISCARDED: &str = "discarded by the user after a crash";
 
 fn has_changes(view: &CallView) -> bool {
     let effects = view.effects();
@@ -79,29 +80,27 @@ pub(super) fn result_of(
             (DISCARDED, Some(ErrorCode::Discarded))
         }
         (_, RecoveryChoice::Undo, CallState::NoEffect | CallState::Finished) => {
-            ("undone after a crash, at the user's wish", Some(ErrorCode::Discarded))
+            ("undone by the user after a crash", Some(ErrorCode::Discarded))
         }
-        (_, _, CallState::NeverStarted) => (
-            "not run: the program ended before this call was started",
-            Some(ErrorCode::Interrupted),
-        ),
+        (_, _, CallState::NeverStarted) => {
+            ("not run: jm ended before this call started", Some(ErrorCode::Interrupted))
+        }
         (_, _, CallState::AllEffects | CallState::Finished) => {
-            ("done; the program ended before it could say so", None)
+            ("completed; jm ended before it could report it", None)
         }
-        (_, _, CallState::NoEffect | CallState::SomeEffects) => (
-            "interrupted by the end of the program; nothing was changed",
-            Some(ErrorCode::Interrupted),
-        ),
+        (_, _, CallState::NoEffect | CallState::SomeEffects) => {
+            ("interrupted when jm ended; nothing was changed", Some(ErrorCode::Interrupted))
+        }
         (_, _, CallState::Foreign) => (
-            "interrupted by the end of the program; its files were changed by somebody else since and were left alone",
+            "interrupted when jm ended; its files were changed by another program since and were left alone",
             Some(ErrorCode::Interrupted),
         ),
         (_, _, CallState::Held) => (
-            "interrupted by the end of the program; nothing that it changed is in the workspace",
+            "interrupted when jm ended; none of its changes are in the workspace",
             Some(ErrorCode::Interrupted),
         ),
         (_, _, CallState::Unknown) => (
-            "unknown: it was started, and the program ended before its outcome was recorded. It was not run again; check what it may have done",
+            "unknown: it was started, but jm ended before its outcome was recorded. It was not run again; check what it may have done",
             Some(ErrorCode::UnknownOutcome),
         ),
     };
@@ -116,8 +115,7 @@ pub(super) fn result_of(
         format!("{content}. {}", call.words())
     } else if state == CallState::Unknown && is_known {
         format!(
-            "the program ended before its outcome was recorded: {}. \
-             It was not run again; check what it may have done",
+            "jm ended before its outcome was recorded: {}. It was not run again; check what it may have done",
             call.words()
         )
     } else {
@@ -128,18 +126,16 @@ pub(super) fn result_of(
         && has_changes(&call.view)
     {
         let key = &call.view.call.call;
-        content.push_str(&format!(
-            "; its changes are in place, `jm undo --call {key}` takes them back"
-        ));
+        content.push_str(&format!("; its changes are in place (undo: `jm undo --call {key}`)"));
     }
     if !held.is_empty() {
         let id = &held[0];
         content.push_str(&format!(
-            ". It is set aside: jm held diff {id}, jm held keep {id} or jm held drop {id}"
+            ". Its changes are set aside: `jm held diff {id}`, `jm held keep {id}` or `jm held drop {id}`"
         ));
     }
     if output.is_some() {
-        content.push_str(&format!(". What it had printed: jm output {}", call.view.call.call));
+        content.push_str(&format!(". Its output: `jm output {}`", call.view.call.call));
     }
     let result = StoredResult {
         call_id: call.view.call.id.clone(),

@@ -91,7 +91,9 @@ impl Examined {
 
 fn job_words(job: &JobState, call: &CallKey) -> String {
     match job {
-        JobState::Running { .. } => format!("it started a process that still runs: jm ps, {call}"),
+        JobState::Running { .. } => {
+            format!("it started a process that still runs (`jm ps`): {call}")
+        }
         JobState::Ended(end) => format!("it started a process: {}", end.how.words()),
     }
 }
@@ -99,17 +101,15 @@ fn job_words(job: &JobState, call: &CallKey) -> String {
 fn command_words(command: &CommandRecord) -> String {
     let output = match command.stdout_bytes + command.stderr_bytes {
         0 => String::new(),
-        bytes => format!("; {bytes} bytes of its output had been read"),
+        bytes => format!("; {bytes} bytes of its output were read"),
     };
     let ended = match command.ended {
-        RecordedEnding::Exited(code) => format!("it ended by itself with exit code {code}"),
-        RecordedEnding::Signalled(signal) => format!("signal {signal} ended it"),
-        RecordedEnding::TimedOut => "its time was up and it was ended".to_owned(),
-        RecordedEnding::Stopped => "it was stopped as asked".to_owned(),
+        RecordedEnding::Exited(code) => format!("it ended with exit code {code}"),
+        RecordedEnding::Signalled(signal) => format!("ended by signal {signal}"),
+        RecordedEnding::TimedOut => "timed out and was ended".to_owned(),
+        RecordedEnding::Stopped => "stopped on request".to_owned(),
         RecordedEnding::Orphaned => {
-            "it was still running when the program died, and was ended then, with all it had \
-             started"
-                .to_owned()
+            "still running when jm died, and was ended then with its child processes".to_owned()
         }
     };
     format!("{ended}, after {} ms{output}", command.elapsed_ms)
@@ -118,14 +118,14 @@ fn command_words(command: &CommandRecord) -> String {
 impl CallState {
     pub fn words(self) -> &'static str {
         match self {
-            CallState::Finished => "finished, not delivered",
+            CallState::Finished => "completed; the result had not reached the model",
             CallState::NeverStarted => "never started",
-            CallState::NoEffect => "started, without effect",
+            CallState::NoEffect => "started; nothing was changed",
             CallState::SomeEffects => "some of its changes are on disk",
             CallState::AllEffects => "all of its changes are on disk",
-            CallState::Foreign => "its files were changed by somebody else since",
+            CallState::Foreign => "its files were changed by another program since",
             CallState::Unknown => "started; whether it finished is unknown",
-            CallState::Held => "it ran on a layer, and nothing that it changed is in the workspace",
+            CallState::Held => "ran on a layer; none of its changes are in the workspace",
         }
     }
 }

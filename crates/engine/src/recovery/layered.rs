@@ -31,7 +31,7 @@ struct RecordedLayer {
 
 impl RecordedLayer {
     fn open(core: &Core, record: &LayerRecord) -> Result<Self, String> {
-        let place = core.layers.place().ok_or("there is no state directory")?;
+        let place = core.layers.place().ok_or("no state directory")?;
         let layer = place.take(&record.layer).map_err(|error| error.to_string())?;
         let journal = core.recorder.journal().ok_or("there is no journal")?;
         let steps = steps_of(journal.store(), record).map_err(|error| error.to_string())?;

@@ -171,7 +171,7 @@ fn content(core: &Core, effect: &FileEffect, sha256: Digest) -> Result<Vec<u8>, 
     if let Some(bytes) = stored {
         return Ok(bytes);
     }
-    let temporary = effect.temporary.as_ref().ok_or("its content is not kept")?;
+    let temporary = effect.temporary.as_ref().ok_or("its content was not kept")?;
     let path = resolve(&core.workspace.sandbox, temporary)?;
     let bytes = current(&path)?.ok_or("its content is gone")?;
     if Digest::of(&bytes) == sha256 { Ok(bytes) } else { Err("its content is damaged".to_owned()) }

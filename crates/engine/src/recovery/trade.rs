@@ -53,10 +53,10 @@ impl Traded {
         let path = resolve(sandbox, &self.at.path)
             .map_err(|why| Blocked::unreachable(&self.at.path, why))?;
         if path.is_missing() {
-            return Err(Blocked::for_now("it is gone; put it back by hand"));
+            return Err(Blocked::for_now("gone; restore it by hand"));
         }
         let before = Node::read(&path)
-            .map_err(|error| Blocked::for_now(format!("it cannot be put back later: {error}")))?;
+            .map_err(|error| Blocked::for_now(format!("cannot be restored later: {error}")))?;
         if self.is_wanted(&before) {
             return Ok(None);
         }
@@ -73,7 +73,7 @@ impl Traded {
         let after = self.node(store)?;
         if is_same_kind(&before, &after) {
             // Somebody has put the right kind of thing there, with another content.
-            return Err(Blocked::for_now("it changed since; put it back by hand"));
+            return Err(Blocked::for_now("changed since; restore it by hand"));
         }
         Ok(Some(Trade { path, before, after }))
     }

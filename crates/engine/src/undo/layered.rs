@@ -34,7 +34,7 @@ pub(super) struct LayerPlan {
     pub(super) is_complete: bool,
 }
 
-const CHANGED: &str = "it changed since; use --force to overwrite it";
+const CHANGED: &str = "changed since; overwrite it with --force";
 
 impl LayerPlan {
     /// Looks at what stands in the workspace; changes nothing. `ours` was put there a moment ago, by an earlier
@@ -142,8 +142,8 @@ fn open(
     store: &Store,
     record: &LayerRecord,
 ) -> Result<(HeldLayer, Vec<LayerStep>), String> {
-    let place = core.layers.place().ok_or("there is no state directory")?;
-    let gone = |error: String| format!("the versions before it are not kept any more: {error}");
+    let place = core.layers.place().ok_or("no state directory")?;
+    let gone = |error: String| format!("the earlier versions are no longer kept: {error}");
     let steps = steps_of(store, record).map_err(|error| gone(error.to_string()))?;
     let layer = place.take(&record.layer).map_err(|error| gone(error.to_string()))?;
     Ok((layer, steps))

@@ -204,7 +204,7 @@ fn preview(core: &Core, plan: &UndoPlan, report: &mut UndoReport) -> String {
 /// Paths that are left alone because a command of another session may have changed them.
 fn not_told_apart(call: &CallView) -> Vec<(PathBuf, String)> {
     let why = |calls: &[CallKey]| match calls {
-        [] => "which session changed it is not known".to_owned(),
+        [] => "unknown which session changed it".to_owned(),
         calls => format!("{} ran meanwhile and may have changed it", calls.join(", ")),
     };
     let paths = |found: Concurrent| {
@@ -336,7 +336,7 @@ fn keys(report: &UndoReport) -> Vec<CallKey> {
 }
 
 fn no_journal() -> ToolError {
-    ToolError::failed(UNDO, "there is no journal, so nothing can be taken back")
+    ToolError::failed(UNDO, "no journal, so nothing can be undone")
 }
 
 /// The steps of one part, as far as they can be done.

@@ -13,9 +13,8 @@ pub(super) fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), To
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
-    Err(ToolError::failed(UNDO, format!("the journal is damaged: {first}{more}")).hint(
-        "`jm verify` lists the damage; `--despite-damage` goes by what the journal says all the same",
-    ))
+    Err(ToolError::failed(UNDO, format!("the journal is damaged: {first}{more}"))
+        .hint("list the damage with `jm verify`; continue anyway with --despite-damage"))
 }
 
 /// The damage in the records that undo and recovery go by. Contents are checked when they are

@@ -77,10 +77,8 @@ pub(super) fn place(
         return Ok((known, missing));
     }
     if is_append_only(&directory) {
-        return Err(ToolError::io(path.asked(), "its directory is append-only").hint(
-            "a file is changed by a new one that takes its name, which cannot be done there; \
-             `chattr -a` lifts that",
-        ));
+        return Err(ToolError::io(path.asked(), "its directory is append-only")
+            .hint("files cannot be replaced there; allow it with `chattr -a`"));
     }
     let path = root.path().join(&there);
     places.push(StagingPlace { directory, opening, path, identity });
@@ -247,9 +245,8 @@ fn times(stat: &Stat) -> Timestamps {
 fn unstaged(change: &FileChange, error: Errno) -> ToolError {
     let denied = failed(change, error);
     match (error, &change.before) {
-        (Errno::ACCESS | Errno::PERM, Some(_)) => denied.hint(
-            "a file is changed by a new one beside it, so its directory must be writable too",
-        ),
+        (Errno::ACCESS | Errno::PERM, Some(_)) => denied
+            .hint("make its directory writable too: files are replaced by a new file beside them"),
         _ => denied,
     }
 }

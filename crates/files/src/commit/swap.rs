@@ -47,7 +47,7 @@ fn lock(place: &StagingPlace) -> Result<(), ToolError> {
             Err(Errno::WOULDBLOCK) => {
                 return Err(ToolError::io(
                     &place.path,
-                    "another program keeps the directory locked",
+                    "another program holds a lock on the directory",
                 )
                 .hint("nothing was changed; try again when it has ended"));
             }
@@ -352,5 +352,5 @@ fn digest_of(place: &StagingPlace, name: impl Arg) -> std::io::Result<Digest> {
 pub(super) fn stale(asked: &str) -> ToolError {
     let file = PathBuf::from(asked);
     ToolError::new(ErrorKind::StaleFile { file, reason: CHANGED.to_owned() })
-        .hint("somebody else wrote the file meanwhile; read it again")
+        .hint("another program changed the file meanwhile; read it again")
 }

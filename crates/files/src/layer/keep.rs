@@ -40,7 +40,7 @@ impl KeepLog for NoKeepLog {
 /// Why a layer was not kept, or not taken back. The workspace is as it was.
 #[derive(Debug, Error)]
 pub enum KeepError {
-    #[error("{}: somebody else changed it meanwhile", path.display())]
+    #[error("{}: another program changed it meanwhile", path.display())]
     Changed { path: PathBuf },
     #[error("it could not be recorded: {0}")]
     Unrecorded(String),

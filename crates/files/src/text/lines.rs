@@ -25,7 +25,7 @@ pub enum LineRangeError {
 impl fmt::Display for LineRangeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LineRangeError::Zero => write!(out, "line 0: lines are counted from 1"),
+            LineRangeError::Zero => write!(out, "line 0: lines start at 1"),
             LineRangeError::Reversed { first, last } => {
                 write!(out, "lines {first} to {last}: the first comes after the last")
             }

@@ -14,7 +14,7 @@ const FULL_PERCENT: usize = 80;
 /// Tokens for an answer where nothing better is known, and for a summary.
 const ANSWER_TOKENS: u32 = 8_192;
 
-pub(super) const TOO_LONG: &str = "the conversation has become too long; the model sums it up";
+pub(super) const TOO_LONG: &str = "The context is full: compacting the conversation…";
 
 const SUMMARY_PROMPT: &str = "\
 The conversation has become too long. Write down, for yourself, what you need to go on: the task, what \
@@ -36,7 +36,7 @@ impl Agent {
         let Some(room) = self.room() else { return Ok(None) };
         let is_full = |agent: &Self| agent.tokens() > room.full;
         if is_full(self) && self.driver.engine.compact(&mut self.conversation, None)? > 0 {
-            screen.note("the results of old calls were taken out to make room")?;
+            screen.note("Removed old tool results to free context")?;
         }
         if !is_full(self) || !self.conversation.has_past() {
             return Ok(None);
@@ -92,7 +92,7 @@ impl Agent {
 
     /// At the person's word, in a conversation in which something was said.
     pub(crate) async fn sum_up(&mut self, screen: &mut dyn Screen) -> Result<Option<TurnEnd>> {
-        screen.note("the model sums the conversation up")?;
+        screen.note("Compacting the conversation…")?;
         self.summarize().await
     }
 

@@ -10,13 +10,13 @@ use super::Model;
 pub(crate) struct Chat {
     /// The document
     pub(crate) file: PathBuf,
-    /// Go on by yourself until a person is needed (default)
+    /// Continue until approval or input is needed (default)
     #[arg(long, conflicts_with = "no_auto")]
     pub(crate) auto: bool,
-    /// Do one phase only: categorize, execute or send
+    /// Run one phase only: categorize, execute or send
     #[arg(long)]
     pub(crate) no_auto: bool,
-    /// The most answers of the model before a person must go on
+    /// Stop after this many answers of the model
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) max_turns: usize,
     /// Run or resolve this one call, and nothing else

@@ -23,7 +23,7 @@ pub(crate) struct Redo {
     /// Overwrite files that changed since
     #[arg(long)]
     pub(crate) force: bool,
-    /// Go by the journal although `jm verify` finds that it is damaged
+    /// Continue although the journal is damaged (`jm verify`)
     #[arg(long)]
     pub(crate) despite_damage: bool,
     /// Show what would change, with the diff, and change nothing
@@ -51,7 +51,7 @@ pub(crate) struct SessionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rewind {
-    /// Prompt to go back to, by its number; without it the prompts are listed
+    /// Number of the prompt to go back to [default: list the prompts]
     pub(crate) prompt: Option<usize>,
     /// Restore files only
     #[arg(long, conflicts_with = "conversation", requires = "prompt")]
@@ -65,22 +65,22 @@ pub(crate) struct Rewind {
 
 #[derive(Debug, Args)]
 pub(crate) struct Gc {
-    /// Write the whole journal anew, without its free space; no session can work meanwhile
+    /// Rewrite the journal without its free space; no session may run meanwhile
     #[arg(long)]
     pub(crate) compact: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// The call, by its name in `jm log`
+    /// Call (ids: `jm log`)
     pub(crate) call: CallKey,
-    /// Only bytes A up to but not including B, counted from 0; either may be left out
+    /// Only bytes A up to, not including, B, from 0; either may be omitted
     #[arg(long, value_name = "A:B", conflicts_with = "lines")]
     pub(crate) range: Option<Span>,
-    /// Only lines A to B, counted from 1; either may be left out
+    /// Only lines A to B, from 1; either may be omitted
     #[arg(long, value_name = "A:B")]
     pub(crate) lines: Option<Span>,
-    /// Print what the command wrote to standard error instead
+    /// Print standard error instead
     #[arg(long)]
     pub(crate) stderr: bool,
 }
@@ -96,10 +96,10 @@ impl std::str::FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (first, last) = text.split_once(':').ok_or("give two numbers, as in 10:20")?;
+        let (first, last) = text.split_once(':').ok_or("expected two numbers, such as 10:20")?;
         let number = |text: &str| match text {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| format!("`{text}` is no number")),
+            text => text.parse().map(Some).map_err(|_| format!("`{text}` is not a number")),
         };
         Ok(Self { first: number(first)?, last: number(last)? })
     }

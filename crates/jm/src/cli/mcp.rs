@@ -18,7 +18,7 @@ pub(crate) enum McpCommand {
     Add(McpAdd),
     /// List the configured servers, without starting them
     List(ListingArgs),
-    /// Start a server, and show what it speaks and offers
+    /// Start a server, and show its protocol and tools
     Test {
         /// Name of the server
         name: String,
@@ -39,7 +39,7 @@ pub(crate) enum McpCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Serve our tools to another agent over standard input and output
+    /// Serve the tools of jm to another agent over standard input and output
     Serve,
     /// Remove a server from your configuration
     Remove {
@@ -64,7 +64,7 @@ pub(crate) struct McpAdd {
     /// Variable of your environment that the server inherits (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) env: Vec<String>,
-    /// Tool of the server that changes nothing, so that it is not asked about (repeatable)
+    /// Tool of the server that changes nothing and needs no approval (repeatable)
     #[arg(long, value_name = "TOOL")]
     pub(crate) read_only: Vec<String>,
     /// The command and its arguments

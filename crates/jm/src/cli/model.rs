@@ -7,27 +7,27 @@ use clap::{Args, ValueEnum};
 /// The model and its parameters.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Model {
-    /// The model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex …), fenced:NAME for
+    /// Model: PROVIDER/NAME (anthropic, openai, openai-chat, gemini, vertex …), fenced:NAME for
     /// one that has no tools of its own, or script:FILE
     /// [default: the configuration's `model`]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// How hard the model shall think
+    /// Reasoning effort
     #[arg(long, value_name = "LEVEL")]
     pub(crate) thinking: Option<ThinkingLevel>,
-    /// The most tokens of one answer
+    /// Maximum tokens of one answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tokens: Option<u32>,
-    /// How freely the model chooses its words: 0 is least; most vendors take up to 1 or 2
+    /// Sampling temperature: 0 is the least random; most providers accept up to 1 or 2
     #[arg(long, value_name = "T", value_parser = temperature)]
     pub(crate) temperature: Option<f64>,
-    /// The most rounds of tool calls before a person must speak again
+    /// Maximum tool rounds after one prompt
     #[arg(long, value_name = "N")]
     pub(crate) max_iterations: Option<usize>,
-    /// How the model asks for tools: by its vendor's own means, or in fenced blocks of its text
+    /// How the model calls tools: natively, or in fenced blocks of its text
     #[arg(long, value_name = "PROTOCOL", default_value = "native")]
     pub(crate) tool_protocol: ToolProtocol,
-    /// Keep the provider's traffic, without keys, in a new file that --model script:FILE replays
+    /// Record the provider's traffic, without keys, in a new file for --model script:FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Model {
 fn temperature(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|error| error.to_string())?;
     let is_one = number.is_finite() && number >= 0.0;
-    is_one.then_some(number).ok_or_else(|| "a temperature is 0 or more".to_owned())
+    is_one.then_some(number).ok_or_else(|| "expected a number of 0 or more".to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -67,11 +67,11 @@ pub(crate) enum ThinkingLevel {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct RunArgs {
-    /// Task to be done; standard input, where there is any, is added to it
+    /// Task; piped standard input is appended
     pub(crate) prompt: Vec<String>,
     #[command(flatten)]
     pub(crate) model: Model,
-    /// Go on with this session's conversation
+    /// Continue this session's conversation
     #[arg(long, value_name = "ID", conflicts_with = "no_journal")]
     pub(crate) resume: Option<String>,
     /// The result of a call that waits in parse-only mode (repeatable)

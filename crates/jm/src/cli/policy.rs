@@ -19,7 +19,7 @@ pub(crate) enum PolicyCommand {
         /// Number, as in `jm policy list`
         number: u64,
     },
-    /// Explain what would become of a call, and which rule decides
+    /// Explain what would happen to a call, and which rule decides
     Explain {
         /// Name of the tool
         tool: String,

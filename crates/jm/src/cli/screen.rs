@@ -7,7 +7,7 @@ use jm_types::text::suggest;
 use super::{Cli, Model};
 
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Options without a command")]
+#[command(next_help_heading = "Options of the screen")]
 pub(crate) struct Screen {
     /// First prompt of a new conversation
     #[arg(value_name = "PROMPT")]
@@ -42,7 +42,7 @@ impl Screen {
     pub(crate) fn refuse_beside_a_command(&self) -> Result<()> {
         if self.prompt.is_some() || self.plain || self.continues || self.model.model.is_some() {
             bail!(
-                "options of the screen stand before a command\n  hint: put `--model` after the command"
+                "options of the screen cannot precede a command\n  hint: put `--model` after the command"
             );
         }
         Ok(())

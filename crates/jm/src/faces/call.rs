@@ -42,15 +42,14 @@ fn from_stdin() -> Result<String> {
     let mut input = std::io::stdin().take(MOST_INPUT + 1);
     input.read_to_end(&mut bytes).context("arguments from standard input")?;
     if bytes.len() as u64 > MOST_INPUT {
-        bail!(
-            "the arguments from standard input have more than {MOST_INPUT} bytes; nothing was run"
-        );
+        bail!("the arguments on standard input exceed {MOST_INPUT} bytes; nothing was run");
     }
-    String::from_utf8(bytes).context("the arguments from standard input are not UTF-8")
+    String::from_utf8(bytes).context("arguments on standard input are not UTF-8")
 }
 
 fn report(session: &Session, end: End, as_json: bool) -> Result<u8> {
-    let entry = session.batch().entries.first().context("the call left no trace")?;
+    let entry =
+        session.batch().entries.first().context("internal error: the call was not recorded")?;
     let answer = Answer::of(entry).context("the call has no result")?;
     if as_json {
         print::json(&answer)?;
@@ -67,7 +66,7 @@ fn report(session: &Session, end: End, as_json: bool) -> Result<u8> {
 fn where_it_is(common: &Common, session: &Session) -> String {
     match session.batch().entries.first() {
         Some(entry) if !common.no_journal => {
-            format!("the call is done; `jm output {}` prints its result", entry.key)
+            format!("the call completed; print its result with `jm output {}`", entry.key)
         }
         Some(_) | None => "the call is done".to_owned(),
     }

@@ -128,7 +128,7 @@ impl Driver {
             self.session.offer_grants();
         }
         if let Approver::Lines(_) = &approver {
-            self.engine.core().recorder.answers_come_from("a program (--answers)");
+            self.engine.core().recorder.answers_come_from("--answers");
         }
         self.approver = approver;
     }
@@ -137,8 +137,7 @@ impl Driver {
         if self.session.batch().awaits_results() {
             let id = &self.session.id;
             bail!(
-                "calls of session {id} wait for their results\n  hint: supply them with `jm run \
-                 --resume {id} --result ID=TEXT`, or leave them with `jm run --resume {id} PROMPT`"
+                "session {id} has calls that wait for results\n  hint: supply them with `jm run --resume {id} --result ID=TEXT`, or skip them with `jm run --resume {id} PROMPT`"
             );
         }
         self.session.begin_turn();

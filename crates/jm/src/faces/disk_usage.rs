@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use jm_store::{Space, Store, StoreError};
 use jm_system::clock::now_epoch_ms;
+use jm_tui::block::numbers::bytes;
 use jm_types::CallKey;
 use serde_json::json;
 
@@ -27,14 +28,14 @@ pub(crate) fn collect(common: &Common, gc: &Gc) -> Result<u8> {
         freed = store.collect(&sessions::is_alive);
     }
     let freed = freed.map_err(sessions::told)?;
-    print::line(&format!("{} contents removed, {} bytes", freed.blobs, freed.stored))?;
+    print::line(&format!("Removed {} unused contents, {}", freed.blobs, bytes(freed.stored)))?;
     let spools = remove_spools(&store)?;
     if spools > 0 {
-        print::line(&format!("{spools} unfinished outputs removed"))?;
+        print::line(&format!("Removed {spools} unfinished outputs"))?;
     }
     let jobs = wire::jobs(&wire::load(common)?.config)?.forget_old()?;
     if jobs > 0 {
-        print::line(&format!("{jobs} processes that ended long ago forgotten"))?;
+        print::line(&format!("Removed the records of {jobs} old processes"))?;
     }
     let layers = old_versions::collect(&store, most)?;
     let most_contents = most.saturating_sub(layers);
@@ -42,8 +43,9 @@ pub(crate) fn collect(common: &Common, gc: &Gc) -> Result<u8> {
         store.shrink(most_contents, now_epoch_ms(), &sessions::is_alive).map_err(sessions::told)?;
     if shrunk.blobs > 0 {
         print::line(&format!(
-            "{} of the oldest let go, {} bytes: what they held cannot be put back",
-            shrunk.blobs, shrunk.stored
+            "Removed the {} oldest contents (over the quota), {}: they can no longer be undone",
+            shrunk.blobs,
+            bytes(shrunk.stored)
         ))?;
     }
     if gc.compact {
@@ -60,16 +62,13 @@ fn kept(space: Space) -> Option<String> {
     match space {
         Space::GivenBack => None,
         Space::DiskFull => Some(
-            "the disk is too full to have the journal's free space back; the journal uses it for \
-             what comes next"
-                .to_owned(),
+            "the disk is too full to shrink the journal; its free space will be reused".to_owned(),
         ),
-        Space::Busy => {
-            Some("the journal is busy; what is left to be done is for the next `jm gc`".to_owned())
-        }
+        Space::Busy => Some("the journal is busy; run `jm gc` again later to finish".to_owned()),
         Space::NeedsRewrite(free) => Some(format!(
-            "{free} bytes of the journal are free and used for what comes next; it was made by an \
-             older version\n  hint: `jm gc --compact` gives them back when no session is at work"
+            "{} of the journal are free and will be reused\n  hint: shrink it with `jm gc --compact` \
+             while no session runs",
+            bytes(free)
         )),
     }
 }
@@ -111,14 +110,13 @@ pub(crate) fn disk_use(common: &Common, listing: &ListingArgs) -> Result<u8> {
             "layers": layers, "layers_bytes": layer_bytes, "most": settings.quota_bytes,
         }))?;
     } else {
-        print::line(&format!("{}: {total} bytes", state.path().display()))?;
-        let (count, bytes, stored) = (stats.count, stats.bytes, stats.stored);
-        print::line(&format!("  {count} contents, {bytes} bytes kept in {stored}"))?;
-        let (count, bytes, stored) = (outputs.count, outputs.bytes, outputs.stored);
-        print::line(&format!("  of these {count} outputs, {bytes} bytes kept in {stored}"))?;
-        print::line(&format!(
-            "  {layers} layers of commands, {layer_bytes} bytes of old versions"
-        ))?;
+        print::line(&format!("{}: {}", state.path().display(), bytes(total)))?;
+        let (size, stored) = (bytes(stats.bytes), bytes(stats.stored));
+        print::line(&format!("  {} contents: {size}, {stored} compressed", stats.count))?;
+        let (size, stored) = (bytes(outputs.bytes), bytes(outputs.stored));
+        print::line(&format!("  of these {} outputs: {size}, {stored} compressed", outputs.count))?;
+        let size = bytes(layer_bytes);
+        print::line(&format!("  {layers} layers of commands: {size} of old versions"))?;
     }
     warn(stats.stored + layer_bytes, settings.quota_bytes);
     Ok(exit::RAN)
@@ -133,12 +131,16 @@ fn warn(stored: u64, most: u64) {
 fn quota_warning(stored: u64, most: u64) -> Option<String> {
     if stored > most {
         return Some(format!(
-            "{stored} bytes are stored, more than journal.quota_bytes = {most}; `jm gc` lets the \
-             oldest go"
+            "the journal stores {}, more than journal.quota_bytes = {most} ({}); remove the oldest \
+             with `jm gc`",
+            bytes(stored),
+            bytes(most)
         ));
     }
-    (stored > most / 100 * NEAR)
-        .then(|| format!("{stored} bytes are stored, near journal.quota_bytes = {most}"))
+    (stored > most / 100 * NEAR).then(|| {
+        let (stored, quota) = (bytes(stored), bytes(most));
+        format!("the journal stores {stored}, near journal.quota_bytes = {most} ({quota})")
+    })
 }
 
 /// With less than this nothing may be recorded soon.
@@ -167,8 +169,9 @@ impl Room {
         let free = self.free;
         let full = (free < LITTLE_SPACE).then(|| {
             format!(
-                "the disk of the state directory has {free} bytes left; without room nothing is \
-                 recorded, and nothing runs"
+                "the disk of the state directory has only {} left; free some space: without it \
+                 nothing can be recorded or run",
+                bytes(free)
             )
         });
         quota_warning(self.stored, self.most).into_iter().chain(full).collect()

@@ -36,7 +36,7 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let loaded = wire::load(common)?;
     let config = &loaded.config;
     let sandbox = Sandbox::new(&wire::sandbox_settings(common, config)?)
-        .context("the workspace cannot be opened")?;
+        .context("cannot open the workspace")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
     let environment = environment.sanitize(std::env::vars_os());
     let mechanisms = probe_backends(&confine::launcher());
@@ -134,7 +134,7 @@ fn in_words(
         text.push_str(&format!("  {mark} {what}\n"));
     }
     if !gaps.is_empty() {
-        text.push_str("not enforced here, so a person is asked:\n");
+        text.push_str("not enforced here, so commands need approval:\n");
         gaps.iter().for_each(|gap| text.push_str(&format!("  {gap}\n")));
     }
     jm_types::text::sanitize(&text)

@@ -23,7 +23,7 @@ pub(crate) fn in_words(
     session: &SessionId,
     found: &[Examined],
 ) -> String {
-    let mut text = format!("session {session}: a crash left {} call(s) unfinished\n", found.len());
+    let mut text = format!("session {session}: {} call(s) interrupted by a crash\n", found.len());
     for damage in jm_engine::undo::damage(store, session).unwrap_or_default() {
         text.push_str(&format!("  the journal is damaged: {}\n", one_line(&damage.to_string())));
     }
@@ -39,7 +39,7 @@ pub(crate) fn in_words(
         }
         for printed in &call.printed {
             let (stream, total) = (word(printed), printed.total);
-            text.push_str(&format!("    {stream}: {total} bytes were printed and are kept\n"));
+            text.push_str(&format!("    {stream}: {total} bytes of output kept\n"));
         }
         for survivor in &call.survivors {
             let name = one_line(&survivor.name);
@@ -55,7 +55,7 @@ pub(crate) fn as_json(
     session: &SessionId,
     found: &[Examined],
 ) -> Value {
-    let file = |file: &FileFact| json!({"path": file.effect.path, "now": side(file.now)});
+    let file = |file: &FileFact| json!({"path": file.effect.path, "now": side_name(file.now)});
     let printed = |printed: &Spooled| json!({"stream": word(printed), "bytes": printed.total});
     let call = |call: &Examined| {
         let running = call.survivors.iter().map(|s| json!({"pid": s.pid, "name": s.name}));
@@ -70,6 +70,15 @@ pub(crate) fn as_json(
 }
 
 fn side(side: Side) -> &'static str {
+    match side {
+        Side::Before => "as before",
+        Side::After => "changed",
+        Side::Other => "changed by another program",
+    }
+}
+
+/// The name of a side for programs.
+fn side_name(side: Side) -> &'static str {
     match side {
         Side::Before => "as before",
         Side::After => "changed",

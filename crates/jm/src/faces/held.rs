@@ -54,8 +54,10 @@ fn choose(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<Stri
     let mut ids: Vec<String> = all.map(|one| one.id).collect();
     match (ids.pop(), ids.is_empty()) {
         (Some(only), true) => Ok(only),
-        (None, _) => bail!("nothing is held for this workspace (all of them: `jm held list`)"),
-        (Some(_), false) => bail!("several are held for this workspace; name one: `jm held list`"),
+        (None, _) => bail!("no held changes for this workspace (list all: `jm held list`)"),
+        (Some(_), false) => {
+            bail!("several changes are held for this workspace; name one (ids: `jm held list`)")
+        }
     }
 }
 
@@ -74,7 +76,7 @@ fn report(held: &HeldLayer) -> Result<LayerReport> {
         .with_context(|| format!("{} cannot be opened", root.display()))?;
     let known = protected_names(&sandbox).into_iter().map(|(path, _)| path).collect();
     let report = held.layer().report(&NameJudge::new(root, known), LayerBounds::default());
-    report.context("what it changed cannot be read")
+    report.context("its changes cannot be read")
 }
 
 fn diff(held: &HeldLayer) -> Result<u8> {
@@ -88,8 +90,7 @@ fn diff(held: &HeldLayer) -> Result<u8> {
 fn keep(mut held: HeldLayer) -> Result<u8> {
     if held.is_lost() {
         bail!(
-            "the machine was restarted before this layer was on the disk; its files are not to be \
-             relied on\n  hint: they lie in {}; jm held drop {}",
+            "the machine was restarted before these changes were on disk; they may be incomplete\n  hint: inspect them in {}, then `jm held drop {}`",
             held.upper().display(),
             held.id()
         );
@@ -97,7 +98,7 @@ fn keep(mut held: HeldLayer) -> Result<u8> {
     if let Some(steps) = held.half_kept()? {
         held.converge(&steps, StepState::Done)?;
         held.remove()?;
-        print::note("jm: kept, from where it was interrupted");
+        print::note("jm: kept (resumed an interrupted keep)");
         return Ok(exit::RAN);
     }
     let report = report(&held)?;
@@ -105,7 +106,7 @@ fn keep(mut held: HeldLayer) -> Result<u8> {
     let is_kept = report.plan.conflicts.is_empty() && hold::keep(&mut held, &report)?;
     if !is_kept {
         print::note(&format!(
-            "jm: not kept: somebody else changed the same files since\n  hint: its versions lie in {}",
+            "jm: not kept: another program changed the same files since\n  hint: the held versions are in {}",
             held.upper().display()
         ));
         return Ok(exit::DENIED);

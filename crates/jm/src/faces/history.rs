@@ -26,7 +26,7 @@ pub(crate) fn choose(store: &Store, common: &Common, id: Option<&str>) -> Result
         None => store
             .newest_session(&root(common)?)
             .map_err(sessions::told)?
-            .context("the journal has no session of this workspace yet"),
+            .context("No session in this workspace yet"),
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn span(ms: u64) -> String {
 
 pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {
     match (before, after) {
-        (FileState::Missing, FileState::Directory { .. }) => "made directory",
+        (FileState::Missing, FileState::Directory { .. }) => "created directory",
         (FileState::Directory { .. }, FileState::Directory { .. }) => "changed directory",
         (FileState::Directory { .. }, FileState::File { .. }) => "became a file",
         (FileState::File { .. }, FileState::Directory { .. }) => "became a directory",
@@ -129,8 +129,8 @@ pub(crate) fn verify() -> Result<u8> {
         print::line(&sanitize(&found.to_string()))?;
     }
     match damage.len() {
-        0 => print::line(&format!("{count} records, all as they were written"))?,
-        number => print::line(&format!("{count} records, {number} damaged"))?,
+        0 => print::line(&format!("Journal OK: {count} records verified"))?,
+        number => print::line(&format!("Journal damaged: {number} of {count} records"))?,
     }
     Ok(if damage.is_empty() { exit::RAN } else { exit::FAILED })
 }

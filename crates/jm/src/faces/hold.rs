@@ -57,20 +57,18 @@ pub(crate) fn begin(
     let root = sandbox.working_root().path();
     if let Some(other) = plan.rules.writable.iter().find(|path| *path != root) {
         bail!(
-            "--hold holds one directory, and the command could write {} besides\n  hint: leave out \
-             --root and --writable for it",
+            "--hold covers one directory, but the command could also write {}\n  hint: remove that --root or --writable",
             other.display()
         );
     }
     let layers = layers()?;
     confiner.try_layer(root, &layers).map_err(|why| {
         anyhow!(
-            "--hold does not work here: {why}\n  hint: `jm doctor` says what works; without --hold \
-             the command changes the workspace directly"
+            "--hold does not work here: {why}\n  hint: see `jm doctor`, or run without --hold to change the workspace directly"
         )
     })?;
-    let held = layers.begin(root, &args.command).context("a layer cannot be made")?;
-    let place = held.place().context("a layer cannot be made")?;
+    let held = layers.begin(root, &args.command).context("cannot create a layer")?;
+    let place = held.place().context("cannot create a layer")?;
     Ok((held, place))
 }
 
@@ -84,17 +82,17 @@ pub(crate) fn settle(
     let report = match held.layer().report(judge, LayerBounds::default()) {
         Ok(report) => report,
         Err(error) => {
-            print::note(&format!("jm: what it changed cannot be read: {error}"));
+            print::note(&format!("jm: its changes cannot be read: {error}"));
             return set_aside(held);
         }
     };
     if report.is_empty() && answer != KeepAnswer::Keep {
-        held.remove().context("the layer cannot be removed")?;
+        held.remove().context("cannot remove the layer")?;
         return Ok(code);
     }
     describe(&report);
     if !report.plan.conflicts.is_empty() {
-        print::note("jm: not kept, because somebody else changed the same files meanwhile");
+        print::note("jm: not kept: another program changed the same files meanwhile");
         return set_aside(held);
     }
     let answer = match answer {
@@ -107,7 +105,7 @@ pub(crate) fn settle(
         given => given,
     };
     if answer == KeepAnswer::Drop {
-        held.remove().context("the layer cannot be removed")?;
+        held.remove().context("cannot remove the layer")?;
         if !report.is_empty() {
             print::note("jm: dropped");
         }
@@ -115,7 +113,7 @@ pub(crate) fn settle(
     }
     match keep(&mut held, &report)? {
         true => {
-            held.remove().context("kept, but the layer cannot be removed")?;
+            held.remove().context("kept, but cannot remove the layer")?;
             if !report.is_empty() {
                 print::note("jm: kept");
             }
@@ -134,20 +132,19 @@ pub(crate) fn keep(held: &mut HeldLayer, report: &LayerReport) -> Result<bool> {
             Ok(false)
         }
         Err(error) => {
-            held.set_aside().context("the layer cannot be described")?;
+            held.set_aside().context("cannot describe the layer")?;
             let id = held.id();
-            Err(anyhow!("not kept: {error}\n  hint: it is set aside as {id}: jm held diff {id}"))
+            Err(anyhow!("not kept: {error}\n  hint: set aside as {id}: `jm held diff {id}`"))
         }
     }
 }
 
 /// Leaves the decision to somebody else.
 pub(crate) fn set_aside(mut held: HeldLayer) -> Result<u8> {
-    held.set_aside().context("the layer cannot be described")?;
+    held.set_aside().context("cannot describe the layer")?;
     let id = held.id();
     print::note(&format!(
-        "jm: set aside as {id}; the workspace is unchanged\n  hint: jm held diff {id}, jm held keep \
-         {id} or jm held drop {id}"
+        "jm: set aside as {id}; the workspace is unchanged\n  hint: `jm held diff {id}`, `jm held keep {id}` or `jm held drop {id}`"
     ));
     Ok(exit::DENIED)
 }
@@ -156,7 +153,7 @@ pub(crate) fn set_aside(mut held: HeldLayer) -> Result<u8> {
 fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
     let Some(mut terminal) = Terminal::open() else { return Ok(None) };
     loop {
-        show("Keep what it changed? [y/n/d] ")?;
+        show("Keep these changes? [y/n/d] ")?;
         let answer = terminal.answer()?.map(|answer| answer.trim().to_lowercase());
         match answer.as_deref() {
             Some("y" | "yes") => return Ok(Some(KeepAnswer::Keep)),

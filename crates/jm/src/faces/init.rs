@@ -25,7 +25,9 @@ pub(crate) fn run(common: &Common) -> Result<u8> {
     let root = history::root(common)?;
     let path = root.join(FILE);
     if path.exists() {
-        bail!("{FILE} is there already\n  hint: edit it; the model reads it at the start");
+        bail!(
+            "{FILE} already exists\n  hint: edit it; the model reads it at the start of each session"
+        );
     }
     let kinds: Vec<_> = KINDS.iter().filter(|(file, ..)| root.join(file).exists()).collect();
     let name = root.file_name().map(|name| name.to_string_lossy().into_owned());

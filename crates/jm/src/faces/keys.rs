@@ -45,9 +45,7 @@ fn list(as_json: bool) -> Result<u8> {
     }
     match (keyring(), silent) {
         (Err(error), _) => print::error(&error),
-        (Ok(_), Some(error)) => {
-            print::note(&format!("jm: the keyring could not be asked: {error}"))
-        }
+        (Ok(_), Some(error)) => print::note(&format!("jm: cannot query the keyring: {error}")),
         (Ok(_), None) => {}
     }
     Ok(exit::RAN)
@@ -57,14 +55,14 @@ fn set(provider: &str) -> Result<u8> {
     let variable = variable(provider)?;
     let keyring = keyring()?;
     let key = typed(&variable)?;
-    keyring.set(&variable, &key).context("the keyring did not take the key")?;
-    print::line(&format!("{variable} is in the keyring"))?;
+    keyring.set(&variable, &key).context("the keyring refused the key")?;
+    print::line(&format!("Saved {variable} in the keyring"))?;
     Ok(exit::RAN)
 }
 
 fn remove(provider: &str) -> Result<u8> {
     let variable = variable(provider)?;
-    keyring()?.remove(&variable).context("the keyring did not give the key up")?;
+    keyring()?.remove(&variable).context("the keyring could not remove the key")?;
     print::line(&format!("{variable} is not in the keyring"))?;
     Ok(exit::RAN)
 }
@@ -80,9 +78,9 @@ fn keyring() -> Result<Keyring> {
 fn variable(provider: &str) -> Result<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if provider.is_empty() || !provider.chars().all(is_name) {
-        bail!("`{}` is no provider's name", one_line(provider));
+        bail!("`{}` is not a provider name", one_line(provider));
     }
-    model_client::key_variables(provider)?.into_iter().next().context("this provider has no key")
+    model_client::key_variables(provider)?.into_iter().next().context("this provider needs no key")
 }
 
 /// From standard input, or from the terminal without an echo.
@@ -90,7 +88,8 @@ fn typed(variable: &str) -> Result<String> {
     let mut key = String::new();
     if std::io::stdin().is_terminal() {
         print::note(&format!("{variable}: type or paste the key, then Enter; it is not shown"));
-        let mut terminal = Terminal::open().context("there is no terminal to ask at")?;
+        let mut terminal = Terminal::open()
+            .context("no terminal to read the key from; pipe it: `jm keys set PROVIDER < FILE`")?;
         key = terminal.secret()?.unwrap_or_default();
     } else {
         let mut input = std::io::stdin().take(MOST_BYTES);
@@ -98,7 +97,7 @@ fn typed(variable: &str) -> Result<String> {
     }
     let key = key.trim();
     if key.is_empty() || key.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        bail!("that is no key: a key is one word on one line\n  hint: jm keys set PROVIDER < FILE");
+        bail!("not a key: expected one word on one line\n  hint: jm keys set PROVIDER < FILE");
     }
     Ok(key.to_owned())
 }

@@ -184,13 +184,13 @@ fn changes(root: &Path, call: &CallView) -> Vec<String> {
     effects.layers.iter().for_each(|layer| lines.extend(layer_in_words(root, layer)));
     for found in &effects.concurrent {
         let calls = match found.calls.as_slice() {
-            [] => "other sessions may have run commands".to_owned(),
+            [] => "other sessions may have run commands meanwhile".to_owned(),
             calls => format!("{} ran", calls.join(", ")),
         };
         for effect in &found.files {
             let (path, change) =
                 (name(&effect.path), history::change(&effect.before, &effect.after));
-            lines.push(format!("    not told apart: {path}: {change} while {calls}"));
+            lines.push(format!("    uncertain: {path}: {change} while {calls}"));
         }
     }
     let never_looked = is_unknown(call).then(|| UNSEEN.to_owned());
@@ -214,7 +214,7 @@ fn layer_in_words(root: &Path, layer: &LayerRecord) -> Vec<String> {
     }
     match (layer.names.len().saturating_sub(MOST_NAMES) as u64) + layer.more {
         0 => {}
-        more => lines.push(format!("    and {more} more names")),
+        more => lines.push(format!("    and {more} more")),
     }
     lines
 }
@@ -235,7 +235,7 @@ fn result(store: &Store, call: &CallView) -> Option<String> {
     })
 }
 
-const UNSEEN: &str = "the program ended before it could look at what the command had changed";
+const UNSEEN: &str = "jm ended before it could record what the command had changed";
 
 /// A command that a crash cut short.
 fn is_unknown(call: &CallView) -> bool {

@@ -45,7 +45,7 @@ fn list(common: &Common, as_json: bool) -> Result<u8> {
         && project.root.join(mcp::PROJECT_FILE).exists()
     {
         print::note(&format!(
-            "jm: note: {} is not read, because the project is not trusted; read it, then `jm trust`",
+            "jm: note: {} is ignored: the project is not trusted (read it, then `jm trust`)",
             mcp::PROJECT_FILE
         ));
     }
@@ -150,7 +150,7 @@ fn unknown(name: &str, servers: &[Server]) -> anyhow::Error {
     let near = suggest(name, names, 1);
     let hint = near.first().map(|near| format!("did you mean `{near}`?"));
     let hint = hint.unwrap_or_else(|| "`jm mcp list` shows the servers".to_owned());
-    anyhow!("no server is called `{}`\n  hint: {hint}", one_line(name))
+    anyhow!("unknown server `{}`\n  hint: {hint}", one_line(name))
 }
 
 /// The file that `add` and `remove` change.
@@ -163,10 +163,10 @@ struct UserConfig {
 impl UserConfig {
     fn open(common: &Common) -> Result<Self> {
         let path = common.config.clone().or_else(locations::user_config);
-        let path = path.context("there is no place for your configuration; set HOME")?;
+        let path = path.context("no configuration directory; set HOME")?;
         let path = std::path::absolute(path)?;
         if path.is_symlink() {
-            bail!("{} is a link; edit the file that it leads to", path.display());
+            bail!("{} is a symbolic link; edit its target", path.display());
         }
         let folder = path.parent().context("the configuration has no directory")?;
         let name = path.file_name().and_then(|name| name.to_str());
@@ -206,7 +206,7 @@ fn add(common: &Common, server: &McpAdd) -> Result<u8> {
     check_server_name(name).map_err(|why| anyhow!("`{}`: {why}", one_line(name)))?;
     let file = UserConfig::open(common)?;
     if file.servers()?.mcp.contains_key(name) {
-        bail!("there is a server `{name}` already\n  hint: `jm mcp remove {name}` first");
+        bail!("server `{name}` already exists\n  hint: run `jm mcp remove {name}` first");
     }
     let mut text = file.text.clone();
     if !text.is_empty() {
@@ -254,7 +254,10 @@ fn remove(common: &Common, name: &str) -> Result<u8> {
     let changed = UserConfig { text, ..file };
     if changed.servers()?.mcp.contains_key(name) {
         let place = changed.folder.path().join(&changed.name);
-        bail!("the server is not written as a table [mcp.{name}]; edit {}", place.display());
+        bail!(
+            "the server is not defined as a table [mcp.{name}]; remove it by hand in {}",
+            place.display()
+        );
     }
     changed.write(changed.text.clone())?;
     print::line(&format!("Removed {name}"))?;

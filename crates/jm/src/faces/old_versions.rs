@@ -74,11 +74,11 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
         }
     }
     if removed > 0 {
-        print::line(&format!("{removed} layers that nothing needs removed"))?;
+        print::line(&format!("Removed {removed} unused layers"))?;
     }
     if let_go > 0 {
         print::line(&format!(
-            "{let_go} of the oldest layers let go: these commands cannot be undone"
+            "Removed the {let_go} oldest layers (over the quota): these commands can no longer be undone"
         ))?;
     }
     Ok(bytes)

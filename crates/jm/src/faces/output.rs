@@ -13,9 +13,8 @@ use crate::sessions;
 pub(crate) fn run(output: &OutputArgs) -> Result<u8> {
     let store = sessions::store()?;
     let result = store.result(&output.call).map_err(sessions::told)?;
-    let result = result.with_context(|| {
-        format!("no call {} with a result; `jm log` lists the calls", output.call)
-    })?;
+    let result =
+        result.with_context(|| format!("No result for call {} (ids: `jm log`)", output.call))?;
     match &result.output {
         None => in_result(&store, output, &result),
         Some(kept) => {
@@ -32,8 +31,7 @@ pub(crate) fn run(output: &OutputArgs) -> Result<u8> {
 fn in_result(store: &Store, output: &OutputArgs, result: &StoredResult) -> Result<u8> {
     if output.stderr {
         bail!(
-            "the output of {0} stands whole in its result, where the streams are not apart\n  hint: \
-             `jm output {0}` shows it",
+            "{0} has no separate stderr\n  hint: print its full output with `jm output {0}`",
             output.call
         );
     }
@@ -79,7 +77,7 @@ fn show(store: &Store, output: &OutputArgs, stream: &StoredStream) -> Result<u8>
         print::note(&format!("jm: bytes {from} to {to} of {} were not kept", stream.total));
     }
     if !missing.is_empty() && output.lines.is_some() {
-        print::note("  hint: lines cannot be counted behind that; use --range");
+        print::note("  hint: lines after that cannot be counted; use --range");
     }
     Ok(if missing.is_empty() { exit::RAN } else { exit::FAILED })
 }

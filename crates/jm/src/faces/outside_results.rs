@@ -44,7 +44,7 @@ fn read(path: &Path) -> Result<String> {
         return task::input();
     }
     let text = read_text(path, task::MOST_INPUT).with_context(|| named(path))?;
-    text.with_context(|| format!("{}: there is no such file", named(path)))
+    text.with_context(|| format!("{}: no such file", named(path)))
 }
 
 /// One JSON object of ids and texts, or several, one a line.
@@ -69,13 +69,13 @@ fn parse(text: &str) -> Result<Vec<(String, String)>> {
         let Value::Object(fields) = object else { bail!("expected {SHAPE}") };
         for (id, value) in fields {
             let Value::String(text) = value else {
-                bail!("the result of `{}` is no text; expected {SHAPE}", one_line(&id));
+                bail!("the result of `{}` is not text; expected {SHAPE}", one_line(&id));
             };
             results.push((id, text));
         }
     }
     if results.is_empty() {
-        bail!("there is no result in it; expected {SHAPE}");
+        bail!("no result found; expected {SHAPE}");
     }
     Ok(results)
 }

@@ -78,7 +78,7 @@ fn scope_of(rule: &RememberedRule, site: &Site) -> String {
 fn revoke(number: u64) -> Result<u8> {
     match remembered::revoke(number)? {
         Some(rule) => print::line(&format!("Revoked: {}", shown(&rule.rule)))?,
-        None => bail!("no remembered approval {number}\n  hint: `jm policy list` shows them"),
+        None => bail!("No remembered approval {number} (list: `jm policy list`)"),
     }
     Ok(exit::RAN)
 }

@@ -45,7 +45,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<()> {
 fn exactly(bytes: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
-    written.context("standard output cannot be written")
+    written.context("cannot write to standard output")
 }
 
 /// For `--debug`: one object a line, on standard error.
@@ -90,6 +90,11 @@ pub(crate) fn error(error: &anyhow::Error) {
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<std::io::Error>();
     cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// The error of a program whose output nobody reads any more.
+pub(crate) fn closed_pipe() -> anyhow::Error {
+    std::io::Error::from(std::io::ErrorKind::BrokenPipe).into()
 }
 
 pub(crate) fn warnings(warnings: &[String]) {

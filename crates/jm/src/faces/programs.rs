@@ -36,7 +36,7 @@ pub(crate) fn run_by_name() -> Option<Result<u8>> {
             .map_err(Into::into)
             .and_then(|schema| put(&serde_json::to_string_pretty(&schema)?)),
         Some(word) => Err(anyhow::anyhow!(
-            "{} takes its arguments as JSON on standard input, not {word:?}; --schema describes them",
+            "{} reads its arguments as JSON from standard input, not {word:?} (schema: --schema)",
             program.tool()
         )),
     })
@@ -74,7 +74,7 @@ fn put(text: &str) -> Result<u8> {
 
 /// `jm install-programs`.
 pub(crate) fn install(args: &InstallPrograms) -> Result<u8> {
-    let own = std::env::current_exe().context("where this program lies")?;
+    let own = std::env::current_exe().context("the path of this program")?;
     let folder = std::path::absolute(args.prefix.join(FOLDER))?;
     let names: Vec<String> = ToolProgram::names().collect();
     install::make_links(&folder, &own, &names)

@@ -195,12 +195,9 @@ impl Drop for Asks {
 
 fn nobody(request: &CallQuestion) -> ToolError {
     let hint = if request.needs_person {
-        "a person can allow it: run in a terminal, or with --yes".to_owned()
+        "run it in a terminal, or add --yes".to_owned()
     } else {
-        format!(
-            "a person can allow it: run in a terminal, or with --yes, --approve auto or --allow {}",
-            request.tool
-        )
+        format!("run it in a terminal, or add `--allow {}`, --approve auto or --yes", request.tool)
     };
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
 }
@@ -231,12 +228,12 @@ pub(super) fn describe(request: &CallQuestion, number: usize, count: usize) -> S
         text.insert_str(1, BANNER);
     }
     if request.is_cut && request.preview.is_none() {
-        text.push_str("   (cut: see the whole with `jm call --preview`)\n");
+        text.push_str("   (shortened; show all: `jm call --preview`)\n");
     }
     for warning in &request.warnings {
         text.push_str(&format!("   ! {}\n", one_line(warning)));
     }
-    text.push_str(&format!("   asked because: {}\n", request.reason));
+    text.push_str(&format!("   Needs approval: {}\n", request.reason));
     let Some(preview) = &request.preview else { return text };
     let preview = reveal(preview);
     if preview.lines().count() > LONG_PREVIEW {

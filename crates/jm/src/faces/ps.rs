@@ -28,9 +28,7 @@ pub(crate) fn run(common: &Common, ps: &Ps) -> Result<u8> {
 
 fn find(jobs: &Jobs, name: &str) -> Result<Job> {
     let found = jobs.find(name)?;
-    found.with_context(|| {
-        format!("there is no process {}\n  hint: `jm ps --all` lists them", one_line(name))
-    })
+    found.with_context(|| format!("No process {} (list: `jm ps --all`)", one_line(name)))
 }
 
 fn list(jobs: &Jobs, ps: &Ps) -> Result<u8> {

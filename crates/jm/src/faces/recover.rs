@@ -25,8 +25,7 @@ pub(crate) fn before_work(common: &Common, engine: &Engine, session: &SessionId)
             engine.recover(found, choice, &protected).map_err(Into::into)
         }
         None => bail!(
-            "session {session} has calls that a crash left unfinished; nothing was run\n  hint: \
-             settle them with `jm recover --session {session} --on-recovery keep`, `discard` or `undo`"
+            "session {session} has calls that a crash interrupted; nothing was run\n  hint: resolve them: `jm recover --session {session} --on-recovery keep` (or `discard`, `undo`)"
         ),
     }
 }
@@ -80,7 +79,7 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     for view in ours {
         let alive = view.owner.as_ref().is_some_and(|owner| sessions::identity(owner).is_alive());
         if alive {
-            let text = format!("session {}: still at work", view.session);
+            let text = format!("session {}: in use", view.session);
             if listing.json {
                 print::note(&text)
             } else {
@@ -91,12 +90,21 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
         if settle(common, listing, &store, &view.session)? { settled += 1 } else { open += 1 }
     }
     if !listing.json {
-        print::line(&format!("{settled} session(s) settled, {open} left open"))?;
+        print::line(&summary(settled, open))?;
     }
     if open > 0 {
-        print::note("  hint: decide with --on-recovery keep, discard or undo");
+        print::note("  hint: resolve them with --on-recovery keep, discard or undo");
     }
     Ok(if open == 0 { exit::RAN } else { exit::DENIED })
+}
+
+fn summary(resolved: usize, open: usize) -> String {
+    match (resolved, open) {
+        (0, 0) => "Nothing to recover".to_owned(),
+        (_, 0) => format!("Recovered {}", numbers::plural(resolved, "session")),
+        (0, _) => format!("Not recovered: {}", numbers::plural(open, "session")),
+        (_, _) => format!("Recovered {}, {open} left", numbers::plural(resolved, "session")),
+    }
 }
 
 fn settle(
@@ -140,7 +148,7 @@ fn decide(common: &Common) -> Result<Option<RecoveryChoice>> {
     let Some(mut terminal) = Terminal::open() else { return Ok(None) };
     loop {
         super::prompt::show(
-            "[k]eep the results, [d]iscard them, [u]ndo their changes, or [l]eave it: ",
+            "Keep the results (k), discard them (d), undo their changes (u) or leave them for later (l)? [k/d/u/l] ",
         )?;
         let answer = terminal.answer()?;
         match answer.as_deref().map(str::to_lowercase).as_deref() {
@@ -148,7 +156,7 @@ fn decide(common: &Common) -> Result<Option<RecoveryChoice>> {
             Some("d" | "discard") => return Ok(Some(RecoveryChoice::Discard)),
             Some("u" | "undo") => return Ok(Some(RecoveryChoice::Undo)),
             Some("l" | "leave") | None => return Ok(None),
-            Some(_) => {}
+            Some(_) => super::prompt::show("Please answer k, d, u or l.\n")?,
         }
     }
 }

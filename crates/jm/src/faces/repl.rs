@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, bail};
 use jm_engine::{Damaged, Guard, Which};
 use jm_system::terminal::TerminalModes;
+use jm_tui::block::numbers::count;
 use jm_types::text::{one_line, sanitize};
 use jm_types::{MessageRole, Part, SessionId, Toolset};
 use rustyline::DefaultEditor;
@@ -29,16 +30,16 @@ fn prefix(toolset: Toolset) -> &'static str {
 }
 const PROMPT: &str = "> ";
 const HELP: &str = "\
-/help              this
-/tools [--rescan]  what the model can call; with --rescan, your own tools are asked again
-/usage             tokens used, and what they cost
-/compact           sum the conversation up to make room
+/help              show this help
+/tools [--rescan]  list the model's tools; --rescan reads your own tools again
+/usage             show tokens and cost
+/compact           summarize the conversation to free context
 /undo [N]          undo the changes of the last prompt, or of the last N
 /rewind [N]        list prompts, or go back to before prompt N
 /rename TITLE      name this session
 /tool ID RESULT    supply a result in parse-only mode
-/quit              end (so does Ctrl-D); the conversation goes on with `jm resume`
-Anything else goes to the model, paths such as /etc/hosts too. Ctrl-C stops what is under way.";
+/quit              quit (or Ctrl-D); `jm resume` continues
+Anything else goes to the model, including paths such as /etc/hosts. Ctrl-C stops the current turn.";
 
 pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
     let mut common = common.clone();
@@ -62,7 +63,7 @@ pub(crate) fn newest_conversation(common: &Common) -> Result<SessionId> {
             return Ok(view.session);
         }
     }
-    bail!("there is no conversation to go on with here\n  hint: `jm repl` starts one")
+    bail!("No conversation to continue here\n  hint: start one with `jm repl`")
 }
 
 pub(crate) fn run(common: &Common, model: &Model) -> Result<u8> {
@@ -249,7 +250,7 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
         Order::Nothing | Order::Quit | Order::Rewind(_) => Ok(()),
         Order::Help => print::line(HELP),
         Order::Unknown(line) => {
-            print::note(&format!("`{}` is not understood; /help", one_line(line)));
+            print::note(&format!("Unknown command {} (see /help)", one_line(line)));
             Ok(())
         }
         Order::Rename(title) => {
@@ -264,12 +265,12 @@ async fn obey(agent: &mut Agent, screen: &mut Plain, order: Order<'_>) -> Result
         }
         Order::Usage => print::line(&usage(agent)),
         Order::Compact if agent.driver.session.batch().awaits_results() => {
-            print::note("calls wait for their results; supply them first");
+            print::note("Calls wait for results; supply them first");
             show_waiting(agent);
             Ok(())
         }
         Order::Compact if agent.conversation.messages().is_empty() => {
-            print::note("nothing was said yet");
+            print::note("Nothing to compact yet");
             Ok(())
         }
         Order::Compact => match agent.sum_up(screen).await? {
@@ -310,7 +311,7 @@ fn tell(agent: &Agent, end: &TurnEnd) -> Result<()> {
         TurnEnd::Finished => {}
         TurnEnd::Interrupted => print::note("jm: interrupted"),
         TurnEnd::Limit => {
-            print::note(&format!("jm: {}; say something to go on", agent.stopped()));
+            print::note(&format!("jm: {}; send a prompt to continue", agent.stopped()));
         }
         TurnEnd::Waiting => show_waiting(agent),
         TurnEnd::Failed(error) => {
@@ -331,13 +332,12 @@ fn show_waiting(agent: &Agent) {
 fn usage(agent: &Agent) -> String {
     let usage = agent.conversation.usage();
     let cost = match agent.client().cost(&usage) {
-        Some(dollars) => format!(", ${dollars:.4}"),
+        Some(dollars) => format!(" · ${dollars:.4}"),
         None => String::new(),
     };
-    format!(
-        "{} tokens in, {} out, {} read from and {} written to the cache{cost}",
-        usage.input, usage.output, usage.cache_read, usage.cache_write
-    )
+    let [input, output, read, written] =
+        [usage.input, usage.output, usage.cache_read, usage.cache_write].map(count);
+    format!("{input} in · {output} out · {read} cached · {written} written to the cache{cost}")
 }
 
 enum Line {
@@ -354,7 +354,7 @@ struct Reader {
 
 impl Reader {
     fn new() -> Result<Self> {
-        let mut editor = DefaultEditor::new().context("the terminal cannot be read")?;
+        let mut editor = DefaultEditor::new().context("cannot read the terminal")?;
         let history = locations::state().ok().and_then(|state| state.private_file("history").ok());
         if let Some(path) = &history {
             // A history that cannot be read is an empty one.
@@ -379,7 +379,7 @@ impl Reader {
             }
             Ok(Line::Text(line))
         };
-        tokio::task::spawn_blocking(read).await?.context("the terminal cannot be read")
+        tokio::task::spawn_blocking(read).await?.context("cannot read the terminal")
     }
 }
 

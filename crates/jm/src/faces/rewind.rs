@@ -172,7 +172,7 @@ pub(crate) fn run(common: &Common, args: &Rewind) -> Result<u8> {
     recover::before_work(common, &wired.engine, &id)?;
     if args.how.dry_run {
         if what == Rewinding::Conversation {
-            bail!("--dry-run shows changes of files; leave out --conversation");
+            bail!("--dry-run shows file changes; remove --conversation");
         }
         let code = undo::preview(&wired.engine, &id, &Which::Since(row.seq), args.how)?;
         wired.engine.close(None).map_err(sessions::told)?;

@@ -137,10 +137,10 @@ async fn conform(
             Err(wrong) => wrong,
         };
         if attempt == ATTEMPTS {
-            let message = format!("the answer is not what the schema asks for: {wrong}");
+            let message = format!("the answer does not match the schema: {wrong}");
             return Ok(TurnEnd::Failed(StreamError::new(StreamErrorKind::Malformed, message)));
         }
-        let again = format!("That is not what the schema asks for: {wrong}. Answer again.");
+        let again = format!("That does not match the schema: {wrong}. Answer again.");
         view.begin_turn();
         end = agent.turn(vec![Part::text(again)], view.screen()).await?;
     }
@@ -253,7 +253,7 @@ fn judge(agent: &Agent, end: &TurnEnd) -> (&'static str, u8) {
 
 fn explain(agent: &Agent, end: &Over) {
     let session = &agent.driver.session.id;
-    let again = format!("  hint: `jm run --resume {session} …` goes on from here");
+    let again = format!("  hint: continue with `jm run --resume {session} …`");
     let end = match end {
         Over::Turn(end) => end,
         Over::Broken(error) => return print::error(error),

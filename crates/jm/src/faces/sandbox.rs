@@ -27,7 +27,7 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     let mut config = wire::load(common)?.config;
     choose_backend(&mut config, args)?;
     let sandbox = Sandbox::new(&wire::sandbox_settings(common, &config)?)
-        .context("the workspace cannot be opened")?;
+        .context("cannot open the workspace")?;
     let environment = EnvSanitizer::new(&config.tools.environment.denylist);
     let environment = environment.sanitize(std::env::vars_os());
     let confiner = confine::confiner(&config)?;
@@ -75,7 +75,7 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     let is_line = matches!(&args.command[..], [one] if one.to_string_lossy().contains(' '));
     let ended = execute(spec, &plan).map_err(|error| {
         if is_line {
-            anyhow!("{error:#}\n  hint: no shell reads this: jm sandbox -- sh -c '...'")
+            anyhow!("{error:#}\n  hint: for shell syntax: jm sandbox -- sh -c '...'")
         } else {
             error
         }
@@ -86,7 +86,7 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
             hold::settle(held, &hold::judge(&sandbox, &plan), KeepAnswer::of(args), code)
         }
         (Some((held, _)), Err(error)) => {
-            held.remove().context("the layer cannot be removed")?;
+            held.remove().context("cannot remove the layer")?;
             Err(error)
         }
     }
@@ -96,10 +96,10 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
 fn check_words(words: &[OsString]) -> Result<()> {
     let first = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
     if first.is_empty() {
-        bail!("no command is given\n  hint: jm sandbox -- make test");
+        bail!("No command given\n  hint: jm sandbox -- make test");
     }
     if first.starts_with('-') {
-        bail!("there is no flag `{}`\n  hint: `jm sandbox --help` lists them", one_line(&first));
+        bail!("unknown option `{}` (see `jm sandbox --help`)", one_line(&first));
     }
     Ok(())
 }
@@ -153,9 +153,7 @@ fn in_words(plan: &ConfinementPlan) -> String {
         |paths: &[std::path::PathBuf]| paths.iter().map(|p| p.display().to_string()).collect();
     match rules.access {
         Access::Full => list("may write", shown(&rules.writable)),
-        Access::ReadsOnly => {
-            list("may read, and neither write nor execute", shown(&rules.writable))
-        }
+        Access::ReadsOnly => list("may read, not write or execute", shown(&rules.writable)),
     }
     list("may read", shown(&rules.readable));
     list("cannot change", rules.kept.iter().map(|kept| kept.path.display().to_string()).collect());

@@ -139,7 +139,7 @@ impl Screen for Plain {
         match event {
             StreamEvent::Text { delta, .. } => self.write(delta),
             StreamEvent::Retrying { wait_ms, why } => {
-                print::note(&format!("jm: {}; trying again in {wait_ms} ms", one_line(why)));
+                print::note(&format!("jm: {}; retrying in {wait_ms} ms", one_line(why)));
                 Ok(())
             }
             StreamEvent::Thinking { .. }

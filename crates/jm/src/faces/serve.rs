@@ -177,8 +177,7 @@ impl ServingDesk {
         let mut tools: Vec<OfferedTool> = self.engine.advertised().into_iter().map(tool).collect();
         tools.push(OfferedTool {
             name: UNDO.to_owned(),
-            description: "Take back what the last call of this connection changed, or what one \
-                          call changed, byte for byte."
+            description: "Undo the changes of the last call of this connection, or of one call, byte for byte."
                 .to_owned(),
             schema: json!({
                 "type": "object",
@@ -334,7 +333,7 @@ impl ServingDesk {
                 let key = CallKey::from(key);
                 if key.session().as_ref() != Some(&self.session.id) {
                     return failed(
-                        "that is no call of this connection; the log has their keys".to_owned(),
+                        "not a call of this connection; the log lists their keys".to_owned(),
                     );
                 }
                 Which::Call(key)
@@ -362,12 +361,12 @@ impl ServingDesk {
             kind,
         };
         let mut all = vec![
-            plain(LOG, "log", "What this connection did, and why it was allowed", "text/plain"),
-            plain(DIFF, "diff", "What this connection changed", "text/x-diff"),
+            plain(LOG, "log", "Log of this connection: calls, approvals and changes", "text/plain"),
+            plain(DIFF, "diff", "Diff of what this connection changed", "text/x-diff"),
         ];
         for call in self.calls() {
             let key = call.call.call.to_string();
-            let description = format!("All that {} said", call.call.name);
+            let description = format!("Full output of {}", call.call.name);
             all.push(plain(&format!("{OUTPUT}{key}"), &key, &description, "text/plain"));
         }
         all
@@ -428,12 +427,11 @@ fn question(asked: &CallQuestion) -> String {
 fn nobody(request: &CallQuestion) -> ToolError {
     let tool = &request.tool;
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(format!(
-        "this client cannot be asked; allow it where the server is started: `jm mcp serve --allow {tool}`, \
-         or `--approve auto`"
+        "this client cannot show questions; allow the tool when starting the server: `jm mcp serve --allow {tool}`, or `--approve auto`"
     ))
 }
 
 fn changed(request: &CallQuestion) -> ToolError {
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() })
-        .hint("what it would do has changed since it was approved; call it again")
+        .hint("the effect of the call has changed since it was approved; call it again")
 }

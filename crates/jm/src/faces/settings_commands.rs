@@ -31,8 +31,7 @@ pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
         return super::chat::trust(document, args);
     }
     let own = Project::find(common)?.context(
-        "this project has no .journeyman/config.toml, no .journeyman/tools, no \
-         .journeyman/init.lua and no .mcp.json; there is nothing to trust",
+        "Nothing to trust: this project has no .journeyman/config.toml, .journeyman/tools, .journeyman/init.lua or .mcp.json",
     )?;
     let project = own.root.display();
     if args.show {

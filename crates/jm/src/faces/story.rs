@@ -139,7 +139,9 @@ fn parts(message: &MessageRecord) -> Vec<Spoken> {
     if message.role == Speaker::System {
         return vec![Spoken::Note(match point_in(content) {
             Some(point) => format!("Forked from session {}", one_line(&point.session)),
-            None => "Compacted: the model goes on with a summary or without old results".to_owned(),
+            None => {
+                "Compacted: the model continues with a summary, or without old results".to_owned()
+            }
         })];
     }
     let spoken = |text: String| match message.role {

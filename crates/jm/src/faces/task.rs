@@ -38,7 +38,7 @@ pub(super) fn prompt(run: &RunArgs) -> Result<Option<Vec<Part>>> {
     if text.trim().is_empty() {
         if run.resume.is_none() {
             bail!(
-                "what shall be done?\n  hint: jm run PROMPT, or the prompt on standard input, or both"
+                "No prompt given\n  hint: jm run PROMPT, or pipe the prompt to standard input, or both"
             );
         }
         if run.image.is_empty() {
@@ -60,14 +60,13 @@ pub(super) fn input() -> Result<String> {
         return Ok(String::new());
     }
     if terminal::input_is_silent() {
-        print::note("jm: reading standard input until it ends; `< /dev/null` gives none");
+        print::note("jm: reading standard input until it ends (for none: `< /dev/null`)");
     }
     let mut bytes = Vec::new();
     stdin.take(MOST_INPUT + 1).read_to_end(&mut bytes).context("standard input")?;
     if bytes.len() as u64 > MOST_INPUT {
         bail!(
-            "standard input holds more than {} MiB\n  hint: name a file in the prompt; the model \
-             reads of it what it needs",
+            "standard input exceeds {} MiB\n  hint: name a file in the prompt; the model reads the parts it needs",
             MOST_INPUT / MIB
         );
     }
@@ -95,7 +94,7 @@ pub(super) fn picture(bytes: &[u8]) -> Result<Part> {
 pub(super) fn schema(path: &Path) -> Result<Schema> {
     let named = || format!("schema {}", path.display());
     let text = read_text(path, MOST_INPUT).with_context(named)?;
-    let text = text.with_context(|| format!("{}: there is no such file", named()))?;
+    let text = text.with_context(|| format!("{}: no such file", named()))?;
     let value = serde_json::from_str(&text).with_context(named)?;
     Schema::new(value).map_err(|why| anyhow!("{}: {why}", named()))
 }

@@ -164,7 +164,7 @@ impl Script {
             !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
         };
         if !name.split('.').all(is_plain) {
-            return Err("a module's name is words joined by dots".to_owned());
+            return Err("a module name is words joined by dots".to_owned());
         }
         let folder = self.init.parent().ok_or("init.lua is in no folder")?;
         let stem = format!("lua/{}", name.replace('.', "/"));
@@ -186,7 +186,7 @@ impl Script {
         match trusted.get(&Path::new("..").join(file)) {
             Some(digest) if *digest == Digest::of(text.as_bytes()) => Ok(()),
             Some(_) | None => {
-                Err(format!("{file} has changed since it was trusted; read it, then `jm trust`"))
+                Err(format!("{file} changed since it was trusted; read it, then `jm trust`"))
             }
         }
     }

@@ -104,7 +104,7 @@ impl LuaTools {
 
     fn not_ready(&self, name: &str, why: &str) -> ToolError {
         let kind = ErrorKind::NotReady { tool: name.to_owned(), message: self.located(why) };
-        ToolError::new(kind).hint("`jm tools` lists what is there now")
+        ToolError::new(kind).hint("list the tools with `jm tools`")
     }
 
     /// An error with the script's path, which takes the place of the short name in Lua's own position.
@@ -196,7 +196,7 @@ impl ToolExecutor for LuaTool {
 
     fn prepare(&self, args: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
         if !args.is_object() {
-            return Err(ToolError::bad_args("the arguments are no JSON object"));
+            return Err(ToolError::bad_args("the arguments are not a JSON object"));
         }
         Ok(Box::new(LuaCall {
             tool: self.spec.name.clone(),

@@ -47,7 +47,7 @@ pub(super) fn read(project: &Project) -> Result<Servers> {
     };
     let trusted = project.trusted.as_ref().and_then(|files| files.get(&trusted_name()));
     if trusted != Some(&Digest::of(text.as_bytes())) {
-        bail!("{} has changed since it was trusted; read it, then `jm trust`", path.display());
+        bail!("{} changed since it was trusted; read it, then `jm trust`", path.display());
     }
     let file: File = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
     file.servers.into_iter().map(|(name, entry)| server(name, entry)).collect()

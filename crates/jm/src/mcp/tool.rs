@@ -75,7 +75,7 @@ impl ToolExecutor for McpTool {
 
     fn prepare(&self, args: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
         let Value::Object(args) = args else {
-            return Err(ToolError::bad_args("the arguments are no JSON object"));
+            return Err(ToolError::bad_args("the arguments are not a JSON object"));
         };
         Ok(Box::new(McpCall { tool: self.clone(), args }))
     }
@@ -136,7 +136,7 @@ impl Prepared for McpCall {
                 answer = tool.connection.call(order) => judge(&name, answer),
                 () = tokio::time::sleep_until(ctx.deadline.into()) => {
                     let kind = ErrorKind::Timeout { tool: name, elapsed: began.elapsed() };
-                    let hint = "what the server did until then is unknown; the call is not repeated";
+                    let hint = "what the server did before that is unknown; the call is not repeated";
                     Err(ToolError::new(kind).hint(hint))
                 }
                 () = cancelled(&ctx.cancel) => Err(ToolError::cancelled()),

@@ -87,7 +87,7 @@ impl Connected {
 
     fn hinted(&self, kind: ErrorKind) -> ToolError {
         let name = &self.server.name;
-        ToolError::new(kind).hint(format!("`jm mcp test {name}` tries it, and names its log"))
+        ToolError::new(kind).hint(format!("try it with `jm mcp test {name}`, which names its log"))
     }
 
     fn registered(&self, tool: &Arc<NamedTool>) -> Result<Arc<Registered>, ToolError> {
@@ -188,7 +188,9 @@ impl ToolSource for McpTools {
             let name = &one.server.name;
             match &state {
                 ConnectionState::Idle | ConnectionState::Starting => {
-                    self.tell(format!("server {name} is still starting; its tools come later"));
+                    self.tell(format!(
+                        "server {name} is still starting; its tools appear when it is ready"
+                    ));
                 }
                 ConnectionState::Failed(why) | ConnectionState::Ended(why) => {
                     self.tell(format!("server {name}: {} (`jm mcp test {name}`)", one_line(why)));

@@ -79,7 +79,10 @@ fn wider_walls_are_offered_where_they_help() {
             String::from_utf8_lossy(&output.stderr).into_owned()
         };
         let refused = said(&["touch", "/usr/made"]);
-        assert!(refused.contains("the sandbox does not let commands write /usr/made"), "{refused}");
+        assert!(
+            refused.contains("the sandbox does not allow commands to write /usr/made"),
+            "{refused}"
+        );
         let ordinary = world.user == User::Ordinary || !is_root();
         assert_eq!(refused.contains("--writable /usr"), !ordinary, "{refused}");
         if ordinary {

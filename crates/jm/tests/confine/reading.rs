@@ -172,7 +172,7 @@ fn where_it_cannot_be_enforced_nothing_runs_this_way() {
         let world = World::new(User::Own, backend);
         let output = world.confined_with(&["--read-only"], &["touch", "made"]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("nothing here keeps it to reading"), "{backend}: {said}");
+        assert!(said.contains("it cannot be made read-only here"), "{backend}: {said}");
         assert!(!world.at("w/made").exists(), "{backend}: {said}");
     }
 }

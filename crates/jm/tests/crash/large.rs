@@ -49,7 +49,7 @@ fn a_huge_file_in_the_way_is_not_read() {
     for choice in ["fail", "keep"] {
         let mut recover = machine.jm(&["recover", "--session", "S", "--on-recovery", choice]);
         let (told, time, memory) = measured(&mut recover, &output);
-        assert!(told.contains("a: changed by somebody else"), "{told}");
+        assert!(told.contains("a: changed by another program"), "{told}");
         assert!(time < Duration::from_secs(2), "{choice}: {time:?}");
         assert!(memory < MOST_MEMORY, "{choice}: {memory} KiB");
     }
@@ -74,7 +74,7 @@ fn a_planted_link_shows_nothing_of_what_it_leads_to() {
             let args = [&["recover", "--session", "S", "--on-recovery", "fail"], json].concat();
             let asked = machine.run(&args);
             let told = text(&asked.stdout) + &text(&asked.stderr);
-            assert!(told.contains("changed by somebody else"), "{target}: {told}");
+            assert!(told.contains("changed by another program"), "{target}: {told}");
             assert!(!told.contains("the secret words"), "{target}: {told}");
         }
         assert_eq!(machine.recover("undo").status.code(), Some(0), "{target}");

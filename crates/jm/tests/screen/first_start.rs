@@ -45,7 +45,7 @@ fn a_local_server_that_answers_is_offered() {
     desk.wait_for("1 ollama/tiny");
     server.join().unwrap();
     desk.answer("1");
-    desk.wait_for("ollama/tiny is the model from now on");
+    desk.wait_for("Using ollama/tiny from now on");
     desk.wait_for("approve prompt");
     desk.key("C-d");
     desk.wait_until("the shell", |all| all.trim_end().ends_with("ready>"));
@@ -58,7 +58,7 @@ fn without_a_server_the_question_is_asked_again() {
     let nowhere = "OLLAMA_BASE_URL=http://127.0.0.1:9/v1 LMSTUDIO_BASE_URL=http://127.0.0.1:9/v1";
     desk.start_with(nowhere, "", "No model configured");
     desk.answer("l");
-    desk.wait_for("No local server answers: Ollama, LM Studio");
+    desk.wait_for("No local server found: Ollama, LM Studio");
     desk.wait_for("No model configured");
     desk.answer("q");
     desk.wait_until("the shell", |all| all.trim_end().ends_with("ready>"));
@@ -96,7 +96,7 @@ fn a_pasted_key_is_kept_in_the_keyring_and_used() {
     let all = desk.wait_for("key: ****");
     assert!(!all.contains("sk-secret"), "{all}");
     desk.key("Enter");
-    desk.wait_for("ANTHROPIC_API_KEY is in the keyring");
+    desk.wait_for("Saved ANTHROPIC_API_KEY in the keyring");
     desk.wait_for("approve prompt");
     desk.line("hello");
     let head = server.join().unwrap().to_lowercase();

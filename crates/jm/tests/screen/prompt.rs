@@ -62,7 +62,7 @@ fn a_clipboard_that_cannot_be_read_is_told() {
     let desk = Desk::new(Kind::Tmux, (80, 24));
     desk.start("[[turn]]\nsteps = [{ text = \"Hi.\" }]\n", "");
     desk.key("C-v");
-    desk.wait_for("The clipboard could not be read");
+    desk.wait_for("Cannot read the clipboard");
     desk.wait_for("hint: name a file with @");
 }
 

@@ -41,7 +41,7 @@ fn whole_calls(wire: &str, events: &[Value]) -> usize {
 
 /// True if the person has seen anything of the answer, so that it is not asked for again.
 fn was_shown(ran: &Ran) -> bool {
-    !ran.err.contains("trying again")
+    !ran.err.contains("retrying")
 }
 
 fn cut_once(wire: &'static str, place: usize) {

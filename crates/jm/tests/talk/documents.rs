@@ -85,7 +85,7 @@ fn check(desk: &Desk, number: u64) -> usize {
         assert!(ran.lines().filter(|line| **line == *mark).count() <= 1, "twice: {mark}");
     }
     let again = desk.scripted(DONE, &["chat", &name]).end();
-    assert!(again.code == 0 && again.err.contains("nothing to send"), "{again:?}");
+    assert!(again.code == 0 && again.err.contains("Nothing to send"), "{again:?}");
     parsed.calls().len()
 }
 

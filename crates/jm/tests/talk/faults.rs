@@ -59,7 +59,7 @@ steps = [{ text = "Done." }]
 "#,
         code: 0,
         out: "Done.\n",
-        err: "trying again in 0 ms",
+        err: "retrying in 0 ms",
         requests: 2,
     },
     Case {
@@ -74,7 +74,7 @@ steps = [{ text = "Done." }]
 "#,
         code: 0,
         out: "Done.\n",
-        err: "trying again in 1000 ms",
+        err: "retrying in 1000 ms",
         requests: 3,
     },
     Case {
@@ -147,7 +147,7 @@ steps = [{ text = "Done." }]
         turns: "[[turn]]\nsteps = []\n",
         code: 1,
         out: "",
-        err: "the model said nothing",
+        err: "the model gave an empty answer",
         requests: 1,
     },
     Case {

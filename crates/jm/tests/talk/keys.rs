@@ -59,9 +59,9 @@ fn a_key_of_the_keyring_is_used_and_never_shown() {
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
 
-    assert!(out.contains("ANTHROPIC_API_KEY is in the keyring\n"), "{out}{err}");
+    assert!(out.contains("Saved ANTHROPIC_API_KEY in the keyring\n"), "{out}{err}");
     assert!(out.contains("anthropic    ANTHROPIC_API_KEY      keyring\n"), "{out}{err}");
-    assert!(err.contains("that is no key: a key is one word on one line"), "{out}{err}");
+    assert!(err.contains("not a key: expected one word on one line"), "{out}{err}");
     let request = server.join().unwrap();
     assert!(request.contains(&format!("x-api-key: {KEY}\r\n")), "{request}");
     let gone = r#"{"provider":"anthropic","variable":"ANTHROPIC_API_KEY","from":"not set"}"#;

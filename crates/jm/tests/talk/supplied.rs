@@ -130,7 +130,7 @@ fn a_loop_that_is_killed_leaves_its_calls_waiting() {
         // That a wrong id is refused shows that the right one before it was taken.
         input.write_all(b"do it\n/tool one by hand, first\n/tool nobody x\n").unwrap();
         let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
-        assert!(told.any(|line| line.unwrap().contains("no call with the id nobody")), "{wire}");
+        assert!(told.any(|line| line.unwrap().contains("no call with id nobody")), "{wire}");
         child.kill().unwrap();
         child.wait().unwrap();
         let turns = "[[turn]]\nexpect = { results_contain = [\"by hand, first\", \"by hand, second\"] }\n\

@@ -62,7 +62,7 @@ fn the_loop_on_standard_input() {
         tell(&mut child, "look\n\n/usage\n/nonsense\nhello\n/quit\nnever said\n");
         let ran = scripted.ran(&child.wait_with_output().unwrap());
         let expected = "jm: I look around.\nOnce more.\nTwo lines,\nno less.\n\
-                        0 tokens in, 0 out, 0 read from and 0 written to the cache\n\
+                        0 in · 0 out · 0 cached · 0 written to the cache\n\
                         jm: And the same to you.\n";
         assert_eq!((ran.code, ran.out.as_str()), (0, expected), "{wire}: {ran:?}");
         for note in ["→ read_file\n", "→ list_directory\n", "`/nonsense` is not understood"] {

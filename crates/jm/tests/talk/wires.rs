@@ -25,7 +25,7 @@ steps = [
 ]
 
 [[turn]]
-expect = { results_contain = ["no such file", "denied by policy", "Created made"] }
+expect = { results_contain = ["no such file", "off in this project", "Created made"] }
 steps = [{ thinking = "That is all." }, { text = "All " }, { text = "seen." }]
 "#;
 

@@ -13,3 +13,4 @@ mod module_graph;
 mod names;
 mod requirements;
 mod sources;
+mod wording;

@@ -11,13 +11,13 @@ pub enum CallFailure {
     #[error("timed out after {:.1} s", .0.as_secs_f64())]
     TimedOut(Duration),
     #[error(
-        "did not stop after {:.1} s, so the Lua process was ended; the next call starts it again",
+        "did not stop after {:.1} s; the Lua process was ended and restarts with the next call",
         .0.as_secs_f64()
     )]
     Hung(Duration),
     #[error("cancelled")]
     Cancelled,
-    #[error("the Lua process ended during the call ({0}); the next call starts it again")]
+    #[error("the Lua process ended during the call ({0}); it restarts with the next call")]
     Died(String),
     #[error("{0}")]
     NotStarted(String),

@@ -209,7 +209,7 @@ fn killed_in_a_call() {
         call.join().unwrap().unwrap_err()
     });
     let expected =
-        "the Lua process ended during the call (signal 9); the next call starts it again";
+        "the Lua process ended during the call (signal 9); it restarts with the next call";
     assert_eq!(failure.to_string(), expected);
     goes_on(&scripts);
 }

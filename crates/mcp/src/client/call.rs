@@ -63,15 +63,15 @@ pub struct ServerAnswer {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CallFault {
-    #[error("the server has changed the definition of this tool; look at it and call it again")]
+    #[error("the server changed the definition of this tool; check it and call it again")]
     Changed,
-    #[error("the server has this tool no more")]
+    #[error("the server no longer has this tool")]
     Gone,
     #[error("the server refused: {0}")]
     Refused(String),
-    #[error("the server went away: {0}; the outcome is unknown, and the call is not repeated")]
+    #[error("the server disconnected: {0}; the outcome is unknown, and the call is not repeated")]
     Lost(String),
-    #[error("the server answered with something that is no result of a call")]
+    #[error("the server's answer is not a tool result")]
     Nonsense,
     #[error("the server asked for input more than {MOST_ROUNDS} times")]
     TooManyRounds,

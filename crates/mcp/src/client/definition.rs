@@ -103,7 +103,7 @@ fn definition(server: &str, tool: Tool) -> Result<NamedTool, String> {
 fn name(server: &str, tool: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if tool.is_empty() || !tool.chars().all(is_plain) {
-        return Err("its name has other characters than A-Z a-z 0-9 _ - .".to_owned());
+        return Err("its name has characters other than A-Z a-z 0-9 _ - .".to_owned());
     }
     let name = format!("{server}{JOINT}{}", tool.replace('.', "_"));
     match name.len() {

@@ -219,7 +219,7 @@ pub(crate) fn with_end(why: String, process: &mut dyn StartedServer) -> String {
 
 fn with_words(why: String, words: &str) -> String {
     match words.trim().lines().next_back() {
-        Some(last) => format!("{why}; its last words: {}", cleaned(last)),
+        Some(last) => format!("{why}; its last output: {}", cleaned(last)),
         None => why,
     }
 }

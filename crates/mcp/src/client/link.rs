@@ -50,7 +50,7 @@ impl LinkWatch {
         let spend = |left: u64| left.checked_sub(bytes);
         match self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, spend) {
             Ok(_) => Ok(()),
-            Err(_) => Err(format!("it sent more than {ALLOWANCE} bytes that nobody asked for")),
+            Err(_) => Err(format!("it sent more than {ALLOWANCE} bytes of unrequested data")),
         }
     }
 

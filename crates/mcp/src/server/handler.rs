@@ -178,7 +178,7 @@ impl ServerHandler for HostHandler {
                 Ok(ReadResourceResponse::Complete(result))
             }
             None => Err(ErrorData::resource_not_found(
-                "there is no such resource",
+                "no such resource",
                 Some(serde_json::json!({"uri": uri})),
             )),
         }

@@ -306,11 +306,11 @@ impl JobEnding {
         match self {
             Self::Exited(code) => format!("ended with exit code {code}"),
             Self::Signalled(signal) => format!("ended by signal {signal}"),
-            Self::TimedOut => "ended because its lifetime was over".to_owned(),
+            Self::TimedOut => "ended: its lifetime was over".to_owned(),
             Self::Stopped => "stopped".to_owned(),
             Self::Orphaned => "ended when the program of its session died".to_owned(),
             Self::NotStarted(why) => format!("not started: {why}"),
-            Self::Unknown => "gone; nobody was left to note how it ended".to_owned(),
+            Self::Unknown => "gone; how it ended is unknown".to_owned(),
         }
     }
 }

@@ -69,7 +69,7 @@ pub(crate) enum Arrows {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no key `{0}`")]
+#[error("unknown key `{0}`")]
 pub struct NoSuchKey(pub String);
 
 impl FromStr for TerminalKey {

@@ -120,16 +120,16 @@ impl Jobs {
 
     pub fn start(&self, spec: JobSpec) -> std::result::Result<Job, ToolError> {
         if self.folder.as_os_str().is_empty() {
-            return Err(ToolError::failed("process", "there is no place to keep its output"));
+            return Err(ToolError::failed("process", "no directory to keep its output in"));
         }
         let fail = |error: std::io::Error| ToolError::io(&self.folder, error);
         let jobs = self.of_session(&spec.session).map_err(fail)?;
         let running = jobs.iter().filter(|job| job.is_running().unwrap_or(false)).count();
         if running >= MOST_RUNNING {
             return Err(ToolError::limit(format!(
-                "{running} processes of this session run already"
+                "this session already has {running} processes running"
             ))
-            .hint("stop one that is not needed any more"));
+            .hint("stop one that is no longer needed"));
         }
         self.forget_old().map_err(fail)?;
         match &spec.confinement {
@@ -137,7 +137,7 @@ impl Jobs {
                 self.start_daemon(&spec, launcher, rules)
             }
             Confinement::Unsupervised => {
-                Err(ToolError::failed("process", "nothing here can end it, so it is not started"))
+                Err(ToolError::failed("process", "not started: nothing here could end it"))
             }
         }
     }
@@ -149,7 +149,7 @@ impl Jobs {
         rules: &ConfinementRules,
     ) -> std::result::Result<Job, ToolError> {
         let fail = |error: std::io::Error| {
-            ToolError::failed("process", format!("its host cannot be started: {error}"))
+            ToolError::failed("process", format!("cannot start its host: {error}"))
         };
         let directory = open_directory(&spec.directory)?;
         let (job, lock) = self.make(spec, rules).map_err(fail)?;

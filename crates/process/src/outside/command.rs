@@ -42,7 +42,7 @@ const SLICE: Duration = Duration::from_millis(5);
 const OVERTIME: Duration = Duration::from_secs(2);
 
 /// The error of a launcher that was killed: the command had begun, and no process saw how it ended.
-pub(crate) const ENDED_SILENTLY: &str = "its launcher ended without a word";
+pub(crate) const ENDED_SILENTLY: &str = "its launcher ended unexpectedly";
 
 #[derive(Debug)]
 pub struct CommandSpec {

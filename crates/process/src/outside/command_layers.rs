@@ -142,7 +142,7 @@ impl CommandLayers {
         let is_plain = !id.starts_with('.') && Path::new(id).file_name() == Some(OsStr::new(id));
         match is_plain {
             true => Ok(self.directory.path().join(id)),
-            false => Err(Error::new(ErrorKind::InvalidInput, "this is no name of a layer")),
+            false => Err(Error::new(ErrorKind::InvalidInput, "not the name of a layer")),
         }
     }
 }

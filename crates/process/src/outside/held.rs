@@ -138,7 +138,7 @@ impl HeldLayers {
         let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let path = self.directory.path().join(id);
         if !is_id || !path.join(DESCRIPTION).is_file() {
-            return Err(Error::new(ErrorKind::NotFound, "there is no such layer"));
+            return Err(Error::new(ErrorKind::NotFound, "no such layer"));
         }
         read_description(&path)
     }

@@ -94,16 +94,16 @@ pub(crate) fn start(
     // Nothing could be put beside it, such as an empty home or what is hidden.
     let is_all = |path: &PathBuf| path.parent().is_none();
     if task.rules.backend.has_own_tree() && task.rules.writable.iter().any(is_all) {
-        let what = "a command behind walls cannot write all of /; choose a directory in it";
+        let what = "a sandboxed command cannot write all of /; choose a directory in it";
         return Err(ToolError::failed("command", what));
     }
     // Elsewhere it would write the workspace itself.
     if task.rules.layer.is_some() && task.rules.backend != Backend::Namespaces {
-        let what = "a command runs on a layer only behind the back end `namespaces`";
+        let what = "a command runs on a layer only with the back end `namespaces`";
         return Err(ToolError::failed("command", what));
     }
     start_launcher(launcher, task).map_err(|error| {
-        let failed = format!("its launcher cannot be started: {error}");
+        let failed = format!("cannot start its launcher: {error}");
         let failed = ToolError::failed("command", failed);
         match error.kind() {
             std::io::ErrorKind::NotFound => failed.hint("commands need /proc; is it mounted?"),

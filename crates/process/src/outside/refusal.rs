@@ -68,26 +68,26 @@ impl Refusal {
     pub fn what(&self) -> String {
         match self {
             Self::Write(path) => {
-                format!("the sandbox does not let commands write {}", path.display())
+                format!("the sandbox does not allow commands to write {}", path.display())
             }
             Self::Kept(path) => {
-                format!("the sandbox keeps {} from being changed by commands", path.display())
+                format!("the sandbox does not allow commands to change {}", path.display())
             }
             Self::Read(path) => format!("the sandbox hides {} from commands", path.display()),
             Self::Denied(path) => format!("no tool may read {}", path.display()),
             Self::Network(_) => "the sandbox gives commands no network".to_owned(),
-            Self::Host(rule) => format!("host {rule} was refused: it is not among the listed ones"),
+            Self::Host(rule) => format!("host {rule} was refused: not on the list"),
             Self::Greeting(host) => format!(
-                "a TLS connection to {host} was refused: the name in its first message cannot be \
-                 read, because the message is too long or not as TLS has it"
+                "a TLS connection to {host} was refused: its first message has no readable server name"
             ),
             Self::Around => "the sandbox lets commands reach the listed hosts only, through the \
                              proxy that HTTP_PROXY and HTTPS_PROXY name"
                 .to_owned(),
             Self::Call => "the sandbox may have refused a system call".to_owned(),
-            Self::ReadsOnly => "it ran without a question and therefore read-only: no writing, no \
-                                network, an empty home"
-                .to_owned(),
+            Self::ReadsOnly => {
+                "it ran unasked and therefore read-only: no writing, no network, an empty home"
+                    .to_owned()
+            }
             Self::Private(path) => {
                 format!("the sandbox hides {} from commands", path.display())
             }
@@ -121,33 +121,31 @@ impl Refusal {
             Self::Write(path) => of_use(path, Permission::WRITE_OK),
             Self::Read(path) => of_use(path, Permission::READ_OK),
             Self::Network(Some(rule)) => Some(format!(
-                "a person can grant it: --network={rule}, or an entry in \
-                 tools.sandbox.commands.network"
+                "allow it with `--network={rule}`, or an entry in tools.sandbox.commands.network"
             )),
-            Self::Network(None) => Some(
-                "a person can grant it: --network, or tools.sandbox.commands.network = \"on\""
-                    .into(),
-            ),
-            Self::Host(rule) => Some(format!(
-                "a person can grant it: --network={rule}, or an entry in \
-                 tools.sandbox.commands.network"
-            )),
-            Self::Around => Some("use HTTP or HTTPS with a program that knows proxies".to_owned()),
-            Self::Kept(path) if protection(path) == Protection::Never => {
-                Some("a person can change it; no tool can".to_owned())
+            Self::Network(None) => {
+                Some("allow it with `--network`, or tools.sandbox.commands.network = \"on\"".into())
             }
-            Self::Kept(_) => Some("change it with a file tool, which asks a person".to_owned()),
+            Self::Host(rule) => Some(format!(
+                "allow it with `--network={rule}`, or an entry in tools.sandbox.commands.network"
+            )),
+            Self::Around => {
+                Some("use HTTP or HTTPS with a program that supports proxies".to_owned())
+            }
+            Self::Kept(path) if protection(path) == Protection::Never => {
+                Some("change it by hand; no tool may".to_owned())
+            }
+            Self::Kept(_) => Some("change it with a file tool, which asks for approval".to_owned()),
             Self::ReadsOnly => {
-                Some("at a terminal a person can let it run as an ordinary command".to_owned())
+                Some("run jm in a terminal to approve it as an ordinary command".to_owned())
             }
             Self::Withheld(one) if one.is_gits() => Some(
-                "a person can move that setting into a file of its own and name it with \
-                 `[include] path = …`"
+                "move that setting into a file of its own, named with `[include] path = …`"
                     .to_owned(),
             ),
-            Self::Withheld(_) => Some(
-                "a person can move it into credentials.toml beside it (`cargo login`)".to_owned(),
-            ),
+            Self::Withheld(_) => {
+                Some("move it into credentials.toml beside it (`cargo login`)".to_owned())
+            }
             Self::Greeting(_) | Self::Denied(_) | Self::Call | Self::Private(_) => None,
         }
     }
@@ -168,5 +166,5 @@ pub(super) fn is_private(path: &Path, homes: &[PathBuf]) -> bool {
 fn of_use(path: &Path, wanted: Permission) -> Option<String> {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists())?;
     let helps = folder.parent().is_some() && access(folder, wanted | Permission::EXEC_OK).is_ok();
-    helps.then(|| format!("a person can grant it: --writable {}", folder.display()))
+    helps.then(|| format!("allow it with `--writable {}`", folder.display()))
 }

@@ -19,8 +19,7 @@ async fn ask_at(address: &str, retries: usize) -> (String, String) {
 #[tokio::test]
 async fn nobody_listens() {
     let (message, hint) = ask_at("http://me:secret@127.0.0.1:1/v1", 0).await;
-    let expected =
-        "127.0.0.1:1 could not be reached: tcp connect error: Connection refused (os error 111)";
+    let expected = "cannot reach 127.0.0.1:1: tcp connect error: Connection refused (os error 111)";
     assert_eq!(message, expected);
     assert_eq!(hint, "is the server running?");
 }

@@ -22,7 +22,7 @@ impl SeenRequest {
         let results = self.results.join("\n");
         let texts = [
             ("the last results", &results, &expect.results_contain),
-            ("the person's words", &self.user, &expect.user_contains),
+            ("the user's words", &self.user, &expect.user_contains),
             ("the system prompt", &self.system, &expect.system_contains),
         ];
         for (what, text, wanted) in texts {

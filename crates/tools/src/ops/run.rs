@@ -175,7 +175,7 @@ impl Run {
             }
             (Err(stopped), not_kept) => {
                 let told = not_kept.map(|not_kept| {
-                    format!("nothing that it changed was kept: {}; {}", not_kept.why, not_kept.hint)
+                    format!("its changes were not kept: {}; {}", not_kept.why, not_kept.hint)
                 });
                 Err(refusals.into_iter().chain(told).fold(stopped, ToolError::hint))
             }
@@ -238,8 +238,7 @@ impl Run {
             |(name, value): &&(String, String)| !door.keeps(name.as_ref(), value.as_ref());
         match self.variables.iter().find(is_kept) {
             Some((name, _)) => Err(ToolError::bad_args(format!(
-                "the variable {name} is kept from commands: it holds a secret, or makes programs \
-                 run something else"
+                "the variable {name} is not passed to commands: it may hold a secret or change what runs"
             ))),
             None => {
                 Ok(self.variables.iter().map(|(name, value)| (name.into(), value.into())).collect())

@@ -107,7 +107,7 @@ impl Args {
                 id: id()?,
                 note: needed(&name, "note", self.note.clone())?,
             }),
-            _ => Err(ToolError::bad_args(format!("there is no action `{name}`"))),
+            _ => Err(ToolError::bad_args(format!("unknown action `{name}`"))),
         }
     }
 

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(executing.live_header(4_400, 60).plain(), "⠼ $ make · 3.4 s");
         let read = r#"{"path":"src/main.rs","start_line":1,"end_line":40}"#;
         let lines = done("read_file", read, Outcome::Completed, &"x".repeat(1229));
-        assert_eq!(lines, ["✓ read_file src/main.rs 1–40 · 1.2 KB"]);
+        assert_eq!(lines, ["✓ read_file src/main.rs 1–40 · 1.2 KiB"]);
         let lines =
             done("run", r#"{"command":"cargo test"}"#, Outcome::Failed, "exit code 101\nboom\n");
         assert_eq!(lines, ["✗ $ cargo test · exit 101 · 3.4 s", "  boom"]);

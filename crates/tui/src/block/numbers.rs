@@ -12,9 +12,9 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// `512 B`, `1.2 KB`, `4.0 MB`
+/// `512 B`, `1.2 KiB`, `4.0 MiB`
 pub fn bytes(bytes: u64) -> String {
-    let units = ["KB", "MB", "GB", "TB"];
+    let units = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
     }
@@ -52,7 +52,7 @@ mod tests {
     fn numbers_are_short() {
         assert_eq!([seconds(0.04), seconds(3.44), seconds(125.0)], ["0.0 s", "3.4 s", "2 m 05 s"]);
         assert_eq!(seconds(3725.0), "1 h 02 m");
-        assert_eq!([bytes(3), bytes(1229), bytes(4 << 20)], ["3 B", "1.2 KB", "4.0 MB"]);
+        assert_eq!([bytes(3), bytes(1229), bytes(4 << 20)], ["3 B", "1.2 KiB", "4.0 MiB"]);
         assert_eq!([count(830), count(34_512), count(1_200_000)], ["830", "34.5k", "1.2M"]);
         assert_eq!([plural(1, "line"), plural(2, "line")], ["1 line", "2 lines"]);
     }

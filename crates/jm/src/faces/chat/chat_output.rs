@@ -105,15 +105,14 @@ impl Teller {
         Some(match end {
             ChatEnd::Finished | ChatEnd::Phase => return None,
             ChatEnd::NothingToSend => {
-                "nothing to send: write below the last `@You:` first".to_owned()
+                "Nothing to send: write your prompt below the last `@You:`".to_owned()
             }
             ChatEnd::Pending { id, line } => format!(
-                "line {line}: {} is pending: change its status to approved or rejected",
+                "line {line}: {} needs approval: set its status to approved or rejected",
                 one_line(id)
             ),
             ChatEnd::Overridden => {
-                "text typed into a placeholder was taken as the result, and its tool \
-                                    did not run; run again to send it"
+                "the text in the placeholder is used as the result; its tool was not run. Run again to send it"
                     .to_owned()
             }
             ChatEnd::Limit(most) => {

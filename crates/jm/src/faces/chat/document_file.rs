@@ -41,7 +41,7 @@ impl Paper {
         let (path, bytes) = read_document(file)?;
         let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
         else {
-            bail!("{shown}: not the name of a document");
+            bail!("{shown}: not a document");
         };
         let sandbox =
             Sandbox::new(&SandboxSettings::rooted_at(parent)).with_context(|| shown.to_string())?;
@@ -50,7 +50,7 @@ impl Paper {
         let session = format!("chat-{}", &digest[..16]);
         let kept = locations::state()?.subdirectory("chat").context("state directory")?;
         let Some(lock) = kept.lock(&session)? else {
-            bail!("{shown}: another `jm chat` is working on this document");
+            bail!("{shown}: in use by another `jm chat`; try again when it has ended");
         };
         let read = |name: String| read_bytes(&kept.path().join(name), MOST_BYTES).ok();
         // A crash after the exchange left only the intent behind: the document is what was to be written.
@@ -111,7 +111,9 @@ impl Paper {
             }
         }
         let shown = self.path.display();
-        Err(PaperError::Other(anyhow!("{shown}: somebody else keeps writing the document")))
+        Err(PaperError::Other(anyhow!(
+            "{shown}: another program keeps changing the document; try again"
+        )))
     }
 
     /// Exchanges the file, if it still is what was read.

@@ -58,7 +58,7 @@ impl Chatting {
     pub(super) async fn one_tool(&mut self, id: &str) -> Result<ChatEnd> {
         let calls = self.paper.document.open_calls();
         let Some(call) = calls.into_iter().rev().find(|call| call.call.id == id) else {
-            return Ok(ChatEnd::Failed(format!("no call `{id}` waits for a result")));
+            return Ok(ChatEnd::Failed(format!("no call `{id}` is waiting for a result")));
         };
         let step = match &call.answer {
             AnswerState::Placeholder(place) => place.next_step(),
@@ -86,7 +86,8 @@ impl Chatting {
 
     fn set_pending(&mut self, call: &ChatCall) -> Result<Option<ChatEnd>> {
         let id = &call.call.id;
-        self.teller.note(&format!("{id}: this approval is not yours; set to pending"))?;
+        self.teller
+            .note(&format!("{id}: approval not accepted (not yours); set back to pending"))?;
         let told = vec![as_json(call, ToolStatus::Pending.word())];
         self.write("execute", told, |document| document.with_status(id, ToolStatus::Pending))
     }

@@ -130,12 +130,10 @@ fn is_written_by_calls(driver: &Driver, paper: &Paper) -> Result<bool> {
 fn prepared(common: &Common, paper: &Paper) -> Result<Common> {
     let mut common = common.clone();
     if common.no_journal {
-        bail!(
-            "a document needs the journal, which knows what a model said; leave out --no-journal"
-        );
+        bail!("`jm chat` needs the journal; remove --no-journal");
     }
     if common.session.is_some() {
-        bail!("a document has its own session; leave out --session");
+        bail!("a document has its own session; remove --session");
     }
     common.session = Some(paper.session.clone().into());
     Ok(with_dialect(common, &paper.path))
@@ -332,8 +330,7 @@ impl Chatting {
                 Ok(None)
             }
             Err(PaperError::Conflict(conflict)) => Ok(Some(ChatEnd::Conflict(format!(
-                "{shown}: {conflict}; nothing was written\n  hint: `jm log {}` has what the model and the \
-                 tools said",
+                "{shown}: {conflict}; nothing was written\n  hint: the answer and the results are in `jm log {}`",
                 self.paper.session
             )))),
             Err(PaperError::Edit(error)) => {
@@ -348,6 +345,7 @@ impl Chatting {
 fn is_policy(reason: &DenialReason) -> bool {
     match reason {
         DenialReason::Denylisted { .. }
+        | DenialReason::OffByDefault { .. }
         | DenialReason::Disabled
         | DenialReason::NotAllowlisted { .. }
         | DenialReason::DeniedByPerson { .. } => true,

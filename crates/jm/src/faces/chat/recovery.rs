@@ -31,7 +31,7 @@ impl Chatting {
                     && known.arguments == call.arguments
             });
             if let Some(open) = open {
-                self.teller.note(&format!("{}: its result was recorded earlier", open.call.id))?;
+                self.teller.note(&format!("{}: restored its recorded result", open.call.id))?;
                 if let Some(end) = self.put(&open, Some(result))? {
                     return Ok(Some(end));
                 }

@@ -53,7 +53,7 @@ impl Chatting {
             Came::Interrupted => Some(ChatEnd::Interrupted),
             Came::Broken(why) => Some(ChatEnd::Failed(why)),
             Came::Whole if message.parts.is_empty() => {
-                Some(ChatEnd::Failed("the model said nothing".to_owned()))
+                Some(ChatEnd::Failed("the model gave an empty answer".to_owned()))
             }
             Came::Whole if message.calls().next().is_some() => None,
             Came::Whole => Some(ChatEnd::Finished),
@@ -128,7 +128,7 @@ impl Chatting {
         let turn = assembly.finish();
         self.teller.screen().response_ends(turn.usage)?;
         if !turn.cut.is_empty() {
-            self.teller.note("a call without its end was left out")?;
+            self.teller.note("an incomplete call was dropped")?;
         }
         Ok((turn.message, came))
     }

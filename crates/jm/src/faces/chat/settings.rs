@@ -130,7 +130,7 @@ impl Chatting {
         let near = suggest(name, known.iter().map(String::as_str), 1);
         let near = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let path = self.paper.path.display();
-        bail!("{path}: front matter: there is no tool `{}`{near}", one_line(name))
+        bail!("{path}: front matter: unknown tool `{}`{near}", one_line(name))
     }
 
     fn list_resolver(&self, common: &Common, change: &ListChange) -> Result<Arc<dyn Resolver>> {
@@ -178,7 +178,7 @@ impl Chatting {
         core.policy.replace(policy);
         self.settings.tools = tools;
         if is_untrusted {
-            let note = "approvals of this document's front matter only tighten; read it, then";
+            let note = "approvals in this document's front matter are ignored until you trust it; read it, then run";
             self.teller.note(&format!("{note} `jm trust {path}`"))?;
         }
         Ok(())

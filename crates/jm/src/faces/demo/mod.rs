@@ -31,8 +31,10 @@ struct Stage {
 pub(crate) fn run() -> Result<u8> {
     let mut stage = Stage::build()?;
     stage.tell(
-        "Journeyman, on a throw-away project with a scripted model: no key, no network.\n\
-         Two files: greet.sh, which misspells its greeting, and test.sh, which fails for it.",
+        "This demo shows what jm does, on a temporary project with a scripted model:\n\
+         no API key, no network. It takes about a minute.\n\
+         Press Enter after each step, answer questions with y or n, quit with Ctrl-C.\n\
+         The project: greet.sh misspells its greeting, so test.sh fails.",
     )?;
     stage.fix()?;
     stage.log()?;
@@ -40,8 +42,8 @@ pub(crate) fn run() -> Result<u8> {
     stage.recover()?;
     stage.undo()?;
     stage.tell(
-        "That was it. The project and its journal are removed now.\n\
-         Next: jm run --model anthropic/NAME \"…\" in a project of yours, or jm --help.",
+        "End of the demo. The project and its journal are removed now.\n\
+         Next: `jm` in a project of yours, or `jm --help`.",
     )?;
     Ok(exit::RAN)
 }
@@ -49,7 +51,7 @@ pub(crate) fn run() -> Result<u8> {
 impl Stage {
     fn build() -> Result<Self> {
         let scratch = ScratchDir::new("jm-demo")
-            .context("the demo needs a place for temporary files; TMPDIR names it")?;
+            .context("cannot create temporary files; set TMPDIR to a writable directory")?;
         for (name, text) in [
             ("project/greet.sh", GREET),
             ("project/test.sh", TEST),
@@ -73,7 +75,7 @@ impl Stage {
     /// A new page; a person turns it.
     fn tell(&mut self, text: &str) -> Result<()> {
         if let Some(terminal) = &mut self.person {
-            prompt::show("\n[Enter goes on] ")?;
+            prompt::show("\nPress Enter to continue ")?;
             terminal.answer()?;
         }
         print::line(&format!("\n=== {}", text.replace('\n', "\n    ")))
@@ -88,7 +90,10 @@ impl Stage {
         all.extend(args.iter().map(OsStr::new));
         match self.program.run(&all)? {
             Some(code) if code == expected => Ok(()),
-            code => bail!("the demo did not go as planned: exit code {code:?}"),
+            // Whoever read the output is gone, which the program that was started met first.
+            Some(code) if code == i32::from(exit::CLOSED_PIPE) => Err(print::closed_pipe()),
+            Some(code) => bail!("demo failed: exit code {code}"),
+            None => bail!("demo failed: ended by a signal"),
         }
     }
 
@@ -106,30 +111,30 @@ impl Stage {
 
     fn fix(&mut self) -> Result<()> {
         self.tell(
-            "The model works on it. Reading is free; a patch shows its diff and needs your word,\n\
-             a look outside the project is refused, a command was allowed by a flag.",
+            "The model fixes it. Reads need no approval; a patch shows its diff and asks you;\n\
+             a read outside the project is refused; the command was enabled by a flag.",
         )?;
         let model = self.script("fix.toml");
         let mut args = vec!["run", "Make the test pass", "--model", &model];
         args.extend(self.consent());
         self.jm(&args, i32::from(exit::RAN))?;
         if self.scratch.read("project/greet.sh").is_some_and(|text| text.contains("Hello")) {
-            print::line("\ngreet.sh says Hello now.")
+            print::line("\ngreet.sh prints Hello now.")
         } else {
-            print::line("\ngreet.sh is as it was: the patch was not approved.")
+            print::line("\ngreet.sh is unchanged: the patch was not approved.")
         }
     }
 
     fn log(&mut self) -> Result<()> {
-        self.tell("All of it is on record: what was asked, why it was allowed, what changed.")?;
+        self.tell("The log has all of it: prompt, calls, approvals, changes.")?;
         self.jm(&["log"], i32::from(exit::RAN))
     }
 
     /// Starts a program, waits until it is in the middle of its work, and kills it.
     fn crash(&mut self) -> Result<()> {
         self.tell(
-            "Now a crash. A second program writes a file, starts a long command, and in the\n\
-             middle of that it is killed with SIGKILL, which nobody can catch.",
+            "Now a crash: a second run writes a file, starts a long command, and is killed\n\
+             with SIGKILL in the middle of it.",
         )?;
         let model = self.script("crash.toml");
         let root = self.scratch.path().join("project").into_os_string();
@@ -141,19 +146,19 @@ impl Stage {
         let began = Instant::now();
         while self.scratch.read("project/started").is_none() {
             if began.elapsed() > PATIENCE || started.has_ended()? {
-                bail!("the demo did not go as planned: the command never started");
+                bail!("demo failed: the command never started");
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         let id = started.id();
         started.kill()?;
-        print::line(&format!("\nProcess {id} is dead."))
+        print::line(&format!("\nKilled process {id}."))
     }
 
     fn recover(&mut self) -> Result<()> {
         self.tell(
-            "What happened? The hashes on disk and the journal say it. Nothing is run again;\n\
-             each call gets its one truthful result.",
+            "Recovery: jm compares the journal with the files on disk, finds out which calls ran,\n\
+             and re-runs nothing.",
         )?;
         let choice = ["recover", "--session", CRASH_SESSION, "--on-recovery", "keep"];
         self.jm(&choice, i32::from(exit::RAN))?;
@@ -162,14 +167,14 @@ impl Stage {
     }
 
     fn undo(&mut self) -> Result<()> {
-        self.tell("And what was changed can be undone: first the change log, then the patch.")?;
+        self.tell("Undo: first the change log, then the patch.")?;
         self.jm(&["undo", "--session", CRASH_SESSION], i32::from(exit::RAN))?;
         self.jm(&["undo", "--session", "Make the test pass"], i32::from(exit::RAN))?;
         let is_back = self.scratch.read("project/greet.sh").as_deref() == Some(GREET);
         if is_back && self.scratch.read("project/CHANGES.md").is_none() {
-            print::line("\nBoth files are, byte for byte, what they were.")
+            print::line("\nBoth files are byte for byte as before.")
         } else {
-            bail!("the demo did not go as planned: the files are not what they were")
+            bail!("demo failed: the files are not as before")
         }
     }
 }

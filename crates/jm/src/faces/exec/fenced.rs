@@ -22,8 +22,7 @@ pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
                         has_misspelt = true;
                         let (line, word) = (lines.taken, one_line(word));
                         print::note(&format!(
-                            "jm: note: line {line}: a block of `{word}` is passed over; a call is a \
-                             block of `{OPENING}`"
+                            "jm: note: line {line}: skipped a `{word}` block; calls are `{OPENING}` blocks"
                         ));
                     }
                 }
@@ -39,7 +38,7 @@ pub(super) async fn run(work: &mut Work, mut lines: Lines) -> Result<()> {
     match reader.unfinished() {
         Some(block) if !work.is_interrupted() => answer(work, block).await,
         None if has_bare_calls && !has_blocks => {
-            print::note("jm: note: the input has no tool-call block; for JSON lines say --jsonl");
+            print::note("jm: note: no tool-call block in the input (for JSON lines use --jsonl)");
             Ok(())
         }
         Some(_) | None => Ok(()),
@@ -91,8 +90,7 @@ fn parse(text: &str, toolset: Toolset) -> Result<ToolCall, FencedFault> {
         }
         (Some(meta), ..) => {
             if let Some(key) = meta.as_object().and_then(|meta| meta.keys().next()) {
-                let why =
-                    format!("`meta.{key}` is not supported by this toolset; leave `meta` out");
+                let why = format!("`meta.{key}` is not supported by this toolset; remove `meta`");
                 return Err(FencedFault { id: Some(id), name: Some(name), why });
             }
         }

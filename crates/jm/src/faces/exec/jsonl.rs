@@ -44,7 +44,7 @@ enum Asked {
 }
 
 fn parse(text: &str) -> Result<Asked, String> {
-    let value = json::parse_strictly(text).map_err(|why| format!("not a JSON line: {why}"))?;
+    let value = json::parse_strictly(text).map_err(|why| format!("not valid JSON: {why}"))?;
     match value.get("calls") {
         None => call(&value).map(Asked::Call),
         Some(Value::Array(calls)) => {

@@ -69,10 +69,10 @@ impl Work {
             }
         }
         print::note(&match lines.taken {
-            0 => "jm: interrupted; nothing of the input was run".to_owned(),
-            taken => format!(
-                "jm: interrupted after line {taken} of the input; nothing behind it was run"
-            ),
+            0 => "jm: interrupted; nothing was run".to_owned(),
+            taken => {
+                format!("jm: interrupted after line {taken} of the input; later lines were not run")
+            }
         });
         Ok(None)
     }

@@ -63,9 +63,9 @@ pub(crate) fn mode_word(mode: ApprovalMode) -> &'static str {
 
 pub(super) fn mode_in_words(mode: ApprovalMode) -> &'static str {
     match mode {
-        ApprovalMode::Auto => "auto: calls run without a question",
-        ApprovalMode::Prompt => "prompt: side effects ask",
-        ApprovalMode::Deny => "deny: calls that no list names are refused",
+        ApprovalMode::Auto => "auto: calls run without asking",
+        ApprovalMode::Prompt => "prompt: asks before side effects",
+        ApprovalMode::Deny => "deny: refuses calls that no list allows",
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) fn mode(word: &str) -> Result<Option<ApprovalMode>> {
         "auto" => ApprovalMode::Auto,
         "prompt" => ApprovalMode::Prompt,
         "deny" => ApprovalMode::Deny,
-        other => bail!("No approval mode {other}\n  hint: auto, prompt or deny"),
+        other => bail!("Unknown approval mode {other}\n  hint: auto, prompt or deny"),
     }))
 }
 
@@ -136,7 +136,7 @@ pub(super) async fn command(
 
 async fn compact(talk: &mut Talk, agent: &mut Agent) -> Result<()> {
     if agent.driver.session.batch().awaits_results() {
-        bail!("Calls wait for their results\n  hint: /tool ID RESULT");
+        bail!("Calls wait for results\n  hint: /tool ID RESULT");
     }
     if agent.conversation.messages().is_empty() {
         talk.desk.note(Note::info("Nothing to compact yet"));
@@ -288,7 +288,7 @@ fn export(talk: &Talk, agent: &Agent, rest: &str) -> Result<()> {
     let name = if rest.is_empty() { format!("session-{session}.html") } else { rest.to_owned() };
     let page = export::page_of(session)?;
     let path = std::path::absolute(&name).with_context(|| name.clone())?;
-    let mut file = write_new(&path).with_context(|| format!("{name} cannot be written"))?;
+    let mut file = write_new(&path).with_context(|| format!("cannot write {name}"))?;
     file.write_all(page.as_bytes()).with_context(|| name.clone())?;
     talk.desk.note(Note::info(format!("Exported to {}", one_line(&path.to_string_lossy()))));
     Ok(())

@@ -136,7 +136,7 @@ fn open(
     drop(diverted);
     match drawn {
         Ok(drawn) => drawn?,
-        Err(_) => bail!("the screen failed; the session is kept: `jm resume` continues it"),
+        Err(_) => bail!("the screen failed; continue the session with `jm resume`"),
     }
     match worked? {
         Left::Demo => demo::run(),

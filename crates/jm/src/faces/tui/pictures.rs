@@ -35,9 +35,9 @@ impl Pictures {
             },
             Attachment::Clipboard => match clipboard_picture() {
                 Ok(Some(part)) => pictures.keep(&desk, "clipboard", part),
-                Ok(None) => desk.note(Note::info("There is no picture in the clipboard")),
+                Ok(None) => desk.note(Note::info("No picture in the clipboard")),
                 Err(error) => desk.note(
-                    Note::warning(format!("The clipboard could not be read: {error:#}"))
+                    Note::warning(format!("Cannot read the clipboard: {error:#}"))
                         .hint("name a file with @, or paste the path of a picture"),
                 ),
             },

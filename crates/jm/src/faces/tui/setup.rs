@@ -66,7 +66,7 @@ async fn local(talk: &mut Talk) -> Result<Option<String>> {
     let Some(looked) = looked else { return Ok(None) };
     let (models, silent) = looked?;
     if models.is_empty() {
-        let text = format!("No local server answers: {}", silent.join(", "));
+        let text = format!("No local server found: {}", silent.join(", "));
         let hint = "start one (`ollama serve`), or set OLLAMA_BASE_URL; any other server that speaks \
                     Chat Completions: NAME_BASE_URL=http://… jm --model NAME/MODEL";
         desk.note(Note::warning(text).hint(hint));
@@ -108,15 +108,15 @@ async fn vendor(
     let Some(Some(key)) = talk.meanwhile(asked, None).await else { return Ok(None) };
     let key = key.trim().to_owned();
     if key.is_empty() || key.contains(char::is_whitespace) {
-        desk.note(Note::error("That is no key: a key is one word"));
+        desk.note(Note::error("Not a key: expected one word"));
         return Ok(None);
     }
     if let Err(error) = keyring.set(&found.variable, &key) {
-        let note = Note::error(format!("The keyring did not take the key: {error}"));
+        let note = Note::error(format!("The keyring refused the key: {error}"));
         desk.note(note.hint(format!("or set {} in the environment", found.variable)));
         return Ok(None);
     }
-    desk.note(Note::info(format!("{} is in the keyring", found.variable)));
+    desk.note(Note::info(format!("Saved {} in the keyring", found.variable)));
     Ok(Some(model.to_owned()))
 }
 
@@ -129,9 +129,9 @@ fn keep_choice(talk: &Talk, model: &str) {
         Some(path)
     });
     let note = match kept {
-        Some(path) => Note::info(format!("{model} is the model from now on ({})", path.display())),
-        None => Note::info(format!("{model} answers in this session"))
-            .hint(format!("for good: `model = \"{model}\"` in the configuration")),
+        Some(path) => Note::info(format!("Using {model} from now on ({})", path.display())),
+        None => Note::info(format!("Using {model} in this session"))
+            .hint(format!("to keep it: `model = \"{model}\"` in the configuration")),
     };
     talk.desk.note(note);
 }

@@ -401,8 +401,8 @@ impl Talk {
                 Some(Effect::Command { name: "clear", .. }) => return commands::clear(),
                 Some(Effect::Picked { what: Picking::Session, id }) => return commands::resume(id),
                 Some(Effect::Submit(_) | Effect::Command { .. } | Effect::Shell(_)) => {
-                    let note = Note::warning("No model is open");
-                    self.desk.note(note.hint("/model PROVIDER/NAME opens one; /exit quits"));
+                    let note = Note::warning("No model selected");
+                    self.desk.note(note.hint("choose one: /model PROVIDER/NAME; quit: /exit"));
                 }
                 Some(other) => self.at_once(other, None),
             }

@@ -43,7 +43,7 @@ end
 
 function entry.execute(id, tool, input, facts)
   local definition = shared.tools[tool]
-  if not definition then return native.fail(id, "there is no tool `" .. tool .. "`") end
+  if not definition then return native.fail(id, "unknown tool `" .. tool .. "`") end
   if not definition.execute then
     return native.fail(id, "tool `" .. tool .. "` has no `execute` function")
   end

@@ -119,7 +119,7 @@ local function check_tool(known)
   return function(name)
     if type(name) ~= "string" then error("a tool's name is a string", 0) end
     if not known[name] then
-      error("there is no tool `" .. name .. "`" .. shared.did_you_mean(name, known), 0)
+      error("unknown tool `" .. name .. "`" .. shared.did_you_mean(name, known), 0)
     end
   end
 end

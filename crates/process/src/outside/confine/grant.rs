@@ -27,11 +27,11 @@ impl Grant {
     /// As a prompt says it.
     pub fn in_words(&self) -> String {
         match self {
-            Self::Write(path) => format!("it may write {}", path.display()),
-            Self::Host(rule) => format!("it may reach {rule}"),
-            Self::Network => "it may use the network".to_owned(),
+            Self::Write(path) => format!("write access to {}", path.display()),
+            Self::Host(rule) => format!("access to {rule}"),
+            Self::Network => "network access".to_owned(),
             Self::Ordinary => {
-                "it may do what commands may do here, such as write the workspace".to_owned()
+                "run as an ordinary command, with write access to the workspace".to_owned()
             }
         }
     }

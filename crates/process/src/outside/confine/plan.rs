@@ -83,8 +83,7 @@ pub fn plan(
     gaps.extend(home_in_workspace(&rules));
     if scan.entries > MOST_ENTRIES {
         gaps.push(format!(
-            "the workspace is larger than {MOST_ENTRIES} names; of the rest, denied and protected \
-             files are not kept from the command"
+            "the workspace has more than {MOST_ENTRIES} names; denied and protected files beyond that are not hidden from the command"
         ));
     }
     ConfinementPlan { rules, gaps }
@@ -136,8 +135,7 @@ fn gaps(rules: &ConfinementRules) -> Vec<String> {
             );
             if let Network::Listed(_) = rules.network {
                 gaps.push(
-                    "landlock knows ports and no hosts: the command can reach other hosts on the \
-                     one port that its proxy has"
+                    "landlock knows ports, not hosts: the command can reach other hosts on its proxy's port"
                         .to_owned(),
                 );
             }
@@ -147,7 +145,7 @@ fn gaps(rules: &ConfinementRules) -> Vec<String> {
                     .to_owned(),
             );
         }
-        Backend::None => gaps.push("nothing confines the command: it has all your rights".into()),
+        Backend::None => gaps.push("the command is not confined: it has all your rights".into()),
     }
     gaps
 }

@@ -116,7 +116,7 @@ fn reading(
     rules.kept = Vec::new();
     rules.absent = Vec::new();
     if !rules.backend.has_own_tree() {
-        gaps.push("without namespaces a command cannot be kept to reading".to_owned());
+        gaps.push("without namespaces a command cannot be made read-only".to_owned());
     }
     ConfinementPlan { rules, gaps }
 }
@@ -172,12 +172,12 @@ impl Confiner {
     ) -> Result<Confinement, ToolError> {
         let ConfinementPlan { rules, gaps } = self.reading_plan(sandbox, environment);
         if let Some(gap) = gaps.first() {
-            let what = format!("it was not started: nothing here keeps it to reading: {gap}");
+            let what = format!("not started: it cannot be made read-only here: {gap}");
             return Err(ToolError::failed("command", what));
         }
         match self.supervised(rules, record) {
             Some(confinement) => Ok(confinement),
-            None => Err(ToolError::failed("command", "nothing here keeps it to reading")),
+            None => Err(ToolError::failed("command", "it cannot be made read-only here")),
         }
     }
 }

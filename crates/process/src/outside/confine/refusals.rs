@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn what_would_not_help_is_not_offered() {
         let folder = tempfile::tempdir().unwrap();
-        let granted = format!("a person can grant it: --writable {}", folder.path().display());
+        let granted = format!("allow it with `--writable {}`", folder.path().display());
         let offered = |path: &Path| Refusal::Write(path.to_owned()).remedy();
         assert_eq!(offered(&folder.path().join("new")), Some(granted.clone()));
         assert_eq!(offered(&folder.path().join("no/such/folder")), Some(granted));

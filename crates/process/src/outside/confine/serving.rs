@@ -37,9 +37,8 @@ impl Confiner {
     ) -> Result<Confinement, ToolError> {
         let is_chosen = self.settings().backend == Some(Backend::None);
         if self.backend() == Backend::None && !is_chosen {
-            let what = "nothing on this machine confines a tool server, so it is not started";
-            let hint = "`jm doctor` says why; `tools.sandbox.commands.backend = \"none\"` does \
-                        without confinement";
+            let what = "not started: nothing on this machine can confine a tool server";
+            let hint = "see `jm doctor`; to run it unconfined: `tools.sandbox.commands.backend = \"none\"`";
             return Err(ToolError::failed("mcp", what).hint(hint));
         }
         let settings = CommandSettings {

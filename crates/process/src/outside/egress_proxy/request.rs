@@ -158,9 +158,9 @@ fn authority(text: &str) -> Result<(Host, Option<u16>), RefusedRequest> {
 
 /// `http://host:port/path` as place and path.
 fn absolute(target: &str) -> Result<(&str, String), RefusedRequest> {
-    let (scheme, rest) = target.split_once("://").ok_or_else(|| {
-        bad("this is a gate to other hosts: give the whole address, or use CONNECT")
-    })?;
+    let (scheme, rest) = target
+        .split_once("://")
+        .ok_or_else(|| bad("this is a proxy: give the whole address, or use CONNECT"))?;
     if !scheme.eq_ignore_ascii_case("http") {
         return Err(bad("only http:// is asked for this way; use CONNECT for all else"));
     }

@@ -35,7 +35,7 @@ impl ProxyConnection {
         if shared.pass.is_some() && request.credentials != shared.pass {
             return Err(RefusedRequest {
                 code: 407,
-                why: "this gate is a command's own".to_owned(),
+                why: "this proxy belongs to a command".to_owned(),
             });
         }
         let (host, port) = (&request.host, request.port);
@@ -71,7 +71,7 @@ impl ProxyConnection {
 
     fn refuse(&self, host: &Host, port: u16, why: &str) -> RefusedRequest {
         let wanted = HostRule::for_target(host, port);
-        let why = format!("{host}:{port} is refused: {why}; `--network={wanted}` would allow it");
+        let why = format!("{host}:{port} is refused: {why}; allow it with `--network={wanted}`");
         self.shared.note_refused(Refusal::Host(wanted));
         RefusedRequest { code: 403, why }
     }

@@ -231,7 +231,7 @@ fn check_tunnel(greeting: &[u8], refused: Option<&str>) {
 fn another_name_inside_the_tunnel_is_refused() {
     check_tunnel(&greeting(Some("localhost"), 20), None);
     check_tunnel(&greeting(None, 20), None);
-    let other = "host evil.example:PORT was refused: it is not among the listed ones";
+    let other = "host evil.example:PORT was refused: not on the list";
     check_tunnel(&greeting(Some("evil.example"), 20), Some(other));
 }
 

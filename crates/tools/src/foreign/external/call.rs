@@ -69,7 +69,7 @@ impl TrustedProgram {
         match digest.map_err(|error| self.missing(tool, &error))? {
             Some(digest) if digest == trusted => Ok(()),
             Some(_) | None => {
-                let why = format!("{} has changed since it was trusted", self.path.display());
+                let why = format!("{} changed since it was trusted", self.path.display());
                 Err(envelope::not_ready(tool, &why, "read it, then `jm trust`"))
             }
         }
@@ -77,7 +77,7 @@ impl TrustedProgram {
 
     fn missing(&self, tool: &str, error: &std::io::Error) -> ToolError {
         let why = format!("{}: {error}", self.path.display());
-        envelope::not_ready(tool, &why, "`jm tools` lists what is there now")
+        envelope::not_ready(tool, &why, "list the tools with `jm tools`")
     }
 }
 
@@ -108,7 +108,9 @@ impl ToolExecutor for ExternalTool {
 
     fn prepare(&self, args: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
         if !args.is_object() {
-            return Err(self.in_own_words(ToolError::bad_args("the arguments are no JSON object")));
+            return Err(
+                self.in_own_words(ToolError::bad_args("the arguments are not a JSON object"))
+            );
         }
         Ok(Box::new(ExternalCall {
             tool: self.spec.name.clone(),

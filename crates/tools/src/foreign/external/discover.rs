@@ -167,14 +167,15 @@ fn fault(
     }
     match (&directory.consent, file.foreign) {
         (Consent::Missing, _) => fault(
-            format!("{path} comes with the project, which is not trusted"),
-            "read it, then `jm trust` lets the tools of this project run",
+            format!("{path} belongs to the project, which is not trusted"),
+            "read it, then run `jm trust`",
         ),
-        (Consent::Bytes(_), _) if file.is_link => {
-            fault(format!("{path} is a link, and trust is in bytes"), "copy the file there")
-        }
+        (Consent::Bytes(_), _) if file.is_link => fault(
+            format!("{path} is a symbolic link, which cannot be trusted"),
+            "copy the file there",
+        ),
         (Consent::Bytes(_), _) if bytes.is_none() => {
-            fault(format!("{path} is not among the trusted files"), "`jm trust` trusts it as it is")
+            fault(format!("{path} is not among the trusted files"), "trust it with `jm trust`")
         }
         (Consent::Owner, Some(why)) => fault(
             format!("{path} is not safe to run: {why}"),

@@ -44,7 +44,7 @@ pub(super) fn success(printed: &[u8]) -> Result<String, String> {
     }
     serde_json::from_str::<&RawValue>(text).map_err(|error| format!("malformed JSON: {error}"))?;
     if !text.starts_with('{') {
-        return Err("JSON that is no object".to_owned());
+        return Err("JSON that is not an object".to_owned());
     }
     Ok(format!(r#"{{"tool_success":true,"result":{text}}}"#))
 }
@@ -115,8 +115,8 @@ mod tests {
             (b"{ \"n\": 1e400 }\n", Ok(r#"{"tool_success":true,"result":{ "n": 1e400 }}"#)),
             (b"", Err("no output")),
             (b" \n", Err("no output")),
-            (b"[1]", Err("JSON that is no object")),
-            (b"\"x\"", Err("JSON that is no object")),
+            (b"[1]", Err("JSON that is not an object")),
+            (b"\"x\"", Err("JSON that is not an object")),
             (b"\xff", Err("output that is not UTF-8")),
             (b"{} {}", Err("malformed JSON: trailing characters at line 1 column 4")),
         ];

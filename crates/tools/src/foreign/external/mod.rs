@@ -153,7 +153,7 @@ impl ExternalTools {
         match tool.check() {
             Ok(()) => Ok(tool),
             Err(error) => {
-                Err(format!("printed `parameters` that are no schema: {}", error.message))
+                Err(format!("printed `parameters` that are not a schema: {}", error.message))
             }
         }
     }

@@ -79,7 +79,7 @@ pub(super) fn parse(text: &str) -> Result<DeclaredSchema, String> {
     let description = string(&mut fields, "description")?;
     match fields.remove("parameters") {
         Some(parameters @ Value::Object(_)) => Ok(DeclaredSchema { description, parameters }),
-        Some(_) => Err("printed `parameters` that are no JSON schema object".to_owned()),
+        Some(_) => Err("printed `parameters` that are not a JSON schema object".to_owned()),
         None => Err("printed no `parameters`".to_owned()),
     }
 }
@@ -87,7 +87,7 @@ pub(super) fn parse(text: &str) -> Result<DeclaredSchema, String> {
 fn string(fields: &mut Map<String, Value>, key: &str) -> Result<String, String> {
     match fields.remove(key) {
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(format!("printed a `{key}` that is no string")),
+        Some(_) => Err(format!("printed a `{key}` that is not a string")),
         None => Err(format!("printed no `{key}`")),
     }
 }
@@ -109,11 +109,11 @@ mod tests {
             (r#"{"name":"a","parameters":{}}"#, Err("printed no `description`")),
             (
                 r#"{"name":"a","description":1,"parameters":{}}"#,
-                Err("printed a `description` that is no string"),
+                Err("printed a `description` that is not a string"),
             ),
             (
                 r#"{"name":"a","description":"b","parameters":[]}"#,
-                Err("printed `parameters` that are no JSON schema object"),
+                Err("printed `parameters` that are not a JSON schema object"),
             ),
         ];
         for (text, expected) in cases {

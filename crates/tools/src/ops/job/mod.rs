@@ -99,8 +99,8 @@ impl std::str::FromStr for JobId {
     fn from_str(text: &str) -> Result<Self, ToolError> {
         let number = text.strip_prefix('p').and_then(|number| number.parse().ok());
         number.map(Self).ok_or_else(|| {
-            ToolError::bad_args(format!("`{text}` is no id of a process"))
-                .hint("start_process says the id, such as p3; action list shows all")
+            ToolError::bad_args(format!("`{text}` is not a process id"))
+                .hint("ids are returned by start_process, such as p3; action list shows all")
         })
     }
 }
@@ -284,7 +284,7 @@ fn find(scope: &Scope, id: JobId) -> Result<Job, ToolError> {
     } else {
         format!("this session has {}", known.join(", "))
     };
-    Err(ToolError::bad_args(format!("there is no process {id}")).hint(hint))
+    Err(ToolError::bad_args(format!("no process {id}")).hint(hint))
 }
 
 /// The bytes that are left for output beside the lines around it.

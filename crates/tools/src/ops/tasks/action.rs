@@ -190,7 +190,7 @@ impl List {
 
     fn position(&self, id: &str) -> Result<usize, ToolError> {
         self.items.iter().position(|item| item.id == id).ok_or_else(|| {
-            let error = ToolError::bad_args(format!("there is no task `{id}`"));
+            let error = ToolError::bad_args(format!("no task `{id}`"));
             let known: Vec<&str> =
                 self.items.iter().take(10).map(|item| item.id.as_str()).collect();
             if known.is_empty() {

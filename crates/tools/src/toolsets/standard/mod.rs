@@ -105,7 +105,7 @@ const ROWS: &[Row] = &[
         name: "task",
         description: "Keep larger pieces of work. Each may have subtasks, acceptance criteria, a \
             priority, links into the code and notes. For short steps use todo_write. They are kept with the \
-            session, not in the project; the action export writes them to a file after the person \
+            session, not in the project; the action export writes them to a file after the user \
             agreed.",
         schema: SchemaOf::Document(include_str!("../schemas/standard/task.json")),
         stakes: Stakes::GATED_CHANGES,
@@ -115,7 +115,7 @@ const ROWS: &[Row] = &[
         name: "todo_write",
         description: "Keep a list of steps while you work. Create one for each step before you \
             begin, complete it when it is done, list what is left. The list is kept with the \
-            session, not in the project; the action export writes it to a file after the person \
+            session, not in the project; the action export writes it to a file after the user \
             agreed.",
         schema: SchemaOf::Document(include_str!("../schemas/standard/todo_write.json")),
         stakes: Stakes::GATED_CHANGES,
