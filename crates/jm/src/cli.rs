@@ -116,7 +116,7 @@ pub(crate) struct Common {
     /// The `.chat` document that is being run, which no tool may write.
     #[arg(skip)]
     pub(crate) document: Option<PathBuf>,
-    /// Whoever answers questions in the place of a person.
+    /// The program that answers questions instead of the user.
     #[arg(skip)]
     pub(crate) answered_by: Option<&'static str>,
     /// The buffers of the editor that asks.

@@ -154,7 +154,10 @@ pub(crate) fn in_words(store: &Store, root: &Path, call: &CallView) -> Vec<Strin
                 let shown = summarize(arguments, SUMMARY_CHARACTERS).text;
                 lines.push(format!("    edited by: {by}: {shown}"));
             }
-            Record::Approved { by, .. } => lines.push(format!("    approved by: {by}")),
+            Record::Approved { by, .. } => {
+                let by = if by == "person" { "user" } else { by };
+                lines.push(format!("    approved by: {by}"));
+            }
             Record::Recovered { state, choice, .. } => {
                 lines.push(format!("    after a crash: {state}; {choice}"));
             }

@@ -24,14 +24,15 @@ const UNWANTED: &[&str] = &[
 ];
 
 /// Strings that programs read, which stay as they are.
-const FIXED: &[&str] = &["changed by somebody else", "walls.json", "settled", "layer.settled"];
+const FIXED: &[&str] =
+    &["changed by somebody else", "walls.json", "settled", "layer.settled", "person"];
 
 /// Reasons given to `ignore_error`, which nobody is shown.
 const REASON: &str = "ignore_error(";
 
 /// String literals and help texts with the number of the line where they begin.
 fn user_texts(name: &str, text: &str) -> Vec<(usize, String)> {
-    let is_cli = name.contains("/src/cli");
+    let is_cli = name.starts_with("crates/jm/src/cli");
     let mut found = Vec::new();
     let mut open: Option<(usize, String)> = None;
     let mut reason_lines = 0_usize;
