@@ -57,8 +57,8 @@ pub(crate) async fn asking(
     match choice {
         Some(choice) => engine.recover(found, choice, &others(session)?).map_err(Into::into),
         None => bail!(
-            "session {session} has calls that a crash interrupted; nothing was run\n  hint: `jm recover \
-             --session {session}` decides about them"
+            "session {session} has calls that a crash interrupted; nothing was run\n  hint: resolve them \
+             with `jm recover --session {session}`"
         ),
     }
 }

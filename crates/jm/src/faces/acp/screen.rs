@@ -80,7 +80,7 @@ impl Screen for AcpScreen {
                 }
             }
             StreamEvent::Retrying { wait_ms, why } => {
-                self.link.note(&format!("{}; trying again in {wait_ms} ms", one_line(why)));
+                self.link.note(&format!("{}; retrying in {wait_ms} ms", one_line(why)));
             }
             StreamEvent::Stop { reason, .. } => self.stopped = Some(reason.clone()),
             StreamEvent::CallStarted { .. }
