@@ -104,7 +104,7 @@ fn check(user: User, backend: &'static str) {
         return;
     }
     let all = attempts(include_str!("escapes.md"));
-    assert!(all.len() >= 80, "{}", all.len());
+    assert!(all.len() >= 187, "{}", all.len());
     let mut world = World::new(user, backend);
     let terminal = Terminal::open(&world);
     let name = format!("TERMINAL={}", terminal.name);

@@ -15,65 +15,12 @@ const LINES: [usize; 2] = [500, 5_000];
 /// Each ends soon: some readers wait for input that never comes, or follow a file.
 const SECONDS: u64 = 2;
 
-const PROGRAMS: &[&str] = &[
-    "awk",
-    "base64",
-    "basename",
-    "cat",
-    "cmp",
-    "comm",
-    "cut",
-    "date",
-    "df",
-    "diff",
-    "du",
-    "echo",
-    "egrep",
-    "env",
-    "expr",
-    "fgrep",
-    "file",
-    "find",
-    "fmt",
-    "fold",
-    "git",
-    "grep",
-    "head",
-    "id",
-    "join",
-    "jq",
-    "ls",
-    "md5sum",
-    "nl",
-    "od",
-    "paste",
-    "printf",
-    "ps",
-    "pwd",
-    "readlink",
-    "realpath",
-    "rg",
-    "sed",
-    "seq",
-    "sha256sum",
-    "sort",
-    "stat",
-    "strings",
-    "tac",
-    "tail",
-    "tar",
-    "test",
-    "tr",
-    "tree",
-    "true",
-    "type",
-    "uname",
-    "uniq",
-    "wc",
-    "which",
-    "xargs",
-    "xxd",
-];
+/// Programs that only read, with the options that leave them so; what is judged is drawn from what judges.
+const READERS: &str = include_str!("../../../shell/src/reads/readers.txt");
+
+/// Programs that are judged by more than their options.
+const PROGRAMS: &[&str] =
+    &["awk", "echo", "env", "expr", "find", "git", "printf", "sed", "tar", "test", "true", "xargs"];
 
 const PLAIN: &[&str] = &[
     "f.txt",
@@ -237,9 +184,36 @@ impl Dice {
         from[self.roll(from.len())]
     }
 
+    /// A row of the table, with some of its own options.
+    fn reader(&mut self) -> Vec<String> {
+        let is_row = |line: &&str| !line.is_empty() && !line.starts_with(['#', '[']);
+        let rows: Vec<&str> = READERS.lines().filter(is_row).collect();
+        let fields: Vec<&str> = self.pick(&rows).split(' ').collect();
+        let [program, short, valued, long] = fields[..] else { panic!("{fields:?}") };
+        let mut words = vec![program.to_owned()];
+        for _ in 0..self.roll(3) {
+            let kind = self.roll(3);
+            let from: Vec<&str> = match kind {
+                0 => short.split("").filter(|letter| !letter.is_empty()).collect(),
+                1 => valued.split("").filter(|letter| !letter.is_empty()).collect(),
+                _ => long.split(',').collect(),
+            };
+            // A dash stands for none.
+            let option = self.pick(&from);
+            let dashes = if kind == 2 { "--" } else { "-" };
+            words.extend((option != "-").then(|| format!("{dashes}{option}")));
+            let value = self.pick(&["1", "f.txt", "a", "pwned", "--"]);
+            words.extend((kind == 1).then(|| value.to_owned()));
+        }
+        words
+    }
+
     /// A program and its words, most of them plain, some of them not.
     fn words(&mut self) -> Vec<String> {
-        let mut words = vec![self.pick(PROGRAMS).to_owned()];
+        let mut words = match self.roll(3) {
+            0 => vec![self.pick(PROGRAMS).to_owned()],
+            _ => self.reader(),
+        };
         for _ in 0..self.roll(5) {
             let hostile = self.roll(4) == 0;
             words.push(self.pick(if hostile { HOSTILE } else { PLAIN }).to_owned());

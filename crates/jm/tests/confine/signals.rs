@@ -4,6 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::hangs::{gone_within, tag};
+use crate::spare::assert_gone;
 use crate::world::{User, World, works};
 
 /// A hang detector, no measure of speed.
@@ -53,6 +54,13 @@ fn signal(name: &str, process: u32) {
     assert!(sent.success(), "{name}");
 }
 
+fn children_of(process: u32) -> Vec<u32> {
+    let mut list = Command::new("ps");
+    let list = list.args(["-o", "pid=", "--ppid", &process.to_string()]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    list.split_whitespace().map(|child| child.parse().unwrap()).collect()
+}
+
 /// Each back end beside the others: they mostly wait.
 fn everywhere(check: impl Fn(&'static str) + Sync) {
     let works = |backend: &&'static str| *backend == "none" || works(User::Own, backend);
@@ -81,13 +89,27 @@ fn an_ended_program_leaves_nothing() {
 fn a_killed_launcher_leaves_nothing() {
     everywhere(|backend| {
         let mut running = Running::start(backend, 950, &[]);
-        let mut children = Command::new("ps");
-        children.args(["-o", "pid=", "--ppid", &running.program.id().to_string()]);
-        let children = String::from_utf8(children.output().unwrap().stdout).unwrap();
-        children.split_whitespace().for_each(|child| signal("-KILL", child.parse().unwrap()));
+        let children = children_of(running.program.id());
+        children.into_iter().for_each(|child| signal("-KILL", child));
         running.assert_gone("the launcher was killed");
         assert!(!running.program.wait().unwrap().success(), "{backend}");
     });
+}
+
+/// The first process of the namespaces hangs, in whatever, and the program is killed: the launcher outside
+/// ends it, and the command with it.
+#[test]
+fn a_launcher_that_hangs_ends_with_its_program() {
+    assert!(works(User::Own, "namespaces"));
+    let mut running = Running::start("namespaces", 960, &[]);
+    let launchers = children_of(running.program.id());
+    let first: Vec<u32> = launchers.iter().flat_map(|launcher| children_of(*launcher)).collect();
+    assert!(!first.is_empty(), "{launchers:?}");
+    first.iter().for_each(|process| signal("-STOP", *process));
+    running.signal("-KILL");
+    running.assert_gone("its first process hung");
+    launchers.into_iter().chain(first).for_each(assert_gone);
+    running.program.wait().unwrap();
 }
 
 /// A program that is stopped does not keep its command beyond its time, and says so when it goes on.

@@ -77,7 +77,7 @@ fn kill(process: u32) {
     assert!(sent.success());
 }
 
-fn assert_gone(process: u32) {
+pub(crate) fn assert_gone(process: u32) {
     let until = Instant::now() + PATIENCE;
     while is_alive(process) {
         assert!(Instant::now() < until, "{process} is still alive");

@@ -8,6 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use jm_files::git_control::Treatment;
 use tempfile::TempDir;
 
 /// Printed nowhere unless somebody read what they must not.
@@ -252,8 +253,9 @@ impl World {
     fn look(&self) -> Snapshot {
         let mut found = Snapshot::new();
         let watched = ["x", "home", "state", "w/.git/hooks", "w/.git/config", "w/.journeyman"];
-        let absent = ["commondir", "config.worktree", "objects/info/alternates"];
-        let absent = absent.map(|name| format!("w/.git/{name}"));
+        let absent = jm_files::git_control::SURFACE.iter();
+        let absent = absent.filter(|entry| entry.treatment == Treatment::PutAside);
+        let absent = absent.map(|entry| format!("w/.git/{}", entry.name));
         let more = ["w/.env", "w/deep", "second"];
         let watched = watched.into_iter().chain(more).map(str::to_owned).chain(absent);
         for name in watched.collect::<Vec<_>>().iter().map(String::as_str) {

@@ -3,6 +3,8 @@
 //! Law: they are computed before the command starts and handed over whole. The back end that enforces them
 //! (namespaces, bubblewrap, Landlock) decides nothing.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub use jm_types::Network;
@@ -152,7 +154,8 @@ impl ConfinementRules {
     pub fn on_layer(mut self, layer: LayerPlace) -> Self {
         self.kept.clear();
         self.absent.clear();
-        self.identities.retain(|one| self.hidden.contains(&one.path));
+        let hidden: HashSet<&OsStr> = self.hidden.iter().map(|path| path.as_os_str()).collect();
+        self.identities.retain(|one| hidden.contains(one.path.as_os_str()));
         self.layer = Some(layer);
         self
     }
