@@ -30,7 +30,7 @@ pub use modes::{
     ApprovalMode, CommandBackend, CommandLayer, ConfigWord, Profile, ToolsMode, Toolset,
 };
 pub use origin::{ConfigError, Position, SettingOrigin, Source};
-pub use render::{reference, render, render_json};
+pub use render::{reference, render, render_json, render_keys};
 pub use rules::RuleOrigins;
 pub use servers::{ServerEntry, Servers, check_server_name};
 pub use settings::{

@@ -26,6 +26,16 @@ pub fn render(loaded: &Loaded) -> String {
     text
 }
 
+/// One key, or those below it, each on a line with its source; `None` when there is none.
+pub fn render_keys(loaded: &Loaded, path: &str) -> Option<String> {
+    let config = values(&loaded.config);
+    let below = format!("{path}.");
+    let chosen = KEYS.iter().filter(|key| key.path == path || key.path.starts_with(&below));
+    let lines = chosen
+        .map(|key| format!("{} = {} # {}\n", key.path, toml(&config, key), origins(loaded, key)));
+    Some(lines.collect::<String>()).filter(|text| !text.is_empty())
+}
+
 /// The same for programs: `config` has the shape of the file, `sources` goes by the keys' paths.
 pub fn render_json(loaded: &Loaded) -> Value {
     let sources: Map<String, Value> =

@@ -8,6 +8,7 @@ use jm_types::SessionId;
 
 mod acp;
 mod chat;
+mod help;
 mod journal;
 mod mcp;
 mod model;
@@ -16,37 +17,16 @@ mod screen;
 
 pub(crate) use acp::Acp;
 pub(crate) use chat::Chat;
+pub(crate) use help::{HelpArgs, ManArgs, OVERVIEW, command, find as find_command, parse};
 pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, SessionsArgs, Span, Undo};
 pub(crate) use mcp::{Mcp, McpAdd, McpCommand};
 pub(crate) use model::{Model, ModelsArgs, RunArgs, ThinkingLevel, ToolProtocol};
 pub(crate) use policy::{Policy, PolicyCommand};
 pub(crate) use screen::Screen;
 
-const AFTER_HELP: &str = "\
-Examples:
-  jm call read_file '{\"path\":\"README.md\"}'
-  jm call apply_patch --preview - < patch.json
-  jm call run_command '{\"command\":\"make\"}' --allow run_command
-  jm exec --approve auto < conversation.md
-  jm tools apply_patch
-
-Exit codes of call: 0 the tool ran, 1 the tool failed, 2 the command line or the
-configuration is wrong, 3 denied or approval is needed, 130 interrupted. exec puts the
-results into its answers and exits with 1 only for input that is not a call, with 3
-when a call needed approval.
-
-Tools of your own: executables in ~/.config/journeyman/tools, and in .journeyman/tools of a
-project that you trust. List them, and what is wrong with the others, with `jm tools`.
-
-Configuration: ~/.config/journeyman/config.toml, then .journeyman/config.toml in the
-project, then JM_* variables, then flags. Show what is in force, and why, with `jm config`.
-
-JM_LOG=info writes the steps of each call and each model request to standard error, with
-their times; it filters like RUST_LOG.";
-
 /// A coding agent whose every tool call is validated, approved, confined and undoable.
 #[derive(Debug, Parser)]
-#[command(name = "jm", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(name = "jm", version, disable_help_subcommand = true, max_term_width = 80)]
 pub(crate) struct Cli {
     #[command(flatten, next_help_heading = "Global options")]
     pub(crate) common: Common,
@@ -220,8 +200,10 @@ pub(crate) enum Command {
         /// Shell to generate completions for
         shell: Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print a manual page
+    Man(ManArgs),
+    /// Show help on a command or a topic
+    Help(HelpArgs),
 }
 
 #[derive(Debug, Args)]
@@ -420,6 +402,9 @@ pub(crate) struct ToolsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
+    /// Only this key, or the keys below it
+    #[arg(conflicts_with_all = ["json", "reference"])]
+    pub(crate) key: Option<String>,
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,

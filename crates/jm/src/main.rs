@@ -22,7 +22,6 @@ mod wire;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use faces::exit;
 
@@ -49,7 +48,10 @@ fn main() -> ExitCode {
     log::install();
     let outcome = match faces::programs::run_by_name() {
         Some(outcome) => outcome,
-        None => run(with_variables(Cli::parse())),
+        None => match faces::completions::answer() {
+            Some(outcome) => outcome,
+            None => run(with_variables(cli::parse())),
+        },
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
@@ -106,10 +108,9 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Keys(keys) => faces::keys::run(&keys),
         Command::Trust(trust) => faces::settings_commands::trust(&cli.common, &trust),
         Command::Policy(policy) => faces::policy::run(&cli.common, &policy),
-        Command::Completions { shell } => {
-            faces::settings_commands::completions(Cli::command(), shell)
-        }
+        Command::Completions { shell } => faces::completions::script(shell),
         Command::InstallPrograms(args) => faces::programs::install(&args),
-        Command::Man => faces::settings_commands::man(Cli::command()),
+        Command::Man(man) => faces::manual::run(&man),
+        Command::Help(help) => faces::help::run(&help),
     }
 }

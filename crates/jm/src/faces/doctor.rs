@@ -6,10 +6,12 @@ use jm_config::{CommandLayer, ConfigWord};
 use jm_files::Sandbox;
 use jm_process::EnvSanitizer;
 use jm_process::confine::{Backend, Mechanism, probe_backends};
+use jm_tui::block::numbers::bytes;
 use serde_json::json;
 
 use super::disk_usage::Room;
-use super::{exit, hold, print};
+use super::environment::Check;
+use super::{environment, exit, hold, print};
 use crate::cli::{Common, ListingArgs};
 use crate::{confine, wire};
 
@@ -50,6 +52,7 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
     let holds = |by: &[Backend]| by.contains(&backend);
     // A state directory that cannot be used is one of the things to tell.
     let room = Room::now(config.journal.quota_bytes);
+    let checks = environment::checks(common, &room);
     if listing.json {
         let enforced =
             ENFORCED.iter().map(|(what, by)| json!({"cannot": what, "holds": holds(by)}));
@@ -61,9 +64,12 @@ pub(crate) fn run(common: &Common, listing: &ListingArgs) -> Result<u8> {
                 "path": room.path, "free": room.free, "stored": room.stored, "most": room.most,
             })),
             "warnings": warnings(&room),
+            "checks": checks.iter().map(Check::as_json).collect::<Vec<_>>(),
         }))?;
     } else {
         let network = plan.rules.network.in_words();
+        let words: String = checks.iter().map(Check::in_words).collect();
+        print::text(&jm_types::text::sanitize(&format!("environment:\n{words}")))?;
         print::text(&in_words(&mechanisms, (backend, &network), &plan.gaps, &holds))?;
         print::text(&layers_in_words(&layers))?;
         print::text(&ground_in_words(config.tools.sandbox.commands.layer, &layers))?;
@@ -107,9 +113,11 @@ fn room_in_words(room: &Result<Room>) -> String {
     let mut text = match room {
         Err(_) => "state directory: cannot be used\n".to_owned(),
         Ok(Room { path, free, stored, most }) => format!(
-            "state directory: {}\n  {stored} of at most {most} bytes are stored; its disk has {free} \
-             left\n",
-            path.display()
+            "state directory: {}\n  {} of {} used; {} free on its disk\n",
+            path.display(),
+            bytes(*stored),
+            bytes(*most),
+            bytes(*free)
         ),
     };
     warnings(room).iter().for_each(|warning| text.push_str(&format!("  warning: {warning}\n")));
@@ -122,7 +130,7 @@ fn in_words(
     gaps: &[String],
     holds: &dyn Fn(&[Backend]) -> bool,
 ) -> String {
-    let mut text = "ways to confine commands:\n".to_owned();
+    let mut text = "sandbox back ends:\n".to_owned();
     for one in mechanisms {
         let word = if one.works { "works" } else { "does not work" };
         text.push_str(&format!("  {:<11} {word}: {}\n", one.backend.name(), one.detail));

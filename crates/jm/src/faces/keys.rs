@@ -15,7 +15,7 @@ use crate::cli::{Keys, KeysCommand};
 use crate::model_client;
 
 /// Providers that need a key; others are asked for by name.
-const PROVIDERS: &[&str] = &["anthropic", "openai", "gemini", "vertex", "openrouter"];
+pub(super) const PROVIDERS: &[&str] = &["anthropic", "openai", "gemini", "vertex", "openrouter"];
 const MOST_BYTES: u64 = 16 * 1024;
 
 pub(crate) fn run(keys: &Keys) -> Result<u8> {

@@ -1,9 +1,8 @@
-//! `jm config`, `jm trust`, `jm completions`, `jm man`.
+//! `jm config`, `jm trust`.
 
-use anyhow::{Context, Result};
-use clap_complete::Shell;
-use jm_config::{render, render_json};
-use jm_types::text::one_line;
+use anyhow::{Context, Result, bail};
+use jm_config::{KEYS, render, render_json, render_keys};
+use jm_types::text::{one_line, suggest};
 
 use super::{exit, print};
 use crate::cli::{Common, ConfigArgs, TrustArgs};
@@ -18,12 +17,22 @@ pub(crate) fn config(common: &Common, args: &ConfigArgs) -> Result<u8> {
     }
     let loaded = wire::load(common)?;
     print::warnings(&loaded.warnings);
-    if args.json {
-        print::json(&render_json(&loaded))?
-    } else {
-        print::text(&render(&loaded))?
+    match (&args.key, args.json) {
+        (Some(key), _) => print::text(&some_keys(&loaded, key)?)?,
+        (None, true) => print::json(&render_json(&loaded))?,
+        (None, false) => print::text(&render(&loaded))?,
     }
     Ok(exit::RAN)
+}
+
+fn some_keys(loaded: &jm_config::Loaded, key: &str) -> Result<String> {
+    if let Some(text) = render_keys(loaded, key) {
+        return Ok(text);
+    }
+    let names = KEYS.iter().flat_map(|key| [key.path, key.place().0]);
+    let near = suggest(key, names.filter(|name| !name.is_empty()), 1);
+    let near = near.first().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    bail!("unknown key `{}`\n  hint: {near}`jm config` lists every key", one_line(key))
 }
 
 pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
@@ -61,19 +70,5 @@ pub(crate) fn trust(common: &Common, args: &TrustArgs) -> Result<u8> {
         let names = one_line(&tools.join(", "));
         print::line(&format!("{project}: these tools may run: {names}"))?;
     }
-    Ok(exit::RAN)
-}
-
-pub(crate) fn completions(mut command: clap::Command, shell: Shell) -> Result<u8> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command, "jm", &mut script);
-    print::text(&String::from_utf8_lossy(&script))?;
-    Ok(exit::RAN)
-}
-
-pub(crate) fn man(command: clap::Command) -> Result<u8> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
-    print::text(&String::from_utf8_lossy(&page))?;
     Ok(exit::RAN)
 }

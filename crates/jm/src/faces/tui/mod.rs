@@ -15,7 +15,6 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use clap::CommandFactory;
 use jm_tui::app::App;
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::Msg;
@@ -32,7 +31,7 @@ pub(crate) use screen_link::{AskingDesk, Desk};
 use super::call_loop::block_on;
 use super::{demo, exit, home, print, repl, run as headless};
 use crate::agent::Looks;
-use crate::cli::{Cli, Common, Model, Resume, RunArgs, Screen};
+use crate::cli::{Common, Model, OVERVIEW, Resume, RunArgs, Screen};
 use crate::{locations, sessions, wire};
 
 /// The state that the screen opens with.
@@ -89,7 +88,7 @@ pub(crate) fn resume(common: &Common, resume: &Resume) -> Result<u8> {
 /// A prompt without a terminal is a run; nothing at all is a question for help.
 fn without_terminal(common: &Common, screen: &Screen) -> Result<u8> {
     let Some(prompt) = &screen.prompt else {
-        print::note(&Cli::command().render_help().to_string());
+        print::note(OVERVIEW.trim_end());
         return Ok(exit::USAGE);
     };
     let run =
