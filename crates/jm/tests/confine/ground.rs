@@ -54,7 +54,19 @@ impl Ground {
     }
 
     pub(crate) fn session(&self, backend: &str) -> Session {
-        let mut command = self.command(env!("CARGO_BIN_EXE_jm"));
+        Self::open(self.command(env!("CARGO_BIN_EXE_jm")), backend)
+    }
+
+    /// A session that the kernel gives no watches of files, as if others had taken them all.
+    pub(crate) fn session_without_watches(&self, backend: &str) -> Session {
+        let mut command = self.command("unshare");
+        let refuse = "echo 0 > /proc/sys/user/max_inotify_instances && exec \"$0\" \"$@\"";
+        command.args(["--user", "--map-root-user", "sh", "-c", refuse]);
+        command.arg(env!("CARGO_BIN_EXE_jm"));
+        Self::open(command, backend)
+    }
+
+    fn open(mut command: Command, backend: &str) -> Session {
         command.args(["--allow", "run_command", "--allow", "start_process", "--yes"]);
         command.env("JM_TOOLS_SANDBOX_COMMANDS_BACKEND", backend);
         command.args(["--no-journal", "exec", "--jsonl"]);

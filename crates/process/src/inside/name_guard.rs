@@ -7,13 +7,14 @@
 //! Law: a protected name that got another file is protected again, and a name that must not exist
 //! is renamed, as soon as the kernel tells of it; the latter once more when the command has ended.
 //! The watches begin with a delay: removing them costs the kernel 15 ms, more than most commands take.
+//! A user has so many watches, and any process can take them all: then the names are looked at again and again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jm_files::git_control::ASIDE;
 use jm_types::ignore_error;
@@ -44,6 +45,8 @@ pub(crate) struct NameGuard {
     /// The root of the command's tree.
     root: OwnedFd,
     watches: Option<Watches>,
+    /// Set where the kernel gave no watch for some name: when all are looked at again.
+    next_look: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -55,6 +58,9 @@ struct Watches {
 impl NameGuard {
     /// A command that ends earlier is not watched.
     pub(crate) const DELAY: Duration = Duration::from_millis(40);
+    /// Between two looks at all names; where a look takes long, this many times as long.
+    const INTERVAL: Duration = Duration::from_millis(50);
+    const REST: u32 = 10;
 
     /// `None` where nothing is protected. Without mounts only missing names are guarded.
     pub(crate) fn new(
@@ -69,21 +75,34 @@ impl NameGuard {
             return Ok(None);
         }
         let known = names.iter().map(|(path, _)| path.clone().into_os_string()).collect();
-        Ok(Some(Self { names, known, root: open_root()?, watches: None }))
+        Ok(Some(Self { names, known, root: open_root()?, watches: None, next_look: None }))
     }
 
-    /// Watches every directory that holds a protected name, and protects what has changed until now. A
-    /// kernel that gives no watches leaves missing names to the end of the command.
+    /// Watches every directory that holds a protected name, and protects what has changed until now.
+    /// Where the kernel gives no watch that is due again after a while.
     pub(crate) fn watch(&mut self) {
-        let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
-        if self.watches.is_some() {
+        let began = Instant::now();
+        let is_due = self.next_look.map_or(self.watches.is_none(), |next| next <= began);
+        if !is_due {
             return;
         }
-        if let Ok(events) = inotify::init(flags) {
-            self.watches = Some(Watches { events, folders: HashMap::new() });
-            self.watch_below(Path::new("/"));
-            self.protect(Path::new("/"));
+        self.next_look = None;
+        if self.watches.is_none() {
+            let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+            let events = inotify::init(flags).ok();
+            self.watches = events.map(|events| Watches { events, folders: HashMap::new() });
         }
+        self.watch_below(Path::new("/"));
+        self.protect(Path::new("/"));
+        if self.watches.is_none() || self.next_look.is_some() {
+            let took = began.elapsed();
+            self.next_look = Some(began + took + Self::INTERVAL.max(took * Self::REST));
+        }
+    }
+
+    /// The time until [`Self::watch`] is due again, where it is.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.next_look.map(|next| next.saturating_duration_since(Instant::now()))
     }
 
     /// Readable when something happened to a name.
@@ -195,8 +214,9 @@ impl NameGuard {
                 continue;
             };
             let name = format!("/proc/self/fd/{}", open.as_raw_fd());
-            if let Ok(number) = inotify::add_watch(&watches.events, name, kinds) {
-                watches.folders.insert(number, folder.to_owned());
+            match inotify::add_watch(&watches.events, name, kinds) {
+                Ok(number) => drop(watches.folders.insert(number, folder.to_owned())),
+                Err(_) => self.next_look = Some(Instant::now()),
             }
         }
     }

@@ -262,6 +262,8 @@ fn until_it_ends(
             guard.as_deref_mut().into_iter().for_each(NameGuard::watch);
         }
         let left = if unwatched.is_zero() { left } else { left.min(unwatched) };
+        let patience = guard.as_ref().and_then(|guard| guard.patience());
+        let left = patience.map_or(left, |patience| left.min(patience));
         let timeout = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(left.subsec_nanos()),
