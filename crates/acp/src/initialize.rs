@@ -58,7 +58,7 @@ fn capabilities() -> AgentCapabilities {
     AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(prompts)
-        .mcp_capabilities(McpCapabilities::new())
+        .mcp_capabilities(McpCapabilities::new().http(true))
         .session_capabilities(sessions)
 }
 

@@ -19,7 +19,7 @@ pub(crate) use acp::Acp;
 pub(crate) use chat::Chat;
 pub(crate) use help::{HelpArgs, ManArgs, OVERVIEW, command, find as find_command, parse};
 pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, SessionsArgs, Span, Undo};
-pub(crate) use mcp::{Mcp, McpAdd, McpCommand};
+pub(crate) use mcp::{Mcp, McpAdd, McpCommand, McpServe};
 pub(crate) use model::{Model, ModelsArgs, RunArgs, ThinkingLevel, ToolProtocol};
 pub(crate) use policy::{Policy, PolicyCommand};
 pub(crate) use screen::Screen;

@@ -172,6 +172,13 @@ pub fn fresh_id() -> Result<String> {
     Ok(format!("{now:011x}{:08x}", u32::from_ne_bytes(noise)))
 }
 
+/// A secret that nobody guesses: 32 random bytes, in hexadecimal.
+pub fn secret_token() -> Result<String> {
+    let mut noise = [0_u8; 32];
+    rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
+    Ok(noise.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 impl StateDir {
     /// The path of a file of ours that another library opens; it is private before that does.
     pub fn private_file(&self, name: &str) -> Result<PathBuf> {

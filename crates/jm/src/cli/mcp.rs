@@ -39,13 +39,21 @@ pub(crate) enum McpCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Serve the tools of jm to another agent over standard input and output
-    Serve,
+    /// Serve the tools of jm to another agent over standard input and output, or HTTP
+    Serve(McpServe),
     /// Remove a server from your configuration
     Remove {
         /// Name of the server
         name: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpServe {
+    /// Serve over HTTP on this port of this machine instead; 0 takes a free one. Prints the address and the
+    /// token that every request needs
+    #[arg(long, value_name = "PORT")]
+    pub(crate) http: Option<u16>,
 }
 
 #[derive(Debug, Args)]

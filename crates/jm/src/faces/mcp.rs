@@ -28,7 +28,7 @@ pub(crate) fn run(common: &Common, mcp: &Mcp) -> Result<u8> {
             let args = CallArgs { tool, args: args.clone(), json: *json, preview: false };
             call::run(common, &args)
         }
-        McpCommand::Serve => serve::run(common),
+        McpCommand::Serve(serve) => serve::run(common, serve),
         McpCommand::Remove { name } => remove(common, name),
     }
 }

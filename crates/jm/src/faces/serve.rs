@@ -8,22 +8,24 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jm_engine::{ApprovalDecision, Damaged, Engine, Guard, Pause, Session, Which};
 use jm_mcp::server::{
-    AskClient, ClientAnswer, HostAnswer, HostCall, HostResource, OfferedTool, RoundAnswer,
-    ToolHost, serve_stdio,
+    AskClient, ClientAnswer, HTTP_PATH, HostAnswer, HostCall, HostResource, HttpToken, OfferedTool,
+    RoundAnswer, ToolHost, listen_here, serve_http, serve_stdio,
 };
-use jm_system::state::fresh_id;
+use jm_system::state::{fresh_id, secret_token};
 use jm_types::text::{reveal, sanitize};
 use jm_types::{CallKey, CallQuestion, ErrorKind, ToolCall, ToolError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use super::answer::{Answer, Outcome};
 use super::call_loop::block_on;
+use super::interrupts::StopSignals;
 use super::{exit, history, log, print, recover, undo};
-use crate::cli::Common;
+use crate::cli::{Common, McpServe};
 use crate::{sessions, wire};
 
 /// The tool that takes changes back.
@@ -38,7 +40,7 @@ const MOST_ASKED: usize = 64;
 /// The longest question; a client shows it whole.
 const MOST_QUESTION: usize = 16 * 1024;
 
-pub(crate) fn run(common: &Common) -> Result<u8> {
+pub(crate) fn run(common: &Common, serve: &McpServe) -> Result<u8> {
     let common = Common { answered_by: Some("client"), ..common.clone() };
     block_on(async {
         let wire::Wired { engine, session, mut events, warnings, .. } = wire::wire(&common)?;
@@ -47,13 +49,14 @@ pub(crate) fn run(common: &Common) -> Result<u8> {
         // Nobody sees output as it comes; a full channel would make tools wait.
         let drained = tokio::spawn(async move { while events.recv().await.is_some() {} });
         let (orders, mut received) = mpsc::channel(64);
-        let mut client =
-            tokio::spawn(serve_stdio(Arc::new(Host(orders)), std::io::stdin(), std::io::stdout()));
+        let mut client = listen(Arc::new(Host(orders)), serve).await?;
+        let mut signals = StopSignals::listen();
         let mut desk = ServingDesk { engine, session, asked: HashMap::new() };
         let canceller = desk.engine.canceller();
         let ended = loop {
             let order = tokio::select! {
                 ended = &mut client => break ended,
+                () = signals.next() => break Ok(Ok(())),
                 order = received.recv() => order,
             };
             let Some(order) = order else { break (&mut client).await };
@@ -78,6 +81,18 @@ pub(crate) fn run(common: &Common) -> Result<u8> {
             Err(error) => Err(error.into()),
         }
     })
+}
+
+/// Begins to serve; ends with the client, and over HTTP not at all.
+async fn listen(host: Arc<Host>, serve: &McpServe) -> Result<JoinHandle<Result<(), String>>> {
+    let Some(port) = serve.http else {
+        return Ok(tokio::spawn(serve_stdio(host, std::io::stdin(), std::io::stdout())));
+    };
+    let listener = listen_here(port).await.with_context(|| format!("port {port} of 127.0.0.1"))?;
+    let token = secret_token()?;
+    let address = listener.local_addr()?;
+    print::line(&format!("http://{address}{HTTP_PATH}\nAuthorization: Bearer {token}"))?;
+    Ok(tokio::spawn(serve_http(host, listener, HttpToken(token))))
 }
 
 /// Orders of the connection to whoever has the engine.

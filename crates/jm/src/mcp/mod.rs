@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use jm_config::{Config, ServerEntry, Servers};
-use jm_mcp::client::{Connection, ConnectionSettings, Endpoint};
+use jm_mcp::client::{Connection, ConnectionSettings, Endpoint, HttpEndpoint};
 use jm_tools::Workspace;
 use jm_types::Digest;
 
@@ -127,6 +127,15 @@ impl Server {
         }
     }
 
+    fn endpoint(&self, workspace: &Workspace) -> Endpoint {
+        if self.entry.url.is_empty() {
+            return Endpoint::Process(start::starter(self, workspace));
+        }
+        let headers = self.entry.headers.iter();
+        let headers = headers.map(|(name, value)| (name.clone(), project_file::expanded(value)));
+        Endpoint::Http(HttpEndpoint { url: self.entry.url.clone(), headers: headers.collect() })
+    }
+
     fn connect(
         &self,
         workspace: &Workspace,
@@ -136,7 +145,7 @@ impl Server {
         let digest = self.digest();
         Connection::new(ConnectionSettings {
             name: self.name.clone(),
-            endpoint: Endpoint::Process(start::starter(self, workspace)),
+            endpoint: self.endpoint(workspace),
             era: match probing {
                 Probing::Remembered => era_memory::era_of(&digest),
                 Probing::Anew => None,

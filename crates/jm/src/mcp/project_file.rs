@@ -87,7 +87,7 @@ pub(super) fn under(own: &ServerEntry, theirs: ServerEntry) -> ServerEntry {
 }
 
 /// Puts variables in the place of `${NAME}` and `${NAME:-DEFAULT}`; one that is not set is empty.
-fn expanded(text: &str) -> String {
+pub(super) fn expanded(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

@@ -42,10 +42,6 @@ pub(super) fn starter(server: &Server, workspace: &Workspace) -> StartPipes {
 
 fn start(server: &Server, workspace: &Workspace) -> Result<ServerPipes, ToolError> {
     let entry = &server.entry;
-    if entry.command.is_empty() {
-        let what = "servers reached by URL are not supported yet";
-        return Err(ToolError::failed("mcp", what).hint("name a `command` that starts it"));
-    }
     let sandbox = &workspace.sandbox;
     let environment = environment(entry, workspace);
     let words: Vec<OsString> = entry.command.iter().map(OsString::from).collect();

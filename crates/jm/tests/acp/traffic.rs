@@ -78,10 +78,10 @@ fn scripts_named(line: &str) -> String {
     out + rest
 }
 
-/// Compares with the recorded traffic; `JM_ACP_RECORD=1` records it anew.
+/// Compares with the recorded traffic; `RECORD_TRAFFIC=1` records it anew.
 fn check(name: &str, found: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/acp/traffic").join(name);
-    if std::env::var_os("JM_ACP_RECORD").is_some() {
+    if std::env::var_os("RECORD_TRAFFIC").is_some() {
         std::fs::write(&path, found).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap();

@@ -12,12 +12,14 @@ use rmcp::model::ProtocolVersion;
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService,
 };
+use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, timeout_at};
 
 use super::connection::ConnectionSettings;
 use super::handler::Handler;
+use super::http::HttpEndpoint;
 use super::link::{GuardedReader, LinkWatch, MOST_LINE};
 
 /// The longest reason that is passed on of a server's words.
@@ -52,12 +54,14 @@ impl Era {
 /// The way to a server.
 pub enum Endpoint {
     Process(StartPipes),
+    Http(HttpEndpoint),
 }
 
 impl std::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Endpoint::Process(_) => f.write_str("Process"),
+            Endpoint::Http(endpoint) => endpoint.fmt(f),
         }
     }
 }
@@ -116,6 +120,10 @@ pub(crate) async fn establish(
     }
     match begin(Beginning::Probe).await {
         Ok(link) => Ok(link),
+        // Another beginning over HTTP costs nothing, and there are servers that say yes to all they do not know.
+        Err(NoLink::Fault(why)) if matches!(settings.endpoint, Endpoint::Http(_)) => {
+            begin(Beginning::Remembered(Era::Legacy)).await.map_err(|_| why)
+        }
         Err(NoLink::Fault(why)) => Err(why),
         Err(NoLink::Silent) => match begin(Beginning::Remembered(Era::Legacy)).await {
             Ok(link) => Ok(link),
@@ -131,10 +139,15 @@ async fn attempt(
     beginning: Beginning,
     deadline: Instant,
 ) -> Result<Link, NoLink> {
-    let Endpoint::Process(start) = &settings.endpoint;
-    let ServerPipes { stdin, stdout, process } = start().map_err(NoLink::Fault)?;
-    let mut process = process;
     let watch = LinkWatch::new();
+    let start = match &settings.endpoint {
+        Endpoint::Process(start) => start,
+        Endpoint::Http(endpoint) => {
+            let transport = endpoint.transport().map_err(NoLink::Fault)?;
+            return begin(settings, handler, (transport, watch, None), beginning, deadline).await;
+        }
+    };
+    let ServerPipes { stdin, stdout, process } = start().map_err(NoLink::Fault)?;
     let fault = |error: std::io::Error| NoLink::Fault(error.to_string());
     let reader = pipe::Receiver::from_owned_fd(stdout).map_err(fault)?;
     let writer = pipe::Sender::from_owned_fd(stdin).map_err(fault)?;
@@ -142,13 +155,29 @@ async fn attempt(
     // The guard's limit is reached first, and says so.
     let transport =
         AsyncRwTransport::new_client(reader, writer).with_max_line_length(MOST_LINE + 1);
+    begin(settings, handler, (transport, watch, Some(process)), beginning, deadline).await
+}
+
+async fn begin<T, E, A>(
+    settings: &ConnectionSettings,
+    handler: &Handler,
+    (transport, watch, mut process): (T, Arc<LinkWatch>, Option<Box<dyn StartedServer>>),
+    beginning: Beginning,
+    deadline: Instant,
+) -> Result<Link, NoLink>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
     let mut serving = Box::pin(handler.clone().serve_with_lifecycle(transport, mode(&beginning)));
     let probe_ends = Instant::now() + settings.probe;
     let mut outcome = match beginning {
         Beginning::Probe => timeout_at(probe_ends.min(deadline), &mut serving).await.ok(),
         Beginning::Remembered(_) => None,
     };
-    if outcome.is_none() && matches!(beginning, Beginning::Probe) && !watch.was_heard() {
+    // Over HTTP every request has an answer, so silence is slowness.
+    let is_silent = process.is_some() && !watch.was_heard();
+    if outcome.is_none() && matches!(beginning, Beginning::Probe) && is_silent {
         return Err(NoLink::Silent);
     }
     if outcome.is_none() {
@@ -160,16 +189,20 @@ async fn attempt(
             let version = running.peer_info().map(|info| info.protocol_version.clone());
             let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
             let (era, revision) = (Era::of(&version), version.to_string());
-            Ok(Link { running, watch, process: Some(process), era, revision })
+            Ok(Link { running, watch, process, era, revision })
         }
         Some(Err(error)) => {
             let why = watch.fault().unwrap_or_else(|| reason(&error));
-            Err(NoLink::Fault(with_end(why, process.as_mut())))
+            Err(NoLink::Fault(match &mut process {
+                Some(process) => with_end(why, process.as_mut()),
+                None => why,
+            }))
         }
         None => {
             let seconds = settings.start_timeout.as_secs();
             let why = format!("it was not ready within {seconds} s");
-            Err(NoLink::Fault(with_words(why, &process.last_words())))
+            let words = process.map(|process| process.last_words()).unwrap_or_default();
+            Err(NoLink::Fault(with_words(why, &words)))
         }
     }
 }

@@ -24,12 +24,12 @@ use jm_acp::schema::{
 use jm_acp::{
     AcpClient, ClientFeatures, ClientMessage, SettingChoices, config_options, connect, mode_state,
 };
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{LocalSet, spawn_local};
 
 pub(crate) use client_link::ClientLink;
 
 use super::call_loop::block_on;
+use super::interrupts::StopSignals;
 use super::{exit, keys};
 use crate::cli::{Acp, Common, Keys, KeysCommand, Model};
 use crate::model_client::ModelFault;
@@ -56,16 +56,12 @@ async fn serve(common: Common, model: Model) -> Result<u8> {
     let features = ClientFeatures::default();
     let sessions = HashMap::new();
     let mut agent = AcpAgent { common, model, client, features, sessions };
-    let mut signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
-        .map(|kind| signal(kind).ok());
+    let mut signals = StopSignals::listen();
     loop {
-        let [interrupt, terminate, hangup] = &mut signals;
         let message = tokio::select! {
             message = input.recv() => message,
             () = agent.client.gone() => None,
-            () = heard(interrupt) => None,
-            () = heard(terminate) => None,
-            () = heard(hangup) => None,
+            () = signals.next() => None,
         };
         match message {
             Some(message) => agent.hear(message),
@@ -78,13 +74,6 @@ async fn serve(common: Common, model: Model) -> Result<u8> {
     tokio::time::timeout(LAST_WORK, ended).await.map(drop).unwrap_or_default();
     agent.client.flush(LAST_WORDS);
     Ok(exit::RAN)
-}
-
-async fn heard(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => signal.recv().await.unwrap_or_default(),
-        None => std::future::pending().await,
-    }
 }
 
 /// One connection with its sessions.

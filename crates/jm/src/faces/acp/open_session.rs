@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use jm_acp::schema::{
-    ContentBlock, Cost, Error, McpServer, PromptResponse, ReadTextFileRequest, RequestId,
-    SessionId as AcpSessionId, SessionInfoUpdate, SessionUpdate, StopReason, UsageUpdate,
+    ContentBlock, Cost, Error, McpServer, McpServerHttp, McpServerStdio, PromptResponse,
+    ReadTextFileRequest, RequestId, SessionId as AcpSessionId, SessionInfoUpdate, SessionUpdate,
+    StopReason, UsageUpdate,
 };
 use jm_acp::{AcpClient, AskFailure, ClientFeatures, ModeChoice, SettingChoices, prompt_parts};
 use jm_config::{ServerEntry, Servers, check_server_name};
@@ -345,24 +346,39 @@ fn buffers(client: &AcpClient, session: &AcpSessionId) -> EditorBuffers {
 fn client_servers(named: &[McpServer]) -> (Servers, Vec<String>) {
     let (mut servers, mut notes) = (Servers::new(), Vec::new());
     for server in named {
-        let McpServer::Stdio(server) = server else {
-            notes.push("A server of tools that is reached by an address was left out".to_owned());
-            continue;
+        let (name, entry) = match server {
+            McpServer::Stdio(server) => (&server.name, started(server)),
+            McpServer::Http(server) => (&server.name, reached(server)),
+            _ => {
+                notes.push(
+                    "A server of tools of a kind that is not offered was left out".to_owned(),
+                );
+                continue;
+            }
         };
-        if let Err(why) = check_server_name(&server.name) {
-            notes.push(format!("Server {} was left out: {why}", one_line(&server.name)));
-            continue;
+        match check_server_name(name) {
+            Ok(()) => {
+                servers.insert(name.clone(), entry);
+            }
+            Err(why) => notes.push(format!("Server {} was left out: {why}", one_line(name))),
         }
-        let command = std::iter::once(server.command.to_string_lossy().into_owned());
-        let variables = server.env.iter().map(|it| (it.name.clone(), it.value.clone()));
-        let entry = ServerEntry {
-            command: command.chain(server.args.clone()).collect(),
-            variables: variables.collect(),
-            ..ServerEntry::default()
-        };
-        servers.insert(server.name.clone(), entry);
     }
     (servers, notes)
+}
+
+fn started(server: &McpServerStdio) -> ServerEntry {
+    let command = std::iter::once(server.command.to_string_lossy().into_owned());
+    let variables = server.env.iter().map(|it| (it.name.clone(), it.value.clone()));
+    ServerEntry {
+        command: command.chain(server.args.clone()).collect(),
+        variables: variables.collect(),
+        ..ServerEntry::default()
+    }
+}
+
+fn reached(server: &McpServerHttp) -> ServerEntry {
+    let headers = server.headers.iter().map(|it| (it.name.clone(), it.value.clone()));
+    ServerEntry { url: server.url.clone(), headers: headers.collect(), ..ServerEntry::default() }
 }
 
 /// The session of the journal that a client names by its whole id.
