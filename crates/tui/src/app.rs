@@ -52,6 +52,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
         Msg::TurnEnds(end) => engine::turn_ends(app, end, out),
         Msg::Note(note) => app.note(&note),
         Msg::Lines(lines) => app.print(lines),
+        Msg::Rows(rows) => {
+            let lines = block::rows(&rows, app.columns());
+            app.print(lines);
+        }
         Msg::Markdown(text) => app.print(markdown::render(&text, app.columns())),
         Msg::Status(status) => app.status = *status,
         Msg::Files(files) => prompt::files(app, files),

@@ -82,6 +82,8 @@ pub enum Msg {
         title: String,
         lines: Vec<Line>,
     },
+    /// Names with what they are, one a line, fitted to the width.
+    Rows(Vec<(String, String)>),
     /// The editor was left with this text.
     Edited(String),
     /// The editor could not be used.

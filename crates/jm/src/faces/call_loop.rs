@@ -1,6 +1,7 @@
 //! The loop that every face shares: run, ask, run again, until all is answered.
 
-use std::io::IsTerminal;
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 use super::acp::ClientLink;
 use super::answer::Answer;
 use super::interrupts::Interrupts;
+use super::line_output::LineOutput;
 use super::prompt::{Approver, Asked};
 use super::refused_calls::Unanswered;
 use super::tui::Desk;
@@ -227,15 +229,21 @@ impl Driver {
     }
 }
 
-/// In a terminal, output is seen as it comes, unless it is drawn in blocks.
+/// In a terminal, output is seen as it comes, a screenful of it, unless it is drawn in blocks.
 async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool, live: bool) {
-    use std::io::Write;
+    let mut outputs: HashMap<String, LineOutput> = HashMap::new();
     while let Some(event) = events.recv().await {
         match &event {
             _ if debug => print::debug(&event),
-            ToolEvent::StdoutChunk { chunk, .. } | ToolEvent::StderrChunk { chunk, .. } if live => {
-                let mut screen = std::io::stderr().lock();
-                screen.write_all(chunk.as_bytes()).unwrap_or_default();
+            ToolEvent::StdoutChunk { tool_call_id: id, chunk }
+            | ToolEvent::StderrChunk { tool_call_id: id, chunk }
+                if live =>
+            {
+                show(&outputs.entry(id.clone()).or_default().push(chunk));
+            }
+            ToolEvent::Completed { tool_call_id: id } if live => {
+                let rest = outputs.remove(id).map(LineOutput::end);
+                show(&rest.unwrap_or_default());
             }
             ToolEvent::Noticed { text, .. } => {
                 print::note(&format!("jm: note: {}", one_line(text)))
@@ -246,6 +254,11 @@ async fn show_events(mut events: mpsc::Receiver<ToolEvent>, debug: bool, live: b
             | ToolEvent::Completed { .. } => {}
         }
     }
+}
+
+/// A terminal that cannot be written has nobody to be told.
+fn show(text: &str) {
+    std::io::stderr().lock().write_all(text.as_bytes()).unwrap_or_default();
 }
 
 /// How long the last events may take to be shown.

@@ -23,6 +23,7 @@ pub(crate) mod home;
 pub(crate) mod init;
 pub(crate) mod interrupts;
 pub(crate) mod keys;
+mod line_output;
 pub(crate) mod log;
 pub(crate) mod manual;
 pub(crate) mod mcp;

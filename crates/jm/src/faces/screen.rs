@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use anyhow::Result;
 use jm_engine::Batch;
 use jm_tui::block::Note;
+use jm_tui::block::headline::headline;
 use jm_tui::msg::Msg;
 use jm_tui::printer::Printer;
 use jm_tui::text::{Surroundings, Theme};
@@ -60,6 +61,8 @@ pub(crate) struct Plain {
     prefix_said: bool,
     sanitizer: Sanitizer,
     is_terminal: bool,
+    /// Calls are named with what matters of their arguments.
+    names_arguments: bool,
     /// The last thing written was not the end of a line.
     in_line: bool,
     /// The model's words since the last call.
@@ -79,6 +82,7 @@ impl Plain {
             prefix_said: false,
             sanitizer: Sanitizer::default(),
             is_terminal,
+            names_arguments: false,
             in_line: false,
             last_text: String::new(),
         }
@@ -87,7 +91,9 @@ impl Plain {
     /// The same, with the blocks of the screen where this terminal shows them.
     pub(crate) fn drawn(prefix: Option<&'static str>, agent: &Agent) -> Self {
         let blocks = agent.driver.draws_blocks.then(|| Box::new(Printer::new(theme())));
-        Self { blocks, ..Self::new(prefix, Words::Out) }
+        let is_prescribed = agent.driver.engine.core().registry.toolset() == Toolset::Gemini;
+        let names_arguments = !is_prescribed && std::io::stderr().is_terminal();
+        Self { blocks, names_arguments, ..Self::new(prefix, Words::Out) }
     }
 
     /// A new turn: the prefix may be said again.
@@ -163,7 +169,12 @@ impl Screen for Plain {
             return Ok(());
         }
         for entry in &batch.entries {
-            print::note(&format!("→ {}", one_line(&entry.call.name)));
+            let call = &entry.call;
+            let shown = match self.names_arguments {
+                true => headline(&call.name, &call.arguments).plain(),
+                false => one_line(&call.name),
+            };
+            print::note(&format!("→ {shown}"));
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ fn the_scrollback_only_grows() {
     desk.key("C-d");
     desk.wait_for("continue with");
     grows("the end");
-    assert!(grown > 5, "looked at only {grown} times");
+    assert!(grown > 1, "it grew only {grown} times");
 }
 
 /// 5 history in every multiplexer: lines are written by line feeds.
@@ -238,4 +238,28 @@ fn plain_is_whole_lines() {
     for never in ["\x1b[?1049h", "⠋", "Esc stops"] {
         assert!(!text.contains(never), "{never:?}");
     }
+}
+
+/// Lines for people too: calls say what they are about, and a flood is its first and its last lines.
+#[test]
+fn plain_names_calls_and_bounds_their_output() {
+    let desk = Desk::new(Kind::Tmux, (80, 24));
+    let script = "[[turn]]\nsteps = [{ call = \"read_file\", args = { path = \"s.toml\" } }, { call = \
+                  \"run_command\", args = { command = \"seq 1 60000; printf '\\\\033[2Jx'\" } }]\n\
+                  [[turn]]\nsteps = [{ text = \"All of it.\" }]\n";
+    std::fs::write(desk.path("s.toml"), script).unwrap();
+    let args = "--model script:s.toml --allow run_command --yes 'count far'";
+    desk.start_with("ACCESSIBLE=1", args, "All of it.");
+    let all = desk.all();
+    let once = [
+        "→ read_file s.toml",
+        "1",
+        "40",
+        "… 59951 more lines (`jm output` shows all)",
+        "60000",
+        "x",
+    ];
+    assert_each_once(&all, once.iter().map(|line| (*line).to_owned()));
+    assert!(all.contains("→ $ seq 1 60000"), "{all}");
+    assert!(!all.contains("\n30000\n"), "{all}");
 }

@@ -162,7 +162,11 @@ impl Desk {
     /// Everything from the first line of the scrollback; wrapped lines are joined.
     pub(crate) fn all(&self) -> String {
         match self.kind {
-            Kind::Tmux => text(&self.run(&["capture-pane", "-p", "-J", "-S", "-"]).stdout),
+            // Joined lines keep the blanks of what was erased behind them.
+            Kind::Tmux => {
+                let all = text(&self.run(&["capture-pane", "-p", "-J", "-S", "-"]).stdout);
+                all.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+            }
             Kind::Screen => {
                 let file = self.folder.path().join("hardcopy");
                 // The last one is no answer to this question.

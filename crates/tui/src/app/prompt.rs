@@ -6,6 +6,13 @@ use crate::command::{self, Parsed};
 use crate::editor::{Completion, Menu, complete};
 use crate::key::Key;
 use crate::msg::Effect;
+use crate::text::{Line, Role};
+
+/// Commands whose answer is printed: the line that asked for it stands above.
+const ECHOED: &[&str] = &[
+    "help", "model", "approve", "clear", "undo", "redo", "rename", "tools", "policy", "status",
+    "cost", "export",
+];
 
 pub(super) fn key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
     if app.prompt.search.is_some() {
@@ -131,6 +138,10 @@ fn steer(app: &mut App, out: &mut Vec<Effect>) {
 
 /// Commands that the screen answers itself; all others are the face's.
 fn run(app: &mut App, name: &'static str, rest: String, out: &mut Vec<Effect>) {
+    if ECHOED.contains(&name) && !(app.is_working() && is_the_agents(name)) {
+        app.outbox.gap();
+        app.print(vec![Line::of(format!("> /{name} {rest}").trim_end(), Role::Muted)]);
+    }
     match name {
         "help" => {
             let lines = crate::help::lines(app.columns());
@@ -151,14 +162,18 @@ fn run(app: &mut App, name: &'static str, rest: String, out: &mut Vec<Effect>) {
             out.push(Effect::Print(rest));
             out.push(Effect::Quit);
         }
-        "status" | "tools" | "policy" | "sessions" | "approve" | "export" => {
-            out.push(Effect::Command { name, rest });
-        }
-        _ if app.is_working() => {
+        _ if app.is_working() && is_the_agents(name) => {
             app.flash(format!("/{name} waits for the end of the turn; Esc stops it"))
         }
         _ => out.push(Effect::Command { name, rest }),
     }
+}
+
+/// True for commands that need the agent, which a turn has.
+fn is_the_agents(name: &str) -> bool {
+    let others = ["help", "copy", "cost", "rewind", "exit"];
+    let asked = ["status", "tools", "policy", "sessions", "approve", "export"];
+    !others.contains(&name) && !asked.contains(&name)
 }
 
 fn search_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {

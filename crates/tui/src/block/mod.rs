@@ -20,6 +20,16 @@ pub fn greeting(version: &str, model: &str, root: &str) -> Vec<Line> {
     vec![name.add(place, Role::Muted), Line::of(help, Role::Muted)]
 }
 
+/// Names with what they are, one a line.
+pub fn rows(rows: &[(String, String)], width: usize) -> Vec<Line> {
+    let names = rows.iter().map(|(name, _)| Line::text(name).width()).max().unwrap_or_default();
+    let row = |(name, what): &(String, String)| {
+        let name = Line::text("  ").add(one_line(name), Role::Accent).padded(names + 4);
+        name.add(one_line(what), Role::Muted).cut(width)
+    };
+    rows.iter().map(row).collect()
+}
+
 /// The person's words as they were sent.
 pub fn person(text: &str) -> Vec<Line> {
     let mut lines = Vec::new();

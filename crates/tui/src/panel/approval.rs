@@ -230,13 +230,15 @@ impl Approval {
         self.question.calls.iter().all(|call| call.fingerprint.starts_with("keep "))
     }
 
-    /// True if `y` would keep more than was in sight; it is shown whole instead, once.
+    /// True if `y` would approve a call, or keep a change, that was not in sight; all of it is shown
+    /// instead, once.
     pub fn shows_first(&mut self, key: char, width: usize, height: usize) -> bool {
         let is_yes = matches!(self.mode, PanelMode::Asking) && matches!(key, 'y' | 'Y');
-        if self.is_shown_whole || !is_yes || !self.asks_to_keep() {
+        if self.is_shown_whole || !is_yes {
             return false;
         }
-        let rows = self.lines().iter().map(|line| wrap(line, width).len()).sum::<usize>();
+        let needed = if self.asks_to_keep() { self.lines() } else { self.heads() };
+        let rows = needed.iter().map(|line| wrap(line, width).len()).sum::<usize>();
         self.is_shown_whole = true;
         rows + BESIDE > height
     }
@@ -283,9 +285,7 @@ impl Approval {
     /// Every call, then their previews, for a panel that is too small for all of it: what is asked
     /// about must be in sight before how it looks.
     pub fn heads_first(&self) -> Vec<Line> {
-        let calls = self.question.calls.iter().enumerate();
-        let mut lines: Vec<Line> =
-            calls.flat_map(|(number, request)| self.head(number, request)).collect();
+        let mut lines = self.heads();
         lines.push(Line::new());
         match &self.question.diff {
             Some(diff) => lines.extend(diff::diff(diff)),
@@ -295,6 +295,11 @@ impl Approval {
             }
         }
         lines
+    }
+
+    fn heads(&self) -> Vec<Line> {
+        let calls = self.question.calls.iter().enumerate();
+        calls.flat_map(|(number, request)| self.head(number, request)).collect()
     }
 
     /// The preview of a call, with its secrets where they are shown.

@@ -240,6 +240,13 @@ const SCENES: &[Scene] = &[
         let lines = crate::block::greeting("0.1.0", "anthropic/claude", "~/work");
         world.hear(Msg::Lines(lines));
     }),
+    ("rows", |world| {
+        world.typed("/tools");
+        world.keys(&[Key::Enter, Key::Enter]);
+        let row = |name: &str, what: &str| (name.to_owned(), what.to_owned());
+        let long = "Search the contents of files, every match with its line and column. ".repeat(3);
+        world.hear(Msg::Rows(vec![row("search", &long), row("todo_write", "Keep a list.")]));
+    }),
     ("retrying", |world| {
         turn(world);
         world.hear(Msg::Retrying { wait_ms: 4_000, why: "The server is overloaded".into() });

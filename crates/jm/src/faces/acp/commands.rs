@@ -60,9 +60,13 @@ pub(super) async fn run(
                 "" => 1,
                 number => number.parse::<usize>().context("/undo takes a number")?.max(1),
             };
-            tui::undo_text("Undone", &tui::take_back(agent, &Which::Last(count))?)
+            let report = tui::take_back(agent, &Which::Last(count))?;
+            tui::undo_text("Undone", &report, agent)
         }
-        "redo" => tui::undo_text("Redone", &tui::take_back(agent, &Which::Undo)?),
+        "redo" => {
+            let report = tui::take_back(agent, &Which::Undo)?;
+            tui::undo_text("Redone", &report, agent)
+        }
         "compact" if agent.conversation.messages().is_empty() => {
             "Nothing to compact yet".to_owned()
         }

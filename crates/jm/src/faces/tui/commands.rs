@@ -105,7 +105,7 @@ pub(super) async fn command(
         "undo" => undo_prompts(talk, agent, rest)?,
         "redo" => {
             let report = take_back(agent, &Which::Undo)?;
-            talk.desk.send(Msg::Lines(told("Redone", &report)));
+            talk.desk.send(Msg::Lines(told("Redone", &report, agent)));
         }
         "rename" if rest.is_empty() => bail!("/rename takes a title"),
         "rename" => {
@@ -175,17 +175,20 @@ fn undo_prompts(talk: &Talk, agent: &mut Agent, rest: &str) -> Result<()> {
         number => number.parse::<usize>().context("/undo takes a number")?.max(1),
     };
     let report = take_back(agent, &Which::Last(count))?;
-    talk.desk.send(Msg::Lines(told("Undone", &report)));
+    talk.desk.send(Msg::Lines(told("Undone", &report, agent)));
     Ok(())
 }
 
 /// The outcome of an undo, as text.
-pub(crate) fn undo_text(done: &str, report: &UndoReport) -> String {
-    told(done, report).iter().map(|line| format!("{}\n", line.plain())).collect()
+pub(crate) fn undo_text(done: &str, report: &UndoReport, agent: &Agent) -> String {
+    told(done, report, agent).iter().map(|line| format!("{}\n", line.plain())).collect()
 }
 
-fn told(done: &str, report: &UndoReport) -> Vec<Line> {
-    let path = |path: &std::path::Path| one_line(&path.to_string_lossy());
+fn told(done: &str, report: &UndoReport, agent: &Agent) -> Vec<Line> {
+    let root = agent.driver.engine.core().workspace.sandbox.working_root().path();
+    let path = |path: &std::path::Path| {
+        one_line(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
+    };
     let calls = report.calls.iter().map(|taken| {
         Line::of(format!("{done}: "), Role::Success)
             .add(format!("{} {}", taken.call, taken.summary), Role::Text)
@@ -220,7 +223,7 @@ pub(super) async fn rewind(talk: &mut Talk, agent: &mut Agent, id: &str) -> Resu
     let (engine, session) = (&driver.engine, &mut driver.session);
     let rewound = rewind::rewind(&talk.common, engine, session, row, what, Guard::Hash)?;
     match &rewound.report {
-        Some(report) => talk.desk.send(Msg::Lines(told("Undone", report))),
+        Some(report) => talk.desk.send(Msg::Lines(told("Undone", report, agent))),
         None if what == Rewinding::Conversation => {}
         None => talk.desk.note(Note::info("No files changed since that prompt")),
     }
@@ -298,11 +301,9 @@ fn tools(talk: &Talk, agent: &Agent) {
     let tools = agent.driver.engine.advertised();
     let row = |tool: &jm_types::ToolDefinition| {
         let first = tool.description.lines().next().unwrap_or_default();
-        Line::of(format!("  {:<18} ", one_line(&tool.name)), Role::Accent)
-            .add(first, Role::Muted)
-            .cut(100)
+        (tool.name.clone(), first.to_owned())
     };
-    talk.desk.send(Msg::Lines(tools.iter().map(row).collect()));
+    talk.desk.send(Msg::Rows(tools.iter().map(row).collect()));
 }
 
 fn policy(talk: &Talk, agent: &Agent) {

@@ -167,7 +167,8 @@ impl Talk {
         let status = status(&self.common, agent);
         let version = env!("CARGO_PKG_VERSION");
         self.desk.send(Msg::Lines(block::greeting(version, &status.model, &status.root)));
-        if commands::command_tool(agent).is_none() {
+        let policy = agent.driver.engine.core().policy.now();
+        if commands::command_tool(agent).is_none_or(|tool| policy.denylist.contains(&tool)) {
             let off = Note::info("Commands are off in this project");
             self.desk.note(off.hint("start with `--allow run_command` to enable them"));
         }

@@ -159,6 +159,10 @@ fn keeping_needs_a_look_at_all_of_it() {
     };
     let all = answer(vec![("1", ApprovalChoice::Once)]);
     assert_eq!(held(3).key(Key::Char('y')).effects, std::slice::from_ref(&all));
+    let mut many = asked(12);
+    assert_eq!(many.key(Key::Char('y')).effects, [], "twelve calls do not fit");
+    assert!(many.app.full.is_some());
+    assert_eq!(many.key(Key::Char('q')).key(Key::Char('y')).effects.len(), 1);
     let mut long = held(100);
     assert_eq!(long.key(Key::Char('y')).effects, []);
     assert!(long.app.full.is_some(), "shown whole first");
@@ -179,16 +183,22 @@ fn a_key_costs_the_same_in_a_long_session() {
     };
     let (mut short, mut long) = (session(1), session(10_000));
     let cost = |world: &mut World| {
-        let begin = std::time::Instant::now();
+        let begin = processor_time();
         for _ in 0..200 {
             world.key(Key::Char('k'));
             std::hint::black_box(crate::view::view(&world.app));
         }
         world.key(Key::Ctrl('u'));
-        begin.elapsed()
+        processor_time() - begin
     };
     // The quickest of many rounds, in turns: whatever else the machine does only ever adds to one.
     let rounds = (0..12).map(|_| (cost(&mut short), cost(&mut long)));
     let (short, long) = rounds.reduce(|a, b| (a.0.min(b.0), a.1.min(b.1))).unwrap();
-    assert!(long < short * 3, "{short:?} for 200 keys, {long:?} with 10,000 blocks above");
+    assert!(long < short * 4, "{short} ns for 200 keys, {long} ns with 10,000 blocks above");
+}
+
+/// Nanoseconds that this thread had a processor.
+fn processor_time() -> u64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    told.split_whitespace().next().unwrap().parse().unwrap()
 }
