@@ -286,6 +286,15 @@ pub static KEYS: &[ConfigKey] = &[
         help: "in `prompt` mode, ask before every call that changes something",
     },
     ConfigKey {
+        path: "tools.approval.run_readers",
+        kind: ValueKind::Toggle {
+            field: |config| &mut config.tools.approval.run_readers,
+            loose: true,
+        },
+        help: "in the toolset `standard`, once commands are enabled: those known to only read run without a \
+               question, confined to reading",
+    },
+    ConfigKey {
         path: ALLOW_RULES,
         kind: ValueKind::Rules { field: |config| &mut config.tools.approval.allow, loosens: true },
         help: "rules that allow calls: `TOOL` or `TOOL: PATTERN` ([policy.md](policy.md)); one about \

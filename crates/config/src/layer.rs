@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::allowed_tools::stays_denied;
 use crate::keys::{CALLS, DENYLIST, ITERATIONS, MOST_QUOTA, PROFILE};
-use crate::load_outcome::Loaded;
-use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source};
+use crate::load_outcome::{Loaded, Loosening};
+use crate::origin::{ConfigError, LoadReport, SettingOrigin, Source, escaped};
 use crate::rules::RuleOrigins;
 use crate::settings::{Config, RuleEntry};
 use crate::text::{ConfigLayer, Setting};
@@ -90,6 +90,9 @@ impl Overlay {
                     "{origin}: `{}` would loosen your settings and is ignored (allow it: `jm trust`)",
                     setting.name
                 );
+                let value = setting.place.text.get(setting.value.span()).unwrap_or_default();
+                let setting = format!("{} = {}", setting.name, escaped(value));
+                self.loaded.loosened.push(Loosening { origin: origin.clone(), setting });
                 self.refused.push((origin, warning));
             }
         }
@@ -212,6 +215,7 @@ impl Overlay {
             return Err(self.report.into_errors());
         }
         self.refused.sort();
+        self.loaded.loosened.sort();
         self.report.warnings.extend(self.refused.into_iter().map(|(_, warning)| warning));
         self.loaded.opt_in();
         self.loaded.opt_in_by_rules();

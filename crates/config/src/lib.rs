@@ -25,7 +25,7 @@ mod types;
 pub use allowed_tools::AllowedAndDenied;
 pub use keys::{ALLOW_RULES, ASK_RULES, AUTO_APPROVE, ConfigKey, DENY_RULES, KEYS};
 pub use layer::{Trust, load};
-pub use load_outcome::Loaded;
+pub use load_outcome::{Loaded, Loosening};
 pub use modes::{
     ApprovalMode, CommandBackend, CommandLayer, ConfigWord, Profile, ToolsMode, Toolset,
 };

@@ -18,7 +18,17 @@ pub struct Loaded {
     pub denials: BTreeMap<String, SettingOrigin>,
     /// The place of each rule.
     pub rule_origins: RuleOrigins,
+    /// Settings of a project that is not trusted, which were passed over because they would loosen others.
+    pub loosened: Vec<Loosening>,
     pub warnings: Vec<String>,
+}
+
+/// A setting that only a trusted project may make.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Loosening {
+    pub origin: SettingOrigin,
+    /// The key and the value as they stand in the file, escaped.
+    pub setting: String,
 }
 
 impl Default for Loaded {
@@ -35,6 +45,7 @@ impl Loaded {
             provenance: KEYS.iter().map(|key| (key.path, vec![default.clone()])).collect(),
             denials: denied.map(|tool| (tool, default.clone())).collect(),
             rule_origins: RuleOrigins::new(),
+            loosened: Vec::new(),
             warnings: Vec::new(),
             config,
         }

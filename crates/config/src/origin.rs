@@ -121,7 +121,8 @@ pub(super) fn shown(text: &str) -> String {
     escaped(&cut)
 }
 
-fn escaped(text: &str) -> String {
+/// A text from outside on one line, whole.
+pub(super) fn escaped(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut shown, character| {
         match character {
             '\'' | '"' | '\\' => shown.push(character),

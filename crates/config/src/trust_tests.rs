@@ -40,6 +40,7 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.approval.allowlist", None, Some("['write_file']")),
     ("tools.approval.denylist", Some("['write_file']"), None),
     ("tools.approval.prompt_side_effects", None, Some("false")),
+    ("tools.approval.run_readers", Some("false"), None),
     ("tools.approval.allow", None, Some("['write_file: docs/**']")),
     ("tools.approval.ask", Some("['write_file: docs/**']"), None),
     ("tools.approval.deny", Some("[{ rule = 'write_file: a', match = ['a'] }]"), None),

@@ -23,6 +23,9 @@ pub struct Batch {
     /// The journal holds its calls.
     pub is_recorded: bool,
     pub entries: Vec<CallEntry>,
+    /// The changes of its pending calls together, where one builds on another.
+    #[serde(default)]
+    pub combined: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use jm_types::{
 use crate::canceller::Canceller;
 use crate::capacity::ContextEstimate;
 use crate::core::Core;
-use crate::plan::{self, Disposition, Planned};
+use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
 use crate::reply::ResultForm;
 use crate::run;
@@ -108,9 +108,18 @@ impl Engine {
 
     /// Plans a call without running it.
     pub async fn inspect(&self, session: &Session, call: ToolCall) -> Inspection {
+        self.look_at(session, call, PreviewRule::Always).await
+    }
+
+    /// The verdict on a call, whether or not the files are still such that it could run.
+    pub async fn judge(&self, session: &Session, call: ToolCall) -> Inspection {
+        self.look_at(session, call, PreviewRule::Never).await
+    }
+
+    async fn look_at(&self, session: &Session, call: ToolCall, look: PreviewRule) -> Inspection {
         let parts = self.explain_parts(&call);
         let Planned { facts, disposition, .. } =
-            plan::plan_alone(&self.core, session.asker(), call).await;
+            plan::plan_alone(&self.core, session.asker(), call, look).await;
         let (mut offered, mut question) = (None, None);
         let (verdict, warnings, error) = match disposition {
             Disposition::Refused(error) => (Verdict::Deny, Vec::new(), Some(error)),

@@ -80,6 +80,9 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
     let (tool_call_id, tool_name) = (call.id.clone(), call.name.clone());
     core.announce(ToolEvent::Started { tool_call_id, tool_name }).await;
     let only_reads = inspects && ctx.workspace.confiner.reader_access() == Access::ReadsOnly;
+    if only_reads {
+        ctx.access = Access::ReadsOnly;
+    }
     let parsed = prepared.as_deref().ok().filter(|_| !only_reads);
     let mut holder = None;
     let outcome = match hold::ground_of(core, parsed, (&key, &call.id)).await {

@@ -54,6 +54,7 @@
 mod ahead;
 mod answer;
 pub mod batch;
+mod batch_diff;
 mod batch_ids;
 mod call_facts;
 mod canceller;

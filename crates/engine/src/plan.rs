@@ -7,11 +7,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jm_policy::{Floor, Reason};
+use jm_policy::{Floor, Reason, Step};
 use jm_system::worker::off_thread;
-use jm_tools::{CallContext, Intent, Prepared, Preview, ToolEffect};
+use jm_tools::{CallContext, Intent, Prepared, Preview, ShownCommand, ToolEffect};
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line, summarize};
-use jm_types::text::redact_command;
+use jm_types::text::{redact_command, words_with_look_alikes};
 use jm_types::{
     AlwaysOffer, CallQuestion, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode,
     Verdict,
@@ -43,6 +43,8 @@ pub(crate) struct Facts {
     /// The policy's whole reason, where it was asked.
     pub(crate) reason: Option<Reason>,
     pub(crate) preview: Option<Preview>,
+    /// The command that would run, where a question names it.
+    pub(crate) command: Option<ShownCommand>,
     /// Files whose lines a refusal shows.
     pub(crate) seen: Vec<(PathBuf, ReadRecord)>,
 }
@@ -71,6 +73,8 @@ pub(crate) enum PreviewRule {
     Always,
     /// Only where a person will be shown it.
     WhenAsked,
+    /// Not at all: the verdict alone is wanted.
+    Never,
 }
 
 /// A call that was parsed and judged, and not shown yet.
@@ -121,13 +125,16 @@ pub(crate) fn plan_wait(core: &Core, call: &ToolCall) -> Planned {
 }
 
 /// Plans one call by itself, as if it were alone in its batch.
-pub(crate) async fn plan_alone(core: &Arc<Core>, asker: Asker, call: ToolCall) -> Planned {
+pub(crate) async fn plan_alone(
+    core: &Arc<Core>,
+    asker: Asker,
+    call: ToolCall,
+    look: PreviewRule,
+) -> Planned {
     match core.mode {
         ToolsMode::Disabled => Planned::refused(core, DenialReason::Disabled.into()),
         ToolsMode::ParseOnly => Planned::refused(core, ToolError::new(ErrorKind::NotRunHere)),
-        ToolsMode::Enabled => {
-            plan_call(core, asker, call, &mut CallsAhead::default(), PreviewRule::Always).await
-        }
+        ToolsMode::Enabled => plan_call(core, asker, call, &mut CallsAhead::default(), look).await,
     }
 }
 
@@ -191,7 +198,7 @@ pub(crate) fn weigh_prepared(
     let mut intent = prepared.intent();
     let governing = intent.stands_for.unwrap_or(&call.name).to_owned();
     let mut facts = facts_of(core, call, &intent);
-    let preflight = match preflight(core, &mut intent) {
+    let preflight = match preflight(core, &*prepared, &mut intent) {
         Ok(preflight) => preflight,
         Err(error) => {
             facts.rule = rule_of(core, &error);
@@ -226,6 +233,10 @@ pub(crate) fn show(
     if verdict == Verdict::Allow && look == PreviewRule::WhenAsked {
         return Planned { prepared: Some(prepared), facts, disposition: Disposition::Runs };
     }
+    if look == PreviewRule::Never {
+        let disposition = disposition(call, &facts, &intent, (warnings, always), verdict);
+        return Planned { prepared: Some(prepared), facts, disposition };
+    }
     let scope = if ahead.is_empty() { now.clone() } else { ahead.scope(core, now) };
     match prepared.preview(&scope) {
         Ok(preview) => facts.preview = preview,
@@ -237,13 +248,22 @@ pub(crate) fn show(
         }
         Err(_) => {}
     }
-    let disposition = match verdict {
-        Verdict::Ask => {
-            Disposition::Asks(Box::new(request(call, &facts, &intent, (warnings, always))))
-        }
-        Verdict::Allow | Verdict::Deny => Disposition::Runs,
-    };
+    facts.command = prepared.shown_command(&scope);
+    let disposition = disposition(call, &facts, &intent, (warnings, always), verdict);
     Planned { prepared: Some(prepared), facts, disposition }
+}
+
+fn disposition(
+    call: &ToolCall,
+    facts: &Facts,
+    intent: &Intent,
+    told: (Vec<String>, Vec<AlwaysOffer>),
+    verdict: Verdict,
+) -> Disposition {
+    match verdict {
+        Verdict::Ask => Disposition::Asks(Box::new(request(call, facts, intent, told))),
+        Verdict::Allow | Verdict::Deny => Disposition::Runs,
+    }
 }
 
 fn facts_of(core: &Core, call: &ToolCall, intent: &Intent) -> Facts {
@@ -286,20 +306,29 @@ fn request(
     intent: &Intent,
     (mut warnings, mut always): (Vec<String>, Vec<AlwaysOffer>),
 ) -> CallQuestion {
-    // What was not shown whole is allowed once at most.
-    if facts.is_cut && facts.preview.is_none() {
+    // What was not shown whole is allowed once at most. Switching a tool on allows nothing by itself.
+    let opts_in = facts.reason.as_ref().is_some_and(|reason| reason.step == Step::OptIn);
+    if facts.is_cut && facts.preview.is_none() && !opts_in {
         always.clear();
     }
     warnings.extend(facts.preview.iter().flat_map(|preview| preview.warnings.clone()));
+    let command = facts.command.as_ref().map(|shown| shown.command.as_str());
+    for word in words_with_look_alikes(command.unwrap_or_default()) {
+        warnings.insert(0, format!("{} holds a letter that looks like another", one_line(word)));
+    }
     CallQuestion {
         is_cut: facts.is_cut,
         reason: facts.rule.clone(),
         needs_person: intent.needs_person,
         always,
         warnings,
+        command: facts.command.as_ref().map(|shown| shown.command.clone()),
+        directory: facts.command.as_ref().map(|shown| shown.directory.clone()),
         preview: facts.preview.as_ref().map(|preview| preview.text.clone()),
+        unmasked: facts.preview.as_ref().and_then(|preview| preview.unmasked.clone()),
         arguments: call.arguments.clone(),
         can_edit: true,
+        opts_in,
         fingerprint: fingerprint(call, facts.preview.as_ref()),
         ..CallQuestion::new(&call.id, &call.name, &facts.summary, intent.risk)
     }

@@ -6,7 +6,7 @@
 use jm_files::{Protection, SafePath};
 use jm_policy::{Floor, TouchedPath};
 use jm_process::confine::Network;
-use jm_tools::{Intent, ToolEffect, Use};
+use jm_tools::{Intent, Prepared, ToolEffect, Use};
 use jm_types::{RiskLevel, ToolError};
 
 use crate::core::Core;
@@ -21,9 +21,15 @@ pub(crate) struct Preflight {
 }
 
 /// Resolves every path of the call; a protected one makes the call need a person.
-pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Preflight, ToolError> {
+pub(crate) fn preflight(
+    core: &Core,
+    prepared: &dyn Prepared,
+    intent: &mut Intent,
+) -> Result<Preflight, ToolError> {
     let sandbox = &core.workspace.sandbox;
     let (mut warnings, mut paths) = (Vec::new(), Vec::new());
+    weigh_command(core, prepared, intent);
+    let mut writes_protected = false;
     let mut floor = if intent.needs_person { Floor::Confirmation } else { Floor::None };
     for wanted in &intent.paths {
         let path = wanted.resolve(sandbox)?;
@@ -39,11 +45,15 @@ pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Preflight, T
             Protection::RunsInBuilds => warnings.push(format!("{} runs in builds", wanted.path)),
             Protection::NeedsPerson(why) => {
                 floor = Floor::Person;
+                writes_protected = true;
                 // Protected files first: they are what the person must not overlook.
                 warnings.insert(0, format!("{} is protected: {why}", wanted.path));
             }
             Protection::Never => sandbox.refuse_own(&path)?,
         }
+    }
+    if writes_protected && !core.policy.now().is_strict {
+        intent.risk = RiskLevel::High;
     }
     if intent.effect == ToolEffect::Inspects && !is_kept_to_reading(core) {
         // Asked about like any other command, and with a yes run as one.
@@ -66,6 +76,23 @@ pub(crate) fn preflight(core: &Core, intent: &mut Intent) -> Result<Preflight, T
         warnings.extend(listed(core));
     }
     Ok(Preflight { warnings, floor, paths })
+}
+
+/// The risk of a command by what it does, and its right to run unasked where it only reads. A document that
+/// is followed to the letter keeps its own.
+fn weigh_command(core: &Core, prepared: &dyn Prepared, intent: &mut Intent) {
+    let policy = core.policy.now();
+    let Some(line) = intent.command.as_ref().filter(|_| !policy.is_strict) else { return };
+    let danger = line.danger();
+    if intent.effect != ToolEffect::Runs {
+        return;
+    }
+    intent.risk = danger.risk();
+    let may_inspect = policy.runs_readers && prepared.is_command() && intent.stands_for.is_none();
+    if may_inspect && !danger.needs_person() && is_kept_to_reading(core) {
+        intent.effect = ToolEffect::Inspects;
+        intent.needs_person = false;
+    }
 }
 
 /// A path as rules name it: relative to the first root, and absolute below the others.

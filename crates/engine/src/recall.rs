@@ -72,7 +72,7 @@ pub fn resume_waiting(store: &Store, session: &mut Session) -> Result<(), StoreE
     let number = first.batch;
     let entries = calls.iter().map(|view| waiting_entry(store, view)).collect::<Result<_, _>>()?;
     let iterations = iterations(store, &session.id)?;
-    session.await_results(Batch { number, is_recorded: true, entries }, iterations);
+    session.await_results(Batch { number, is_recorded: true, entries, combined: None }, iterations);
     Ok(())
 }
 

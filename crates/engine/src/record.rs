@@ -423,7 +423,7 @@ mod tests {
             recorder.received(1.into(), &entry, Vec::new()).unwrap();
             entry.journaled = Journaled::Call;
             entry.status = CallStatus::Approved { fingerprint: None };
-            let mut batch = Batch { number: 1.into(), is_recorded: false, entries: vec![entry] };
+            let mut batch = Batch { number: 1.into(), entries: vec![entry], ..Batch::default() };
             recorder.batch_opened(&batch, batch.entries.first()).unwrap();
             assert_eq!(on_disk(&recorder), (!only_reads, false));
             let done = crate::reply::as_it_is(&batch.entries[0].call, "done".to_owned());

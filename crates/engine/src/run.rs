@@ -15,6 +15,7 @@ use tracing::{Instrument, info_span};
 use crate::ahead::CallsAhead;
 use crate::answer;
 use crate::batch::{CallStatus, Journaled, RefusedCommand};
+use crate::batch_diff::combine_changes;
 use crate::canceller::Canceller;
 use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
@@ -85,6 +86,8 @@ async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
             ahead.push(call);
         }
     }
+    let combined = combine_changes(core, session.asker(), session.batch(), ahead).await;
+    session.batch_mut().combined = combined;
 }
 
 /// Applies the rules that belong to the batch rather than to the call.

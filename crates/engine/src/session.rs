@@ -183,7 +183,7 @@ impl Session {
         }
         self.iterations += 1;
         self.batches = self.batches.next();
-        self.batch = Batch { number: self.batches, is_recorded: false, entries: Vec::new() };
+        self.batch = Batch { number: self.batches, ..Batch::default() };
         self.ids = BatchIds::default();
         Ok(())
     }
@@ -213,7 +213,9 @@ impl Session {
     /// The question about everything that is pending; `None` where nothing is.
     pub fn question(&self) -> Option<ApprovalQuestion> {
         let calls: Vec<CallQuestion> = self.batch.pending().cloned().collect();
-        (!calls.is_empty()).then_some(ApprovalQuestion { calls, diff: None })
+        // It speaks of all of them: with fewer left it would not be true.
+        let diff = self.batch.combined.clone().filter(|_| calls.len() > 1);
+        (!calls.is_empty()).then_some(ApprovalQuestion { calls, diff })
     }
 
     /// The same answer for all that is pending, or for some. Ids that nobody asked about are an error, and

@@ -11,6 +11,7 @@ use jm_config::{
     SettingOrigin, Source,
 };
 use jm_dialects::dialect_of;
+use jm_engine::Engine;
 use jm_policy::{
     ApprovalList, BuiltIn, ListError, Policy, PolicyRule, Preset, RuleBook, RuleOrigin, RuleSite,
     Subject,
@@ -65,12 +66,31 @@ pub(crate) fn policy(loaded: &mut Loaded, site: &Site) -> Result<(Policy, Vec<St
         approval_is_default: is_unset(loaded),
         approvals_confirm: loaded.config.toolset == Toolset::Flemma
             && loaded.config.profile != Profile::Careful,
+        runs_readers: approval.run_readers && loaded.config.toolset == Toolset::Standard,
         // To the letter of the document, or by wish: every command is asked about.
         is_strict: loaded.config.toolset == Toolset::Forge
             || loaded.config.profile == Profile::Careful,
         ..Policy::of_mode(approval.mode)
     };
     Ok((policy, warnings))
+}
+
+/// Lets an answer switch on the tools that are off by default, but for those that the person declined here. Only
+/// where somebody can be asked; a document that is followed to the letter keeps its denials.
+pub(crate) fn offer_opt_in(engine: &Engine) {
+    let core = engine.core();
+    let policy = Policy::clone(&core.policy.now());
+    if policy.is_strict {
+        return;
+    }
+    let site = Site::of(&core.workspace, "");
+    // A file that cannot be read was told of already; nobody is asked then.
+    let Ok(known) = remembered::read() else { return };
+    let declined = known.in_force(site.rule_site()).filter(|found| found.is_declined);
+    let declined: BTreeSet<&str> = declined.map(|found| found.rule.as_str()).collect();
+    let open = policy.denied_by_default.iter().filter(|tool| !declined.contains(tool.as_str()));
+    let opt_in = open.cloned().collect();
+    core.policy.replace(Policy { opt_in, ..policy });
 }
 
 /// The preset that the toolset `flemma` has out of the box (decision 33).
@@ -127,6 +147,17 @@ fn resolved_list(
     let tools = subjects.commands.iter().chain(&subjects.paths).chain(items).chain(removed);
     let tools: BTreeSet<&str> = tools.map(String::as_str).collect();
     ApprovalList::resolve(items, removed, &own, built_in, &tools)
+}
+
+/// The names of the built-in tools of some toolsets.
+pub(crate) fn tool_names(is_wanted: impl Fn(&Toolset) -> bool) -> Result<BTreeSet<String>> {
+    let timeouts = wire::timeouts(&Config::default());
+    let mut names = BTreeSet::new();
+    for toolset in Toolset::ALL.iter().filter(|toolset| is_wanted(toolset)) {
+        let tools = dialect_of(*toolset).tools(&timeouts)?;
+        names.extend(tools.iter().map(|tool| tool.name().to_owned()));
+    }
+    Ok(names)
 }
 
 /// The tools whose patterns speak of commands, and those whose patterns speak of paths.
@@ -236,7 +267,7 @@ fn remembered_rules(site: &Site, subjects: &Subjects) -> (Vec<PolicyRule>, Vec<S
         }
     };
     let (mut rules, mut warnings) = (Vec::new(), Vec::new());
-    for found in known.in_force(site.rule_site()) {
+    for found in known.in_force(site.rule_site()).filter(|found| !found.is_declined) {
         let number = found.number;
         let origin = RuleOrigin::Remembered { number };
         let rule = subjects.parse(&found.rule, Verdict::Allow, origin).and_then(|rule| {

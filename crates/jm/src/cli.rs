@@ -21,7 +21,7 @@ pub(crate) use help::{HelpArgs, ManArgs, OVERVIEW, command, find as find_command
 pub(crate) use journal::{Gc, OutputArgs, Redo, Rewind, SessionsArgs, Span, Undo};
 pub(crate) use mcp::{Mcp, McpAdd, McpCommand, McpServe};
 pub(crate) use model::{Model, ModelsArgs, RunArgs, ThinkingLevel, ToolProtocol};
-pub(crate) use policy::{Policy, PolicyCommand};
+pub(crate) use policy::{Policy, PolicyCommand, PolicyTest};
 pub(crate) use screen::Screen;
 
 /// A coding agent whose every tool call is validated, approved, confined and undoable.

@@ -106,7 +106,7 @@ fn run(cli: Cli) -> Result<u8> {
         Command::Mcp(mcp) => faces::mcp::run(&cli.common, &mcp),
         Command::Config(config) => faces::settings_commands::config(&cli.common, &config),
         Command::Keys(keys) => faces::keys::run(&keys),
-        Command::Trust(trust) => faces::settings_commands::trust(&cli.common, &trust),
+        Command::Trust(trust) => faces::trust::run(&cli.common, &trust),
         Command::Policy(policy) => faces::policy::run(&cli.common, &policy),
         Command::Completions { shell } => faces::completions::script(shell),
         Command::InstallPrograms(args) => faces::programs::install(&args),

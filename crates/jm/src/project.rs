@@ -56,8 +56,8 @@ impl Project {
     /// Hashing what was never trusted would tell us nothing.
     fn find_trust(&self) -> Option<BTreeMap<PathBuf, Digest>> {
         let known = trust::known(&self.root)?;
-        let files = self.files().ok()?;
-        (known == self.digest(&files).to_string()).then(|| files.into_iter().collect())
+        let covered = self.covered().ok()?;
+        (known == covered.digest().to_string()).then(|| covered.0.into_iter().collect())
     }
 
     /// Its Lua script.
@@ -65,10 +65,13 @@ impl Project {
         self.root.join(".journeyman/init.lua")
     }
 
-    /// Every file that could run or names what could, with its bytes: the tools, the servers, then the script
-    /// and its modules.
-    fn files(&self) -> Result<Vec<(PathBuf, Digest)>> {
-        let mut files = programs::tree_digests(&self.tools)?;
+    /// All that trust covers: the configuration, the tools, the servers, the script and its modules.
+    pub(crate) fn covered(&self) -> Result<CoveredFiles> {
+        let mut files = Vec::new();
+        if let Some(text) = &self.text {
+            files.push((PathBuf::from("../config.toml"), Digest::of(text.as_bytes())));
+        }
+        files.extend(programs::tree_digests(&self.tools)?);
         let servers = self.root.join(PROJECT_FILE);
         if servers.exists() {
             let digest = programs::digest_program(&servers, MOST_CONFIG_BYTES)?;
@@ -76,7 +79,7 @@ impl Project {
         }
         let init = self.init();
         if !init.exists() {
-            return Ok(files);
+            return Ok(CoveredFiles(files));
         }
         let digest =
             programs::digest_program(&init, MOST_SCRIPT_BYTES)?.context("init.lua is too large")?;
@@ -84,32 +87,36 @@ impl Project {
         let modules = programs::tree_digests(&self.root.join(".journeyman/lua"))?;
         let beside = |(path, digest)| (Path::new("../lua").join(path), digest);
         files.extend(modules.into_iter().map(beside));
-        Ok(files)
+        Ok(CoveredFiles(files))
     }
 
     pub(crate) fn level(&self) -> Trust {
         if self.trusted.is_some() { Trust::Trusted } else { Trust::Untrusted }
     }
+}
 
-    /// Trusts what is there now; how many files the tools have.
-    pub(crate) fn grant(&self) -> Result<usize> {
-        let files = self.files().context("the project cannot be trusted")?;
-        trust::grant(&self.root, &self.digest(&files))?;
-        Ok(files.len())
-    }
+/// Every file that trust is given to with its bytes, by its path from the directory of tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CoveredFiles(Vec<(PathBuf, Digest)>);
 
-    /// Of everything that trust is given to. Without tools it is that of the configuration.
-    fn digest(&self, files: &[(PathBuf, Digest)]) -> Digest {
-        let text = Digest::of(self.text.as_deref().unwrap_or_default().as_bytes());
-        if files.is_empty() {
-            return text;
-        }
-        let mut all = format!("\0{text}\0").into_bytes();
-        for (path, digest) in files {
+impl CoveredFiles {
+    /// The one hash that trust is bound to.
+    pub(crate) fn digest(&self) -> Digest {
+        let mut all = Vec::new();
+        for (path, digest) in &self.0 {
             all.extend(path.as_os_str().as_encoded_bytes());
             all.extend(format!("\0{digest}\0").into_bytes());
         }
         Digest::of(&all)
+    }
+
+    /// Their paths from the project's root.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().map(|(path, _)| match (path.strip_prefix("../.."), path.strip_prefix("..")) {
+            (Ok(above), _) => above.to_owned(),
+            (_, Ok(beside)) => Path::new(".journeyman").join(beside),
+            _ => Path::new(".journeyman/tools").join(path),
+        })
     }
 }
 

@@ -43,6 +43,12 @@ pub(crate) fn add(rules: &[String], scope: &RuleScope, seconds: Option<u64>) -> 
     })
 }
 
+/// Stores that a tool stays off in a project.
+pub(crate) fn decline(tool: &str, root: &str) -> Result<u64> {
+    let scope = RuleScope::Project { root: root.to_owned() };
+    change(|known| known.decline(tool.to_owned(), scope, now()))
+}
+
 /// Forgets one; gives it back if it was there.
 pub(crate) fn revoke(number: u64) -> Result<Option<RememberedRule>> {
     change(|known| known.revoke(number))

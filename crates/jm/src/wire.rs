@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use jm_config::{
     ALLOW_RULES, AllowedAndDenied, CommandLayer, Config, ConfigLayer, ConfigWord, DENY_RULES,
-    Loaded, Source,
+    Loaded, Loosening, Source,
 };
 use jm_dialects::dialect_of;
 use jm_engine::Core;
@@ -45,8 +45,13 @@ pub(crate) fn load(common: &Common) -> Result<Loaded> {
     settings(common).map(|settings| settings.loaded)
 }
 
-/// All layers, judged.
-pub(crate) fn settings(common: &Common) -> Result<Settings> {
+/// The settings of a project that its trust would put in force.
+pub(crate) fn loosened_by(common: &Common, project: &Project) -> Result<Vec<Loosening>> {
+    Ok(layered(common, Some(project), jm_config::Trust::Untrusted)?.loosened)
+}
+
+/// All layers over each other, and nothing checked but by itself.
+fn layered(common: &Common, project: Option<&Project>, level: jm_config::Trust) -> Result<Loaded> {
     let mut layers = Vec::new();
     if let Some(path) = common.config.clone().or_else(locations::user_config) {
         match read_config(&path)? {
@@ -57,21 +62,25 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
             None => {}
         }
     }
-    let mut level = jm_config::Trust::Untrusted;
-    let project = Project::find(common)?;
-    if let Some(own) = &project {
-        level = own.level();
+    if let Some(own) = project {
         let source = Source::Project(own.file.clone());
         layers.extend(own.text.clone().map(|text| ConfigLayer { source, text }));
     }
     layers.push(ConfigLayer { source: Source::Flag, text: flags(common)? });
-    let mut loaded = jm_config::load(&layers, &variables(), level).map_err(|errors| {
+    jm_config::load(&layers, &variables(), level).map_err(|errors| {
         let lines = errors.iter().map(|error| match &error.hint {
             Some(hint) => format!("{error}\n  hint: {hint}"),
             None => error.to_string(),
         });
         anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
-    })?;
+    })
+}
+
+/// All layers, judged.
+pub(crate) fn settings(common: &Common) -> Result<Settings> {
+    let project = Project::find(common)?;
+    let level = project.as_ref().map_or(jm_config::Trust::Untrusted, Project::level);
+    let mut loaded = layered(common, project.as_ref(), level)?;
     loaded.warnings.extend(parallel(&loaded));
     mcp::add_servers(&mut loaded.config.mcp, &common.servers);
     check_names(common, &mut loaded, project.as_ref())?;
@@ -186,6 +195,8 @@ pub(crate) fn wire_with(
     let (sender, events) = mpsc::channel(EVENT_BUFFER);
     let site = Site::of(&workspace, &session.id);
     let (mut policy, unusable) = approval::policy(&mut loaded, &site)?;
+    // Whoever answers everything with yes wants commands to run as they are.
+    policy.runs_readers &= !common.yes;
     resolvers.into_iter().for_each(|source| policy.chain.add_source(source));
     loaded.warnings.extend(unusable);
     let config = &loaded.config;

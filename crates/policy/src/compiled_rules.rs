@@ -82,9 +82,11 @@ impl RuleBook {
                 counts.then_some(answer)
             })
         });
+        // The strictest; of those that allow, one about this very command, which confirms it too.
+        let weight = |answer: &RuleAnswer<'_>| (answer.verdict, answer.rule.command().is_some());
         plain
             .chain(by_command)
-            .reduce(|one, other| if other.verdict > one.verdict { other } else { one })
+            .reduce(|one, other| if weight(&other) > weight(&one) { other } else { one })
     }
 
     fn command_answer(

@@ -43,6 +43,8 @@ pub enum Step {
     DenyRule,
     /// Mode `deny`, for a call that nothing allows.
     DenyMode,
+    /// The tool is off by default, and nobody was asked yet whether to switch it on.
+    OptIn,
     /// A resolver of the chain answered.
     Resolver,
     /// No resolver answered, so the mode did.

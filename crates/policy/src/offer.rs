@@ -12,6 +12,11 @@ use crate::policy::Policy;
 impl Policy {
     /// The offers for a call that is asked about, the narrowest scope first.
     pub fn offers(&self, facts: &CallFacts<'_>, is_shown_whole: bool) -> Vec<AlwaysOffer> {
+        if let Some(tool) = self.to_switch_on(facts) {
+            return [OfferedScope::Session, OfferedScope::Project]
+                .map(|scope| AlwaysOffer { rules: vec![tool.to_owned()], scope })
+                .to_vec();
+        }
         let asks_each_time = self.asks_by_rule(facts);
         if self.is_strict || !is_shown_whole || facts.floor == Floor::Person || asks_each_time {
             return Vec::new();
@@ -22,6 +27,11 @@ impl Policy {
             .filter(|scope| *scope <= widest)
             .map(|scope| AlwaysOffer { rules: rules.clone(), scope })
             .collect()
+    }
+
+    /// The tool of the call that is off. A rule of it alone switches it on, and each call of it still asks.
+    fn to_switch_on<'a>(&self, facts: &CallFacts<'a>) -> Option<&'a str> {
+        [facts.governing, facts.tool].into_iter().find(|tool| self.opts_in(tool))
     }
 
     /// A rule that asks was written to be asked.

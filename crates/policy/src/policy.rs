@@ -24,6 +24,8 @@ pub struct Policy {
     pub denylist: BTreeSet<String>,
     /// Denied by the program's own defaults: the person may lift it.
     pub denied_by_default: BTreeSet<String>,
+    /// Of those, the ones that a person who is there may switch on when a call of them comes.
+    pub opt_in: BTreeSet<String>,
     pub prompt_side_effects: bool,
     /// Rules of the configuration, of flags, and remembered answers.
     pub rules: RuleBook,
@@ -33,6 +35,8 @@ pub struct Policy {
     pub approval_is_default: bool,
     /// Commands that only read count as allowed beside the parts that a rule allows.
     pub readers: Readers,
+    /// Commands that only read run without a question, confined to reading.
+    pub runs_readers: bool,
     /// Toolset `flemma`: what `auto_approve` or a resolver approves needs no further confirmation.
     pub approvals_confirm: bool,
     /// The document to the letter: no rule and no remembered answer confirms a command beforehand.
@@ -57,11 +61,13 @@ impl Policy {
             allowlist: BTreeSet::new(),
             denylist: BTreeSet::new(),
             denied_by_default: BTreeSet::new(),
+            opt_in: BTreeSet::new(),
             prompt_side_effects: true,
             rules: RuleBook::default(),
             approval: ApprovalList::default(),
             approval_is_default: true,
             readers: Readers::Allowed,
+            runs_readers: false,
             approvals_confirm: false,
             is_strict: false,
             chain: ResolverChain::default(),
@@ -84,7 +90,23 @@ impl Policy {
     }
 
     fn is_denied(&self, tool: &str) -> bool {
-        self.denylist.contains(tool)
+        self.denylist.contains(tool) && !self.opts_in(tool)
+    }
+
+    /// A tool that is off by default, and may be switched on by the answer to a question.
+    pub(crate) fn opts_in(&self, tool: &str) -> bool {
+        self.opt_in.contains(tool)
+            && self.denied_by_default.contains(tool)
+            && self.denylist.contains(tool)
+    }
+
+    /// The same policy with a tool switched on.
+    #[must_use]
+    pub fn switched_on(mut self, tool: &str) -> Self {
+        if self.denied_by_default.remove(tool) {
+            self.denylist.remove(tool);
+        }
+        self
     }
 
     fn is_denied_by_the_person(&self, tool: &str) -> bool {
@@ -105,17 +127,23 @@ impl Policy {
     /// Decides about a call whose paths have passed the sandbox.
     pub fn decide(&self, facts: &CallFacts<'_>) -> Judged {
         let stop = self.stop(facts.tool).or_else(|| self.stop(facts.governing));
-        if let Some(decision) = stop.or_else(|| self.deny_rule(facts)) {
+        let found = self.rules.answer(facts, self.readers);
+        if let Some(decision) = stop.or_else(|| deny_rule(facts, found.as_ref())) {
             return Judged { decision, failures: Vec::new() };
         }
         let mut asking = self.chain.gather();
-        let by_rules = self.configured(facts, &asking);
+        let by_rules = self.configured(facts, found, &asking);
         let is_allowed =
             by_rules.as_ref().is_some_and(|(answer, _)| answer.verdict == Verdict::Allow);
         if self.mode == ApprovalMode::Deny && !is_allowed {
             let denial = DenialReason::NotAllowlisted { tool: facts.governing.to_owned() };
             let reason = Reason::new(Step::DenyMode, "approval mode deny");
             let decision = Decision::denied(denial, reason);
+            return Judged { decision, failures: asking.failures };
+        }
+        if self.opts_in(facts.governing) || self.opts_in(facts.tool) {
+            let reason = Reason::new(Step::OptIn, "commands are off in this project");
+            let decision = Decision::new(Verdict::Ask, reason);
             return Judged { decision, failures: asking.failures };
         }
         let answer = self.ask_chain(facts, by_rules, &mut asking);
@@ -129,24 +157,14 @@ impl Policy {
         Judged { decision, failures: asking.failures }
     }
 
-    fn deny_rule(&self, facts: &CallFacts<'_>) -> Option<Decision> {
-        let found = self.rules.answer(facts, self.readers);
-        let RuleAnswer { rule, matched, .. } =
-            found.filter(|found| found.verdict == Verdict::Deny)?;
-        let denial = DenialReason::Denylisted { tool: facts.tool.to_owned() };
-        let reason = Reason::new(Step::DenyRule, format!("denied by the rule `{rule}`"))
-            .with_rule(rule.to_string(), rule.origin.clone())
-            .matching(matched);
-        Some(Decision::denied(denial, reason))
-    }
-
     /// The configuration's own answer: a rule, the allow list, `auto_approve`.
     fn configured(
         &self,
         facts: &CallFacts<'_>,
+        found: Option<RuleAnswer<'_>>,
         asking: &Asking,
     ) -> Option<(ResolverAnswer, Reason)> {
-        if let Some(found) = self.rules.answer(facts, self.readers) {
+        if let Some(found) = found {
             let reason = Reason::new(Step::Resolver, format!("the rule `{}`", found.rule))
                 .with_rule(found.rule.to_string(), found.rule.origin.clone())
                 .matching(found.matched);
@@ -275,6 +293,15 @@ impl Policy {
         let text = text.to_owned();
         Decision::new(Verdict::Ask, Reason { step: Step::Floor, text, ..decision.reason })
     }
+}
+
+fn deny_rule(facts: &CallFacts<'_>, found: Option<&RuleAnswer<'_>>) -> Option<Decision> {
+    let RuleAnswer { rule, matched, .. } = found.filter(|it| it.verdict == Verdict::Deny)?;
+    let denial = DenialReason::Denylisted { tool: facts.tool.to_owned() };
+    let reason = Reason::new(Step::DenyRule, format!("denied by the rule `{rule}`"))
+        .with_rule(rule.to_string(), rule.origin.clone())
+        .matching(matched.clone());
+    Some(Decision::denied(denial, reason))
 }
 
 /// A side effect that somebody might have objected to, who could not be asked.

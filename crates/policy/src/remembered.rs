@@ -27,6 +27,9 @@ pub struct RememberedRule {
     /// A hash that must still hold: of an external tool's program and definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_to: Option<String>,
+    /// A no to switching the tool on: it stays off, and nobody is asked again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_declined: bool,
 }
 
 /// The place that asks which rules are in force: a session in a project, now.
@@ -51,11 +54,28 @@ impl RememberedRules {
             self.rules.iter_mut().find(|known| known.rule == rule && known.scope == scope)
         {
             known.until = until;
+            known.is_declined = false;
             return known.number;
         }
         self.last += 1;
-        let number = self.last;
-        self.rules.push(RememberedRule { number, rule, scope, since, until, bound_to: None });
+        let (number, bound_to, is_declined) = (self.last, None, false);
+        self.rules.push(RememberedRule {
+            number,
+            rule,
+            scope,
+            since,
+            until,
+            bound_to,
+            is_declined,
+        });
+        number
+    }
+
+    /// Stores that a tool stays off; gives its number.
+    pub fn decline(&mut self, tool: String, scope: RuleScope, since: u64) -> u64 {
+        let number = self.add(tool, scope, since, None);
+        let declined = self.rules.iter_mut().filter(|rule| rule.number == number);
+        declined.for_each(|rule| rule.is_declined = true);
         number
     }
 
@@ -128,7 +148,10 @@ mod tests {
         assert_eq!(rules.add("b".into(), project(), 8, None), 2, "the same answer is renewed");
         assert_eq!(rules.revoke(2).map(|rule| rule.rule), Some("b".into()));
         assert_eq!(rules.revoke(2), None);
-        assert_eq!(rules.add("d".into(), project(), 9, None), 4, "no number is used twice");
+        assert_eq!(rules.decline("d".into(), project(), 9), 4, "no number is used twice");
+        assert!(rules.all().iter().any(|rule| rule.number == 4 && rule.is_declined));
+        assert_eq!(rules.add("d".into(), project(), 9, None), 4);
+        assert!(!rules.all().iter().any(|rule| rule.is_declined), "a later yes counts");
         rules.tidy(20, |session| session == "t");
         let left: Vec<u64> = rules.all().iter().map(|rule| rule.number).collect();
         assert_eq!(left, [3, 4]);

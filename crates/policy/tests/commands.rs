@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::collections::BTreeSet;
-
 use jm_policy::*;
-use jm_shell::{CommandLine, Readers};
+use jm_shell::CommandLine;
 use jm_types::{ApprovalMode, ToolEffect, Verdict};
 
 fn policy(rules: &[(&str, Verdict)], is_strict: bool) -> Policy {
@@ -13,21 +11,7 @@ fn policy(rules: &[(&str, Verdict)], is_strict: bool) -> Policy {
         PolicyRule::parse(text, *verdict, RuleOrigin::Flag, |_| Subject::Commands).unwrap()
     };
     let rules = RuleBook::new(rules.iter().map(parse).collect(), vec!["/ws".into()]).unwrap();
-    Policy {
-        approval_is_default: true,
-        approvals_confirm: false,
-        enabled: true,
-        mode: ApprovalMode::Prompt,
-        allowlist: BTreeSet::new(),
-        denylist: BTreeSet::new(),
-        denied_by_default: BTreeSet::new(),
-        prompt_side_effects: true,
-        rules,
-        approval: ApprovalList::default(),
-        readers: Readers::Allowed,
-        is_strict,
-        chain: ResolverChain::default(),
-    }
+    Policy { rules, is_strict, ..Policy::of_mode(ApprovalMode::Prompt) }
 }
 
 fn facts(line: &CommandLine) -> CallFacts<'_> {

@@ -15,6 +15,8 @@ enum Listed {
     Allowed,
     Denied,
     Both,
+    /// Denied by default, and a person who is there may switch it on.
+    Off,
 }
 
 /// One combination.
@@ -47,6 +49,10 @@ fn expected(case: &Case) -> Verdict {
     let is_stopped = !case.enabled || is_denied || case.rule == Some(Deny);
     if is_stopped || (case.mode == ApprovalMode::Deny && configured != Some(Allow)) {
         return Deny;
+    }
+    // Off by default: whatever allows it, the person is asked first.
+    if case.listed == Listed::Off {
+        return Ask;
     }
     // 5. The chain: above the configuration, the configuration, below it. 6. The mode.
     let answer = case.above.or(configured.map(|verdict| (verdict, false))).or(case.below);
@@ -96,11 +102,13 @@ fn policy(case: &Case) -> Policy {
         enabled: case.enabled,
         mode: case.mode,
         allowlist: names(matches!(case.listed, Listed::Allowed | Listed::Both)),
-        denylist: names(matches!(case.listed, Listed::Denied | Listed::Both)),
-        denied_by_default: BTreeSet::new(),
+        denylist: names(matches!(case.listed, Listed::Denied | Listed::Both | Listed::Off)),
+        denied_by_default: names(case.listed == Listed::Off),
+        opt_in: names(case.listed == Listed::Off),
         prompt_side_effects: case.prompts,
         rules: RuleBook::new(case.rule.map(rule).into_iter().collect(), Vec::new()).unwrap(),
         readers: jm_shell::Readers::Allowed,
+        runs_readers: false,
         approval: ApprovalList::default(),
         approval_is_default: true,
         approvals_confirm: false,
@@ -122,7 +130,8 @@ fn cases() -> Vec<Case> {
     for enabled in [true, false] {
         for mode in [ApprovalMode::Auto, ApprovalMode::Prompt, ApprovalMode::Deny] {
             for prompts in [true, false] {
-                for listed in [Listed::No, Listed::Allowed, Listed::Denied, Listed::Both] {
+                use Listed::{Allowed, Both, Denied, No, Off};
+                for listed in [No, Allowed, Denied, Both, Off] {
                     use ToolEffect::{Changes, Inspects, Reads, Runs};
                     for effect in [Reads, Inspects, Changes, Runs] {
                         for floor in [Floor::None, Floor::Confirmation, Floor::Person] {
@@ -157,7 +166,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn every_combination_is_decided_by_the_order() {
     let cases = cases();
-    assert_eq!(cases.len(), 2 * 3 * 2 * 4 * 4 * 3 * 2 * 4 * 25);
+    assert_eq!(cases.len(), 2 * 3 * 2 * 5 * 4 * 3 * 2 * 4 * 25);
     for case in &cases {
         let facts = CallFacts { floor: case.floor, ..CallFacts::of_tool("tool", case.effect) };
         let found = policy(case).decide(&facts).decision;

@@ -24,13 +24,17 @@ pub struct Danger {
     pub class: DangerClass,
     /// The part that gave it the class, in words for a person.
     pub why: String,
+    risk: RiskLevel,
 }
 
 impl Danger {
     /// The worse of two.
     #[must_use]
     pub fn and(self, other: Danger) -> Self {
-        if other.class > self.class { other } else { self }
+        let risk = self.risk.max(other.risk);
+        let is_worse = (other.class, other.risk) > (self.class, self.risk);
+        let worse = if is_worse { other } else { self };
+        Self { risk, ..worse }
     }
 
     /// True unless the command is known to read only.
@@ -38,25 +42,34 @@ impl Danger {
         self.class != DangerClass::ReadOnly
     }
 
-    /// The class as the level that an approval shows.
+    /// The level that a question shows: low for what only reads, medium for changes inside the workspace and
+    /// for programs that are not known, high for what deletes, rewrites history, reaches the network, acts
+    /// beyond the workspace, or cannot be understood before it runs.
     pub fn risk(&self) -> RiskLevel {
-        match self.class {
-            DangerClass::ReadOnly => RiskLevel::Low,
-            DangerClass::Unknown => RiskLevel::Medium,
-            DangerClass::Destructive => RiskLevel::High,
-        }
+        self.risk
     }
 
     pub(crate) fn none() -> Self {
-        Self { class: DangerClass::ReadOnly, why: "only reads".to_owned() }
+        let why = "only reads".to_owned();
+        Self { class: DangerClass::ReadOnly, why, risk: RiskLevel::Low }
     }
 
     pub(crate) fn unknown(why: impl Into<String>) -> Self {
-        Self { class: DangerClass::Unknown, why: why.into() }
+        Self { class: DangerClass::Unknown, why: why.into(), risk: RiskLevel::Medium }
+    }
+
+    /// A part that cannot be understood may be anything.
+    pub(crate) fn opaque(why: impl Into<String>) -> Self {
+        Self { risk: RiskLevel::High, ..Self::unknown(why) }
+    }
+
+    /// Some part changes files of the workspace, and nothing worse.
+    pub(crate) fn changes(why: impl Into<String>) -> Self {
+        Self { risk: RiskLevel::Medium, ..Self::destructive(why) }
     }
 
     pub(crate) fn destructive(why: impl Into<String>) -> Self {
-        Self { class: DangerClass::Destructive, why: why.into() }
+        Self { class: DangerClass::Destructive, why: why.into(), risk: RiskLevel::High }
     }
 }
 

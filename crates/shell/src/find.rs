@@ -56,7 +56,7 @@ pub(crate) fn danger_of_find(arguments: &[ShellWord]) -> Danger {
         match text {
             "-delete" => return Danger::destructive("`find -delete` removes files"),
             "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
-                return Danger::destructive(format!("`find {text}` writes a file"));
+                return Danger::changes(format!("`find {text}` writes a file"));
             }
             _ if is_execution(text) => {
                 let Some(end) = end_of_command(rest) else {

@@ -55,7 +55,7 @@ impl CommandPart {
     }
 
     fn opaque(text: String, why: String) -> Self {
-        Self { danger: Danger::unknown(why.clone()), kind: PartKind::Opaque { text, why } }
+        Self { danger: Danger::opaque(why.clone()), kind: PartKind::Opaque { text, why } }
     }
 
     /// How harmful the part could be by itself.
@@ -149,7 +149,10 @@ impl CommandLine {
     #[must_use]
     pub fn with_input(mut self) -> Self {
         let why = "it is fed an input, which no rule spells out".to_owned();
-        self.parts.push(CommandPart::opaque("(input)".to_owned(), why));
+        // A program that is fed something is as harmful as one that runs code.
+        let danger = Danger::unknown(why.clone());
+        let kind = PartKind::Opaque { text: "(input)".to_owned(), why };
+        self.parts.push(CommandPart { kind, danger });
         self
     }
 

@@ -42,8 +42,11 @@ impl FileUse {
             ("<", Some(_)) => Danger::unknown("`<` opens a network connection"),
             // Confinement keeps a command that only reads from the network.
             ("<", None) => Danger::none(),
-            (_, Some(file)) => Danger::destructive(format!("`{operator}` writes to {file}")),
-            (_, None) => Danger::destructive(format!("`{operator}` writes to a file")),
+            (_, Some(file)) if is_socket(file) => {
+                Danger::destructive(format!("`{operator}` writes to {file}"))
+            }
+            (_, Some(file)) => Danger::changes(format!("`{operator}` writes to {file}")),
+            (_, None) => Danger::changes(format!("`{operator}` writes to a file")),
         }
     }
 }

@@ -38,6 +38,52 @@ fn every_command_of_the_table_is_judged_right() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Decision by what a command does: reading, changing files, everything that is hard to take back.
+#[test]
+fn the_risk_follows_from_what_a_command_does() {
+    use jm_types::RiskLevel::{High, Low, Medium};
+    let cases = [
+        (Low, "ls -la | head"),
+        (Low, "git status && git log --oneline -5"),
+        (Low, "rg pattern src; cat README.md"),
+        (Medium, "mkdir -p build && cp a b"),
+        (Medium, "cargo test -q"),
+        (Medium, "make all"),
+        (Medium, "echo hi > notes.txt"),
+        (Medium, "sed -i s/a/b/ file"),
+        (Medium, "git add . && git commit -m 'a message'"),
+        (Medium, "git checkout -b topic"),
+        (Medium, "git stash"),
+        (Medium, "for f in a b; do touch $f; done"),
+        (High, "git checkout -- src"),
+        (High, "git checkout main"),
+        (High, "git commit --amend"),
+        (High, "git rebase main"),
+        (High, "git reset --hard"),
+        (High, "git push --force"),
+        (High, "git push"),
+        (High, "git clean -fd"),
+        (High, "git branch -D topic"),
+        (High, "git stash drop"),
+        (High, "git config core.pager evil"),
+        (High, "rm -rf build"),
+        (High, "ls; rm file"),
+        (High, "find . -delete"),
+        (High, "xargs rm < list"),
+        (High, "curl example.com"),
+        (High, "npm install"),
+        (High, "echo x > /dev/tcp/host/80"),
+        (High, "sudo ls"),
+        (High, "$(cat file)"),
+        (High, "eval \"$x\""),
+        (High, "ls |"),
+    ];
+    for (risk, command) in cases {
+        let found = Danger::of_shell(command);
+        assert_eq!(found.risk(), risk, "{command}: {found:?}");
+    }
+}
+
 #[test]
 fn a_program_with_arguments_is_judged_without_a_shell() {
     let cases: &[(&[&str], DangerClass, &str)] = &[

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use jm_files::{CommitLog, NoLog, ProjectState, SafePath, Sandbox};
 use jm_process::background::Jobs;
-use jm_process::confine::Grant;
+use jm_process::confine::{Access, Grant};
 use jm_process::spool::Spool;
 use jm_process::{Confiner, EnvSanitizer};
 use jm_system::clock::now_epoch_ms;
@@ -64,6 +64,8 @@ pub struct CallContext {
     pub call_key: CallKey,
     pub session_id: SessionId,
     pub tool_name: String,
+    /// [`Access::ReadsOnly`] for a command that runs unasked because it only reads.
+    pub access: Access,
     /// The preview that a person agreed to, where one was asked.
     pub approved: Option<String>,
     /// True if the framework may cut the output.
@@ -148,6 +150,7 @@ impl CallContext {
             call_key: CallKey::default(),
             session_id: SessionId::default(),
             tool_name: String::new(),
+            access: Access::Full,
             approved: None,
             allow_truncation: true,
         }

@@ -47,4 +47,6 @@ pub use holder::{CommandHolder, CommandStart, HeldRun, NotKept};
 pub use registered::{Registered, SchemaError};
 pub use registry::ToolRegistry;
 pub use source::{Listed, Origin, ToolSource};
-pub use tool::{Intent, Output, PathUse, Prepared, Preview, ToolExecutor, ToolFut, ToolSpec, Use};
+pub use tool::{
+    Intent, Output, PathUse, Prepared, Preview, ShownCommand, ToolExecutor, ToolFut, ToolSpec, Use,
+};

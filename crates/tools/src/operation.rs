@@ -13,7 +13,7 @@ use crate::context::Scope;
 use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::quote::question_entry;
-use crate::tool::{PathUse, Preview};
+use crate::tool::{PathUse, Preview, ShownCommand};
 
 /// Something that a call can ask the workspace to do.
 pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
@@ -30,6 +30,12 @@ pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
 
     /// The command that it would run, where the call names one; pure.
     fn command(&self) -> Option<CommandLine> {
+        None
+    }
+
+    /// The command as a question names it; of a project's tests the one that its files tell. Reads, never
+    /// writes.
+    fn shown_command(&self, _: &Scope) -> Option<ShownCommand> {
         None
     }
 
@@ -74,7 +80,11 @@ impl CallSummary<'_> {
 
     /// The summary at its full length, where the line of the question is shorter.
     pub fn in_full(self) -> Option<Preview> {
-        let text = || question_entry("in full", &mask_credentials(self.0));
-        (!self.is_shown_whole()).then(|| Preview { text: text(), ..Preview::default() })
+        let preview = || {
+            let masked = mask_credentials(self.0);
+            let unmasked = (masked != self.0).then(|| question_entry("in full", self.0));
+            Preview { text: question_entry("in full", &masked), unmasked, ..Preview::default() }
+        };
+        (!self.is_shown_whole()).then(preview)
     }
 }

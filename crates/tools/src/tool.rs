@@ -70,6 +70,16 @@ pub struct Preview {
     pub files: Vec<(PathBuf, Option<Digest>)>,
     /// Warnings that a person must not overlook.
     pub warnings: Vec<String>,
+    /// The text with nothing masked, where something is.
+    pub unmasked: Option<String>,
+}
+
+/// A command as a question names it, credentials masked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownCommand {
+    pub command: String,
+    /// Relative to the workspace.
+    pub directory: String,
 }
 
 /// The product of a call; the toolset's envelope makes the answer of it.
@@ -159,6 +169,11 @@ pub trait Prepared: Send + std::fmt::Debug {
 
     /// Reads, never writes.
     fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError>;
+
+    /// The command that would run and its directory; `None` where the call runs none, or names none.
+    fn shown_command(&self, _scope: &Scope) -> Option<ShownCommand> {
+        None
+    }
 
     /// Tells if the preview follows from the call and the contents of the preview's files alone, so that it
     /// is the same as long as they are.

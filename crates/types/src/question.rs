@@ -164,10 +164,22 @@ impl ApprovalQuestion {
         ApprovalAnswer { calls: self.calls.iter().map(answered).collect() }
     }
 
+    /// The answer that runs all, and switches on for this project what is off.
+    pub fn answer_opt_in(&self) -> ApprovalAnswer {
+        let answered = |call: &CallQuestion| {
+            let choice = match call.opts_in && call.offers(OfferedScope::Project) {
+                true => ApprovalChoice::Always { scope: OfferedScope::Project, seconds: None },
+                false => ApprovalChoice::Once,
+            };
+            AnsweredCall::new(&call.id, choice)
+        };
+        ApprovalAnswer { calls: self.calls.iter().map(answered).collect() }
+    }
+
     /// The answer "always" for all that it is offered for in this scope; the others run this once.
     pub fn answer_always(&self, scope: OfferedScope, seconds: Option<u64>) -> ApprovalAnswer {
         let answered = |call: &CallQuestion| {
-            let choice = match call.offers(scope) {
+            let choice = match call.offers(scope) && !call.opts_in {
                 true => ApprovalChoice::Always { scope, seconds },
                 false => ApprovalChoice::Once,
             };
@@ -180,7 +192,8 @@ impl ApprovalQuestion {
     pub fn offered(&self) -> (Vec<String>, Vec<OfferedScope>) {
         let mut rules: Vec<String> = Vec::new();
         let mut scopes = OfferedScope::ALL.to_vec();
-        for call in self.calls.iter().filter(|call| !call.always.is_empty()) {
+        let offered = |call: &&CallQuestion| !call.always.is_empty() && !call.opts_in;
+        for call in self.calls.iter().filter(offered) {
             for rule in call.always.iter().flat_map(|offer| &offer.rules) {
                 if !rules.contains(rule) {
                     rules.push(rule.clone());

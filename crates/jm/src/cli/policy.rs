@@ -30,4 +30,18 @@ pub(crate) enum PolicyCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Judge the calls of past sessions by the policy in force now, and list what would differ
+    ///
+    /// Change the policy with flags or --config. Nothing runs. The exit code is 1 if a call would be decided
+    /// differently.
+    Test(PolicyTest),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyTest {
+    /// Session; all of this workspace without it
+    pub(crate) id: Option<String>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -23,7 +23,7 @@ use super::refused_calls::Unanswered;
 use super::tui::Desk;
 use super::{print, recover, screen};
 use crate::cli::Common;
-use crate::{sessions, wire};
+use crate::{approval, sessions, wire};
 
 /// An engine ready to be driven, with somebody to ask.
 pub(crate) struct Driver {
@@ -119,6 +119,7 @@ impl Driver {
         let interrupts = Interrupts::listen(&engine.canceller());
         if approver.is_a_person() {
             session.offer_grants();
+            approval::offer_opt_in(&engine);
         }
         let (unanswered, debug, draws_blocks) = (Vec::new(), common.debug, false);
         Self { engine, session, approver, unanswered, debug, draws_blocks, events, interrupts }
@@ -128,6 +129,7 @@ impl Driver {
     pub(crate) fn ask_through(&mut self, approver: Approver) {
         if approver.is_a_person() {
             self.session.offer_grants();
+            approval::offer_opt_in(&self.engine);
         }
         if let Approver::Lines(_) = &approver {
             self.engine.core().recorder.answers_come_from("--answers");

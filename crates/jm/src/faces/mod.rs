@@ -51,6 +51,7 @@ pub(crate) mod story;
 mod task;
 pub(crate) mod tool_reference;
 pub(crate) mod tools;
+pub(crate) mod trust;
 pub(crate) mod tui;
 pub(crate) mod undo;
 

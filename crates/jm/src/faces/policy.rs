@@ -1,4 +1,6 @@
-//! `jm policy`: the rules in force, remembered approvals, and the reasons for a decision.
+//! `jm policy`: the rules in force, remembered approvals, the reasons for a decision, past calls judged again.
+
+mod journal_calls;
 
 use anyhow::{Result, bail};
 use jm_engine::Inspection;
@@ -18,6 +20,7 @@ pub(crate) fn run(common: &Common, policy: &Policy) -> Result<u8> {
         PolicyCommand::List(listing) => list(common, listing.json),
         PolicyCommand::Revoke { number } => revoke(*number),
         PolicyCommand::Explain { tool, args, json } => explain(common, tool, args, *json),
+        PolicyCommand::Test(args) => journal_calls::test(common, args),
     }
 }
 
@@ -41,14 +44,16 @@ fn list(common: &Common, as_json: bool) -> Result<u8> {
         }
     }
     for rule in known.all() {
+        let verdict = if rule.is_declined { "off" } else { "allow" };
         if as_json {
             print::json(&json!({
-                "rule": rule.rule, "verdict": "allow", "number": rule.number, "scope": rule.scope,
+                "rule": rule.rule, "verdict": verdict, "number": rule.number, "scope": rule.scope,
                 "since": rule.since, "until": rule.until,
             }))?;
         } else {
             let (rule_text, scope) = (shown(&rule.rule), scope_of(rule, &site));
-            print::line(&format!("allow  {rule_text}  (remembered {}: {scope})", rule.number))?;
+            let number = rule.number;
+            print::line(&format!("{verdict:5}  {rule_text}  (remembered {number}: {scope})"))?;
         }
     }
     Ok(exit::RAN)

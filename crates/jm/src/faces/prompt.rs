@@ -167,8 +167,18 @@ fn ask_for_rounds(
     (done, more): (usize, usize),
     cancel: &Cancel,
 ) -> Result<bool> {
+    let question = format!("\nStopped after {done} tool rounds. Continue for {more} more?");
+    confirm_unless(terminal, &question, cancel)
+}
+
+/// Asks until the answer is yes or no; the end of input is no.
+pub(super) fn confirm(terminal: &mut Terminal, question: &str) -> Result<bool> {
+    confirm_unless(terminal, question, &Cancel::new())
+}
+
+fn confirm_unless(terminal: &mut Terminal, question: &str, cancel: &Cancel) -> Result<bool> {
     loop {
-        show(&format!("\nStopped after {done} tool rounds. Continue for {more} more? [y/n] "))?;
+        show(&format!("{question} [y/n] "))?;
         match terminal.answer_unless(cancel)?.map(|answer| answer.to_lowercase()).as_deref() {
             Some("y" | "yes") => return Ok(true),
             Some("n" | "no") | None => return Ok(false),

@@ -263,7 +263,7 @@ impl Prepared for LuaCall {
             .map_err(|error| ToolError::io(init.to_path_buf(), error))?;
         let (line, tool) = (self.line(), &self.tool);
         let text = format!("{line}\nruns {tool} of {}\n{:#}\n", init.display(), self.args);
-        Ok(Some(Preview { text, files: vec![(init.to_path_buf(), digest)], warnings: Vec::new() }))
+        Ok(Some(Preview { text, files: vec![(init.to_path_buf(), digest)], ..Preview::default() }))
     }
 
     fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {

@@ -23,7 +23,7 @@ use jm_types::Digest;
 use crate::locations;
 use crate::project::Project;
 pub(crate) use elicitation::{Dialogue, Elicitor, fill_in};
-pub(crate) use project_file::{PROJECT_FILE, trusted_name};
+pub(crate) use project_file::{PROJECT_FILE, described as described_servers, trusted_name};
 pub(crate) use tool_source::McpTools;
 
 /// How long the first list waits for tools.

@@ -1,13 +1,14 @@
 //! A project's `.mcp.json`, in the form that other agents read too.
 //!
-//! Law: it is read only when the project is trusted with these bytes. It names programs and addresses, and
-//! grants nothing: network and writing come from the person's own configuration.
+//! Law: it counts only when the project is trusted with these bytes; before that it is at most shown. It names
+//! programs and addresses, and grants nothing: network and writing come from the person's own configuration.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use jm_config::{ServerEntry, Servers, check_server_name};
+use jm_tools::quote::quote_words;
 use jm_types::Digest;
 use serde::Deserialize;
 
@@ -51,6 +52,21 @@ pub(super) fn read(project: &Project) -> Result<Servers> {
     }
     let file: File = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
     file.servers.into_iter().map(|(name, entry)| server(name, entry)).collect()
+}
+
+/// The commands and addresses of the servers in the file, as they are written there.
+pub(crate) fn described(root: &Path) -> Result<Vec<String>> {
+    let path = root.join(PROJECT_FILE);
+    let text = jm_system::state::read_text(&path, MOST_BYTES);
+    let Some(text) = text.with_context(|| path.display().to_string())? else {
+        return Ok(Vec::new());
+    };
+    let file: File = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
+    let described = |(name, entry): (String, Entry)| match entry.url.is_empty() {
+        true => format!("{name}: {}", quote_words(&[vec![entry.command], entry.args].concat())),
+        false => format!("{name}: {}", entry.url),
+    };
+    Ok(file.servers.into_iter().map(described).collect())
 }
 
 /// Its name among the files that trust is bound to, which are named from the tools' directory.

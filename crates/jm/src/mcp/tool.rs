@@ -115,7 +115,7 @@ impl Prepared for McpCall {
         let McpTool { server, tool, .. } = &self.tool;
         let args = Value::Object(self.args.clone());
         let text = format!("calls {} of {}\n{args:#}\n", tool.own_name, server.place());
-        Ok(Some(Preview { text, files: Vec::new(), warnings: Vec::new() }))
+        Ok(Some(Preview { text, ..Preview::default() }))
     }
 
     fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {

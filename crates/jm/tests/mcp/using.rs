@@ -120,7 +120,7 @@ fn a_projects_servers_need_trust() {
     let call = || home.jm(&["--yes", "call", "p__echo", r#"{"text":"hi"}"#]);
     file("legacy");
     assert_ne!(call().status.code(), Some(0), "untrusted: {}", text(&call()));
-    let trusted = home.jm(&["trust"]);
+    let trusted = home.jm(&["--yes", "trust"]);
     assert!(text(&trusted).contains(".mcp.json"), "{}", text(&trusted));
     assert_eq!(call().status.code(), Some(0), "{}", text(&call()));
     file("modern");

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod always;
+mod answers;
 mod blocks;
 mod complaints;
 mod desk;

@@ -13,4 +13,5 @@ mod module_graph;
 mod names;
 mod requirements;
 mod sources;
+mod threats;
 mod wording;

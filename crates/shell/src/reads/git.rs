@@ -88,6 +88,64 @@ const CHANGES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Those that add to the history and to files, unless an option says otherwise.
+const ADDS: &[&str] = &[
+    "add",
+    "am",
+    "apply",
+    "branch",
+    "cherry-pick",
+    "commit",
+    "commit-tree",
+    "init",
+    "merge",
+    "mv",
+    "notes",
+    "revert",
+    "stash",
+    "switch",
+    "tag",
+    "update-index",
+    "worktree",
+    "write-tree",
+];
+
+/// Words with which one of them drops commits, names or uncommitted work.
+const DROPS: &[&str] = &[
+    "--abort",
+    "--amend",
+    "--delete",
+    "--discard-changes",
+    "--fixup",
+    "--force",
+    "--hard",
+    "--move",
+    "--orphan",
+    "--quit",
+    "--skip",
+    "-B",
+    "-C",
+    "-D",
+    "-M",
+    "-d",
+    "-f",
+    "clear",
+    "drop",
+    "prune",
+    "remove",
+];
+
+/// Tells if a command that usually adds could lose something here.
+fn may_lose(command: &str, rest: &[ShellWord]) -> bool {
+    let drops = |word: &ShellWord| word.literal().is_none_or(|word| DROPS.contains(&word));
+    match (command, rest.first()) {
+        // Any other word may be a file, whose changes would be gone.
+        ("checkout", Some(first)) => !first.is("-b") || rest.iter().any(drops),
+        ("branch", Some(first)) if first.is("-m") => true,
+        _ => !ADDS.contains(&command) || rest.iter().any(drops),
+    }
+}
+
 pub(crate) fn danger_of_git(arguments: &[ShellWord]) -> Danger {
     let skip = |word: &ShellWord| word.is("--no-pager") || word.is("-P");
     let start = arguments.iter().position(|word| !skip(word)).unwrap_or(arguments.len());
@@ -106,7 +164,10 @@ pub(crate) fn danger_of_git(arguments: &[ShellWord]) -> Danger {
         return Danger::none();
     }
     match CHANGES.iter().find(|(_, commands)| commands.contains(&command)) {
-        Some((does, _)) => Danger::destructive(format!("`git {command}` {does}")),
+        Some((does, _)) if may_lose(command, rest) => {
+            Danger::destructive(format!("`git {command}` {does}"))
+        }
+        Some((does, _)) => Danger::changes(format!("`git {command}` {does}")),
         None => Danger::unknown(format!("`git {command}` may be anything")),
     }
 }

@@ -10,16 +10,14 @@ use crate::options::HarmlessOptions;
 use crate::word::ShellWord;
 use crate::wrappers::usual_name;
 
-/// Programs whose purpose is a change, and what it is.
+/// Programs that change files, and how.
 const CHANGERS: &[(&str, &[&str])] = &[
-    ("removes files", &["rm", "rmdir", "unlink", "shred", "wipe", "srm", "trash"]),
     ("moves files", &["mv", "rename"]),
     (
         "writes files",
         &[
             "cp",
             "csplit",
-            "dd",
             "fallocate",
             "gunzip",
             "gzip",
@@ -32,13 +30,11 @@ const CHANGERS: &[(&str, &[&str])] = &[
             "ln",
             "mkdir",
             "mkfifo",
-            "mknod",
             "mktemp",
             "patch",
             "split",
             "tee",
             "touch",
-            "truncate",
             "unzip",
             "zip",
             "7z",
@@ -52,6 +48,12 @@ const CHANGERS: &[(&str, &[&str])] = &[
         "changes who may use files",
         &["chmod", "chown", "chgrp", "chattr", "setfacl", "setfattr", "setcap", "chcon"],
     ),
+];
+
+/// Programs that delete, reach the network or act beyond the workspace, and how.
+const DESTROYERS: &[(&str, &[&str])] = &[
+    ("removes files", &["rm", "rmdir", "unlink", "shred", "wipe", "srm", "trash"]),
+    ("writes files", &["dd", "mknod", "truncate"]),
     ("ends processes", &["kill", "pkill", "killall", "skill", "xkill"]),
     (
         "changes the system",
@@ -149,10 +151,10 @@ const CHANGERS: &[(&str, &[&str])] = &[
 
 /// Programs that run what the project or the arguments tell them.
 const RUNNERS: &[&str] = &[
-    "awk", "bash", "cargo", "cmake", "dash", "deno", "emacs", "eval", "gawk", "go", "gradle",
-    "java", "just", "lua", "make", "mawk", "meson", "mvn", "ninja", "node", "parallel", "perl",
-    "php", "pytest", "python", "python3", "ruby", "rustc", "rustup", "sh", "source", "tox", "trap",
-    "vim", "watch", ".",
+    "awk", "bash", "cargo", "cmake", "dash", "deno", "emacs", "gawk", "go", "gradle", "java",
+    "just", "lua", "make", "mawk", "meson", "mvn", "ninja", "node", "parallel", "perl", "php",
+    "pytest", "python", "python3", "ruby", "rustc", "rustup", "sh", "source", "tox", "trap", "vim",
+    "watch", ".",
 ];
 
 /// Asked for their version they do nothing else.
@@ -190,6 +192,8 @@ fn danger_by_name(name: &str, arguments: &[ShellWord]) -> Danger {
         "sed" => danger_of_sed(arguments),
         "awk" | "gawk" | "mawk" => danger_of_awk(name, arguments),
         "tar" => archive(arguments),
+        // Its words are a script that only the shell has.
+        "eval" => Danger::opaque("`eval` runs code"),
         // Their words are text, or nothing at all.
         ":" | "true" | "false" | "echo" | "expr" | "yes" => Danger::none(),
         "test" | "[" => test(arguments),
@@ -208,7 +212,13 @@ fn by_table(name: &str, arguments: &[ShellWord]) -> Danger {
     if let Some(options) = reader_options(name) {
         return options.judge(name, arguments);
     }
-    if let Some((does, _)) = CHANGERS.iter().find(|(_, names)| names.contains(&name)) {
+    let within = |table: &[(&'static str, &[&str])]| {
+        table.iter().find(|(_, names)| names.contains(&name)).map(|(does, _)| *does)
+    };
+    if let Some(does) = within(CHANGERS) {
+        return Danger::changes(format!("`{name}` {does}"));
+    }
+    if let Some(does) = within(DESTROYERS) {
         return Danger::destructive(format!("`{name}` {does}"));
     }
     if name.starts_with("mkfs") {
@@ -253,7 +263,7 @@ fn one_operand(name: &str, arguments: &[ShellWord]) -> Danger {
     let found = options.judge(name, arguments);
     match options.operands(arguments).len() {
         0 | 1 => found,
-        _ => found.and(Danger::destructive(format!("`{name}` writes to its second file"))),
+        _ => found.and(Danger::changes(format!("`{name}` writes to its second file"))),
     }
 }
 
@@ -307,7 +317,7 @@ fn in_place(name: &str, arguments: &[ShellWord]) -> Danger {
         })
     };
     match arguments.iter().any(edits) {
-        true => Danger::destructive(format!("`{name} -i` edits files in place")),
+        true => Danger::changes(format!("`{name} -i` edits files in place")),
         false => Danger::unknown(format!("`{name}` runs code")),
     }
 }
@@ -322,6 +332,6 @@ fn archive(arguments: &[ShellWord]) -> Danger {
     let is_plain = |word: &ShellWord| word.literal().is_some_and(|text| !text.starts_with('-'));
     match lists && rest.iter().all(is_plain) {
         true => Danger::none(),
-        false => Danger::destructive("`tar` packs or unpacks files"),
+        false => Danger::changes("`tar` packs or unpacks files"),
     }
 }

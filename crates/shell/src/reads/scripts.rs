@@ -14,7 +14,7 @@ pub(crate) fn danger_of_sed(arguments: &[ShellWord]) -> Danger {
         })
     };
     if arguments.iter().any(in_place) {
-        return Danger::destructive("`sed -i` edits files in place");
+        return Danger::changes("`sed -i` edits files in place");
     }
     let alone =
         ["-n", "-E", "-r", "-s", "-u", "-z", "-nE", "-En", "-nr", "-rn", "--quiet", "--silent"];

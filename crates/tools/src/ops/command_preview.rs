@@ -10,6 +10,7 @@ use jm_types::text::mask_credentials;
 
 use crate::ops::run::{MERGING, Run};
 use crate::quote::{question_entry, quote_words};
+use crate::tool::{Preview, ShownCommand};
 
 impl Run {
     /// Tells whether there is nothing to show but the command and its directory.
@@ -19,18 +20,39 @@ impl Run {
 
     /// Everything that decides what it does, a line or more for each.
     pub(crate) fn exact(&self) -> String {
-        let command = match &self.program {
+        self.exact_with(&mask_credentials(&self.command_text()))
+    }
+
+    /// The same with nothing masked, where something is.
+    fn unmasked(&self) -> Option<String> {
+        let command = self.command_text();
+        (mask_credentials(&command) != command).then(|| self.exact_with(&command))
+    }
+
+    pub(crate) fn exact_preview(&self) -> Preview {
+        Preview { text: self.exact(), unmasked: self.unmasked(), ..Preview::default() }
+    }
+
+    /// The command line and the directory, for the question.
+    pub(crate) fn shown(&self) -> ShownCommand {
+        let command = mask_credentials(&self.command_text());
+        ShownCommand { command, directory: self.directory.clone() }
+    }
+
+    /// The command line as one would type it.
+    fn command_text(&self) -> String {
+        match &self.program {
             CommandProgram::Shell(text) => text.clone(),
-            CommandProgram::Argv(words) => match merged(words) {
-                Some(text) => text,
-                None => {
-                    let words: Vec<String> =
-                        words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-                    quote_words(&words)
-                }
-            },
-        };
-        let mut text = question_entry("command", &mask_credentials(&command));
+            CommandProgram::Argv(words) => merged(words).unwrap_or_else(|| {
+                let words: Vec<String> =
+                    words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+                quote_words(&words)
+            }),
+        }
+    }
+
+    fn exact_with(&self, command: &str) -> String {
+        let mut text = question_entry("command", command);
         if self.directory != "." {
             text.push_str(&question_entry("directory", &self.directory));
         }

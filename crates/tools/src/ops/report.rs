@@ -21,7 +21,7 @@ use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::command_output::{Printed, Uncut};
 use crate::ops::run::{Exit, Run, Shown};
-use crate::tool::{PathUse, Preview, Use};
+use crate::tool::{PathUse, Preview, ShownCommand, Use};
 pub use counts::Counts;
 use formats::find_counts;
 use runner::Runner;
@@ -73,8 +73,7 @@ impl TestRun {
 
     /// The exact command, for the question.
     pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
-        let text = self.as_run(self.command(scope)?).exact();
-        Ok(Preview { text, ..Preview::default() })
+        Ok(self.as_run(self.command(scope)?).exact_preview())
     }
 
     pub fn run(&self, scope: &Scope, events: Events) -> Result<TestReport, ToolError> {
@@ -125,6 +124,10 @@ impl Operation for TestRun {
 
     fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         TestRun::preview(self, scope).map(Some)
+    }
+
+    fn shown_command(&self, scope: &Scope) -> Option<ShownCommand> {
+        Some(self.as_run(self.command(scope).ok()?).shown())
     }
 
     fn foresee(&self, _: &Scope) -> Foreseen {

@@ -25,7 +25,7 @@ use crate::ops::command_output::{
 use crate::ops::not_found;
 use crate::ops::refused::refusals_of;
 use crate::ops::tail::Last;
-use crate::tool::{PathUse, Preview, Use};
+use crate::tool::{PathUse, Preview, ShownCommand, Use};
 
 /// How a shell command is started whose two streams come as one.
 pub(super) const MERGING: [&str; 3] = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#];
@@ -142,9 +142,11 @@ impl Run {
             timeout: self.timeout.map_or(left, |asked| asked.min(left)),
             keep_bytes: self.shown.keep_bytes(room),
             record: Some(scope.call_key.to_string()).filter(|key| !key.is_empty()),
-            access: match self.access {
-                Access::ReadsOnly => scope.workspace.confiner.reader_access(),
-                Access::Full => Access::Full,
+            access: match (self.access, scope.access) {
+                (Access::Full, Access::Full) => Access::Full,
+                (Access::ReadsOnly, _) | (_, Access::ReadsOnly) => {
+                    scope.workspace.confiner.reader_access()
+                }
             },
         };
         events.view = match self.binary {
@@ -411,7 +413,11 @@ impl Operation for Run {
     /// The exact command, wherever the summary does not show all of it.
     fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         let is_said = self.is_only_a_command() && summary.is_shown_whole();
-        Ok((!is_said).then(|| Preview { text: self.exact(), ..Preview::default() }))
+        Ok((!is_said).then(|| self.exact_preview()))
+    }
+
+    fn shown_command(&self, _: &Scope) -> Option<ShownCommand> {
+        Some(self.shown())
     }
 
     fn foresee(&self, _: &Scope) -> Foreseen {

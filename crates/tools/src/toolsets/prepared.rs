@@ -11,7 +11,7 @@ use crate::context::{CallContext, Scope};
 use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
-use crate::tool::{Intent, Output, PathUse, Prepared, Preview, ToolFut, Use};
+use crate::tool::{Intent, Output, PathUse, Prepared, Preview, ShownCommand, ToolFut, Use};
 
 /// Turns an outcome into what the model reads; the number is what the envelope leaves of the output limit.
 pub type Raise<O> = fn(<O as Operation>::Outcome, usize) -> Result<Output, ToolError>;
@@ -51,6 +51,10 @@ impl<O: Operation> Prepared for PreparedCall<O> {
 
     fn preview(&self, scope: &Scope) -> Result<Option<Preview>, ToolError> {
         self.lowered.operation.preview(scope, CallSummary(&self.lowered.summary))
+    }
+
+    fn shown_command(&self, scope: &Scope) -> Option<ShownCommand> {
+        self.lowered.operation.shown_command(scope)
     }
 
     fn previews_its_files(&self) -> bool {

@@ -327,6 +327,14 @@ fn answers_count_only_when_they_are_meant() {
 }
 
 #[test]
+fn a_resize_and_a_focus_answer_nothing() {
+    let mut world = asked(1);
+    world.app.resize(40, 12);
+    assert_eq!(world.hear(Msg::Input(Input::Focus)).effects, []);
+    assert!(world.app.panel.is_some());
+}
+
+#[test]
 fn keys_of_the_approval_panel() {
     let mut world = asked(2);
     assert_eq!(world.key(Key::Char('?')).effects, []);

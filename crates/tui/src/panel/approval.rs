@@ -120,6 +120,7 @@ impl Approval {
                 self.mode = PanelMode::Reason { approved: Vec::new(), buffer: Buffer::default() };
             }
             'a' | 'A' if self.offers_always() => self.mode = PanelMode::Scope,
+            'p' | 'P' if self.opts_in() => return Done::Answered(self.question.answer_opt_in()),
             'e' | 'E' if self.offers_edit() => match self.question.calls.len() {
                 1 => return self.edit(0),
                 _ => self.mode = PanelMode::ChoosingEdit,
@@ -216,7 +217,14 @@ impl Approval {
 
     /// A rule can be stored for what is asked, and all of it is selected.
     fn offers_always(&self) -> bool {
-        let is_offered = self.question.calls.iter().any(|call| !call.always.is_empty());
+        let offers = |call: &CallQuestion| !call.always.is_empty() && !call.opts_in;
+        let is_offered = self.question.calls.iter().any(offers);
+        is_offered && self.selected.iter().all(|selected| *selected)
+    }
+
+    /// A tool that is off may be switched on, and all that is asked is selected.
+    fn opts_in(&self) -> bool {
+        let is_offered = self.question.calls.iter().any(|call| call.opts_in);
         is_offered && self.selected.iter().all(|selected| *selected)
     }
 
@@ -275,7 +283,7 @@ impl Approval {
         let mut lines = vec![Line::of("Always allow:", Style::of(Role::Text).bold())];
         let shown = |rule: &String| Line::of(format!("  {}", reveal(&one_line(rule))), Role::Text);
         lines.extend(rules.iter().map(shown));
-        if self.question.calls.iter().any(|call| call.always.is_empty()) {
+        if self.question.calls.iter().any(|call| call.always.is_empty() || call.opts_in) {
             let others = "No rule is offered for the other calls; they run this once.";
             lines.push(Line::of(others, Role::Muted));
         }
@@ -388,7 +396,8 @@ impl Approval {
             }
         };
         let answers = [
-            ("y", "yes", true),
+            ("y", if self.opts_in() { "once" } else { "yes" }, true),
+            ("p", "turn on for this project", self.opts_in()),
             ("n", "no", true),
             ("a", "always", self.offers_always()),
             ("1–9", "select", count > 1),

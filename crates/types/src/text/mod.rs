@@ -4,6 +4,7 @@
 
 pub mod credentials;
 pub mod fence;
+pub mod foreign_text;
 pub mod json_length;
 pub mod one_line;
 pub mod redact;
@@ -16,6 +17,7 @@ pub mod visible_text;
 
 pub use credentials::mask_credentials;
 pub use fence::{Fence, fence_for};
+pub use foreign_text::words_with_look_alikes;
 pub use json_length::json_length;
 pub use one_line::{Summary, one_line, summarize};
 pub use redact::{Redactor, looks_like_secret, redact, redact_command};

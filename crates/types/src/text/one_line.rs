@@ -1,10 +1,12 @@
 //! Names, paths and commands shown on one line, so that what a person reads is what is meant.
 //!
 //! Law: two different texts never look the same. Every character that is not plainly visible is
-//! shown as an escape. A run of backslashes is doubled exactly when an escape or one of the letters
-//! `n r t x u` follows it, so an odd run before such a letter is always an escape. The bracket `⟨`
-//! is itself escaped, so a literal one never looks like the count of a long run.
+//! shown as an escape, and so is a letter that looks like an ASCII one and stands among ASCII ones. A
+//! run of backslashes is doubled exactly when an escape or one of the letters `n r t x u` follows it,
+//! so an odd run before such a letter is always an escape. The bracket `⟨` is itself escaped, so a
+//! literal one never looks like the count of a long run.
 
+use crate::text::foreign_text::look_alike_places;
 use crate::text::redact::redact_command;
 use crate::text::sanitize::is_hidden;
 use crate::text::visible_text::looks_like_nothing;
@@ -46,8 +48,14 @@ pub fn summarize(text: &str, limit_chars: usize) -> Summary {
 pub fn one_line(text: &str) -> String {
     let mut line = Line::default();
     let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        let sight = sight(c);
+    let mut alike = look_alike_places(text).into_iter().peekable();
+    loop {
+        let at = text.len() - rest.as_str().len();
+        let Some(c) = rest.next() else { break };
+        let sight = match alike.next_if_eq(&at) {
+            Some(_) => Sight::Nothing,
+            None => sight(c),
+        };
         if matches!(sight, Sight::Plain | Sight::Mark) {
             line.show(c, sight);
             continue;
@@ -59,6 +67,8 @@ pub fn one_line(text: &str) -> String {
         }
         line.show_run(c, repeated + 1);
         rest.nth(repeated - 1);
+        let at = text.len() - rest.as_str().len();
+        while alike.next_if(|place| *place < at).is_some() {}
     }
     line.end()
 }

@@ -1,9 +1,10 @@
 //! Many lines that a person decides on: nothing in them is swallowed.
 //!
-//! Law: what is not plainly visible is shown by its code point, never left out, and only a line feed
+//! Law: what is not plainly visible, or looks like another letter, is shown by its code point, never left out, and only a line feed
 //! ends a line. What a terminal may show of a program's output can be less; what somebody approves
 //! may not.
 
+use super::foreign_text::look_alike_places;
 use super::sanitize::{is_terminal_safe, show_code_point};
 
 /// The text with every control, invisible and blank-looking character in sight. The carriage return
@@ -12,12 +13,14 @@ pub fn reveal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     let is_mixed = has_both_ends(text);
+    let mut alike = look_alike_places(text).into_iter().peekable();
     while let Some(c) = rest.chars().next() {
+        let is_alike = alike.next_if_eq(&(text.len() - rest.len())).is_some();
         let (this, after) = rest.split_at(c.len_utf8());
         rest = after;
         match c {
             '\r' if rest.starts_with('\n') && !is_mixed => {}
-            _ if is_terminal_safe(this) && !looks_like_nothing(c) => shown.push(c),
+            _ if is_terminal_safe(this) && !looks_like_nothing(c) && !is_alike => shown.push(c),
             _ => show_code_point(c, &mut shown),
         }
     }
@@ -86,6 +89,7 @@ mod tests {
             ("--- a\n+++ b\n-one\n+one\r\n", "--- a\n+++ b\n-one\n+one<U+000D>\n"),
             ("--- a\n+++ b\n-one\r\n+two\r\n", "--- a\n+++ b\n-one\n+two\n"),
             ("a\u{202e}b\u{200b}\u{e0041}", "a<U+202E>b<U+200B><U+E0041>"),
+            ("cаt привет", "c<U+0430>t привет"),
         ];
         for (text, shown) in cases {
             assert_eq!(reveal(text), shown);

@@ -14,6 +14,8 @@ pub(super) enum Typed {
         reason: Option<String>,
     },
     Always,
+    /// Run all, and switch on for this project what is off.
+    OptIn,
     /// The arguments of this one.
     Edit(usize),
     Details,
@@ -27,6 +29,7 @@ pub(super) enum Typed {
 pub(super) struct Choices {
     count: usize,
     always: bool,
+    opts_in: bool,
     edit: bool,
     details: bool,
     masked: bool,
@@ -37,7 +40,8 @@ impl Choices {
         let calls = &question.calls;
         Self {
             count: calls.len(),
-            always: calls.iter().any(|call| !call.always.is_empty()),
+            always: calls.iter().any(|call| !call.always.is_empty() && !call.opts_in),
+            opts_in: calls.iter().any(|call| call.opts_in),
             edit: calls.iter().all(|call| call.can_edit),
             details: calls.iter().any(|call| call.preview.is_some()),
             masked: calls.iter().any(|call| call.unmasked.is_some()),
@@ -47,16 +51,24 @@ impl Choices {
     /// The question with the letters of its answers.
     pub(super) fn question(self) -> String {
         let asked = if self.count == 1 { "Run it?" } else { "Run them?" };
-        format!("{asked} [{}] ", self.letters().join("/"))
+        let letters = self.letters().join("/");
+        match self.opts_in {
+            true => format!(
+                "{asked} y = once, p = turn commands on for this project, n = leave them off \
+                 [{letters}] "
+            ),
+            false => format!("{asked} [{letters}] "),
+        }
     }
 
     fn letters(self) -> Vec<String> {
         let numbers = (self.count > 1).then(|| format!("1-{}", self.count));
         let always = self.always.then(|| "a".to_owned());
+        let opt_in = self.opts_in.then(|| "p".to_owned());
         let edit = self.edit.then(|| "e".to_owned());
         let details = self.details.then(|| "d".to_owned());
         let masked = self.masked.then(|| "s".to_owned());
-        let optional = [numbers, always, edit, details, masked].into_iter().flatten();
+        let optional = [opt_in, numbers, always, edit, details, masked].into_iter().flatten();
         ["y", "n"].map(str::to_owned).into_iter().chain(optional).chain(["?".to_owned()]).collect()
     }
 
@@ -72,6 +84,11 @@ impl Choices {
         let mut lines = vec![format!("  y         run {it}, this once")];
         if self.count > 1 {
             lines.push("  1,3 1-2   run these, and none of the others".to_owned());
+        }
+        if self.opts_in {
+            lines.push(format!(
+                "  p         run {it}, and turn commands on for this project; each still asks"
+            ));
         }
         lines.push(format!("  n         do not run {them}"));
         lines.push(format!("  n REASON  do not run {them}, and tell the model why"));
@@ -106,6 +123,7 @@ impl Choices {
             "y" | "yes" if is_alone => Some(Typed::All),
             "n" | "no" => Some(Typed::None { reason: (!is_alone).then(|| rest.to_owned()) }),
             "a" | "always" if is_alone && self.always => Some(Typed::Always),
+            "p" | "project" if is_alone && self.opts_in => Some(Typed::OptIn),
             "e" | "edit" if self.edit => self.place_to_edit(rest).map(Typed::Edit),
             "d" if is_alone && self.details => Some(Typed::Details),
             "s" if is_alone && self.masked => Some(Typed::Unmask),
@@ -175,7 +193,14 @@ mod tests {
 
     #[test]
     fn only_a_clear_answer_counts() {
-        let choices = Choices { count: 4, always: true, edit: true, details: true, masked: true };
+        let choices = Choices {
+            count: 4,
+            always: true,
+            opts_in: false,
+            edit: true,
+            details: true,
+            masked: true,
+        };
         let some = |places: &[usize]| Some(Typed::Some(places.to_vec()));
         let no = |reason: Option<&str>| Some(Typed::None { reason: reason.map(str::to_owned) });
         let cases = [
@@ -212,17 +237,25 @@ mod tests {
 
     #[test]
     fn what_is_not_offered_is_no_answer() {
-        let choices =
-            Choices { count: 1, always: false, edit: false, details: false, masked: false };
-        for letter in ["a", "d", "e", "s"] {
+        let choices = Choices {
+            count: 1,
+            always: false,
+            opts_in: false,
+            edit: false,
+            details: false,
+            masked: false,
+        };
+        for letter in ["a", "d", "e", "p", "s"] {
             assert_eq!(choices.parse(letter), None);
         }
         assert_eq!(choices.question(), "Run it? [y/n/?] ");
         assert_eq!(choices.please(), "Please answer y, n or ?.\n");
         let choices = Choices { count: 1, edit: true, ..choices };
         assert_eq!(choices.parse("e"), Some(Typed::Edit(0)));
-        let choices = Choices { count: 3, always: true, edit: true, details: true, masked: true };
+        let choices = Choices { count: 3, always: true, details: true, masked: true, ..choices };
         assert_eq!(choices.question(), "Run them? [y/n/1-3/a/e/d/s/?] ");
+        let choices = Choices { opts_in: true, ..choices };
+        assert_eq!(choices.parse("p"), Some(Typed::OptIn));
     }
 
     #[test]

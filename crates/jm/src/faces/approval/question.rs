@@ -53,6 +53,7 @@ impl Dialogue<'_> {
                     Some(ApprovalAnswer { calls: chosen.map(once).collect() })
                 }
                 Some(Typed::Always) => self.always()?,
+                Some(Typed::OptIn) => Some(self.question.answer_opt_in()),
                 Some(Typed::Edit(place)) => self.edit(place)?,
                 Some(Typed::Details) => {
                     if let Err(error) = page(&self.described()) {
@@ -100,7 +101,7 @@ impl Dialogue<'_> {
         let (rules, scopes) = self.question.offered();
         let mut text = "Always allow:\n".to_owned();
         rules.iter().for_each(|rule| text.push_str(&format!("  {}\n", reveal(&one_line(rule)))));
-        if self.question.calls.iter().any(|call| call.always.is_empty()) {
+        if self.question.calls.iter().any(|call| call.always.is_empty() || call.opts_in) {
             text.push_str("No rule is offered for the other calls; they run this once.\n");
         }
         show(&text)?;

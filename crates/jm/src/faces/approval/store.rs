@@ -4,9 +4,10 @@
 
 use anyhow::Result;
 use jm_engine::Engine;
-use jm_policy::{Policy, RuleOrigin, RuleScope};
+use jm_policy::{Policy, PolicyRule, RuleOrigin, RuleScope};
 use jm_types::{
-    ApprovalAnswer, ApprovalChoice, ApprovalQuestion, OfferedScope, SessionId, Verdict,
+    ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, OfferedScope, SessionId,
+    Verdict,
 };
 
 use crate::approval::Subjects;
@@ -21,12 +22,35 @@ pub(crate) fn remember(
     answer: &ApprovalAnswer,
 ) -> Result<()> {
     for call in &question.calls {
-        let ApprovalChoice::Always { scope, seconds } = answer.choice(&call.id) else { continue };
+        let (scope, seconds) = match answer.choice(&call.id) {
+            ApprovalChoice::Always { scope, seconds } => (scope, seconds),
+            ApprovalChoice::No { .. } if call.opts_in => {
+                decline(engine, call);
+                continue;
+            }
+            ApprovalChoice::No { .. } | ApprovalChoice::Once | ApprovalChoice::Edit { .. } => {
+                continue;
+            }
+        };
         for offer in call.always.iter().filter(|offer| offer.scope == scope) {
             store(engine, session, &offer.rules, (scope, seconds))?;
         }
     }
     Ok(())
+}
+
+/// The tools that the call would have switched on stay off, and are not asked about again in this project.
+fn decline(engine: &Engine, call: &CallQuestion) {
+    let core = engine.core();
+    let root = core.workspace.sandbox.working_root().path().to_string_lossy().into_owned();
+    let mut policy = Policy::clone(&core.policy.now());
+    for tool in call.always.first().iter().flat_map(|offer| &offer.rules) {
+        policy.opt_in.remove(tool);
+        if let Err(error) = remembered::decline(tool, &root) {
+            print::note(&format!("jm: {error:#}; you will be asked again"));
+        }
+    }
+    core.policy.replace(policy);
 }
 
 fn store(
@@ -50,12 +74,14 @@ fn store(
         }
     };
     let subjects = Subjects::new()?;
-    let mut parsed = Vec::new();
+    let mut parsed: Vec<PolicyRule> = Vec::new();
     for (rule, number) in rules.iter().zip(numbers) {
         let origin = RuleOrigin::Remembered { number };
         parsed.push(subjects.parse(rule, Verdict::Allow, origin)?);
     }
     let policy = Policy::clone(&core.policy.now());
+    // An answer enables the tool of its rule, where that is off by default.
+    let policy = parsed.iter().fold(policy, |policy, rule| policy.switched_on(&rule.tool));
     let rules = policy.rules.with(parsed)?;
     core.policy.replace(Policy { rules, ..policy });
     Ok(())

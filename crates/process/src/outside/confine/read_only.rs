@@ -86,7 +86,6 @@ const GIT_SETTINGS: &[(&str, &str)] = &[
     ("core.askPass", "false"),
     ("core.attributesFile", "/dev/null"),
     ("credential.helper", ""),
-    ("diff.external", ""),
     ("interactive.diffFilter", ""),
     ("gpg.program", "false"),
     ("gpg.ssh.program", "false"),

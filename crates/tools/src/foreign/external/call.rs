@@ -178,7 +178,7 @@ impl Prepared for ExternalCall {
             digest => digest.map_err(|error| self.program.missing(&self.tool, &error))?,
         };
         let text = format!("runs {} ({})\n{:#}\n", path.display(), place.word(), self.args);
-        Ok(Some(Preview { text, files: vec![(path.clone(), digest)], warnings: Vec::new() }))
+        Ok(Some(Preview { text, files: vec![(path.clone(), digest)], ..Preview::default() }))
     }
 
     fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {

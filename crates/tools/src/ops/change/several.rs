@@ -96,6 +96,7 @@ impl Change {
                 .iter()
                 .flat_map(|target| self.named_warnings(scope, target))
                 .collect(),
+            unmasked: None,
         })
     }
 

@@ -17,14 +17,14 @@ use jm_process::command::CommandProgram;
 use jm_shell::CommandLine;
 use jm_system::clock::now_epoch_ms;
 use jm_types::ToolError;
-use jm_types::text::redact_command;
+use jm_types::text::{mask_credentials, redact_command};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::resolve_existing;
 use crate::ops::run::line_of;
-use crate::tool::{PathUse, Preview, Use};
+use crate::tool::{PathUse, Preview, ShownCommand, Use};
 pub use excerpt::JobText;
 
 /// The name of the terminal's type (TERM); our screen understands what is written for it.
@@ -167,6 +167,11 @@ impl Operation for StartJob {
 
     fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
         Ok(summary.in_full())
+    }
+
+    fn shown_command(&self, _: &Scope) -> Option<ShownCommand> {
+        let command = mask_credentials(&self.command);
+        Some(ShownCommand { command, directory: self.directory.clone() })
     }
 
     fn foresee(&self, _: &Scope) -> Foreseen {

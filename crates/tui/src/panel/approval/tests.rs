@@ -112,3 +112,15 @@ fn edited_arguments_are_an_answer_and_bad_ones_are_kept() {
     unchanged.not_edited();
     assert!(answers_of(&unchanged).contains("the editor failed"));
 }
+
+#[test]
+fn a_tool_that_is_off_is_switched_on_by_one_key() {
+    let mut asked = approval(1);
+    asked.question.calls[0].opts_in = true;
+    let answers = answers_of(&asked);
+    assert!(answers.contains("y once   p turn on for this project   n no"), "{answers}");
+    assert_eq!(asked.key('a'), Done::Foreign, "each call of it still asks");
+    let on = ApprovalChoice::Always { scope: OfferedScope::Project, seconds: None };
+    assert_eq!(asked.key('p'), Done::Answered(answer(&[("c1", on)])));
+    assert_eq!(approval(1).key('p'), Done::Foreign);
+}
