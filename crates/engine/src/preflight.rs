@@ -71,6 +71,10 @@ pub(crate) fn preflight(
         if !gaps.is_empty() {
             floor = Floor::Person;
         }
+        // It may act beyond the workspace.
+        if !(gaps.is_empty() && granted.is_empty()) {
+            intent.risk = RiskLevel::High;
+        }
         warnings.extend(gaps);
         warnings.extend(granted);
         warnings.extend(listed(core));

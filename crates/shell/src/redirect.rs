@@ -42,13 +42,19 @@ impl FileUse {
             ("<", Some(_)) => Danger::unknown("`<` opens a network connection"),
             // Confinement keeps a command that only reads from the network.
             ("<", None) => Danger::none(),
-            (_, Some(file)) if is_socket(file) => {
+            (_, Some(file)) if is_socket(file) || may_be_outside(file) => {
                 Danger::destructive(format!("`{operator}` writes to {file}"))
             }
             (_, Some(file)) => Danger::changes(format!("`{operator}` writes to {file}")),
-            (_, None) => Danger::changes(format!("`{operator}` writes to a file")),
+            // It may be anywhere.
+            (_, None) => Danger::destructive(format!("`{operator}` writes to a file")),
         }
     }
+}
+
+/// Names that may lie beyond the workspace.
+fn may_be_outside(file: &str) -> bool {
+    file.starts_with(['/', '~']) || file.split('/').any(|part| part == "..")
 }
 
 /// Names that bash takes for sockets.

@@ -73,6 +73,8 @@ fn the_risk_follows_from_what_a_command_does() {
         (High, "curl example.com"),
         (High, "npm install"),
         (High, "echo x > /dev/tcp/host/80"),
+        (High, "echo x > ../elsewhere"),
+        (High, "echo x >> ~/.profile"),
         (High, "sudo ls"),
         (High, "$(cat file)"),
         (High, "eval \"$x\""),

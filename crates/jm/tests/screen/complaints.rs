@@ -54,7 +54,7 @@ fn all_of_a_long_answer_is_in_the_scrollback_once_and_nothing_flickers() {
 fn the_scrollback_only_grows() {
     let desk = Desk::new(Kind::Tmux, (80, 24));
     let script = format!(
-        "{}[[turn]]\nsteps = [{{ call = \"run_command\", args = {{ command = \"seq 1 300\" }} }}]\n\
+        "{}[[turn]]\nsteps = [{{ call = \"run_command\", args = {{ command = \"seq 1 300 | tee numbers\" }} }}]\n\
          [[turn]]\nsteps = [{{ text = \"Counted.\" }}]\n",
         numbered(60, 30)
     );
