@@ -89,8 +89,8 @@ impl ConfigWord for CommandBackend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandLayer {
-    #[default]
     Off,
+    #[default]
     Auto,
     On,
 }

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use jm_files::layer::{LayerBounds, NameJudge};
-use jm_process::confine::protected_names;
 use jm_store::StoredOutput;
 use jm_system::worker::off_thread;
 use jm_tools::NotKept;
@@ -77,7 +76,13 @@ fn keep(core: &Core, key: &CallKey, id: &str) -> Result<(), NotKept> {
     let place = core.layers.place().ok_or_else(|| not_kept("no state directory", id))?;
     let layer = place.reclaim(id, key).map_err(|error| not_kept(error.to_string(), id))?;
     let sandbox = &core.workspace.sandbox;
-    let known = protected_names(sandbox).into_iter().map(|(path, _)| path).collect();
+    let known = core
+        .workspace
+        .confiner
+        .protected_names(sandbox)
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
     let judge = NameJudge::new(sandbox.working_root().path(), known).with_upper(layer.upper());
     let kept = match layer.layer().report(&judge, LayerBounds::default()) {
         Err(error) => Err(format!("it cannot be read: {error}")),

@@ -99,6 +99,12 @@ impl Parsed {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = prepared;
     }
 
+    /// Tells whether it is there, and all that it may change is done by commands.
+    pub(crate) fn is_command(&self) -> bool {
+        let parsed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parsed.as_deref().is_some_and(Prepared::is_command)
+    }
+
     pub(crate) fn take(&self) -> Option<Box<dyn Prepared>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -190,6 +196,24 @@ impl Batch {
             |entry: &CallEntry| matches!(entry.status, CallStatus::Approved { fingerprint: None });
         let first = self.entries.iter().position(runs)?;
         (!self.awaits_a_person()).then_some(first)
+    }
+
+    /// The approved commands in a row that begin here and have not run yet.
+    pub(crate) fn commands_from(&self, index: usize) -> Vec<usize> {
+        let runs = |at: &usize| {
+            let entry = &self.entries[*at];
+            let is_new = entry.refusal.is_none() && entry.prepared.is_command();
+            is_new && matches!(entry.status, CallStatus::Approved { .. })
+        };
+        (index..self.entries.len()).take_while(runs).collect()
+    }
+
+    /// Tells whether the next call only reads too, and runs without a question.
+    pub(crate) fn reads_on(&self, index: usize) -> bool {
+        let reads = |entry: &CallEntry| {
+            entry.only_reads && matches!(entry.status, CallStatus::Approved { fingerprint: None })
+        };
+        self.entries[index].only_reads && self.entries.get(index + 1).is_some_and(reads)
     }
 
     /// Calls whose results the journal does not hold yet.

@@ -21,6 +21,7 @@ use jm_types::{CallKey, ToolError, ToolEvent, ignore_error};
 
 use crate::core::Core;
 use crate::keep::keep_layer;
+use crate::keep_turns::KeepTurn;
 use crate::layers::LayerUse;
 
 /// Names that a message lists.
@@ -48,6 +49,8 @@ pub(crate) struct CallHolder {
     /// Set once the commands have ended and their changes are being decided about.
     is_settling: AtomicBool,
     awaited: Mutex<Option<AwaitedLayer>>,
+    /// Its turn, where other calls run beside it.
+    turn: Option<KeepTurn>,
 }
 
 /// The ground on which a call's commands run.
@@ -61,19 +64,17 @@ pub(crate) async fn ground_of(
     core: &Arc<Core>,
     prepared: Option<&dyn Prepared>,
     (key, id): (&CallKey, &str),
+    turn: Option<KeepTurn>,
 ) -> Result<CommandGround, ToolError> {
     let is_command = prepared.is_some_and(Prepared::is_command);
     if !is_command || core.layers.wanted() == LayerUse::Off {
         return Ok(CommandGround::Workspace);
     }
-    let own = Arc::clone(core);
-    let works = off_thread(move || works(&own)).await;
-    let works = works.unwrap_or_else(|_| Err("the probe failed".to_owned()));
-    match (works, core.layers.wanted()) {
+    match (work_here(core).await, core.layers.wanted()) {
         (Ok(()), _) => {
             let (core, key, id) = (Arc::clone(core), key.clone(), id.to_owned());
             let (is_settling, awaited) = (AtomicBool::new(false), Mutex::default());
-            let holder = CallHolder { core, key, id, is_settling, awaited };
+            let holder = CallHolder { core, key, id, is_settling, awaited, turn };
             Ok(CommandGround::Layers(Arc::new(holder)))
         }
         (Err(why), LayerUse::Always) => {
@@ -82,7 +83,10 @@ pub(crate) async fn ground_of(
             Err(ToolError::failed("command", failed).hint(hint))
         }
         (Err(why), LayerUse::Off | LayerUse::WhereTheyWork) => {
-            if core.layers.says_direct() {
+            // Who chose another back end knows that there are no layers.
+            let chosen = core.workspace.confiner.settings().backend;
+            let is_own_choice = chosen.is_some_and(|backend| backend != Backend::Namespaces);
+            if !is_own_choice && core.layers.says_direct() {
                 let text = format!("commands change the workspace directly here: {why}");
                 core.announce(ToolEvent::Noticed { tool_call_id: id.to_owned(), text }).await;
             }
@@ -92,7 +96,13 @@ pub(crate) async fn ground_of(
 }
 
 /// Says why commands cannot run on layers here, if they cannot.
-pub(crate) fn works(core: &Core) -> Result<(), String> {
+pub(crate) async fn work_here(core: &Arc<Core>) -> Result<(), String> {
+    let own = Arc::clone(core);
+    let works = off_thread(move || works(&own)).await;
+    works.unwrap_or_else(|_| Err("the probe failed".to_owned()))
+}
+
+fn works(core: &Core) -> Result<(), String> {
     let sandbox = &core.workspace.sandbox;
     if core.recorder.journal().is_none() {
         return Err("there is no journal to record the changes of a layer".to_owned());
@@ -117,7 +127,13 @@ impl CallHolder {
         }
         let place = self.core.layers.place().ok_or_else(|| failed("no state directory"))?;
         let root = self.core.workspace.sandbox.working_root().path();
-        place.begin(root, words, &self.key).map_err(|error| failed(format!("no layer: {error}")))
+        place.begin(root, words, &self.key).map_err(|error| {
+            if root.is_dir() {
+                return failed(format!("no layer: {error}"));
+            }
+            let name = root.display();
+            failed(format!("{name} was moved, removed or replaced since the workspace was opened"))
+        })
     }
 
     /// Decides about a layer whose command has ended; `None` where everything was kept.
@@ -239,7 +255,12 @@ impl CommandHolder for CallHolder {
         let place = layer.place().map_err(|error| failed(format!("no layer: {error}")))?;
         let outcome = start(rules.on_layer(place));
         self.is_settling.store(true, Ordering::Release);
-        let not_kept = self.settle(layer, known, outcome.as_ref().ok());
+        let has_turn = self.turn.as_ref().is_none_or(KeepTurn::come);
+        let not_kept = if has_turn {
+            self.settle(layer, known, outcome.as_ref().ok())
+        } else {
+            Some(self.set_aside(layer, "the call was given up before its command ended".to_owned()))
+        };
         self.is_settling.store(false, Ordering::Release);
         match (outcome, not_kept) {
             (Ok(finished), not_kept) => Ok(HeldRun { finished, not_kept }),

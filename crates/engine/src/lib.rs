@@ -71,6 +71,8 @@ mod files;
 mod grants;
 mod hold;
 mod keep;
+mod keep_turns;
+pub mod layer_diff;
 mod layers;
 mod output;
 mod panicked;

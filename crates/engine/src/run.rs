@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use jm_process::confine::Grant;
 use jm_store::StoredOutput;
 use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResult, ToolsMode};
@@ -19,6 +21,8 @@ use crate::canceller::Canceller;
 use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
 use crate::grants;
+use crate::hold;
+use crate::keep_turns::KeepTurns;
 use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
 use crate::reply::{self, ResultForm};
@@ -42,12 +46,19 @@ pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Can
         if !matches!(session.batch().entries[index].status, CallStatus::Approved { .. }) {
             continue;
         }
-        run_entry(core, session, index, canceller).await;
+        let together = together(core, session, index).await;
+        if together.len() > 1 {
+            run_together(core, session, &together, canceller).await;
+        } else {
+            run_entry(core, session, index, canceller).await;
+        }
         if session.batch().awaits_a_person() && !canceller.is_requested() {
             return Pause::NeedsApproval;
         }
-        let result = session.batch().entries[index].result();
-        core.take_capacity(result.map_or(0, |result| result.content.len()));
+        for index in together {
+            let result = session.batch().entries[index].result();
+            core.take_capacity(result.map_or(0, |result| result.content.len()));
+        }
         if canceller.is_requested() {
             return cancel_rest(core, session);
         }
@@ -178,6 +189,50 @@ pub(crate) fn cancel_rest(core: &Core, session: &mut Session) -> Pause {
     Pause::Cancelled
 }
 
+/// The calls that run now: one, or the commands in a row that may run side by side.
+async fn together(core: &Arc<Core>, session: &Session, index: usize) -> Vec<usize> {
+    let commands = session.batch().commands_from(index);
+    let is_wanted = commands.len() > 1 && core.layers.runs_side_by_side();
+    if is_wanted && hold::work_here(core).await.is_ok() { commands } else { vec![index] }
+}
+
+/// Takes commands to their results at the same time. Each result is recorded when it is there; they are kept in
+/// call order, and nothing is run again.
+async fn run_together(
+    core: &Arc<Core>,
+    session: &mut Session,
+    indices: &[usize],
+    canceller: &Canceller,
+) {
+    let mut all = Vec::new();
+    for index in indices.iter().copied() {
+        let CallStatus::Approved { fingerprint } = session.batch().entries[index].status.clone()
+        else {
+            break;
+        };
+        match ready(core, session, index, fingerprint, Vec::new()).await {
+            Some(ready) => all.push((index, ready)),
+            None => break,
+        }
+    }
+    if !begin(core, session, &all) {
+        return;
+    }
+    let (share, turns) = (all.len(), KeepTurns::of(all.len()));
+    let cancels: Vec<Cancel> = all.iter().map(|_| Cancel::new()).collect();
+    canceller.activate(cancels.clone());
+    let mut running = FuturesUnordered::new();
+    for (((index, ready), turn), cancel) in all.into_iter().zip(turns).zip(cancels) {
+        let ready = Ready { turn: Some(turn), share, ..ready };
+        let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
+        let executed = execute::execute(core, ready, cancel).instrument(span);
+        running.push(async move { (index, executed.await) });
+    }
+    while let Some((index, executed)) = running.next().await {
+        take_over(core, session, index, Vec::new(), executed);
+    }
+}
+
 /// Takes one approved entry to its result, or back to the person.
 async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, canceller: &Canceller) {
     let entry = &mut session.batch_mut().entries[index];
@@ -194,12 +249,14 @@ async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, cancel
         None => Vec::new(),
     };
     let Some(ready) = ready(core, session, index, fingerprint, grants).await else { return };
-    if !begin(core, session, index, &ready) {
+    let grants = ready.grants.clone();
+    let ready = [(index, ready)];
+    if !begin(core, session, &ready) {
         return;
     }
-    let grants = ready.grants.clone();
+    let [(_, ready)] = ready;
     let cancel = Cancel::new();
-    canceller.activate(&cancel);
+    canceller.activate(vec![cancel.clone()]);
     let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
     let executed = execute::execute(core, ready, cancel).instrument(span).await;
     take_over(core, session, index, grants, executed);
@@ -242,18 +299,23 @@ async fn ready(
         grants,
         asker,
         form,
+        turn: None,
+        share: 1,
     })
 }
 
-/// Records that the call starts, before it does; what cannot be recorded does not run.
-fn begin(core: &Core, session: &mut Session, index: usize, ready: &Ready) -> bool {
-    let entry = &mut session.batch_mut().entries[index];
-    let recorded = match ready.grants.as_slice() {
-        [] if entry.journaled == Journaled::Start => Ok(()),
-        [] => core.recorder.started(entry, ready.fingerprint.clone()),
-        grants => core.recorder.started(entry, Some(grants::in_words(grants))),
+/// Records that the calls start, before they do; what cannot be recorded does not run.
+fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
+    let entries = &session.batch().entries;
+    let start = |(index, ready): &(usize, Ready)| match ready.grants.as_slice() {
+        [] if entries[*index].journaled == Journaled::Start => None,
+        [] => Some((&entries[*index], ready.fingerprint.clone())),
+        grants => Some((&entries[*index], Some(grants::in_words(grants)))),
     };
-    entry.status = CallStatus::Running;
+    let recorded = core.recorder.started(&calls.iter().filter_map(start).collect::<Vec<_>>());
+    for (index, _) in calls {
+        session.batch_mut().entries[*index].status = CallStatus::Running;
+    }
     let form = session.form();
     if let Err(error) = &recorded {
         session.batch_mut().refuse_rest(error, form);
@@ -315,7 +377,13 @@ fn finish(core: &Core, session: &mut Session, index: usize, finished: FinishedCa
     entry.status = entry.done(result);
     let batch = session.batch();
     let key = batch.entries[index].key.clone();
-    match core.recorder.finished(batch, &batch.entries[index], seen, output) {
+    // Reads in a row share a write: nothing can have come of one whose result is lost.
+    let recorded = if batch.reads_on(index) && output.is_none() {
+        core.recorder.finished_later(&batch.entries[index], seen)
+    } else {
+        core.recorder.finished(batch, &batch.entries[index], seen, output)
+    };
+    match recorded {
         Ok(()) => {
             core.recorder.forget_spool(&key);
             core.workspace.confiner.forget_record(&key);

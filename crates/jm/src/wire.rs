@@ -72,7 +72,6 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
         });
         anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
     })?;
-    loaded.warnings.extend(parallel(&loaded));
     mcp::add_servers(&mut loaded.config.mcp, &common.servers);
     check_names(common, &mut loaded, project.as_ref())?;
     let (_, denied) = parted(&common.deny);
@@ -96,16 +95,6 @@ fn told(denied: AllowedAndDenied) -> anyhow::Error {
 /// Rules, which have a colon, and tools, as `--allow` and `--deny` name them.
 fn parted(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
     flags.iter().partition(|flag| flag.contains(':'))
-}
-
-/// Calls run one after another (docs/adr/0006-sequential-unless-asked.md), whoever asks otherwise.
-fn parallel(loaded: &Loaded) -> Option<String> {
-    let key = "tools.allow_parallel";
-    let origin = loaded.provenance.get(key).and_then(|origins| origins.last());
-    let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
-    loaded.config.tools.allow_parallel.then(|| {
-        format!("{place}`{key}` has no effect yet (calls run one after another); remove it")
-    })
 }
 
 fn variables() -> Vec<(String, String)> {
@@ -217,7 +206,7 @@ fn layers(common: &Common, config: &Config) -> Result<EngineLayers> {
         CommandLayer::Auto => LayerUse::WhereTheyWork,
         CommandLayer::On => LayerUse::Always,
     };
-    Ok(EngineLayers::new(place, wanted))
+    Ok(EngineLayers::new(place, wanted).side_by_side(config.tools.allow_parallel))
 }
 
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {

@@ -13,8 +13,10 @@ use jm_store::{
 };
 use jm_types::{CallKey, ToolError};
 
+use super::by_products::is_by_product;
 use super::report::UndoReport;
 use crate::core::Core;
+use crate::layer_diff::{diff_of, versions_of};
 use crate::layers::{packed, state_on, steps_of};
 use crate::recovery::converge::Guard;
 use crate::undo_call::UNDO;
@@ -105,6 +107,13 @@ impl LayerPlan {
         self.ways.iter().for_each(|way| way.tell(report));
     }
 
+    /// The changes as a diff, from what is there to what would be.
+    pub(super) fn diff(&self) -> String {
+        let of_way =
+            |way: &WayBack| diff_of(&versions_of(way.layer.layer(), &way.record, &way.steps));
+        self.ways.iter().map(of_way).collect()
+    }
+
     /// Undoes the layers that went before one of them failed, and says that none of it ever was.
     fn go_back(&self, core: &Core, call: &CallKey, failed: usize) {
         for way in self.ways[..failed].iter().rev() {
@@ -169,8 +178,10 @@ fn way_back(
         let is_changed = !is_covered
             && !is_ours(step)
             && layer.layer().is_changed_since(step, side).map_err(|error| error.to_string())?;
-        if is_changed {
+        if is_changed && !is_by_product(&step.path) {
             report.skipped.push((record.root.join(&step.path), CHANGED.to_owned()));
+        }
+        if is_changed {
             theirs.push(step.path.clone());
         }
     }
@@ -192,7 +203,8 @@ fn way_back(
         names: record.names.iter().map(turned).collect(),
         ..record.clone()
     };
-    let is_whole = theirs.is_empty();
+    // Somebody made them again, and will once more.
+    let is_whole = theirs.iter().all(|path| is_by_product(path));
     Ok((Some(WayBack { layer, steps: own, record, text }), is_whole))
 }
 
