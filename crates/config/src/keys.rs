@@ -257,7 +257,7 @@ pub static KEYS: &[ConfigKey] = &[
             field: |config| &mut config.tools.approval.mode,
             project: ProjectRight::MayTighten,
         },
-        help: "`auto` runs what is not denied, `prompt` asks, `deny` runs only the allowlist",
+        help: "`auto` runs what is not denied, `effects` runs commands on a layer and asks which changes to keep, `prompt` asks, `deny` runs only the allowlist",
     },
     ConfigKey {
         path: ALLOWLIST,

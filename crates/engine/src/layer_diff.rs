@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use jm_files::layer::{FileVersions, Layer, LayerStep};
+use jm_files::layer::{FileVersions, Layer, LayerReport, LayerStep, NodeKind};
 use jm_process::command_layers::CommandLayers;
 use jm_store::{LayerRecord, LayerSide, Store};
 use jm_tools::ops::change::diff::unified_diff;
@@ -58,4 +58,33 @@ pub fn diff_of(files: &[(String, FileVersions)]) -> String {
         FileVersions::NoFile => String::new(),
     };
     files.iter().map(diff).collect()
+}
+
+/// The diff of all text files of a layer that is not kept.
+pub fn held_diff(layer: &Layer, report: &LayerReport) -> String {
+    let is_file = |kind: Option<NodeKind>| kind == Some(NodeKind::File);
+    let mut text = String::new();
+    for (path, kinds) in &report.touched {
+        if !is_file(kinds.before) && !is_file(kinds.after) {
+            continue;
+        }
+        let side = |kind, read: Result<Option<Vec<u8>>, String>| match read {
+            _ if !is_file(kind) => Ok(None),
+            Ok(Some(content)) => Ok(Some(content)),
+            Ok(None) => Err("it is larger than 4 MiB".to_owned()),
+            Err(error) => Err(error),
+        };
+        let beneath = layer.read_beneath(path, MOST_BYTES).map_err(|error| error.to_string());
+        let above = layer.read_above(path, MOST_BYTES).map_err(|error| error.to_string());
+        let path = path.to_string_lossy();
+        match (side(kinds.before, beneath), side(kinds.after, above)) {
+            (Ok(before), Ok(after)) => {
+                text.push_str(&unified_diff(&path, before.as_deref(), after.as_deref()));
+            }
+            (Err(why), _) | (_, Err(why)) => {
+                text.push_str(&format!("(no diff of {}: {why})\n", one_line(&path)));
+            }
+        }
+    }
+    text
 }

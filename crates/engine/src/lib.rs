@@ -73,6 +73,7 @@ mod hold;
 mod keep;
 mod keep_turns;
 pub mod layer_diff;
+mod layer_stack;
 mod layers;
 mod output;
 mod panicked;

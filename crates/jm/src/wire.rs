@@ -115,6 +115,7 @@ fn flags(common: &Common) -> Result<String> {
     if let Some(mode) = common.approve {
         let word = match mode {
             Approve::Auto => "auto",
+            Approve::Effects => "effects",
             Approve::Prompt => "prompt",
             Approve::Deny => "deny",
         };

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result, anyhow, bail};
+use jm_engine::layer_diff::held_diff;
 use jm_files::layer::{LayerBounds, LayerReport, NameJudge, StepState};
 use jm_files::{Sandbox, SandboxSettings};
 use jm_process::Confiner;
@@ -83,7 +84,7 @@ fn report(held: &HeldLayer) -> Result<LayerReport> {
 fn diff(held: &HeldLayer) -> Result<u8> {
     let report = report(held)?;
     hold::describe(&report);
-    let diff = hold::diff(held, &report);
+    let diff = held_diff(held.layer(), &report);
     print::result(&diff, &reveal(&diff))?;
     Ok(exit::RAN)
 }

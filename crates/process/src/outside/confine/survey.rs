@@ -5,7 +5,7 @@
 //! judged any more does no harm, because everything found is judged anew. Where the kernel does not tell of every
 //! change, nothing is remembered.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +26,8 @@ use crate::contract::within::is_within;
 pub(super) const MOST_ENTRIES: usize = 5_000_000;
 /// Of the watches that the machine has for a user, this part may be ours.
 const SHARE_OF_WATCHES: usize = 4;
+/// With more events than this in a row a walk is quicker.
+const MOST_EVENTS: usize = 100_000;
 const WATCH_LIMIT: &str = "/proc/sys/fs/inotify/max_user_watches";
 
 /// Local file systems, of which `inotify` tells every change: ext4, xfs, btrfs, tmpfs, f2fs, zfs, bcachefs.
@@ -107,7 +109,6 @@ impl SurveyGround {
 struct Surveyed {
     ground: SurveyGround,
     found: FoundNames,
-    entries: usize,
     /// `None` where not every change is told: then the walk is done for each command.
     watch: Option<FolderWatch>,
 }
@@ -123,7 +124,7 @@ impl Surveyed {
     fn walked(sandbox: &Sandbox, ground: SurveyGround) -> Self {
         let watch = ground.is_reported().then(FolderWatch::new).flatten();
         let roots: Vec<PathBuf> = ground.roots.iter().map(|(root, _)| root.clone()).collect();
-        let mut surveyed = Self { ground, found: FoundNames::default(), entries: 0, watch };
+        let mut surveyed = Self { ground, found: FoundNames::default(), watch };
         for root in roots {
             surveyed.walk(sandbox, &root, root.clone());
         }
@@ -133,9 +134,9 @@ impl Surveyed {
     /// Looks through a directory and all below it.
     fn walk(&mut self, sandbox: &Sandbox, root: &Path, top: PathBuf) {
         let mut space = vec![MaybeUninit::uninit(); 32 * 1024];
-        let mut waiting = vec![top];
+        let (mut waiting, mut entries) = (vec![top], 0);
         while let Some(folder) = waiting.pop() {
-            if self.entries > MOST_ENTRIES {
+            if entries > MOST_ENTRIES {
                 self.found.is_cut = true;
                 return;
             }
@@ -143,12 +144,16 @@ impl Surveyed {
             if self.watch.as_mut().is_some_and(|watch| watch.add(&folder).is_none()) {
                 self.watch = None;
             }
-            if self.folder(sandbox, root, &folder, &mut space, &mut waiting).is_err() {
-                self.found.paths.insert(folder);
+            match self.folder(sandbox, root, &folder, &mut space, &mut waiting) {
+                Ok(count) => entries += count,
+                Err(_) => {
+                    self.found.paths.insert(folder);
+                }
             }
         }
     }
 
+    /// Looks at the names of one directory; gives their number.
     fn folder(
         &mut self,
         sandbox: &Sandbox,
@@ -156,24 +161,24 @@ impl Surveyed {
         folder: &Path,
         space: &mut [MaybeUninit<u8>],
         waiting: &mut Vec<PathBuf>,
-    ) -> rustix::io::Result<()> {
+    ) -> rustix::io::Result<usize> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = match rustix::fs::openat(CWD, folder, flags, Mode::empty()) {
             // It went, or became something else, which is told.
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(()),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(0),
             opened => opened?,
         };
         // One that only lists its names would pass for a directory of missing files.
         rustix::fs::statat(&opened, ".", rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
         let relative = folder.strip_prefix(root).unwrap_or(folder);
-        let mut entries = RawDir::new(&opened, space);
+        let (mut entries, mut count) = (RawDir::new(&opened, space), 0);
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
                 continue;
             }
-            self.entries += 1;
+            count += 1;
             let is_directory = match entry.file_type() {
                 FileType::Unknown => {
                     folder.join(name).symlink_metadata().is_ok_and(|it| it.is_dir())
@@ -190,13 +195,13 @@ impl Surveyed {
                 waiting.push(folder.join(name));
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Takes in what happened since the last time.
     fn catch_up(&mut self, sandbox: &Sandbox) -> Standing {
         // Walking through what is new may be told of more.
-        const MOST_ROUNDS: usize = 16;
+        const MOST_ROUNDS: usize = 4;
         for _ in 0..MOST_ROUNDS {
             let Some(watch) = &mut self.watch else { return Standing::Lost };
             match watch.read() {
@@ -208,8 +213,7 @@ impl Surveyed {
         Standing::Lost
     }
 
-    fn take_in(&mut self, sandbox: &Sandbox, event: FolderEvent) {
-        let FolderEvent { folder, name, news } = event;
+    fn take_in(&mut self, sandbox: &Sandbox, ((folder, name), news): (FolderName, FolderNews)) {
         let path = folder.join(&name);
         let mut roots = self.ground.roots.iter().map(|(root, _)| root);
         let Some(root) = roots.rfind(|root| is_within(&path, root)).cloned() else {
@@ -255,19 +259,16 @@ struct FolderWatch {
     most: usize,
 }
 
-/// Something that happened to a name in a watched directory.
-struct FolderEvent {
-    folder: PathBuf,
-    name: PathBuf,
-    news: FolderNews,
-}
+/// A watched directory, and a name in it.
+type FolderName = (PathBuf, PathBuf);
 
-#[derive(Clone, Copy)]
+/// Something that happened to a name; of several events the greatest covers the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FolderNews {
     FileCame,
-    DirectoryCame,
     /// Of a directory. The attributes of a file change nothing of how its name is judged.
     ModeChanged,
+    DirectoryCame,
 }
 
 impl FolderWatch {
@@ -297,12 +298,13 @@ impl FolderWatch {
         }
     }
 
-    /// Everything that happened since the last time; `None` where something was missed.
-    fn read(&mut self) -> Option<Vec<FolderEvent>> {
+    /// Everything that happened since the last time, once for each name: another process may exchange names without end.
+    /// `None` where something was missed.
+    fn read(&mut self) -> Option<BTreeMap<FolderName, FolderNews>> {
         let mut space = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = inotify::Reader::new(&self.events, &mut space);
-        let mut happened = Vec::new();
-        loop {
+        let mut happened = BTreeMap::new();
+        for _ in 0..MOST_EVENTS {
             let event = match reader.next() {
                 Err(rustix::io::Errno::AGAIN) => return Some(happened),
                 event => event.ok()?,
@@ -324,10 +326,12 @@ impl FolderWatch {
             };
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
             if let (Some(name), Some(folder)) = (name, self.folders.get(&event.wd())) {
-                let (folder, name) = (folder.clone(), PathBuf::from(name));
-                happened.push(FolderEvent { folder, name, news });
+                let known = happened.entry((folder.clone(), PathBuf::from(name))).or_insert(news);
+                *known = news.max(*known);
             }
         }
+        // They come faster than they are read.
+        None
     }
 }
 
