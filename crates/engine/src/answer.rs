@@ -108,13 +108,13 @@ fn dropped(core: &Core, held: &HeldAnswer) -> NotKept {
     let place = core.layers.place();
     let forgotten = place.map(|place| place.held().forget(&held.layer));
     if let Some(Err(error)) = forgotten {
-        return not_kept(format!("the person dropped it; {error}"), &held.layer);
+        return not_kept(format!("dropped by the user; {error}"), &held.layer);
     }
     let why = match &held.reason {
-        Some(reason) => format!("the person dropped it: {}", one_line(reason)),
-        None => "the person dropped it".to_owned(),
+        Some(reason) => format!("dropped by the user: {}", one_line(reason)),
+        None => "dropped by the user".to_owned(),
     };
-    NotKept { why, hint: "the workspace is as it was before the command".to_owned() }
+    NotKept { why, hint: "the workspace is unchanged".to_owned() }
 }
 
 fn keep(core: &Core, key: &CallKey, id: &str) -> Result<(), NotKept> {

@@ -247,7 +247,10 @@ impl CallHolder {
         let listed: Vec<String> = report.runs_later.keys().map(|path| shown(path)).collect();
         let why = match rule {
             KeepRule::Approved => {
-                format!("needs a decision: it changed files that other programs run later: {}", some(&listed))
+                format!(
+                    "needs a decision: it changed files that other programs run later: {}",
+                    some(&listed)
+                )
             }
             KeepRule::Asks => "needs a decision: keep or drop its changes".to_owned(),
         };

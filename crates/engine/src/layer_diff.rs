@@ -53,7 +53,7 @@ pub fn diff_of(files: &[(String, FileVersions)]) -> String {
             unified_diff(name, before.as_deref(), after.as_deref())
         }
         FileVersions::ChangedSince => {
-            format!("(no diff of {}: it changed since)\n", one_line(name))
+            format!("(no diff of {}: changed since)\n", one_line(name))
         }
         FileVersions::NoFile => String::new(),
     };

@@ -255,7 +255,9 @@ impl Policy {
             ApprovalMode::Prompt | ApprovalMode::Effects if asks && facts.effect.is_command() => {
                 (Verdict::Ask, "runs a program")
             }
-            ApprovalMode::Prompt | ApprovalMode::Effects if asks => (Verdict::Ask, "modifies files"),
+            ApprovalMode::Prompt | ApprovalMode::Effects if asks => {
+                (Verdict::Ask, "modifies files")
+            }
             ApprovalMode::Prompt | ApprovalMode::Effects => {
                 (Verdict::Allow, "approval mode prompt without prompt_side_effects")
             }
