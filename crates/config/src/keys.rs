@@ -77,7 +77,7 @@ pub static KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "tools.allow_parallel",
         kind: ValueKind::Toggle { field: |config| &mut config.tools.allow_parallel, loose: true },
-        help: "has no effect yet: calls of a batch run one after another, and `true` only warns",
+        help: "run the commands of one message in parallel, each on its own layer, kept in call order; other calls, and commands without layers, run one after another",
     },
     number(
         CALLS,
@@ -257,7 +257,7 @@ pub static KEYS: &[ConfigKey] = &[
             field: |config| &mut config.tools.approval.mode,
             project: ProjectRight::MayTighten,
         },
-        help: "`auto` runs what is not denied, `prompt` asks, `deny` runs only the allowlist",
+        help: "`auto` runs what is not denied, `effects` runs commands on a layer and asks which changes to keep, `prompt` asks, `deny` runs only the allowlist",
     },
     ConfigKey {
         path: ALLOWLIST,

@@ -28,11 +28,12 @@ impl ConfigWord for ToolsMode {
 }
 
 impl ConfigWord for ApprovalMode {
-    const ALL: &'static [Self] = &[Self::Auto, Self::Prompt, Self::Deny];
+    const ALL: &'static [Self] = &[Self::Auto, Self::Effects, Self::Prompt, Self::Deny];
 
     fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
+            Self::Effects => "effects",
             Self::Prompt => "prompt",
             Self::Deny => "deny",
         }
@@ -89,8 +90,8 @@ impl ConfigWord for CommandBackend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandLayer {
-    #[default]
     Off,
+    #[default]
     Auto,
     On,
 }

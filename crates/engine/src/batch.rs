@@ -45,6 +45,9 @@ pub struct CallEntry {
     /// It is a command that confinement keeps to reading.
     #[serde(default)]
     pub inspects: bool,
+    /// What its command changes is asked about when it has ended.
+    #[serde(default)]
+    pub is_asked_afterwards: bool,
     /// The preview that goes with the question.
     #[serde(default)]
     pub shown: Option<String>,
@@ -102,6 +105,12 @@ impl Parsed {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = prepared;
     }
 
+    /// Tells whether it is there, and all that it may change is done by commands.
+    pub(crate) fn is_command(&self) -> bool {
+        let parsed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parsed.as_deref().is_some_and(Prepared::is_command)
+    }
+
     pub(crate) fn take(&self) -> Option<Box<dyn Prepared>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -128,6 +137,12 @@ pub struct RefusedCommand {
 pub struct HeldAnswer {
     pub layer: String,
     pub result: ToolResult,
+    /// Without their word it is dropped, and not left aside.
+    #[serde(default)]
+    pub is_dropped: bool,
+    /// Their reason, where they said no.
+    #[serde(default)]
+    pub reason: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -195,6 +210,26 @@ impl Batch {
         (!self.awaits_a_person()).then_some(first)
     }
 
+    /// The approved commands in a row that begin here and have not run yet, all of them asked about afterwards or none.
+    pub(crate) fn commands_from(&self, index: usize) -> Vec<usize> {
+        let runs = |at: &usize| {
+            let entry = &self.entries[*at];
+            let is_new = entry.refusal.is_none() && entry.prepared.is_command();
+            is_new && matches!(entry.status, CallStatus::Approved { .. })
+        };
+        let is_asked = self.entries[index].is_asked_afterwards;
+        let alike = |at: &usize| self.entries[*at].is_asked_afterwards == is_asked;
+        (index..self.entries.len()).take_while(runs).take_while(alike).collect()
+    }
+
+    /// Tells whether the next call only reads too, and runs without a question.
+    pub(crate) fn reads_on(&self, index: usize) -> bool {
+        let reads = |entry: &CallEntry| {
+            entry.only_reads && matches!(entry.status, CallStatus::Approved { fingerprint: None })
+        };
+        self.entries[index].only_reads && self.entries.get(index + 1).is_some_and(reads)
+    }
+
     /// Calls whose results the journal does not hold yet.
     pub(crate) fn unrecorded(&self) -> Vec<CallKey> {
         let missing =
@@ -219,6 +254,27 @@ impl Batch {
         }
     }
 
+    /// The calls whose commands ran on a held layer, and that have no result yet.
+    pub(crate) fn on_layer(&self, layer: &str) -> Vec<usize> {
+        let is_on = |entry: &CallEntry| {
+            let held = entry.refusal.as_ref().and_then(|refusal| refusal.held.as_ref());
+            held.is_some_and(|held| held.layer == layer)
+        };
+        (0..self.entries.len()).filter(|at| is_on(&self.entries[*at])).collect()
+    }
+
+    /// The calls that wait for an answer about their layer, which nobody gives any more.
+    pub(crate) fn left_on_layers(&self) -> Vec<usize> {
+        let is_running = |entry: &CallEntry| matches!(entry.status, CallStatus::Running);
+        let is_asked =
+            |layer: &str| self.on_layer(layer).iter().any(|at| !is_running(&self.entries[*at]));
+        let is_left = |entry: &CallEntry| {
+            let held = entry.refusal.as_ref().and_then(|refusal| refusal.held.as_ref());
+            is_running(entry) && held.is_some_and(|held| !is_asked(&held.layer))
+        };
+        (0..self.entries.len()).filter(|at| is_left(&self.entries[*at])).collect()
+    }
+
     pub fn is_finished(&self) -> bool {
         self.entries.iter().all(|entry| entry.result().is_some())
     }
@@ -236,6 +292,7 @@ impl CallEntry {
             duration_ms: 0,
             only_reads: false,
             inspects: false,
+            is_asked_afterwards: false,
             shown: None,
             seen: Vec::new(),
             shown_files: Vec::new(),
@@ -266,6 +323,11 @@ impl CallEntry {
                 CallStatus::Done(reply::with_edit_told(result, &self.call.arguments))
             }
         }
+    }
+
+    /// Tells whether it is a command that is asked about when it has ended, and has not run yet.
+    pub(crate) fn is_new_effect(&self) -> bool {
+        self.is_asked_afterwards && self.refusal.is_none() && self.prepared.is_command()
     }
 
     /// It does not run; if it ran before, what came of that stands.

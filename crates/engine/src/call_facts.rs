@@ -13,6 +13,8 @@ use crate::preflight::Preflight;
 pub(crate) struct Judgement {
     pub(crate) judged: Judged,
     pub(crate) always: Vec<AlwaysOffer>,
+    /// It runs without a question, and what it changed is asked about.
+    pub(crate) is_asked_afterwards: bool,
 }
 
 /// Asks the policy. A resolver that failed is told, and its opinion does not count.
@@ -21,6 +23,7 @@ pub(crate) fn judge(
     call: &ToolCall,
     intent: &Intent,
     preflight: &Preflight,
+    is_held: bool,
 ) -> Judgement {
     let is_of_project =
         core.registry.lookup(&call.name).is_ok_and(|tool| tool.is_brought_by_project());
@@ -36,9 +39,14 @@ pub(crate) fn judge(
         paths: preflight.paths.clone(),
         command: intent.command.as_ref(),
         pinned: intent.pinned.as_deref(),
+        is_held,
     };
     let policy = core.policy.now();
     let judged = policy.decide(&facts);
+    // A rule that the person wrote is their word to keep what the command changes.
+    let is_unasked =
+        judged.decision.verdict == Verdict::Allow && judged.decision.reason.rule.is_none();
+    let is_asked_afterwards = is_unasked && policy.is_asked_afterwards(&facts);
     for failure in &judged.failures {
         let text = format!("approval resolver {}: {}", failure.resolver, failure.message);
         // Planning has no time to wait for a face; one whose channel is full has lost a notice.
@@ -50,5 +58,5 @@ pub(crate) fn judge(
         Verdict::Ask => policy.offers(&facts, true),
         Verdict::Allow | Verdict::Deny => Vec::new(),
     };
-    Judgement { judged, always }
+    Judgement { judged, always, is_asked_afterwards }
 }

@@ -15,7 +15,7 @@ struct CancelState {
     requested: bool,
     /// A batch is under way.
     is_armed: bool,
-    active: Option<Cancel>,
+    active: Vec<Cancel>,
 }
 
 impl Canceller {
@@ -24,7 +24,7 @@ impl Canceller {
     pub fn cancel(&self) {
         let mut state = self.state();
         state.requested = state.is_armed;
-        if let Some(active) = &state.active {
+        for active in &state.active {
             active.cancel();
         }
     }
@@ -33,13 +33,15 @@ impl Canceller {
         self.state().requested
     }
 
-    /// Names the call that is running now; one that starts after the request is stopped at once.
-    pub(crate) fn activate(&self, cancel: &Cancel) {
+    /// Names the calls that are running now; those that start after the request are stopped at once.
+    pub(crate) fn activate(&self, cancels: Vec<Cancel>) {
         let mut state = self.state();
         if state.requested {
-            cancel.cancel();
+            for cancel in &cancels {
+                cancel.cancel();
+            }
         }
-        state.active = Some(cancel.clone());
+        state.active = cancels;
     }
 
     pub(crate) fn arm(&self) {

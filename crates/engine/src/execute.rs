@@ -19,7 +19,7 @@ use jm_types::{
 
 use crate::context;
 use crate::core::Core;
-use crate::hold::{self, AwaitedLayer, CommandGround};
+use crate::hold::{self, AwaitedLayer, CommandCompany, CommandGround};
 use crate::output;
 use crate::panicked::panicked;
 use crate::reply::{self, Reply, ResultForm};
@@ -49,6 +49,10 @@ pub(crate) struct Ready {
     pub(crate) grants: Vec<Grant>,
     pub(crate) asker: Asker,
     pub(crate) form: ResultForm,
+    /// The calls with which it runs.
+    pub(crate) company: CommandCompany,
+    /// The part of the context that its result may take: one of so many.
+    pub(crate) share: usize,
 }
 
 /// The outcome of a call that ran.
@@ -67,9 +71,17 @@ pub(crate) struct Executed {
 
 /// Runs a call to its one result.
 pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> Executed {
-    let Ready { key, call, prepared, fingerprint, shown, inspects, grants, asker, form } = ready;
+    let Ready { key, call, prepared, fingerprint, shown, inspects, grants, asker, form, .. } =
+        ready;
+    let (company, share) = (ready.company, ready.share);
+    // Dropped when the call is over, so that nobody waits for it any longer.
+    let _turn_end = match &company {
+        CommandCompany::Beside(turn) => Some(turn.begin()),
+        CommandCompany::None | CommandCompany::Stacked(_) => None,
+    };
     let began = Instant::now();
     let mut ctx = context::for_run(core, asker, (&key, &call.id, &call.name), cancel);
+    ctx.output_limit = ctx.output_limit.min(ctx.capacity / share);
     ctx.approved = shown.filter(|_| fingerprint.is_some());
     // A person who was asked about a command that only reads has agreed to an ordinary one.
     let asked = fingerprint.map(|_| Grant::Ordinary);
@@ -85,7 +97,7 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
     }
     let parsed = prepared.as_deref().ok().filter(|_| !only_reads);
     let mut holder = None;
-    let outcome = match hold::ground_of(core, parsed, (&key, &call.id)).await {
+    let outcome = match hold::ground_of(core, parsed, (&key, &call.id), company).await {
         Err(refused) => Err(refused),
         // It cannot have changed anything.
         Ok(CommandGround::Workspace) if only_reads => run(core, &call, prepared, &mut ctx).await,

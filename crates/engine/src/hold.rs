@@ -21,6 +21,9 @@ use jm_types::{CallKey, ToolError, ToolEvent, ignore_error};
 
 use crate::core::Core;
 use crate::keep::keep_layer;
+use crate::keep_turns::KeepTurn;
+use crate::layer_diff::held_diff;
+use crate::layer_stack::{LayerStack, StackState};
 use crate::layers::LayerUse;
 
 /// Names that a message lists.
@@ -39,6 +42,13 @@ pub(crate) struct AwaitedLayer {
     pub(crate) preview: Option<String>,
 }
 
+impl AwaitedLayer {
+    /// One that nobody is asked about.
+    pub(crate) fn decided(not_kept: NotKept) -> Self {
+        Self { layer: String::new(), not_kept, warnings: Vec::new(), preview: None }
+    }
+}
+
 /// The holder of one call's commands.
 #[derive(Debug)]
 pub(crate) struct CallHolder {
@@ -48,6 +58,36 @@ pub(crate) struct CallHolder {
     /// Set once the commands have ended and their changes are being decided about.
     is_settling: AtomicBool,
     awaited: Mutex<Option<AwaitedLayer>>,
+    company: CommandCompany,
+}
+
+/// The other calls with which a call's commands run.
+#[derive(Debug, Clone)]
+pub(crate) enum CommandCompany {
+    /// None: what the command changed is decided about when it has ended.
+    None,
+    /// Calls that run at the same time, and are kept in turn.
+    Beside(KeepTurn),
+    /// Calls that run one after another on one layer, which somebody else decides about.
+    Stacked(Arc<LayerStack>),
+}
+
+/// The person's part in keeping a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeepRule {
+    /// Only names that something runs later are asked about.
+    Approved,
+    /// Everything is.
+    Asks,
+}
+
+/// The decision about a layer whose commands have ended.
+#[derive(Debug)]
+pub(crate) enum SettledStack {
+    /// Nothing is left to decide.
+    Nothing,
+    NotKept(NotKept),
+    Asks(AwaitedLayer),
 }
 
 /// The ground on which a call's commands run.
@@ -61,20 +101,15 @@ pub(crate) async fn ground_of(
     core: &Arc<Core>,
     prepared: Option<&dyn Prepared>,
     (key, id): (&CallKey, &str),
+    company: CommandCompany,
 ) -> Result<CommandGround, ToolError> {
     let is_command = prepared.is_some_and(Prepared::is_command);
     if !is_command || core.layers.wanted() == LayerUse::Off {
         return Ok(CommandGround::Workspace);
     }
-    let own = Arc::clone(core);
-    let works = off_thread(move || works(&own)).await;
-    let works = works.unwrap_or_else(|_| Err("the probe failed".to_owned()));
-    match (works, core.layers.wanted()) {
+    match (work_here(core).await, core.layers.wanted()) {
         (Ok(()), _) => {
-            let (core, key, id) = (Arc::clone(core), key.clone(), id.to_owned());
-            let (is_settling, awaited) = (AtomicBool::new(false), Mutex::default());
-            let holder = CallHolder { core, key, id, is_settling, awaited };
-            Ok(CommandGround::Layers(Arc::new(holder)))
+            Ok(CommandGround::Layers(Arc::new(CallHolder::new(core, (key, id), company))))
         }
         (Err(why), LayerUse::Always) => {
             let failed = format!("not run: the command cannot be held on a layer: {why}");
@@ -82,7 +117,10 @@ pub(crate) async fn ground_of(
             Err(ToolError::failed("command", failed).hint(hint))
         }
         (Err(why), LayerUse::Off | LayerUse::WhereTheyWork) => {
-            if core.layers.says_direct() {
+            // Who chose another back end knows that there are no layers.
+            let chosen = core.workspace.confiner.settings().backend;
+            let is_own_choice = chosen.is_some_and(|backend| backend != Backend::Namespaces);
+            if !is_own_choice && core.layers.says_direct() {
                 let text = format!("commands change the workspace directly here: {why}");
                 core.announce(ToolEvent::Noticed { tool_call_id: id.to_owned(), text }).await;
             }
@@ -91,7 +129,35 @@ pub(crate) async fn ground_of(
     }
 }
 
+/// Decides about the layer of calls that ran one after another; the last of them is the one that a person is asked at.
+pub(crate) async fn settle_stack(
+    core: &Arc<Core>,
+    last: (&CallKey, &str),
+    stack: Arc<LayerStack>,
+) -> SettledStack {
+    let holder = CallHolder::new(core, last, CommandCompany::None);
+    let settled = off_thread(move || {
+        let StackState { layer, known, trouble } = std::mem::take(&mut *stack.state());
+        let Some(layer) = layer else { return SettledStack::Nothing };
+        match (holder.settle(layer, known, trouble, KeepRule::Asks), holder.take_awaited()) {
+            (Some(not_kept), _) => SettledStack::NotKept(not_kept),
+            (None, Some(awaited)) => SettledStack::Asks(awaited),
+            (None, None) => SettledStack::Nothing,
+        }
+    });
+    settled.await.unwrap_or_else(|_| {
+        let why = "what it changed could not be read".to_owned();
+        SettledStack::NotKept(NotKept { why, hint: "`jm recover` finds its layer".to_owned() })
+    })
+}
+
 /// Says why commands cannot run on layers here, if they cannot.
+pub(crate) async fn work_here(core: &Arc<Core>) -> Result<(), String> {
+    let own = Arc::clone(core);
+    let works = off_thread(move || works(&own)).await;
+    works.unwrap_or_else(|_| Err("the probe failed".to_owned()))
+}
+
 pub(crate) fn works(core: &Core) -> Result<(), String> {
     let sandbox = &core.workspace.sandbox;
     if core.recorder.journal().is_none() {
@@ -105,6 +171,12 @@ pub(crate) fn works(core: &Core) -> Result<(), String> {
 }
 
 impl CallHolder {
+    fn new(core: &Arc<Core>, (key, id): (&CallKey, &str), company: CommandCompany) -> Self {
+        let (core, key, id) = (Arc::clone(core), key.clone(), id.to_owned());
+        let (is_settling, awaited) = (AtomicBool::new(false), Mutex::default());
+        Self { core, key, id, is_settling, awaited, company }
+    }
+
     /// Takes the layer that waits for a person's word.
     pub(crate) fn take_awaited(&self) -> Option<AwaitedLayer> {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -117,7 +189,13 @@ impl CallHolder {
         }
         let place = self.core.layers.place().ok_or_else(|| failed("no state directory"))?;
         let root = self.core.workspace.sandbox.working_root().path();
-        place.begin(root, words, &self.key).map_err(|error| failed(format!("no layer: {error}")))
+        place.begin(root, words, &self.key).map_err(|error| {
+            if root.is_dir() {
+                return failed(format!("no layer: {error}"));
+            }
+            let name = root.display();
+            failed(format!("{name} was moved, removed or replaced since the workspace was opened"))
+        })
     }
 
     /// Decides about a layer whose command has ended; `None` where everything was kept.
@@ -125,7 +203,8 @@ impl CallHolder {
         &self,
         layer: HeldLayer,
         known: Vec<PathBuf>,
-        finished: Option<&FinishedCommand>,
+        trouble: Option<String>,
+        rule: KeepRule,
     ) -> Option<NotKept> {
         let root = self.core.workspace.sandbox.working_root().path();
         let judge = NameJudge::new(root, known).with_upper(layer.upper());
@@ -139,21 +218,14 @@ impl CallHolder {
             ignore_error(layer.remove(), "an empty layer that stays is collected later");
             return None;
         }
-        let why = match finished {
-            None => Some("the command did not end in an orderly way".to_owned()),
-            Some(finished) if !finished.unended.is_empty() => {
-                Some("processes of the command still run".to_owned())
-            }
-            Some(_) => conflicts(&report),
-        };
-        if let Some(why) = why {
+        if let Some(why) = trouble.or_else(|| conflicts(&report)) {
             return Some(self.set_aside(layer, why));
         }
         self.tell_refused(&report);
-        if report.runs_later.is_empty() {
-            return self.keep(layer, &report);
+        match rule {
+            KeepRule::Approved if report.runs_later.is_empty() => self.keep(layer, &report),
+            KeepRule::Approved | KeepRule::Asks => self.ask(layer, &report, rule),
         }
-        self.ask(layer, &report)
     }
 
     fn keep(&self, layer: HeldLayer, report: &LayerReport) -> Option<NotKept> {
@@ -169,17 +241,26 @@ impl CallHolder {
     }
 
     /// Leaves the layer until a person has decided; the result of the command is that of one that was kept.
-    fn ask(&self, layer: HeldLayer, report: &LayerReport) -> Option<NotKept> {
+    fn ask(&self, layer: HeldLayer, report: &LayerReport, rule: KeepRule) -> Option<NotKept> {
         let names = report.runs_later.iter();
         let warnings = names.map(|(path, why)| format!("{}: {why}", shown(path))).collect();
         let listed: Vec<String> = report.runs_later.keys().map(|path| shown(path)).collect();
-        let why = format!(
-            "needs a decision: it changed files that other programs run later: {}",
-            some(&listed)
-        );
+        let why = match rule {
+            KeepRule::Approved => {
+                format!(
+                    "needs a decision: it changed files that other programs run later: {}",
+                    some(&listed)
+                )
+            }
+            KeepRule::Asks => "needs a decision: keep or drop its changes".to_owned(),
+        };
+        let preview = match rule {
+            KeepRule::Approved => summary(report),
+            KeepRule::Asks => summary(report) + &held_diff(layer.layer(), report),
+        };
         let (not_kept, id) = self.put_aside(layer, why);
         let Some(layer) = id else { return Some(not_kept) };
-        let preview = Some(summary(report));
+        let preview = Some(preview);
         let awaited = AwaitedLayer { layer, not_kept, warnings, preview };
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = Some(awaited);
         None
@@ -205,6 +286,31 @@ impl CallHolder {
             }
             None => (NotKept { why, hint: String::new() }, None),
         }
+    }
+
+    /// Runs a command on a layer that others have run on, and leaves the layer undecided.
+    fn hold_on(
+        &self,
+        stack: &LayerStack,
+        (words, known): (&[OsString], Vec<PathBuf>),
+        rules: ConfinementRules,
+        start: CommandStart<'_>,
+    ) -> Result<HeldRun, ToolError> {
+        let before = stack.state().layer.take();
+        let layer = match before {
+            Some(layer) => layer
+                .renew()
+                .map(|()| layer)
+                .map_err(|error| failed(format!("no layer: {error}")))?,
+            None => self.begin(words)?,
+        };
+        let place = layer.place().map_err(|error| failed(format!("no layer: {error}")));
+        let outcome = place.and_then(|place| start(rules.on_layer(place)));
+        let mut state = stack.state();
+        state.trouble = state.trouble.take().or_else(|| trouble(outcome.as_ref().ok()));
+        state.layer = Some(layer);
+        state.known = known;
+        Ok(HeldRun { finished: outcome?, not_kept: None })
     }
 
     /// Tells of what is never kept.
@@ -235,17 +341,39 @@ impl CommandHolder for CallHolder {
             return Err(failed("layers need namespaces, and the command would have none"));
         }
         let known = rules.kept.iter().map(|kept| kept.path.clone()).collect();
+        if let CommandCompany::Stacked(stack) = &self.company {
+            return self.hold_on(stack, (words, known), rules, start);
+        }
         let layer = self.begin(words)?;
         let place = layer.place().map_err(|error| failed(format!("no layer: {error}")))?;
         let outcome = start(rules.on_layer(place));
         self.is_settling.store(true, Ordering::Release);
-        let not_kept = self.settle(layer, known, outcome.as_ref().ok());
+        let has_turn = match &self.company {
+            CommandCompany::Beside(turn) => turn.come(),
+            CommandCompany::None | CommandCompany::Stacked(_) => true,
+        };
+        let not_kept = if has_turn {
+            self.settle(layer, known, trouble(outcome.as_ref().ok()), KeepRule::Approved)
+        } else {
+            Some(self.set_aside(layer, "the call was given up before its command ended".to_owned()))
+        };
         self.is_settling.store(false, Ordering::Release);
         match (outcome, not_kept) {
             (Ok(finished), not_kept) => Ok(HeldRun { finished, not_kept }),
             (Err(error), None) => Err(error),
             (Err(error), Some(not_kept)) => Err(error.hint(not_kept.hint)),
         }
+    }
+}
+
+/// The reason why nothing of a command can be kept, however it changed.
+fn trouble(finished: Option<&FinishedCommand>) -> Option<String> {
+    match finished {
+        None => Some("the command did not end in an orderly way".to_owned()),
+        Some(finished) if !finished.unended.is_empty() => {
+            Some("processes of the command still run".to_owned())
+        }
+        Some(_) => None,
     }
 }
 

@@ -27,6 +27,8 @@ pub struct EngineLayers {
     /// `None` without a state directory.
     place: Option<CommandLayers>,
     wanted: LayerUse,
+    /// Commands of one message run at the same time, each on its own layer.
+    side_by_side: bool,
     works: OnceLock<Result<(), String>>,
     /// It was said that commands run directly.
     is_said: AtomicBool,
@@ -37,14 +39,24 @@ impl EngineLayers {
         Self { place: Some(place), wanted, ..Self::none() }
     }
 
+    /// With commands of one message side by side, or one after another.
+    #[must_use]
+    pub fn side_by_side(self, side_by_side: bool) -> Self {
+        Self { side_by_side, ..self }
+    }
+
     /// No layers at all.
     pub fn none() -> Self {
         let (works, is_said) = (OnceLock::new(), AtomicBool::new(false));
-        Self { place: None, wanted: LayerUse::Off, works, is_said }
+        Self { place: None, wanted: LayerUse::Off, side_by_side: false, works, is_said }
     }
 
     pub fn wanted(&self) -> LayerUse {
         self.wanted
+    }
+
+    pub(crate) fn runs_side_by_side(&self) -> bool {
+        self.side_by_side && self.wanted != LayerUse::Off
     }
 
     /// Tells, the first time only, to say that commands run directly.

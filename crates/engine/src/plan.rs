@@ -23,7 +23,7 @@ use crate::call_facts::{Judgement, judge};
 use crate::context;
 use crate::core::Core;
 use crate::panicked::panicked;
-use crate::preflight::preflight;
+use crate::preflight::{is_held, preflight};
 use crate::prepare::{check_size, denied, hard_stop, prepare};
 use crate::session_context::Asker;
 
@@ -39,6 +39,8 @@ pub(crate) struct Facts {
     pub(crate) only_reads: bool,
     /// It is a command that confinement keeps to reading.
     pub(crate) inspects: bool,
+    /// What its command changes is asked about when it has ended.
+    pub(crate) is_asked_afterwards: bool,
     pub(crate) rule: String,
     /// The policy's whole reason, where it was asked.
     pub(crate) reason: Option<Reason>,
@@ -207,7 +209,10 @@ pub(crate) fn weigh_prepared(
     };
     facts.risk = Some(intent.risk);
     facts.inspects = intent.effect == ToolEffect::Inspects;
-    let Judgement { judged, always } = judge(core, call, &intent, &preflight);
+    let is_held = prepared.is_command() && is_held(core, &intent);
+    let Judgement { judged, always, is_asked_afterwards } =
+        judge(core, call, &intent, &preflight, is_held);
+    facts.is_asked_afterwards = is_asked_afterwards;
     let decision = judged.decision;
     facts.rule.clone_from(&decision.reason.text);
     facts.reason = Some(decision.reason.clone());

@@ -7,9 +7,11 @@ use jm_files::{Protection, SafePath};
 use jm_policy::{Floor, TouchedPath};
 use jm_process::confine::Network;
 use jm_tools::{Intent, Prepared, ToolEffect, Use};
-use jm_types::{RiskLevel, ToolError};
+use jm_types::{ApprovalMode, RiskLevel, ToolError};
 
 use crate::core::Core;
+use crate::hold;
+use crate::layers::LayerUse;
 
 /// The findings about a call's paths and its confinement.
 #[derive(Debug)]
@@ -118,6 +120,18 @@ fn is_kept_to_reading(core: &Core) -> bool {
 fn gaps(core: &Core) -> Vec<String> {
     let environment = core.workspace.environment.sanitize(std::env::vars_os());
     core.workspace.confiner.plan(&core.workspace.sandbox, &environment).gaps
+}
+
+/// Tells whether nothing that the command does counts before it is kept, and it reaches nothing besides. Found out only
+/// where that decides something.
+pub(crate) fn is_held(core: &Core, intent: &Intent) -> bool {
+    let settings = core.workspace.confiner.settings();
+    core.policy.now().mode == ApprovalMode::Effects
+        && intent.effect == ToolEffect::Runs
+        && settings.network == Network::Off
+        && settings.writable.is_empty()
+        && core.layers.wanted() != LayerUse::Off
+        && hold::works(core).is_ok()
 }
 
 /// Lists what commands were granted beyond the sandbox.

@@ -45,6 +45,7 @@ pub struct CallRecorder {
 struct PendingRecords {
     records: Vec<Record>,
     texts: Vec<String>,
+    reads: Vec<(PathBuf, ReadRecord)>,
 }
 
 impl std::fmt::Debug for CallRecorder {
@@ -217,20 +218,22 @@ impl CallRecorder {
         if self.later().records.is_empty() { Ok(()) } else { self.append_records(Vec::new()) }
     }
 
-    /// From here on the call may have effects, unless it only reads.
-    pub(crate) fn started(
-        &self,
-        entry: &CallEntry,
-        fingerprint: Option<String>,
-    ) -> Result<(), ToolError> {
-        crash_point("call.before_started");
-        let can_wait = entry.only_reads && fingerprint.is_none();
-        let mut records = Vec::new();
-        if let Some(fingerprint) = fingerprint {
-            let (call, by) = (entry.key.clone(), self.approver());
-            records.push(Record::Approved { call, by, fingerprint });
+    /// From here on the calls may have effects, unless they only read; each with what a person approved.
+    pub(crate) fn started(&self, starts: &[(&CallEntry, Option<String>)]) -> Result<(), ToolError> {
+        if starts.is_empty() {
+            return Ok(());
         }
-        records.push(self.start_of(entry));
+        crash_point("call.before_started");
+        let can_wait =
+            starts.iter().all(|(entry, approved)| entry.only_reads && approved.is_none());
+        let mut records = Vec::new();
+        for (entry, approved) in starts {
+            records.extend(approved.clone().map(|fingerprint| {
+                let (call, by) = (entry.key.clone(), self.approver());
+                Record::Approved { call, by, fingerprint }
+            }));
+            records.push(self.start_of(entry));
+        }
         self.note(records, can_wait)?;
         crash_point("call.after_started");
         Ok(())
@@ -264,6 +267,22 @@ impl CallRecorder {
         }
         self.append(&Append { records, blobs, reads: seen, ..Append::default() })?;
         crash_point("call.after_finished");
+        Ok(())
+    }
+
+    /// The result of a call that only read, which goes with the next write.
+    pub(crate) fn finished_later(
+        &self,
+        entry: &CallEntry,
+        seen: Vec<(PathBuf, ReadRecord)>,
+    ) -> Result<(), ToolError> {
+        let Some(result) = entry.result().filter(|_| self.journal.is_some()) else { return Ok(()) };
+        let kept = StoredResult::new(result, seen.clone());
+        let mut later = self.later();
+        later.texts.extend(kept.content_blob.iter().map(|_| result.content.clone()));
+        let (call, duration_ms) = (entry.key.clone(), entry.duration_ms);
+        later.records.push(Record::Finished { call, result: kept, duration_ms });
+        later.reads.extend(seen);
         Ok(())
     }
 
@@ -330,7 +349,8 @@ impl PendingRecords {
         let records = self.records.iter().chain(&entry.records).cloned().collect();
         let texts = self.texts.iter().map(String::as_bytes);
         let blobs = texts.chain(entry.blobs.iter().copied()).collect();
-        let (reads, index) = (entry.reads.clone(), entry.index.clone());
+        let reads = self.reads.iter().chain(&entry.reads).cloned().collect();
+        let index = entry.index.clone();
         write(&Append { records, blobs, reads, index, order: entry.order })
     }
 }

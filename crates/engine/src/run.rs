@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use jm_process::confine::Grant;
 use jm_store::StoredOutput;
 use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResult, ToolsMode};
@@ -14,12 +16,15 @@ use tracing::{Instrument, info_span};
 
 use crate::ahead::CallsAhead;
 use crate::answer;
-use crate::batch::{CallStatus, Journaled, RefusedCommand};
+use crate::batch::{CallStatus, HeldAnswer, Journaled, RefusedCommand};
 use crate::batch_diff::combine_changes;
 use crate::canceller::Canceller;
 use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
 use crate::grants;
+use crate::hold::{self, AwaitedLayer, CommandCompany, SettledStack};
+use crate::keep_turns::KeepTurns;
+use crate::layer_stack::LayerStack;
 use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
 use crate::reply::{self, ResultForm};
@@ -39,16 +44,30 @@ pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Can
     if session.batch().awaits_a_person() {
         return Pause::NeedsApproval;
     }
+    for index in session.batch().left_on_layers() {
+        let Some(refusal) = session.batch_mut().entries[index].refusal.take() else { continue };
+        let RefusedCommand { result, output, .. } = refusal;
+        finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
+    }
     for index in 0..session.batch().entries.len() {
         if !matches!(session.batch().entries[index].status, CallStatus::Approved { .. }) {
             continue;
         }
-        run_entry(core, session, index, canceller).await;
+        let together = together(core, session, index).await;
+        match together.as_slice() {
+            [first, ..] if session.batch().entries[*first].is_new_effect() => {
+                run_stacked(core, session, &together, canceller).await;
+            }
+            [_, _, ..] => run_together(core, session, &together, canceller).await,
+            _ => run_entry(core, session, index, canceller).await,
+        }
         if session.batch().awaits_a_person() && !canceller.is_requested() {
             return Pause::NeedsApproval;
         }
-        let result = session.batch().entries[index].result();
-        core.take_capacity(result.map_or(0, |result| result.content.len()));
+        for index in together {
+            let result = session.batch().entries[index].result();
+            core.take_capacity(result.map_or(0, |result| result.content.len()));
+        }
         if canceller.is_requested() {
             return cancel_rest(core, session);
         }
@@ -140,6 +159,7 @@ fn settle(core: &Core, session: &mut Session, index: usize, planned: Planned) {
     entry.risk = facts.risk;
     entry.only_reads = facts.only_reads;
     entry.inspects = facts.inspects;
+    entry.is_asked_afterwards = facts.is_asked_afterwards;
     let (shown, files) = facts.preview.map(|preview| (preview.text, preview.files)).unzip();
     entry.shown = shown;
     entry.shown_files = files.unwrap_or_default();
@@ -181,28 +201,150 @@ pub(crate) fn cancel_rest(core: &Core, session: &mut Session) -> Pause {
     Pause::Cancelled
 }
 
+/// The calls that run now: one, or the commands in a row that may run side by side.
+async fn together(core: &Arc<Core>, session: &Session, index: usize) -> Vec<usize> {
+    let commands = session.batch().commands_from(index);
+    if session.batch().entries[index].is_new_effect() {
+        return commands;
+    }
+    let is_wanted = commands.len() > 1 && core.layers.runs_side_by_side();
+    if is_wanted && hold::work_here(core).await.is_ok() { commands } else { vec![index] }
+}
+
+/// Takes commands to their results at the same time. Each result is recorded when it is there; they are kept in
+/// call order, and nothing is run again.
+async fn run_together(
+    core: &Arc<Core>,
+    session: &mut Session,
+    indices: &[usize],
+    canceller: &Canceller,
+) {
+    let mut all = Vec::new();
+    for index in indices.iter().copied() {
+        let CallStatus::Approved { fingerprint } = session.batch().entries[index].status.clone()
+        else {
+            break;
+        };
+        match ready(core, session, index, fingerprint, Vec::new()).await {
+            Some(ready) => all.push((index, ready)),
+            None => break,
+        }
+    }
+    if !begin(core, session, &all) {
+        return;
+    }
+    let (share, turns) = (all.len(), KeepTurns::of(all.len()));
+    let cancels: Vec<Cancel> = all.iter().map(|_| Cancel::new()).collect();
+    canceller.activate(cancels.clone());
+    let mut running = FuturesUnordered::new();
+    for (((index, ready), turn), cancel) in all.into_iter().zip(turns).zip(cancels) {
+        let ready = Ready { company: CommandCompany::Beside(turn), share, ..ready };
+        let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
+        let executed = execute::execute(core, ready, cancel).instrument(span);
+        running.push(async move { (index, executed.await) });
+    }
+    while let Some((index, executed)) = running.next().await {
+        take_over(core, session, index, Vec::new(), executed);
+    }
+}
+
+/// Runs commands one after another on one layer, and asks a person about all that they changed; the question stands at
+/// the last of them.
+async fn run_stacked(
+    core: &Arc<Core>,
+    session: &mut Session,
+    indices: &[usize],
+    canceller: &Canceller,
+) {
+    let stack = Arc::new(LayerStack::default());
+    let mut ran: Vec<(usize, Executed)> = Vec::new();
+    for index in indices.iter().copied().take_while(|_| !canceller.is_requested()) {
+        let Some(ready) = ready(core, session, index, None, Vec::new()).await else { break };
+        let company = CommandCompany::Stacked(Arc::clone(&stack));
+        let ready = [(index, Ready { company, ..ready })];
+        if !begin(core, session, &ready) {
+            break;
+        }
+        let [(_, ready)] = ready;
+        let cancel = Cancel::new();
+        canceller.activate(vec![cancel.clone()]);
+        let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
+        ran.push((index, execute::execute(core, ready, cancel).instrument(span).await));
+    }
+    let Some((last, _)) = ran.last() else { return };
+    let last = *last;
+    let entry = &session.batch().entries[last];
+    let (key, id) = (entry.key.clone(), entry.call.id.clone());
+    let settled = hold::settle_stack(core, (&key, &id), stack).await;
+    for (index, executed) in ran {
+        let awaited = match &settled {
+            SettledStack::Nothing => {
+                take_over(core, session, index, Vec::new(), executed);
+                continue;
+            }
+            SettledStack::NotKept(not_kept) => AwaitedLayer::decided(not_kept.clone()),
+            SettledStack::Asks(awaited) => awaited.clone(),
+        };
+        let is_asked = matches!(settled, SettledStack::Asks(_)) && !canceller.is_requested();
+        let Executed { result, output, seen, elapsed, .. } = executed;
+        let entry = &mut session.batch_mut().entries[index];
+        entry.duration_ms += milliseconds(elapsed);
+        let refusal = answer::awaited_refusal(session, index, &awaited, (result, output));
+        if !is_asked || !session.offers_grants() {
+            let RefusedCommand { result, output, .. } = refusal;
+            finish(core, session, index, FinishedCall { result, output, seen });
+            continue;
+        }
+        let entry = &mut session.batch_mut().entries[index];
+        entry.refusal = Some(refusal);
+        if index == last {
+            entry.status = CallStatus::Pending(Box::new(answer::request(entry, &awaited)));
+        }
+        core.recorder.forget_spool(&entry.key);
+    }
+}
+
+/// Gives every call whose command ran on a layer the result that follows from a person's answer about it.
+async fn finish_held(
+    core: &Arc<Core>,
+    session: &mut Session,
+    index: usize,
+    (held, is_granted): (&HeldAnswer, bool),
+) {
+    let key = session.batch().entries[index].key.clone();
+    let outcome = answer::carry_out(core, &key, held, is_granted).await;
+    for index in session.batch().on_layer(&held.layer) {
+        let Some(refusal) = session.batch_mut().entries[index].refusal.take() else { continue };
+        let RefusedCommand { result, output, held: Some(held), .. } = refusal else { continue };
+        let result = outcome.result_of(session, index, (held, result));
+        finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
+    }
+}
+
 /// Takes one approved entry to its result, or back to the person.
 async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, canceller: &Canceller) {
     let entry = &mut session.batch_mut().entries[index];
     let CallStatus::Approved { fingerprint } = entry.status.clone() else { return };
+    if let Some(RefusedCommand { held: Some(held), is_granted, .. }) = &entry.refusal {
+        let (held, is_granted) = (held.clone(), *is_granted);
+        return finish_held(core, session, index, (&held, is_granted)).await;
+    }
     let grants = match entry.refusal.take() {
         Some(RefusedCommand { result, output, is_granted: false, .. }) => {
-            return finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
-        }
-        Some(RefusedCommand { result, output, held: Some(held), .. }) => {
-            let result = answer::keep_awaited(core, session, index, held, result).await;
             return finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
         }
         Some(refusal) => refusal.grants,
         None => Vec::new(),
     };
     let Some(ready) = ready(core, session, index, fingerprint, grants).await else { return };
-    if !begin(core, session, index, &ready) {
+    let grants = ready.grants.clone();
+    let ready = [(index, ready)];
+    if !begin(core, session, &ready) {
         return;
     }
-    let grants = ready.grants.clone();
+    let [(_, ready)] = ready;
     let cancel = Cancel::new();
-    canceller.activate(&cancel);
+    canceller.activate(vec![cancel.clone()]);
     let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
     let executed = execute::execute(core, ready, cancel).instrument(span).await;
     take_over(core, session, index, grants, executed);
@@ -245,18 +387,23 @@ async fn ready(
         grants,
         asker,
         form,
+        company: CommandCompany::None,
+        share: 1,
     })
 }
 
-/// Records that the call starts, before it does; what cannot be recorded does not run.
-fn begin(core: &Core, session: &mut Session, index: usize, ready: &Ready) -> bool {
-    let entry = &mut session.batch_mut().entries[index];
-    let recorded = match ready.grants.as_slice() {
-        [] if entry.journaled == Journaled::Start => Ok(()),
-        [] => core.recorder.started(entry, ready.fingerprint.clone()),
-        grants => core.recorder.started(entry, Some(grants::in_words(grants))),
+/// Records that the calls start, before they do; what cannot be recorded does not run.
+fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
+    let entries = &session.batch().entries;
+    let start = |(index, ready): &(usize, Ready)| match ready.grants.as_slice() {
+        [] if entries[*index].journaled == Journaled::Start => None,
+        [] => Some((&entries[*index], ready.fingerprint.clone())),
+        grants => Some((&entries[*index], Some(grants::in_words(grants)))),
     };
-    entry.status = CallStatus::Running;
+    let recorded = core.recorder.started(&calls.iter().filter_map(start).collect::<Vec<_>>());
+    for (index, _) in calls {
+        session.batch_mut().entries[*index].status = CallStatus::Running;
+    }
     let form = session.form();
     if let Err(error) = &recorded {
         session.batch_mut().refuse_rest(error, form);
@@ -318,7 +465,13 @@ fn finish(core: &Core, session: &mut Session, index: usize, finished: FinishedCa
     entry.status = entry.done(result);
     let batch = session.batch();
     let key = batch.entries[index].key.clone();
-    match core.recorder.finished(batch, &batch.entries[index], seen, output) {
+    // Reads in a row share a write: nothing can have come of one whose result is lost.
+    let recorded = if batch.reads_on(index) && output.is_none() {
+        core.recorder.finished_later(&batch.entries[index], seen)
+    } else {
+        core.recorder.finished(batch, &batch.entries[index], seen, output)
+    };
+    match recorded {
         Ok(()) => {
             core.recorder.forget_spool(&key);
             core.workspace.confiner.forget_record(&key);

@@ -341,6 +341,9 @@ fn take_choice(entry: &mut CallEntry, choice: ApprovalChoice, form: ResultForm) 
     if let Some(refusal) = &mut entry.refusal {
         // Asked about once more: whatever the answer, it goes on to its end.
         refusal.is_granted = matches!(choice, ApprovalChoice::Once);
+        if let (Some(held), ApprovalChoice::No { reason }) = (&mut refusal.held, choice) {
+            held.reason = reason;
+        }
         entry.status = CallStatus::Approved { fingerprint: None };
         return;
     }

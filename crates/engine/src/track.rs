@@ -12,7 +12,7 @@ use jm_files::Sandbox;
 use jm_files::git_control;
 use jm_files::index::{Index, IndexDifference, IndexedFile, LookBudget};
 use jm_files::names::protected_part;
-use jm_process::confine::{ProtectedNames, protected_names};
+use jm_process::confine::ProtectedNames;
 use jm_store::{FileRow, Record, Tracking};
 use jm_system::clock::now_epoch_ms;
 use jm_system::fault::crash_point;
@@ -38,7 +38,7 @@ pub(crate) async fn around(
         return work.await;
     }
     let sandbox = &core.workspace.sandbox;
-    let names = protected_names(sandbox);
+    let names = core.workspace.confiner.protected_names(sandbox);
     if core.recorder.journal().is_none() {
         let outcome = work.await;
         tell_protected(core, call, &names, &IndexDifference::default()).await;
@@ -93,7 +93,7 @@ async fn tell_protected(
         let mut relative = sandbox.roots().filter_map(|root| path.strip_prefix(root.path()).ok());
         relative.next().map(Path::to_owned)
     };
-    let now = protected_names(sandbox);
+    let now = core.workspace.confiner.protected_names(sandbox);
     let made = now.difference(before).filter_map(|(path, _)| below(path));
     let changed = difference.files.iter().filter_map(|moved| below(&moved.path));
     let changed = changed.filter(|path| protected_part(path).is_some());

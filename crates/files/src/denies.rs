@@ -97,6 +97,11 @@ impl DenyList {
         Ok(Self { patterns })
     }
 
+    /// The patterns as they were written.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(|pattern| pattern.written.as_str())
+    }
+
     /// The pattern that denies an absolute path.
     pub(crate) fn matching(&self, absolute: &Path) -> Option<&str> {
         let names: Vec<_> = absolute.iter().skip(1).map(OsStr::to_string_lossy).collect();

@@ -336,6 +336,11 @@ impl Sandbox {
     pub fn denies_in(&self, directory: &Path, name: &OsStr) -> bool {
         self.denied.denies_in(directory, name)
     }
+
+    /// The patterns of what no tool may touch, as they were written.
+    pub fn denied_patterns(&self) -> impl Iterator<Item = &str> {
+        self.denied.written()
+    }
 }
 
 impl SafePath {

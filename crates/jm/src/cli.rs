@@ -113,6 +113,8 @@ pub(crate) struct Common {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Approve {
     Auto,
+    /// Run commands on a layer first, and ask what to keep of their changes
+    Effects,
     Prompt,
     Deny,
 }

@@ -81,7 +81,6 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
     let project = Project::find(common)?;
     let level = project.as_ref().map_or(jm_config::Trust::Untrusted, Project::level);
     let mut loaded = layered(common, project.as_ref(), level)?;
-    loaded.warnings.extend(parallel(&loaded));
     mcp::add_servers(&mut loaded.config.mcp, &common.servers);
     check_names(common, &mut loaded, project.as_ref())?;
     let (_, denied) = parted(&common.deny);
@@ -107,16 +106,6 @@ fn parted(flags: &[String]) -> (Vec<&String>, Vec<&String>) {
     flags.iter().partition(|flag| flag.contains(':'))
 }
 
-/// Calls run one after another (docs/adr/0006-sequential-unless-asked.md), whoever asks otherwise.
-fn parallel(loaded: &Loaded) -> Option<String> {
-    let key = "tools.allow_parallel";
-    let origin = loaded.provenance.get(key).and_then(|origins| origins.last());
-    let place = origin.map(|origin| format!("{origin}: ")).unwrap_or_default();
-    loaded.config.tools.allow_parallel.then(|| {
-        format!("{place}`{key}` has no effect yet (calls run one after another); remove it")
-    })
-}
-
 fn variables() -> Vec<(String, String)> {
     let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
@@ -135,6 +124,7 @@ fn flags(common: &Common) -> Result<String> {
     if let Some(mode) = common.approve {
         let word = match mode {
             Approve::Auto => "auto",
+            Approve::Effects => "effects",
             Approve::Prompt => "prompt",
             Approve::Deny => "deny",
         };
@@ -228,7 +218,7 @@ fn layers(common: &Common, config: &Config) -> Result<EngineLayers> {
         CommandLayer::Auto => LayerUse::WhereTheyWork,
         CommandLayer::On => LayerUse::Always,
     };
-    Ok(EngineLayers::new(place, wanted))
+    Ok(EngineLayers::new(place, wanted).side_by_side(config.tools.allow_parallel))
 }
 
 pub(crate) fn workspace(common: &Common, config: &Config) -> Result<Workspace> {

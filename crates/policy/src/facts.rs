@@ -55,6 +55,8 @@ pub struct CallFacts<'a> {
     pub command: Option<&'a CommandLine>,
     /// The tool's name with a hash of what defines it.
     pub pinned: Option<&'a str>,
+    /// A command of which nothing counts before it is kept, and which reaches nothing but the workspace.
+    pub is_held: bool,
 }
 
 impl<'a> CallFacts<'a> {
@@ -70,6 +72,20 @@ impl<'a> CallFacts<'a> {
         let (floor, origin) = (Floor::None, ToolOrigin::Person);
         let (id, arguments, paths) = ("", "{}", Vec::new());
         let (governing, command, pinned) = (tool, None, None);
-        Self { id, tool, arguments, governing, effect, risk, floor, origin, paths, command, pinned }
+        let is_held = false;
+        Self {
+            id,
+            tool,
+            arguments,
+            governing,
+            effect,
+            risk,
+            floor,
+            origin,
+            paths,
+            command,
+            pinned,
+            is_held,
+        }
     }
 }

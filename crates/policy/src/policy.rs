@@ -15,6 +15,8 @@ use crate::decision::{Decision, Reason, RuleOrigin, Step};
 use crate::facts::{ALIKE, CallFacts, Floor};
 use crate::presets::ApprovalList;
 
+const ASKED_AFTERWARDS: &str = "approval mode effects: asks when the command has ended";
+
 /// All that decides about calls.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -251,19 +253,30 @@ impl Policy {
         }
     }
 
+    /// Tells whether the person decides about the call when it has ended: whatever it does, nothing of it counts
+    /// before.
+    pub fn is_asked_afterwards(&self, facts: &CallFacts<'_>) -> bool {
+        self.mode == ApprovalMode::Effects && facts.is_held && !self.is_strict
+    }
+
     fn by_mode(&self, facts: &CallFacts<'_>) -> Decision {
         let asks = self.prompt_side_effects && facts.effect.is_side_effecting();
         let (verdict, text) = match self.mode {
             ApprovalMode::Auto => (Verdict::Allow, "approval mode auto"),
             ApprovalMode::Deny => (Verdict::Deny, "approval mode deny"),
-            ApprovalMode::Prompt if !facts.effect.is_side_effecting() => {
+            ApprovalMode::Effects if self.is_asked_afterwards(facts) => {
+                (Verdict::Allow, ASKED_AFTERWARDS)
+            }
+            ApprovalMode::Prompt | ApprovalMode::Effects if !facts.effect.is_side_effecting() => {
                 (Verdict::Allow, "reads only")
             }
-            ApprovalMode::Prompt if asks && facts.effect.is_command() => {
+            ApprovalMode::Prompt | ApprovalMode::Effects if asks && facts.effect.is_command() => {
                 (Verdict::Ask, "runs a program")
             }
-            ApprovalMode::Prompt if asks => (Verdict::Ask, "modifies files"),
-            ApprovalMode::Prompt => {
+            ApprovalMode::Prompt | ApprovalMode::Effects if asks => {
+                (Verdict::Ask, "modifies files")
+            }
+            ApprovalMode::Prompt | ApprovalMode::Effects => {
                 (Verdict::Allow, "approval mode prompt without prompt_side_effects")
             }
         };
@@ -278,7 +291,9 @@ impl Policy {
     ) -> Decision {
         let is_met = match facts.floor {
             Floor::None => true,
-            Floor::Confirmation => is_confirmed && !self.is_strict,
+            Floor::Confirmation => {
+                is_confirmed && !self.is_strict || self.is_asked_afterwards(facts)
+            }
             Floor::Person => false,
         };
         if is_met || decision.verdict != Verdict::Allow {

@@ -57,8 +57,14 @@ fn expected(case: &Case) -> Verdict {
     // 5. The chain: above the configuration, the configuration, below it. 6. The mode.
     let answer = case.above.or(configured.map(|verdict| (verdict, false))).or(case.below);
     let by_mode = match case.mode {
-        ApprovalMode::Prompt if case.prompts && case.effect.is_side_effecting() => Ask,
-        ApprovalMode::Auto | ApprovalMode::Prompt | ApprovalMode::Deny => Allow,
+        ApprovalMode::Prompt | ApprovalMode::Effects
+            if case.prompts && case.effect.is_side_effecting() =>
+        {
+            Ask
+        }
+        ApprovalMode::Auto | ApprovalMode::Effects | ApprovalMode::Prompt | ApprovalMode::Deny => {
+            Allow
+        }
     };
     let (verdict, is_confirmed) = answer.unwrap_or((by_mode, false));
     // 7. The floor: a person's confirmation given beforehand meets the tool's own wish, unless strict.
@@ -128,7 +134,9 @@ fn cases() -> Vec<Case> {
     ];
     let rules = [None, Some(Verdict::Allow), Some(Verdict::Ask), Some(Verdict::Deny)];
     for enabled in [true, false] {
-        for mode in [ApprovalMode::Auto, ApprovalMode::Prompt, ApprovalMode::Deny] {
+        for mode in
+            [ApprovalMode::Auto, ApprovalMode::Effects, ApprovalMode::Prompt, ApprovalMode::Deny]
+        {
             for prompts in [true, false] {
                 use Listed::{Allowed, Both, Denied, No, Off};
                 for listed in [No, Allowed, Denied, Both, Off] {

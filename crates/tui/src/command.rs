@@ -17,7 +17,7 @@ const fn row(name: &'static str, takes: &'static str, does: &'static str) -> Lis
 pub const COMMANDS: &[ListedCommand] = &[
     row("help", "", "Show keys and commands"),
     row("model", "[NAME]", "Show or change the model"),
-    row("approve", "[MODE]", "Show or change the approval mode: auto, prompt, deny"),
+    row("approve", "[MODE]", "Show or change the approval mode: auto, effects, prompt, deny"),
     row("clear", "", "Start a new conversation"),
     row("compact", "", "Summarize the conversation to free context"),
     row("undo", "[N]", "Undo the last prompt, or the last N"),

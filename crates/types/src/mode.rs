@@ -21,6 +21,8 @@ pub enum ToolsMode {
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
     Auto,
+    /// As `prompt`, but a command on a layer runs first and is asked about when it has ended.
+    Effects,
     #[default]
     Prompt,
     Deny,

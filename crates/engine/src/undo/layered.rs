@@ -4,17 +4,22 @@
 //! Law: what somebody changed since is left alone, and said. The record is durable before the first exchange; all
 //! steps that it names are done, or none.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use jm_files::layer::{LayerStep, LayerWork};
 use jm_process::held::HeldLayer;
 use jm_store::{
-    CallView, Entry as Append, LayerChange, LayerName, LayerRecord, LayerSide, Record, Store,
+    CallView, Entry as Append, FileState, LayerChange, LayerName, LayerRecord, LayerSide, Record,
+    Store,
 };
 use jm_types::{CallKey, ToolError};
 
+use super::by_products::is_by_product;
 use super::report::UndoReport;
 use crate::core::Core;
+use crate::files::digest_at;
+use crate::layer_diff::{diff_of, versions_of};
 use crate::layers::{packed, state_on, steps_of};
 use crate::recovery::converge::Guard;
 use crate::undo_call::UNDO;
@@ -57,7 +62,11 @@ impl LayerPlan {
                     continue;
                 }
             };
-            match way_back(layer, &steps, record, (guard, &later, ours), report) {
+            let foreign = layer.layer().foreign(&steps).unwrap_or_default();
+            let foreign = foreign.into_iter().map(|path| record.root.join(path)).collect();
+            let mut ours = ours.to_vec();
+            ours.extend(own_work(core, store, foreign));
+            match way_back(layer, &steps, record, (guard, &later, &ours), report) {
                 Ok((way, is_whole)) => {
                     plan.is_complete &= is_whole;
                     plan.ways.extend(way);
@@ -105,6 +114,13 @@ impl LayerPlan {
         self.ways.iter().for_each(|way| way.tell(report));
     }
 
+    /// The changes as a diff, from what is there to what would be.
+    pub(super) fn diff(&self) -> String {
+        let of_way =
+            |way: &WayBack| diff_of(&versions_of(way.layer.layer(), &way.record, &way.steps));
+        self.ways.iter().map(of_way).collect()
+    }
+
     /// Undoes the layers that went before one of them failed, and says that none of it ever was.
     fn go_back(&self, core: &Core, call: &CallKey, failed: usize) {
         for way in self.ways[..failed].iter().rev() {
@@ -135,6 +151,32 @@ impl WayBack {
             }
         }
     }
+}
+
+/// Of paths at which another file stands those that this session wrote last, such as with the undo of a write: it is another
+/// file then, and not another content.
+fn own_work(core: &Core, store: &Store, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let Some(journal) = core.recorder.journal().filter(|_| !paths.is_empty()) else {
+        return Vec::new();
+    };
+    let calls = store.calls(journal.session()).unwrap_or_default();
+    let mut last: HashMap<PathBuf, Option<FileState>> = HashMap::new();
+    for effects in calls.iter().rev().map(CallView::effects) {
+        for effect in effects.files.into_iter().rev() {
+            last.entry(effect.path).or_insert(Some(effect.after));
+        }
+        let layered = effects.layers.iter().flat_map(|layer| layer.paths().unwrap_or_default());
+        for path in layered {
+            last.entry(path).or_insert(None);
+        }
+    }
+    paths.retain(|path| match last.get(path) {
+        Some(Some(FileState::File { sha256, .. })) => {
+            digest_at(&core.workspace.sandbox, path).is_ok_and(|now| now == Some(*sha256))
+        }
+        _ => false,
+    });
+    paths
 }
 
 fn open(
@@ -169,8 +211,10 @@ fn way_back(
         let is_changed = !is_covered
             && !is_ours(step)
             && layer.layer().is_changed_since(step, side).map_err(|error| error.to_string())?;
-        if is_changed {
+        if is_changed && !is_by_product(&step.path) {
             report.skipped.push((record.root.join(&step.path), CHANGED.to_owned()));
+        }
+        if is_changed {
             theirs.push(step.path.clone());
         }
     }
@@ -192,7 +236,8 @@ fn way_back(
         names: record.names.iter().map(turned).collect(),
         ..record.clone()
     };
-    let is_whole = theirs.is_empty();
+    // Somebody made them again, and will once more.
+    let is_whole = theirs.iter().all(|path| is_by_product(path));
     Ok((Some(WayBack { layer, steps: own, record, text }), is_whole))
 }
 

@@ -131,7 +131,10 @@ impl Engine {
             own.is_complete = plan.is_complete();
             match &plan {
                 PartPlan::Files(plan) => diff.push_str(&preview(&core, plan, &mut own)),
-                PartPlan::Layers(plan) => plan.tell(&mut own),
+                PartPlan::Layers(plan) => {
+                    plan.tell(&mut own);
+                    diff.push_str(&plan.diff());
+                }
             }
             report.join(own);
             // What older calls left shows when this one is taken back.

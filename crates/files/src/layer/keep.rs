@@ -16,7 +16,6 @@ use super::marks;
 use super::node::{MARK, NodeFacts, NodeKind, attributes, set_attributes, set_modified};
 use super::plan::{LayerStep, LayerWork, is_own};
 use super::remove::remove_tree;
-use super::report::read_file;
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 use crate::file_attributes::attribute_names;
@@ -111,11 +110,6 @@ impl Layer {
         let Some(change) = &step.extended else { return Ok(true) };
         Ok(attributes(self.directory(&step.path)?.as_fd())? == change.after)
     }
-
-    pub(super) fn read_in_attic(&self, step: &LayerStep, most: u64) -> io::Result<Option<Vec<u8>>> {
-        read_file(&self.attic, Path::new(&attic_name(step)), most)
-    }
-
     fn is_in_attic(&self, step: &LayerStep) -> bool {
         NodeFacts::at(&self.attic, &attic_name(step)).is_ok_and(|found| found.is_some())
     }
@@ -464,7 +458,7 @@ fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     Opening::best(root).open(root, parent, flags, Mode::empty())
 }
 
-fn attic_name(step: &LayerStep) -> OsString {
+pub(super) fn attic_name(step: &LayerStep) -> OsString {
     format!("{:08}", step.number).into()
 }
 

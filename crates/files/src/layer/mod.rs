@@ -17,13 +17,15 @@ mod runs_later;
 mod since;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 pub use keep::{KeepError, KeepLog, NoKeepLog, StepState};
 pub use node::{ExtendedAttributes, NodeFacts, NodeKind, NodeTime};
 pub use relocate::{EntryName, exchange_names, move_directory};
-pub use remove::remove_layer;
+pub use remove::{remove_layer, renew_work};
 pub use report::{LayerReport, NodeChange, TouchedKinds};
 pub use runs_later::NameJudge;
+pub use versions::FileVersions;
 
 pub use plan::{
     ExtendedChange, LayerBounds, LayerConflict, LayerPlan, LayerStep, LayerWork, NeverKept,

@@ -11,7 +11,7 @@ use rustix::fs::{self, AtFlags, Mode, RenameFlags};
 use rustix::io::{self, Errno};
 
 use super::node::{NodeFacts, NodeKind};
-use super::{open_directory, open_directory_at};
+use super::{WORK, open_directory, open_directory_at};
 use crate::file::OpenDirectory;
 
 /// Removes the directory of a layer with everything in it.
@@ -20,6 +20,14 @@ pub fn remove_layer(home: &Path) -> io::Result<()> {
         return Err(Errno::INVAL);
     };
     remove_tree(&open_directory(parent)?, name)
+}
+
+/// Gives a layer another work directory, so that its upper directory can be mounted once more: the overlay leaves a mark
+/// in the old one that its files may not be on the disk, which only matters after a power cut.
+pub fn renew_work(home: &Path) -> io::Result<()> {
+    let home = open_directory(home)?;
+    remove_tree(&home, OsStr::new(WORK))?;
+    fs::mkdirat(&home, WORK, Mode::RWXU)
 }
 
 /// Removes a node, and of a directory everything in it.

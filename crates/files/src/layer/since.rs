@@ -104,16 +104,6 @@ impl Layer {
         }
         Ok(all)
     }
-
-    /// The old version of a file that was changed or deleted, while the layer is kept.
-    pub fn read_old(&self, step: &LayerStep, most: u64) -> io::Result<Option<Vec<u8>>> {
-        match step.work {
-            LayerWork::Delete => self.read_in_attic(step, most),
-            LayerWork::Create | LayerWork::Replace | LayerWork::Attributes => {
-                self.read_above(&step.path, most)
-            }
-        }
-    }
 }
 
 fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {

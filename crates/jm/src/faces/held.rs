@@ -3,9 +3,10 @@
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result, anyhow, bail};
+use jm_engine::layer_diff::held_diff;
 use jm_files::layer::{LayerBounds, LayerReport, NameJudge, StepState};
 use jm_files::{Sandbox, SandboxSettings};
-use jm_process::confine::protected_names;
+use jm_process::Confiner;
 use jm_process::held::{HeldEntry, HeldLayer, HeldLayers, HeldStage};
 use jm_types::text::{one_line, reveal};
 
@@ -74,7 +75,8 @@ fn report(held: &HeldLayer) -> Result<LayerReport> {
     let root = &held.description().root;
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root))
         .with_context(|| format!("{} cannot be opened", root.display()))?;
-    let known = protected_names(&sandbox).into_iter().map(|(path, _)| path).collect();
+    let names = Confiner::unsupervised().protected_names(&sandbox);
+    let known = names.into_iter().map(|(path, _)| path).collect();
     let report = held.layer().report(&NameJudge::new(root, known), LayerBounds::default());
     report.context("its changes cannot be read")
 }
@@ -82,7 +84,7 @@ fn report(held: &HeldLayer) -> Result<LayerReport> {
 fn diff(held: &HeldLayer) -> Result<u8> {
     let report = report(held)?;
     hold::describe(&report);
-    let diff = hold::diff(held, &report);
+    let diff = held_diff(held.layer(), &report);
     print::result(&diff, &reveal(&diff))?;
     Ok(exit::RAN)
 }

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use jm_engine::layer_diff::diff_of;
+use jm_files::layer::FileVersions;
 use jm_store::{CallView, FileEffect, FileState, SessionView, Store};
 use jm_types::text::{one_line, sanitize};
 use serde_json::{Value, json};
 
-use super::{exit, print};
+use super::{exit, old_versions, print};
 use crate::cli::Common;
 use crate::{session_name, sessions};
 
@@ -92,7 +94,8 @@ pub(crate) fn diffs(store: &Store, root: &Path, call: &CallView) -> String {
             text.push_str(&jm_tools::ops::change::diff::unified_diff(&name, before, after));
         }
     }
-    text
+    let held = old_versions::versions(store, call);
+    text + &held.iter().map(|(_, files)| diff_of(files)).collect::<String>()
 }
 
 /// The files that a call changed, each with the first line that became another.
@@ -101,13 +104,25 @@ pub(crate) fn places(store: &Store, call: &CallView) -> Vec<(PathBuf, usize)> {
         let before = content(store, &effect.before).unwrap_or_default();
         let after = content(store, &effect.after);
         let after = after.or_else(|| still_there(&effect.path, &effect.after)).unwrap_or_default();
-        let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
-        after[..same.min(after.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+        first_other_line(&before, &after)
     };
     let files = call.effects().files;
     let is_file = |effect: &FileEffect| effect.before.is_file() || effect.after.is_file();
     let files = files.into_iter().filter(is_file);
-    files.map(|effect| (effect.path.clone(), first_line(&effect))).collect()
+    let files = files.map(|effect| (effect.path.clone(), first_line(&effect)));
+    let held = old_versions::versions(store, call).into_iter().flat_map(|(root, files)| {
+        files.into_iter().filter_map(move |(name, versions)| {
+            let FileVersions::Known { before, after } = versions else { return None };
+            let [before, after] = [before, after].map(Option::unwrap_or_default);
+            Some((root.join(name), first_other_line(&before, &after)))
+        })
+    });
+    files.chain(held).collect()
+}
+
+fn first_other_line(before: &[u8], after: &[u8]) -> usize {
+    let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
+    after[..same.min(after.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 fn content(store: &Store, state: &FileState) -> Option<Vec<u8>> {

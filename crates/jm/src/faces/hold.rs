@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use jm_engine::layer_diff::held_diff;
 use jm_files::Sandbox;
 use jm_files::layer::{KeepError, LayerBounds, LayerReport, NameJudge, NodeChange, NodeKind};
 use jm_process::Confiner;
 use jm_process::confine::{ConfinementPlan, LayerPlace};
 use jm_process::held::{HeldLayer, HeldLayers};
 use jm_system::terminal::Terminal;
-use jm_tools::ops::change::diff::unified_diff;
 use jm_types::text::{one_line, reveal};
 
 use super::prompt::show;
@@ -22,8 +22,6 @@ use crate::locations;
 
 /// Names of one kind that are listed; of the rest only the number is told.
 const MOST_LISTED: usize = 40;
-/// Larger files are told by their size.
-const MOST_DIFF: u64 = 4 * 1024 * 1024;
 
 /// The answer to "keep what it changed?".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +156,7 @@ fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
         match answer.as_deref() {
             Some("y" | "yes") => return Ok(Some(KeepAnswer::Keep)),
             Some("n" | "no") => return Ok(Some(KeepAnswer::Drop)),
-            Some("d" | "diff") => show(&reveal(&diff(held, report)))?,
+            Some("d" | "diff") => show(&reveal(&held_diff(held.layer(), report)))?,
             Some(_) => show("Please answer y (keep), n (drop) or d (show the diff).\n")?,
             None => {
                 show("\n")?;
@@ -226,34 +224,4 @@ fn name(path: &Path) -> String {
         here if here.is_empty() => ".".to_owned(),
         name => one_line(&name),
     }
-}
-
-/// The diff of all text files.
-pub(crate) fn diff(held: &HeldLayer, report: &LayerReport) -> String {
-    let is_file = |kind: Option<NodeKind>| kind == Some(NodeKind::File);
-    let mut text = String::new();
-    for (path, kinds) in &report.touched {
-        if !is_file(kinds.before) && !is_file(kinds.after) {
-            continue;
-        }
-        let side = |kind, read: Result<Option<Vec<u8>>, String>| match read {
-            _ if !is_file(kind) => Ok(None),
-            Ok(Some(content)) => Ok(Some(content)),
-            Ok(None) => Err("it is larger than 4 MiB".to_owned()),
-            Err(error) => Err(error),
-        };
-        let beneath = held.layer().read_beneath(path, MOST_DIFF).map_err(|e| e.to_string());
-        let above = held.layer().read_above(path, MOST_DIFF).map_err(|e| e.to_string());
-        let (before, after) = (side(kinds.before, beneath), side(kinds.after, above));
-        match (before, after) {
-            (Ok(before), Ok(after)) => {
-                let path = path.to_string_lossy();
-                text.push_str(&unified_diff(&path, before.as_deref(), after.as_deref()));
-            }
-            (Err(why), _) | (_, Err(why)) => {
-                text.push_str(&format!("(no diff of {}: {why})\n", name(path)));
-            }
-        }
-    }
-    text
 }

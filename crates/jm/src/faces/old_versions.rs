@@ -3,15 +3,21 @@
 //! Law: the journal lets a layer go before its directory does, so that undo never finds half of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use jm_engine::layer_diff::layer_versions;
+use jm_files::layer::FileVersions;
 use jm_process::command_layers::CommandLayers;
-use jm_store::{LayerView, Store};
+use jm_store::{CallView, LayerRecord, LayerView, Store};
 use jm_system::clock::now_epoch_ms;
 use jm_types::CallKey;
 
 use super::print;
 use crate::{locations, sessions};
+
+/// A file by its name in the root, as it was and became.
+type NamedVersions = (String, FileVersions);
 
 fn layers() -> Result<CommandLayers> {
     CommandLayers::open(&locations::state()?).context("layers of commands")
@@ -30,6 +36,19 @@ fn recorded(store: &Store) -> Result<Vec<LayerView>> {
         }
     }
     Ok(all)
+}
+
+/// The files that a call's commands changed, as far as their old versions are kept, with their root.
+pub(super) fn versions(store: &Store, call: &CallView) -> Vec<(PathBuf, Vec<NamedVersions>)> {
+    let records = call.effects().layers;
+    let Some(place) = (!records.is_empty()).then(layers).and_then(Result::ok) else {
+        return Vec::new();
+    };
+    let files = |record: LayerRecord| {
+        let files = layer_versions(&place, store, &record);
+        (record.root, files)
+    };
+    records.into_iter().map(files).collect()
 }
 
 /// How many there are, and the bytes that they take.

@@ -77,6 +77,10 @@ pub(crate) fn prompts(store: &Store, session: &SessionId) -> Result<Vec<PromptRo
             }
         }
         row.files.sort();
+        // A directory counts by what it holds.
+        let names = row.files.clone();
+        let mut after = names.iter().skip(1);
+        row.files.retain(|path| after.next().is_none_or(|next| !next.starts_with(path)));
     }
     Ok(rows)
 }

@@ -34,7 +34,7 @@ fn the_person_may_start_it_with_a_laxer_mode() {
     client.initialize(json!({}));
     let params = json!({"cwd": home.workspace(), "mcpServers": []});
     let opened = client.request("session/new", params).unwrap();
-    assert_eq!(ids(&opened["modes"]), ["auto", "prompt", "deny"]);
+    assert_eq!(ids(&opened["modes"]), ["auto", "effects", "prompt", "deny"]);
     let session = opened["sessionId"].as_str().unwrap();
     client.prompt(session, "change it").unwrap();
     assert_eq!(home.read("app.conf"), "port = 9090\nhost = local\n");

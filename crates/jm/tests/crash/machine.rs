@@ -95,6 +95,8 @@ impl Machine {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.base.path().join("home"))
             .env("JM_STATE_DIR", &self.state)
+            // Commands on layers have a table of their own (layers.rs).
+            .env("JM_TOOLS_SANDBOX_COMMANDS_LAYER", "off")
             .current_dir(self.workspace())
             .stdin(Stdio::null());
     }

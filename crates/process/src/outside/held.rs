@@ -9,7 +9,9 @@ use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use jm_files::layer::{KeepError, KeepLog, Layer, LayerStep, StepState, UPPER, WORK, remove_layer};
+use jm_files::layer::{
+    KeepError, KeepLog, Layer, LayerStep, StepState, UPPER, WORK, remove_layer, renew_work,
+};
 use jm_system::clock::now_epoch_ms;
 use jm_system::folder::readable_entries;
 use jm_system::identity::ProcessIdentity;
@@ -226,6 +228,11 @@ impl HeldLayer {
             upper: identity(self.upper())?,
             work: identity(self.home.path().join(WORK))?,
         })
+    }
+
+    /// Makes the layer ready for another command, which sees what the ones before it changed.
+    pub fn renew(&self) -> std::io::Result<()> {
+        Ok(renew_work(self.home.path())?)
     }
 
     /// Leaves the layer for later, everything in it on the disk.

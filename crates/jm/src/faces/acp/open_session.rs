@@ -125,7 +125,8 @@ impl OpenSession {
     }
 
     pub(super) fn choices(&self) -> SettingChoices {
-        let modes = [ApprovalMode::Auto, ApprovalMode::Prompt, ApprovalMode::Deny];
+        let modes =
+            [ApprovalMode::Auto, ApprovalMode::Effects, ApprovalMode::Prompt, ApprovalMode::Deny];
         let offered =
             modes.into_iter().filter(|mode| strictness(*mode) >= strictness(self.configured));
         SettingChoices {
@@ -140,6 +141,7 @@ impl OpenSession {
     pub(super) fn set_mode(&self, id: &str) -> Result<(), Error> {
         let mode = match id {
             "auto" => ApprovalMode::Auto,
+            "effects" => ApprovalMode::Effects,
             "prompt" => ApprovalMode::Prompt,
             "deny" => ApprovalMode::Deny,
             other => return Err(refused(&format!("There is no mode {}", one_line(other)))),
@@ -393,14 +395,18 @@ fn known(id: &AcpSessionId) -> Result<SessionId> {
 fn strictness(mode: ApprovalMode) -> u8 {
     match mode {
         ApprovalMode::Auto => 0,
-        ApprovalMode::Prompt => 1,
-        ApprovalMode::Deny => 2,
+        ApprovalMode::Effects => 1,
+        ApprovalMode::Prompt => 2,
+        ApprovalMode::Deny => 3,
     }
 }
 
 fn choice(mode: ApprovalMode) -> ModeChoice {
     let (name, description) = match mode {
         ApprovalMode::Auto => ("Auto", "Calls run without a question"),
+        ApprovalMode::Effects => {
+            ("Effects", "Commands run first, then it asks which changes to keep")
+        }
         ApprovalMode::Prompt => ("Ask", "Side effects ask first"),
         ApprovalMode::Deny => ("Deny", "Calls that no list names are refused"),
     };

@@ -48,6 +48,7 @@ pub(super) fn resume(id: String) -> Next {
 pub(crate) fn flag_of(mode: ApprovalMode) -> Approve {
     match mode {
         ApprovalMode::Auto => Approve::Auto,
+        ApprovalMode::Effects => Approve::Effects,
         ApprovalMode::Prompt => Approve::Prompt,
         ApprovalMode::Deny => Approve::Deny,
     }
@@ -56,6 +57,7 @@ pub(crate) fn flag_of(mode: ApprovalMode) -> Approve {
 pub(crate) fn mode_word(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Auto => "auto",
+        ApprovalMode::Effects => "effects",
         ApprovalMode::Prompt => "prompt",
         ApprovalMode::Deny => "deny",
     }
@@ -64,6 +66,7 @@ pub(crate) fn mode_word(mode: ApprovalMode) -> &'static str {
 pub(super) fn mode_in_words(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Auto => "auto: calls run without asking",
+        ApprovalMode::Effects => "effects: commands run first, then asks which changes to keep",
         ApprovalMode::Prompt => "prompt: asks before side effects",
         ApprovalMode::Deny => "deny: refuses calls that no list allows",
     }
@@ -74,16 +77,17 @@ pub(super) fn mode(word: &str) -> Result<Option<ApprovalMode>> {
     Ok(Some(match word {
         "" => return Ok(None),
         "auto" => ApprovalMode::Auto,
+        "effects" => ApprovalMode::Effects,
         "prompt" => ApprovalMode::Prompt,
         "deny" => ApprovalMode::Deny,
-        other => bail!("Unknown approval mode {other}\n  hint: auto, prompt or deny"),
+        other => bail!("Unknown approval mode {other}\n  hint: auto, effects, prompt or deny"),
     }))
 }
 
 pub(super) fn tell_mode(desk: &Desk, policy: Option<&SharedPolicy>) {
     if let Some(policy) = policy {
         let note = Note::info(format!("Approval mode: {}", mode_word(policy.now().mode)));
-        desk.note(note.hint("/approve auto, prompt or deny; Shift-Tab changes it"));
+        desk.note(note.hint("/approve auto, effects, prompt or deny; Shift-Tab changes it"));
     }
 }
 

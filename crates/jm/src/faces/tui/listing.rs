@@ -63,7 +63,9 @@ pub(super) fn modes() -> Vec<Completion> {
         text: commands::mode_word(mode).to_owned(),
         note: commands::mode_in_words(mode).to_owned(),
     };
-    [ApprovalMode::Auto, ApprovalMode::Prompt, ApprovalMode::Deny].map(mode).into()
+    [ApprovalMode::Auto, ApprovalMode::Effects, ApprovalMode::Prompt, ApprovalMode::Deny]
+        .map(mode)
+        .into()
 }
 
 /// The models of the table, for completion.

@@ -204,11 +204,11 @@ impl Talk {
         self.desk.note(Note::info(format!("Approval {}", commands::mode_in_words(mode))));
     }
 
-    /// prompt → auto → deny → prompt
+    /// prompt → auto → deny → prompt; effects is chosen by its name
     fn cycle_approval(&mut self) {
         let now = self.open.as_ref().map(|open| open.policy.now().mode);
         match now {
-            Some(ApprovalMode::Prompt) => self.approve(ApprovalMode::Auto),
+            Some(ApprovalMode::Prompt | ApprovalMode::Effects) => self.approve(ApprovalMode::Auto),
             Some(ApprovalMode::Auto) => self.approve(ApprovalMode::Deny),
             Some(ApprovalMode::Deny) => self.approve(ApprovalMode::Prompt),
             None => {}

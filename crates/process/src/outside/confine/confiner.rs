@@ -2,13 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jm_files::Sandbox;
 use jm_types::ignore_error;
 
 use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
+use super::survey::WorkspaceSurvey;
 use crate::contract::confinement_rules::{Access, Backend, ConfinementRules};
 use crate::contract::record::CommandRecord;
 use crate::outside::launcher::{Confinement, Launcher};
@@ -24,6 +25,8 @@ pub struct Confiner {
     /// The access of commands that were judged to only read: [`Access::Full`] once a person has
     /// agreed to one of them.
     reader_access: Access,
+    /// The names of the workspace that have to be judged, shared by everything made of this one.
+    survey: Arc<WorkspaceSurvey>,
 }
 
 impl Confiner {
@@ -33,19 +36,20 @@ impl Confiner {
             settings,
             chosen: OnceLock::new(),
             reader_access: Access::ReadsOnly,
+            survey: Arc::default(),
         }
     }
 
     /// No launcher: commands have all the rights of this process.
     pub fn unsupervised() -> Self {
         let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
-        let chosen = OnceLock::new();
-        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly }
+        let (chosen, survey) = (OnceLock::new(), Arc::default());
+        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly, survey }
     }
 
     pub(super) fn with_settings(&self, settings: CommandSettings, reader_access: Access) -> Self {
         let (launcher, chosen) = (self.launcher.clone(), self.chosen.clone());
-        Self { launcher, settings, chosen, reader_access }
+        Self { launcher, settings, chosen, reader_access, survey: Arc::clone(&self.survey) }
     }
 
     /// The access that a command gets which was judged to only read.
@@ -55,6 +59,10 @@ impl Confiner {
 
     pub(super) fn launcher(&self) -> Option<&Launcher> {
         self.launcher.as_ref()
+    }
+
+    pub(super) fn survey(&self) -> &WorkspaceSurvey {
+        &self.survey
     }
 
     pub fn settings(&self) -> &CommandSettings {
@@ -77,7 +85,7 @@ impl Confiner {
 
     /// The rules that a command would get now, and what they leave open.
     pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> ConfinementPlan {
-        plan(sandbox, &self.settings, self.backend(), environment)
+        plan(sandbox, &self.survey.names(sandbox), &self.settings, self.backend(), environment)
     }
 
     /// `record` names the file that says how the command ended, if we cannot any more.

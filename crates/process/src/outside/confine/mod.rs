@@ -15,15 +15,16 @@ pub mod read_only;
 mod refusals;
 mod scan;
 mod serving;
+mod survey;
 mod toolchains;
 
 pub use confiner::Confiner;
 pub use grant::Grant;
 pub use grants::grants_for;
-pub use plan::{CommandSettings, ConfinementPlan, plan};
+pub use plan::{CommandSettings, ConfinementPlan};
 pub use probe::{Mechanism, probe_backends};
 pub use refusals::find_refusals;
-pub use scan::{ProtectedNames, protected_names};
+pub use scan::ProtectedNames;
 pub use serving::ServerGrant;
 
 pub use super::launcher::{Confinement, Launcher};

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use jm_files::Sandbox;
 
 use super::home::home_in_workspace;
-use super::scan::{MOST_ENTRIES, scan};
+use super::scan::scan;
+use super::survey::{FoundNames, MOST_ENTRIES};
 use super::toolchains;
 use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, Network, Resources,
@@ -43,14 +44,15 @@ pub struct ConfinementPlan {
     pub gaps: Vec<String>,
 }
 
-/// Compiles the confinement rules of one command.
-pub fn plan(
+/// Compiles the confinement rules of one command; `found` are the names that have to be judged.
+pub(super) fn plan(
     sandbox: &Sandbox,
+    found: &FoundNames,
     settings: &CommandSettings,
     backend: Backend,
     environment: &[(OsString, OsString)],
 ) -> ConfinementPlan {
-    let mut scan = scan(sandbox);
+    let mut scan = scan(sandbox, found);
     let roots: Vec<PathBuf> = sandbox.roots().map(|root| root.path().to_owned()).collect();
     let home = environment.iter().find(|(name, _)| name == "HOME");
     let homes = home.map(|(_, home)| PathBuf::from(home)).filter(|home| home.is_dir());
@@ -81,7 +83,7 @@ pub fn plan(
     rules.identities.extend(around);
     let mut gaps = gaps(&rules);
     gaps.extend(home_in_workspace(&rules));
-    if scan.entries > MOST_ENTRIES {
+    if scan.is_cut {
         gaps.push(format!(
             "the workspace has more than {MOST_ENTRIES} names; denied and protected files beyond that are not hidden from the command"
         ));

@@ -1,25 +1,23 @@
-//! The walk through the workspace that finds names a command must not read or change.
+//! The judgement of workspace names that a command must not read or change.
 //!
 //! Law: the same functions judge here as for the file tools. A directory that cannot be listed or
 //! searched may hold anything, so it is hidden whole.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs::Metadata;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use jm_files::Sandbox;
 use jm_files::git_control::{self as control, ControlForm, Treatment};
 use jm_files::names::{Protection, protection_in};
 use jm_files::placeholder::is_marked;
+use jm_files::{Root, Sandbox};
 use jm_system::state::read_text;
 
+use super::confiner::Confiner;
+use super::survey::FoundNames;
 use crate::contract::confinement_rules::{FileIdentity, KeptName, KeptPresence};
 
-/// Names of the workspace beyond this number are not judged.
-pub(super) const MOST_ENTRIES: usize = 200_000;
 /// Links behind each other that are followed.
 const MOST_LINKS: usize = 8;
 
@@ -35,13 +33,18 @@ pub(crate) struct WorkspaceScan {
     pub(super) reported: Vec<PathBuf>,
     /// Repositories outside that a work tree here belongs to.
     pub(super) linked: Vec<PathBuf>,
-    pub(super) entries: usize,
+    /// There are more names than were judged.
+    pub(super) is_cut: bool,
 }
 
-/// Looks through every root.
-pub(crate) fn scan(sandbox: &Sandbox) -> WorkspaceScan {
-    let mut scan = WorkspaceScan::default();
-    sandbox.roots().for_each(|root| scan.root(sandbox, root.path()));
+/// Judges what was found below every root.
+pub(crate) fn scan(sandbox: &Sandbox, found: &FoundNames) -> WorkspaceScan {
+    let mut scan = WorkspaceScan { is_cut: found.is_cut, ..WorkspaceScan::default() };
+    for root in sandbox.roots().map(Root::path) {
+        scan.own_settings(root);
+        let below = found.paths.range(root.to_owned()..).take_while(|path| path.starts_with(root));
+        below.for_each(|path| scan.judge(sandbox, root, path));
+    }
     let is_outside = |path: &PathBuf| !sandbox.roots().any(|root| path.starts_with(root.path()));
     scan.linked.retain(is_outside);
     scan
@@ -58,72 +61,42 @@ fn put_aside(absent: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 /// Protected names, and the time of the last change where git itself writes them.
 pub type ProtectedNames = BTreeSet<(PathBuf, Option<i64>)>;
 
-/// The protected names of the workspace that exist, each with the time of its last change where git
-/// itself writes it: what a command made or changed is the difference of two such sets.
-pub fn protected_names(sandbox: &Sandbox) -> ProtectedNames {
-    let scan = scan(sandbox);
-    let kept = scan.kept.iter().filter(|kept| kept.now == KeptPresence::Present);
-    let kept = kept.map(|kept| (kept.path.clone(), None));
-    let aside = put_aside(&scan.absent).map(|path| (path, None));
-    let changed = |path: PathBuf| {
-        let time = path.symlink_metadata().ok().map(|found| found.mtime_nsec() ^ found.mtime());
-        (path, time)
-    };
-    kept.chain(aside).chain(scan.reported.into_iter().map(changed)).collect()
+impl Confiner {
+    /// The protected names of the workspace that exist, each with the time of its last change where git
+    /// itself writes it: what a command made or changed is the difference of two such sets.
+    pub fn protected_names(&self, sandbox: &Sandbox) -> ProtectedNames {
+        let scan = scan(sandbox, &self.survey().names(sandbox));
+        let kept = scan.kept.iter().filter(|kept| kept.now == KeptPresence::Present);
+        let kept = kept.map(|kept| (kept.path.clone(), None));
+        let aside = put_aside(&scan.absent).map(|path| (path, None));
+        let changed = |path: PathBuf| {
+            let time = path.symlink_metadata().ok().map(|found| found.mtime_nsec() ^ found.mtime());
+            (path, time)
+        };
+        kept.chain(aside).chain(scan.reported.into_iter().map(changed)).collect()
+    }
 }
 
 impl WorkspaceScan {
-    fn root(&mut self, sandbox: &Sandbox, root: &Path) {
+    fn own_settings(&mut self, root: &Path) {
         let own = root.join(".journeyman");
         if found(&own).is_none() {
             self.kept.push(KeptName { path: own, now: KeptPresence::MissingDirectory });
         }
-        let mut waiting = vec![root.to_owned()];
-        while let Some(folder) = waiting.pop() {
-            let entries = match searchable_entries(&folder) {
-                Ok(entries) => entries.filter_map(Result::ok),
-                Err(error) => {
-                    if error.kind() == std::io::ErrorKind::PermissionDenied && folder != root {
-                        self.hide(&folder);
-                    }
-                    continue;
-                }
-            };
-            let kind =
-                |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let entries: Vec<(OsString, bool)> =
-                entries.map(|entry| (entry.file_name(), kind(&entry))).collect();
-            self.entries += entries.len();
-            if self.entries > MOST_ENTRIES {
-                return;
-            }
-            if control::is_git_directory(entries.iter().map(|(name, _)| name.as_bytes())) {
-                self.git_directory(root, &folder);
-            }
-            for (name, is_directory) in entries {
-                let path = folder.join(&name);
-                if self.judge(sandbox, root, &path, is_directory) == ScanDescend::Yes {
-                    waiting.push(path);
-                }
-            }
-        }
     }
 
-    fn judge(
-        &mut self,
-        sandbox: &Sandbox,
-        root: &Path,
-        path: &Path,
-        is_directory: bool,
-    ) -> ScanDescend {
+    fn judge(&mut self, sandbox: &Sandbox, root: &Path, path: &Path) {
+        let Ok(metadata) = path.symlink_metadata() else { return };
+        let is_directory = metadata.is_dir();
+        if path == root {
+            return self.folder(root, path);
+        }
         let (folder, name) = (path.parent().unwrap_or(root), path.file_name().unwrap_or_default());
         if sandbox.denies_in(folder, name) {
-            self.hide(path);
-            return ScanDescend::No;
+            return self.hide(path);
         }
         if name == ".git" && is_directory {
-            self.git_directory(root, path);
-            return ScanDescend::No;
+            return self.git_directory(root, path);
         }
         if name == ".git" {
             self.linked.extend(work_tree_of(path));
@@ -133,11 +106,19 @@ impl WorkspaceScan {
             Protection::NeedsPerson(_) | Protection::Never => true,
             Protection::RunsInBuilds | Protection::None => false,
         };
-        if let Some(metadata) = is_protected.then(|| found(path)).flatten() {
-            self.keep(root, path, metadata);
-            return ScanDescend::No;
+        match is_protected.then(|| found(path)).flatten() {
+            Some(metadata) => self.keep(root, path, metadata),
+            None if is_directory && !is_searchable(path) => self.hide(path),
+            None if is_directory => self.folder(root, path),
+            None => {}
         }
-        if is_directory { ScanDescend::Yes } else { ScanDescend::No }
+    }
+
+    /// A directory that may be git's own by another name.
+    fn folder(&mut self, root: &Path, path: &Path) {
+        if control::is_git_directory_at(path) {
+            self.git_directory(root, path);
+        }
     }
 
     fn hide(&mut self, path: &Path) {
@@ -214,11 +195,13 @@ impl WorkspaceScan {
     }
 }
 
-/// The entries of a directory in which names can be looked up too: one that only lists them would
+/// Tells whether the names of a directory can be listed and looked up: one that only lists them would
 /// pass for a directory of missing files.
-fn searchable_entries(folder: &Path) -> std::io::Result<std::fs::ReadDir> {
-    folder.join(".").symlink_metadata()?;
-    std::fs::read_dir(folder)
+pub(super) fn is_searchable(folder: &Path) -> bool {
+    let is_denied = |error: std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
+    let looked = folder.join(".").symlink_metadata().map(|_| ());
+    let listed = looked.and_then(|()| std::fs::read_dir(folder).map(|_| ()));
+    !listed.is_err_and(is_denied)
 }
 
 /// The file of a name. `None` where it is missing; a placeholder of another command is nothing.
@@ -231,12 +214,6 @@ fn found(path: &Path) -> Option<Metadata> {
 fn target_of(link: &Path) -> Option<PathBuf> {
     let target = link.parent()?.join(std::fs::read_link(link).ok()?);
     Some(target.parent()?.canonicalize().ok()?.join(target.file_name()?))
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum ScanDescend {
-    Yes,
-    No,
 }
 
 /// The repository of a linked work tree, if it knows of the work tree too: a `.git` file can say

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use super::super::scan::work_tree_of;
+use super::super::survey::WorkspaceSurvey;
 use super::*;
 use crate::contract::confinement_rules::KeptPresence;
 use jm_files::SandboxSettings;
@@ -20,7 +21,13 @@ fn check(make: &[&str], kept: &[(&str, KeptPresence)], hidden: &[&str]) {
         }
     }
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
-    let plan = plan(&sandbox, &CommandSettings::default(), Backend::Namespaces, &[]);
+    let plan = plan(
+        &sandbox,
+        &WorkspaceSurvey::default().names(&sandbox),
+        &CommandSettings::default(),
+        Backend::Namespaces,
+        &[],
+    );
     let mut found: Vec<_> = plan.rules.kept.iter().map(|k| (k.path.clone(), k.now)).collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let expected: Vec<_> = kept.iter().map(|(name, now)| (root.join(name), *now)).collect();
@@ -66,7 +73,13 @@ fn a_link_is_kept_with_what_it_leads_to() {
         std::os::unix::fs::symlink(target, root.join(name)).unwrap();
     }
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
-    let plan = plan(&sandbox, &CommandSettings::default(), Backend::Bwrap, &[]);
+    let plan = plan(
+        &sandbox,
+        &WorkspaceSurvey::default().names(&sandbox),
+        &CommandSettings::default(),
+        Backend::Bwrap,
+        &[],
+    );
     let mut kept: Vec<_> = plan.rules.kept.iter().map(|k| (k.path.clone(), k.now)).collect();
     kept.sort_by(|a, b| a.0.cmp(&b.0));
     let expected = [

@@ -1,0 +1,339 @@
+//! The names of a workspace that confinement has to judge, found by one walk (`getdents`) and kept up to date by
+//! `inotify`, so that a command costs the changes since the last one and not the size of the tree.
+//!
+//! Law: a name that has to be judged is among those found, or the walk is done again. A found name that need not be
+//! judged any more does no harm, because everything found is judged anew. Where the kernel does not tell of every
+//! change, nothing is remembered.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use jm_files::Sandbox;
+use jm_files::names::{Protection, protection_in};
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, inotify};
+
+use super::scan::is_searchable;
+use crate::contract::mount_table::mount_points;
+use crate::contract::within::is_within;
+
+/// Names of the workspace beyond this number are not judged.
+pub(super) const MOST_ENTRIES: usize = 5_000_000;
+/// Of the watches that the machine has for a user, this part may be ours.
+const SHARE_OF_WATCHES: usize = 4;
+/// With more events than this in a row a walk is quicker.
+const MOST_EVENTS: usize = 100_000;
+const WATCH_LIMIT: &str = "/proc/sys/fs/inotify/max_user_watches";
+
+/// Local file systems, of which `inotify` tells every change: ext4, xfs, btrfs, tmpfs, f2fs, zfs, bcachefs.
+const WATCHED: &[u64] =
+    &[0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e];
+
+/// The names that have to be judged.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FoundNames {
+    /// The names themselves; directories that cannot be entered, and git's, are among them.
+    pub(super) paths: BTreeSet<PathBuf>,
+    /// There are more names than are looked at.
+    pub(super) is_cut: bool,
+}
+
+/// The names found so far, between the commands of a process.
+#[derive(Debug, Default)]
+pub(super) struct WorkspaceSurvey {
+    known: Mutex<Option<Surveyed>>,
+}
+
+impl WorkspaceSurvey {
+    /// The names that have to be judged now.
+    pub(super) fn names(&self, sandbox: &Sandbox) -> FoundNames {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let ground = SurveyGround::of(sandbox);
+        let is_current = known.as_mut().is_some_and(|known| {
+            known.ground == ground && known.catch_up(sandbox) == Standing::Current
+        });
+        if !is_current {
+            *known = None;
+        }
+        let surveyed = known.get_or_insert_with(|| Surveyed::walked(sandbox, ground));
+        surveyed.found.paths.retain(|path| path.symlink_metadata().is_ok());
+        let found = surveyed.found.clone();
+        if surveyed.watch.is_none() {
+            *known = None;
+        }
+        found
+    }
+}
+
+/// All that the walk went by besides the names themselves.
+#[derive(Debug, PartialEq, Eq)]
+struct SurveyGround {
+    /// Each root with its device and inode.
+    roots: Vec<(PathBuf, Option<(u64, u64)>)>,
+    patterns: Vec<String>,
+    /// File systems mounted inside the roots.
+    mounts: Vec<PathBuf>,
+}
+
+impl SurveyGround {
+    fn of(sandbox: &Sandbox) -> Self {
+        let identity = |path: &Path| {
+            let found = path.symlink_metadata().ok()?;
+            Some((found.dev(), found.ino()))
+        };
+        let roots: Vec<_> =
+            sandbox.roots().map(|root| (root.path().to_owned(), identity(root.path()))).collect();
+        let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+        let is_inside =
+            |point: &PathBuf| roots.iter().any(|(root, _)| point != root && is_within(point, root));
+        let mounts = mount_points(&table).filter(is_inside).collect();
+        Self { patterns: sandbox.denied_patterns().map(str::to_owned).collect(), roots, mounts }
+    }
+
+    /// Tells whether the kernel reports every change below the roots.
+    fn is_reported(&self) -> bool {
+        let is_local = |(root, _): &(PathBuf, _)| {
+            let kind = rustix::fs::statfs(root.as_path()).map(|found| found.f_type as u64);
+            kind.is_ok_and(|kind| WATCHED.contains(&kind))
+        };
+        self.mounts.is_empty() && self.roots.iter().all(is_local)
+    }
+}
+
+#[derive(Debug)]
+struct Surveyed {
+    ground: SurveyGround,
+    found: FoundNames,
+    /// `None` where not every change is told: then the walk is done for each command.
+    watch: Option<FolderWatch>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Current,
+    /// Changes were missed.
+    Lost,
+}
+
+impl Surveyed {
+    fn walked(sandbox: &Sandbox, ground: SurveyGround) -> Self {
+        let watch = ground.is_reported().then(FolderWatch::new).flatten();
+        let roots: Vec<PathBuf> = ground.roots.iter().map(|(root, _)| root.clone()).collect();
+        let mut surveyed = Self { ground, found: FoundNames::default(), watch };
+        for root in roots {
+            surveyed.walk(sandbox, &root, root.clone());
+        }
+        surveyed
+    }
+
+    /// Looks through a directory and all below it.
+    fn walk(&mut self, sandbox: &Sandbox, root: &Path, top: PathBuf) {
+        let mut space = vec![MaybeUninit::uninit(); 32 * 1024];
+        let (mut waiting, mut entries) = (vec![top], 0);
+        while let Some(folder) = waiting.pop() {
+            if entries > MOST_ENTRIES {
+                self.found.is_cut = true;
+                return;
+            }
+            // Before it is read, so that nothing happens between the two.
+            if self.watch.as_mut().is_some_and(|watch| watch.add(&folder).is_none()) {
+                self.watch = None;
+            }
+            match self.folder(sandbox, root, &folder, &mut space, &mut waiting) {
+                Ok(count) => entries += count,
+                Err(_) => {
+                    self.found.paths.insert(folder);
+                }
+            }
+        }
+    }
+
+    /// Looks at the names of one directory; gives their number.
+    fn folder(
+        &mut self,
+        sandbox: &Sandbox,
+        root: &Path,
+        folder: &Path,
+        space: &mut [MaybeUninit<u8>],
+        waiting: &mut Vec<PathBuf>,
+    ) -> rustix::io::Result<usize> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = match rustix::fs::openat(CWD, folder, flags, Mode::empty()) {
+            // It went, or became something else, which is told.
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(0),
+            opened => opened?,
+        };
+        // One that only lists its names would pass for a directory of missing files.
+        rustix::fs::statat(&opened, ".", rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
+        let relative = folder.strip_prefix(root).unwrap_or(folder);
+        let (mut entries, mut count) = (RawDir::new(&opened, space), 0);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            count += 1;
+            let is_directory = match entry.file_type() {
+                FileType::Unknown => {
+                    folder.join(name).symlink_metadata().is_ok_and(|it| it.is_dir())
+                }
+                kind => kind.is_dir(),
+            };
+            // By one of its names a directory may be git's own.
+            if name == "HEAD" {
+                self.found.paths.insert(folder.to_owned());
+            }
+            if is_judged(sandbox, folder, relative, name) {
+                self.found.paths.insert(folder.join(name));
+            } else if is_directory {
+                waiting.push(folder.join(name));
+            }
+        }
+        Ok(count)
+    }
+
+    /// Takes in what happened since the last time.
+    fn catch_up(&mut self, sandbox: &Sandbox) -> Standing {
+        // Walking through what is new may be told of more.
+        const MOST_ROUNDS: usize = 4;
+        for _ in 0..MOST_ROUNDS {
+            let Some(watch) = &mut self.watch else { return Standing::Lost };
+            match watch.read() {
+                Some(happened) if happened.is_empty() => return Standing::Current,
+                Some(happened) => happened.into_iter().for_each(|one| self.take_in(sandbox, one)),
+                None => return Standing::Lost,
+            }
+        }
+        Standing::Lost
+    }
+
+    fn take_in(&mut self, sandbox: &Sandbox, ((folder, name), news): (FolderName, FolderNews)) {
+        let path = folder.join(&name);
+        let mut roots = self.ground.roots.iter().map(|(root, _)| root);
+        let Some(root) = roots.rfind(|root| is_within(&path, root)).cloned() else {
+            return;
+        };
+        if name.as_os_str() == "HEAD" {
+            self.found.paths.insert(folder.clone());
+        }
+        let relative = folder.strip_prefix(&root).unwrap_or(&folder);
+        if is_judged(sandbox, &folder, relative, name.as_os_str()) {
+            self.found.paths.insert(path);
+            return;
+        }
+        match news {
+            FolderNews::FileCame => {}
+            FolderNews::DirectoryCame => self.walk(sandbox, &root, path),
+            // Nothing but the way in can have changed.
+            FolderNews::ModeChanged if self.found.paths.contains(&path) => {
+                self.walk(sandbox, &root, path);
+            }
+            FolderNews::ModeChanged if is_searchable(&path) => {}
+            FolderNews::ModeChanged => {
+                self.found.paths.insert(path);
+            }
+        }
+    }
+}
+
+/// Tells whether a name has to be judged wherever it is seen; what it holds is judged with it.
+fn is_judged(sandbox: &Sandbox, folder: &Path, relative: &Path, name: &OsStr) -> bool {
+    let is_protected = match protection_in(relative, name) {
+        Protection::NeedsPerson(_) | Protection::Never => true,
+        Protection::RunsInBuilds | Protection::None => false,
+    };
+    is_protected || name == ".git" || sandbox.denies_in(folder, name)
+}
+
+/// The watches of a walk's directories.
+#[derive(Debug)]
+struct FolderWatch {
+    events: OwnedFd,
+    folders: HashMap<i32, PathBuf>,
+    most: usize,
+}
+
+/// A watched directory, and a name in it.
+type FolderName = (PathBuf, PathBuf);
+
+/// Something that happened to a name; of several events the greatest covers the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FolderNews {
+    FileCame,
+    /// Of a directory. The attributes of a file change nothing of how its name is judged.
+    ModeChanged,
+    DirectoryCame,
+}
+
+impl FolderWatch {
+    fn new() -> Option<Self> {
+        let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+        let limit: usize = std::fs::read_to_string(WATCH_LIMIT).ok()?.trim().parse().ok()?;
+        let events = inotify::init(flags).ok()?;
+        Some(Self { events, folders: HashMap::new(), most: limit / SHARE_OF_WATCHES })
+    }
+
+    /// `None` where it cannot be watched, but for one that is gone.
+    fn add(&mut self, folder: &Path) -> Option<()> {
+        let kinds = inotify::WatchFlags::CREATE
+            | inotify::WatchFlags::MOVED_TO
+            | inotify::WatchFlags::ATTRIB
+            | inotify::WatchFlags::ONLYDIR
+            | inotify::WatchFlags::DONT_FOLLOW;
+        match inotify::add_watch(&self.events, folder, kinds) {
+            Ok(number) => {
+                self.folders.insert(number, folder.to_owned());
+                (self.folders.len() <= self.most).then_some(())
+            }
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Some(()),
+            // It cannot be entered, so it is found itself; its directory tells when that changes.
+            Err(rustix::io::Errno::ACCESS) => Some(()),
+            Err(_) => None,
+        }
+    }
+
+    /// Everything that happened since the last time, once for each name: another process may exchange names without end.
+    /// `None` where something was missed.
+    fn read(&mut self) -> Option<BTreeMap<FolderName, FolderNews>> {
+        let mut space = [MaybeUninit::uninit(); 16 * 1024];
+        let mut reader = inotify::Reader::new(&self.events, &mut space);
+        let mut happened = BTreeMap::new();
+        for _ in 0..MOST_EVENTS {
+            let event = match reader.next() {
+                Err(rustix::io::Errno::AGAIN) => return Some(happened),
+                event => event.ok()?,
+            };
+            let flags = event.events();
+            if flags.intersects(inotify::ReadFlags::QUEUE_OVERFLOW | inotify::ReadFlags::UNMOUNT) {
+                return None;
+            }
+            if flags.contains(inotify::ReadFlags::IGNORED) {
+                self.folders.remove(&event.wd());
+                continue;
+            }
+            let is_directory = flags.contains(inotify::ReadFlags::ISDIR);
+            let news = match (flags.contains(inotify::ReadFlags::ATTRIB), is_directory) {
+                (false, false) => FolderNews::FileCame,
+                (false, true) => FolderNews::DirectoryCame,
+                (true, true) => FolderNews::ModeChanged,
+                (true, false) => continue,
+            };
+            let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
+            if let (Some(name), Some(folder)) = (name, self.folders.get(&event.wd())) {
+                let known = happened.entry((folder.clone(), PathBuf::from(name))).or_insert(news);
+                *known = news.max(*known);
+            }
+        }
+        // They come faster than they are read.
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

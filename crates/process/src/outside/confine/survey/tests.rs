@@ -1,0 +1,99 @@
+use jm_files::SandboxSettings;
+
+use super::*;
+
+struct Tree {
+    scratch: tempfile::TempDir,
+    sandbox: Sandbox,
+    survey: WorkspaceSurvey,
+}
+
+impl Tree {
+    fn new(folders: &[&str]) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().canonicalize().unwrap();
+        folders.iter().for_each(|folder| std::fs::create_dir_all(root.join(folder)).unwrap());
+        let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
+        Self { scratch, sandbox, survey: WorkspaceSurvey::default() }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.scratch.path().canonicalize().unwrap().join(path)
+    }
+
+    fn write(&self, path: &str) {
+        std::fs::write(self.at(path), "x").unwrap();
+    }
+
+    /// What is found with the help of what was found before must be what a walk finds.
+    #[track_caller]
+    fn check(&self, expected: &[&str]) {
+        let found = self.survey.names(&self.sandbox);
+        let root = self.at("");
+        let shown: Vec<_> =
+            found.paths.iter().map(|path| path.strip_prefix(&root).unwrap()).collect();
+        assert_eq!(shown, expected.iter().map(Path::new).collect::<Vec<_>>());
+        assert_eq!(found.paths, WorkspaceSurvey::default().names(&self.sandbox).paths);
+        assert!(self.is_remembered(), "it would be walked again");
+    }
+
+    fn is_remembered(&self) -> bool {
+        self.survey.known.lock().unwrap().is_some()
+    }
+}
+
+#[test]
+fn names_that_come_and_go_are_found_without_another_walk() {
+    let tree = Tree::new(&["a/b/c", "d"]);
+    tree.write("a/b/c/.env");
+    tree.check(&["a/b/c/.env"]);
+    tree.write("d/x.pem");
+    tree.write("d/plain");
+    tree.check(&["a/b/c/.env", "d/x.pem"]);
+    std::fs::create_dir_all(tree.at("new/deep")).unwrap();
+    tree.write("new/deep/.netrc");
+    tree.check(&["a/b/c/.env", "d/x.pem", "new/deep/.netrc"]);
+    std::fs::remove_file(tree.at("d/x.pem")).unwrap();
+    std::fs::remove_dir_all(tree.at("new")).unwrap();
+    tree.check(&["a/b/c/.env"]);
+}
+
+#[test]
+fn a_renamed_directory_is_followed_wherever_it_goes() {
+    let tree = Tree::new(&["a/b", "other"]);
+    let outside = tempfile::tempdir_in(tree.at("..")).unwrap();
+    tree.write("a/b/.env");
+    tree.check(&["a/b/.env"]);
+    std::fs::rename(tree.at("a"), tree.at("other/z")).unwrap();
+    tree.write("other/z/b/k.key");
+    tree.check(&["other/z/b/.env", "other/z/b/k.key"]);
+    // Out of the tree, where it is still watched, and another one in its place.
+    std::fs::rename(tree.at("other/z"), outside.path().join("z")).unwrap();
+    std::fs::create_dir_all(tree.at("other/z/b")).unwrap();
+    tree.write("other/z/b/.env");
+    tree.check(&["other/z/b/.env"]);
+    std::fs::remove_dir_all(outside.path().join("z")).unwrap();
+    tree.check(&["other/z/b/.env"]);
+    std::fs::rename(tree.at("other"), tree.at(".ssh")).unwrap();
+    tree.check(&[".ssh"]);
+}
+
+#[test]
+fn a_directory_that_becomes_git_s_own_is_found() {
+    let tree = Tree::new(&["bare/objects", "bare/refs"]);
+    tree.check(&[]);
+    tree.write("bare/HEAD");
+    tree.check(&["bare"]);
+}
+
+/// Another root in its place, and other patterns, are another ground.
+#[test]
+fn a_replaced_root_is_walked_again() {
+    let tree = Tree::new(&["w"]);
+    let sandbox = Sandbox::new(&SandboxSettings::rooted_at(tree.at("w"))).unwrap();
+    assert!(tree.survey.names(&sandbox).paths.is_empty());
+    std::fs::rename(tree.at("w"), tree.at("old")).unwrap();
+    std::fs::create_dir(tree.at("w")).unwrap();
+    tree.write("w/.env");
+    assert_eq!(tree.survey.names(&sandbox).paths, BTreeSet::from([tree.at("w/.env")]));
+}
