@@ -93,26 +93,23 @@ impl CallRecorder {
         self.journal.as_ref()
     }
 
+    /// Makes records durable; on a full disk, once more with the space that was kept for it.
     pub(crate) fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
         let Some(journal) = &self.journal else { return Ok(()) };
         let _span = tracing::info_span!("record", records = entry.records.len()).entered();
         let mut later = self.later();
-        self.retried(|| later.with(entry, |entry| journal.append(entry)))?;
+        let write = || later.with(entry, |entry| journal.append(entry));
+        let mut outcome = write();
+        if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
+            outcome = write();
+        }
+        outcome.map_err(|error| unrecorded(&error))?;
         *later = PendingRecords::default();
         Ok(())
     }
 
     fn later(&self) -> MutexGuard<'_, PendingRecords> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// On a full disk, once more with the space that was kept for it.
-    fn retried(&self, write: impl Fn() -> Result<(), StoreError>) -> Result<(), ToolError> {
-        let mut outcome = write();
-        if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
-            outcome = write();
-        }
-        outcome.map_err(|error| unrecorded(&error))
     }
 
     fn free_reserve(&self) -> bool {
@@ -126,7 +123,7 @@ impl CallRecorder {
             self.later().records.extend(records);
             return Ok(());
         }
-        self.append_records(records)
+        self.append(&Append { records, ..Append::default() })
     }
 
     fn append_records(&self, records: Vec<Record>) -> Result<(), ToolError> {

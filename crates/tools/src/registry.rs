@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jm_types::text::suggest::suggest;
 use jm_types::{ErrorKind, ToolDefinition, ToolError, Toolset};
-use serde_json::Value;
 
 use crate::registered::Registered;
 use crate::source::{Listed, Origin, ToolSource};
@@ -133,11 +132,6 @@ impl ToolRegistry {
         names.sort_unstable();
         names.dedup();
         names
-    }
-
-    /// Checks arguments against the schema of the tool of that name.
-    pub fn validate(&self, name: &str, args: &Value) -> Result<(), ToolError> {
-        self.lookup(name)?.validate(args)
     }
 
     fn unknown(&self, name: &str) -> ToolError {

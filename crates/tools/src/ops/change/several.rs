@@ -37,8 +37,18 @@ impl Operation for Change {
         self.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
     }
 
+    /// The diff, and the files it was made from.
     fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
-        Change::preview(self, scope).map(Some)
+        let targets = self.computed(scope)?;
+        let changed = targets.iter().filter(|target| target.is_changed());
+        Ok(Some(Preview {
+            text: changed.map(Target::diff).collect(),
+            files: targets.iter().map(Target::state).collect(),
+            warnings: targets
+                .iter()
+                .flat_map(|target| self.named_warnings(scope, target))
+                .collect(),
+        }))
     }
 
     fn foresee(&self, scope: &Scope) -> Foreseen {
@@ -83,20 +93,6 @@ impl Change {
                 Ok(targets.iter().map(|target| self.dry_report(scope, target)).collect())
             }
         }
-    }
-
-    /// The diff, and the files it was made from. Reads, never writes.
-    pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
-        let targets = self.computed(scope)?;
-        let changed = targets.iter().filter(|target| target.is_changed());
-        Ok(Preview {
-            text: changed.map(Target::diff).collect(),
-            files: targets.iter().map(Target::state).collect(),
-            warnings: targets
-                .iter()
-                .flat_map(|target| self.named_warnings(scope, target))
-                .collect(),
-        })
     }
 
     /// Computes what the files would hold, and records that the model would know it.

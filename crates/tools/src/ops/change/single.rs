@@ -34,7 +34,7 @@ impl Operation for SingleChange {
         scope: &Scope,
         summary: CallSummary<'_>,
     ) -> Result<Option<Preview>, ToolError> {
-        Operation::preview(&self.0, scope, summary)
+        self.0.preview(scope, summary)
     }
 
     fn foresee(&self, scope: &Scope) -> Foreseen {
@@ -42,8 +42,8 @@ impl Operation for SingleChange {
     }
 
     fn perform(self, execution: Execution<'_>) -> Result<ChangedFile, ToolError> {
-        let tool = execution.scope.tool_name.clone();
-        let mut files = self.0.perform(execution)?;
+        let mut files = self.0.run(execution.scope, execution.log)?;
+        let tool = &execution.scope.tool_name;
         // Every edit has a file, so there is one.
         files.pop().ok_or_else(|| ToolError::failed(tool, "the change reports no file"))
     }

@@ -33,10 +33,14 @@ impl Operation for TaskCall {
         }
     }
 
-    fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(
+        &self,
+        scope: &Scope,
+        summary: CallSummary<'_>,
+    ) -> Result<Option<Preview>, ToolError> {
         match self {
             Self::Act { .. } => Ok(None),
-            Self::Export(export) => export.preview(scope).map(Some),
+            Self::Export(export) => export.preview(scope, summary),
         }
     }
 

@@ -9,6 +9,7 @@ use super::item::TaskItem;
 use super::outline::Ids;
 use super::task_lists::{Board, List};
 use crate::context::Scope;
+use crate::operation::{CallSummary, Operation};
 use crate::ops::change::{
     Backup, Care, Change, ChangeRules, Edit, Existing, FileEdit, FreshnessRule,
 };
@@ -21,8 +22,13 @@ pub struct TaskExport {
 }
 
 impl TaskExport {
-    pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
-        self.change(&self.board.load(scope)?).preview(scope)
+    /// The diff of the file that the list would be written to.
+    pub fn preview(
+        &self,
+        scope: &Scope,
+        summary: CallSummary<'_>,
+    ) -> Result<Option<Preview>, ToolError> {
+        self.change(&self.board.load(scope)?).preview(scope, summary)
     }
 
     pub fn run(&self, scope: &Scope, log: &mut dyn CommitLog) -> Result<TaskOutcome, ToolError> {
