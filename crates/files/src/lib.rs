@@ -24,6 +24,8 @@
 //! # }
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod commit;
 pub mod denies;
 pub mod directory;

@@ -26,15 +26,20 @@ use crate::system_secrets;
 /// The person's configuration of the sandbox (CFG-SBX-01).
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
+    /// Directories of the workspace; the first is the working directory.
     pub allowed_roots: Vec<PathBuf>,
+    /// Globs of paths that no tool opens, on top of the built-in ones.
     pub denied_patterns: Vec<String>,
+    /// Keeps the built-in list of secrets in force.
     pub include_default_denies: bool,
+    /// The spellings that calls may use.
     pub policy: PathPolicy,
     /// Absolute paths that tools never change, whoever approves: our configuration and state.
     pub never_write: Vec<PathBuf>,
 }
 
 impl SandboxSettings {
+    /// The settings of a workspace with one root and nothing else said.
     pub fn rooted_at(root: impl Into<PathBuf>) -> Self {
         Self {
             allowed_roots: vec![root.into()],
@@ -46,7 +51,9 @@ impl SandboxSettings {
     }
 }
 
+/// The reason why there is no sandbox.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum SandboxError {
     #[error("no workspace root is configured")]
     NoRoots,
@@ -82,11 +89,13 @@ impl Root {
         Ok(Self { fd, path: canonical, written })
     }
 
+    /// The canonical path at the time of opening.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
+/// The roots, and the rules by which a path in them may be opened.
 #[derive(Debug)]
 pub struct Sandbox {
     roots: Vec<Arc<Root>>,
@@ -110,6 +119,7 @@ pub struct SafePath {
 }
 
 impl Sandbox {
+    /// Opens the roots and compiles the patterns.
     pub fn new(settings: &SandboxSettings) -> Result<Self, SandboxError> {
         let roots = settings
             .allowed_roots
@@ -151,6 +161,7 @@ impl Sandbox {
         Self { opening, ..self }
     }
 
+    /// The implementation that opens its paths.
     pub fn opening(&self) -> Opening {
         self.opening
     }
@@ -160,6 +171,7 @@ impl Sandbox {
         &self.roots[0]
     }
 
+    /// All roots, the working directory first.
     pub fn roots(&self) -> impl Iterator<Item = &Root> {
         self.roots.iter().map(Arc::as_ref)
     }
@@ -328,6 +340,7 @@ impl Sandbox {
         &self.never_write
     }
 
+    /// Matches an absolute path against the deny patterns.
     pub fn denies(&self, absolute: &Path) -> bool {
         self.denied.matching(absolute).is_some()
     }
@@ -354,6 +367,7 @@ impl SafePath {
         &self.asked
     }
 
+    /// The kind of thing that stood there when it was resolved.
     pub fn found(&self) -> Found {
         self.found
     }
@@ -363,6 +377,7 @@ impl SafePath {
         self.wants_directory
     }
 
+    /// True if nothing stood there when it was resolved.
     pub fn is_missing(&self) -> bool {
         matches!(self.found, Found::Missing { .. })
     }
