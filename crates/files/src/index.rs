@@ -421,7 +421,7 @@ fn named(paths: &BTreeSet<&Path>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::SandboxSettings;
+    use crate::sandbox_settings::SandboxSettings;
 
     /// Same size, same inode, and often the same times.
     #[test]

@@ -12,7 +12,6 @@ use jm_types::{DenialReason, ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use thiserror::Error;
 
 use crate::denies::{DEFAULT_DENIES, DenyList};
 use crate::git_control as control;
@@ -21,47 +20,8 @@ use crate::open::Opening;
 use crate::path::{Asked, Dots, PathPolicy, cleaned};
 use crate::refused_path::Placed;
 use crate::resolve::{Dead, Found, Reach, resolve};
+use crate::sandbox_settings::{SandboxError, SandboxSettings};
 use crate::system_secrets;
-
-/// The person's configuration of the sandbox (CFG-SBX-01).
-#[derive(Debug, Clone)]
-pub struct SandboxSettings {
-    /// Directories of the workspace; the first is the working directory.
-    pub allowed_roots: Vec<PathBuf>,
-    /// Globs of paths that no tool opens, on top of the built-in ones.
-    pub denied_patterns: Vec<String>,
-    /// Keeps the built-in list of secrets in force.
-    pub include_default_denies: bool,
-    /// The spellings that calls may use.
-    pub policy: PathPolicy,
-    /// Absolute paths that tools never change, whoever approves: our configuration and state.
-    pub never_write: Vec<PathBuf>,
-}
-
-impl SandboxSettings {
-    /// The settings of a workspace with one root and nothing else said.
-    pub fn rooted_at(root: impl Into<PathBuf>) -> Self {
-        Self {
-            allowed_roots: vec![root.into()],
-            denied_patterns: Vec::new(),
-            include_default_denies: true,
-            policy: PathPolicy::FORGE,
-            never_write: Vec::new(),
-        }
-    }
-}
-
-/// The reason why there is no sandbox.
-#[derive(Debug, Error)]
-#[allow(missing_docs, reason = "each variant's message says it")]
-pub enum SandboxError {
-    #[error("no workspace root is configured")]
-    NoRoots,
-    #[error("workspace root {}: {error}", path.display())]
-    Root { path: PathBuf, error: std::io::Error },
-    #[error("{0}")]
-    Pattern(String),
-}
 
 /// A directory that tools work in, held open: renaming or replacing it changes nothing for us.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jm_files::OpenFile;
 use jm_process::background::{JobLifetime, JobState};
-use jm_process::command::{CommandRecord, RecordedEnding};
+use jm_process::command::{CommandEnding, CommandRecord, Exit};
 use jm_process::remaining_processes::Survivor;
 use jm_process::spool::Spooled;
 use jm_store::{CallView, FileEffect, FileState, LayerRecord, Record};
@@ -104,11 +104,11 @@ fn command_words(command: &CommandRecord) -> String {
         bytes => format!("; {bytes} bytes of its output were read"),
     };
     let ended = match command.ended {
-        RecordedEnding::Exited(code) => format!("it ended with exit code {code}"),
-        RecordedEnding::Signalled(signal) => format!("ended by signal {signal}"),
-        RecordedEnding::TimedOut => "timed out and was ended".to_owned(),
-        RecordedEnding::Stopped => "stopped on request".to_owned(),
-        RecordedEnding::Orphaned => {
+        CommandEnding::Exited(Exit::Code(code)) => format!("it ended with exit code {code}"),
+        CommandEnding::Exited(Exit::Signal(signal)) => format!("ended by signal {signal}"),
+        CommandEnding::TimedOut => "timed out and was ended".to_owned(),
+        CommandEnding::Stopped => "stopped on request".to_owned(),
+        CommandEnding::Orphaned => {
             "still running when jm died, and was ended then with its child processes".to_owned()
         }
     };

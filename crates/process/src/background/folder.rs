@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::protocol::{JobAnswer, JobLifetime, JobRequest, Typed, TypedCount};
 use super::screen::{ScreenText, TerminalScreen};
-use crate::contract::ending::RecordedEnding;
+use crate::contract::ending::{CommandEnding, Exit};
 use crate::contract::message::{receive, send};
 use crate::contract::terminal_size::TerminalSize;
 use crate::outside::records::read_record;
@@ -58,17 +58,13 @@ pub struct JobDescription {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnding {
-    Exited(i32),
-    Signalled(i32),
-    /// Its lifetime was over.
-    TimedOut,
-    /// A request, or the end of its session.
-    Stopped,
-    /// The program of its session was gone.
-    Orphaned,
+    /// It never ran, for this reason.
     NotStarted(String),
     /// No process was left to write it down.
     Unknown,
+    /// Its command ended. The time that may be over is its lifetime; a request or the end of its session stops it.
+    #[serde(untagged)]
+    Ended(CommandEnding),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,7 +145,7 @@ impl Job {
         }
         let end = match read_record(&self.folder, COMMAND) {
             Some(record) => JobEnd {
-                how: record.ended.into(),
+                how: JobEnding::Ended(record.ended),
                 elapsed_ms: record.elapsed_ms,
                 ..JobEnd::unknown()
             },
@@ -288,29 +284,20 @@ impl JobEnd {
     }
 }
 
-impl From<RecordedEnding> for JobEnding {
-    fn from(ended: RecordedEnding) -> Self {
-        match ended {
-            RecordedEnding::Exited(code) => Self::Exited(code),
-            RecordedEnding::Signalled(signal) => Self::Signalled(signal),
-            RecordedEnding::TimedOut => Self::TimedOut,
-            RecordedEnding::Stopped => Self::Stopped,
-            RecordedEnding::Orphaned => Self::Orphaned,
-        }
-    }
-}
-
 impl JobEnding {
     /// In words that follow a name.
     pub fn words(&self) -> String {
-        match self {
-            Self::Exited(code) => format!("ended with exit code {code}"),
-            Self::Signalled(signal) => format!("ended by signal {signal}"),
-            Self::TimedOut => "ended: its lifetime was over".to_owned(),
-            Self::Stopped => "stopped".to_owned(),
-            Self::Orphaned => "ended when the program of its session died".to_owned(),
-            Self::NotStarted(why) => format!("not started: {why}"),
-            Self::Unknown => "gone; how it ended is unknown".to_owned(),
+        let ending = match self {
+            Self::NotStarted(why) => return format!("not started: {why}"),
+            Self::Unknown => return "gone; how it ended is unknown".to_owned(),
+            Self::Ended(ending) => ending,
+        };
+        match ending {
+            CommandEnding::Exited(Exit::Code(code)) => format!("ended with exit code {code}"),
+            CommandEnding::Exited(Exit::Signal(signal)) => format!("ended by signal {signal}"),
+            CommandEnding::TimedOut => "ended: its lifetime was over".to_owned(),
+            CommandEnding::Stopped => "stopped".to_owned(),
+            CommandEnding::Orphaned => "ended when the program of its session died".to_owned(),
         }
     }
 }

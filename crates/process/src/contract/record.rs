@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ending::RecordedEnding;
+use super::ending::CommandEnding;
 
 /// The facts that are kept of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    pub ended: RecordedEnding,
+    pub ended: CommandEnding,
     pub elapsed_ms: u64,
     /// Output that the program had read by then.
     pub stdout_bytes: u64,

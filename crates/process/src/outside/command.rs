@@ -28,7 +28,7 @@ use super::refusal::Refusal;
 pub use super::stdin_writer::CommandInput;
 use super::stdin_writer::StdinWriter;
 use crate::contract::confinement_rules::ConfinementRules;
-pub use crate::contract::ending::{CommandEnding, RecordedEnding};
+pub use crate::contract::ending::{CommandEnding, Exit};
 use crate::contract::kill_failures::{self, Unended, kill_group};
 pub use crate::contract::record::CommandRecord;
 
@@ -248,11 +248,7 @@ fn watch(
 }
 
 fn from_status(status: ExitStatus) -> CommandEnding {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => CommandEnding::Exited(code),
-        (None, Some(signal)) => CommandEnding::Signalled(signal),
-        (None, None) => CommandEnding::Exited(-1),
-    }
+    CommandEnding::Exited(Exit::of(status.code(), status.signal()))
 }
 
 /// A descriptor that becomes readable when the call is cancelled.
@@ -357,7 +353,7 @@ impl RunningCommand {
     ) -> Option<CommandEnding> {
         loop {
             if cancel.is_cancelled() {
-                return Some(CommandEnding::Cancelled);
+                return Some(CommandEnding::Stopped);
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -442,7 +438,9 @@ impl RunningCommand {
         };
         match (link.report()?, stopped) {
             // Stopped by us, whatever it made of that.
-            (Some((CommandEnding::Cancelled, unended)), Some(stopped)) => Ok((stopped, unended)),
+            (Some((CommandEnding::Stopped | CommandEnding::Orphaned, unended)), Some(stopped)) => {
+                Ok((stopped, unended))
+            }
             (Some(told), _) => Ok(told),
             (None, Some(ending)) => Ok((ending, Vec::new())),
             (None, None) => {

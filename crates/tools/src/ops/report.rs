@@ -11,7 +11,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
-use jm_process::command::CommandProgram;
+use jm_process::command::{CommandProgram, Exit};
 use jm_shell::CommandLine;
 use jm_types::ToolError;
 
@@ -20,7 +20,7 @@ use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::command_output::{Printed, Uncut};
-use crate::ops::run::{Exit, Run, Shown};
+use crate::ops::run::{Run, Shown};
 use crate::tool::{PathUse, Preview, Use};
 pub use counts::Counts;
 use formats::find_counts;

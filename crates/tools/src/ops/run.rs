@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jm_files::SafePath;
 use jm_process::Unended;
 use jm_process::command::{
-    CommandEnding, CommandInput, CommandProgram, CommandSpec, FinishedCommand, run_command,
+    CommandEnding, CommandInput, CommandProgram, CommandSpec, Exit, FinishedCommand, run_command,
 };
 use jm_process::confine::{Access, ConfinementRules, Refusal, grants_for, read_only};
 use jm_process::output_reader::{OutputListener, OutputView};
@@ -54,32 +54,6 @@ pub enum Shown {
     /// The same inside JSON, whose escapes take room.
     InJson,
     Last(Last),
-}
-
-/// The end of a command that ended by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    Code(i32),
-    Signal(i32),
-}
-
-impl Exit {
-    /// The exit code as a shell gives it: 128 and the number, for a signal.
-    pub fn code(self) -> i32 {
-        match self {
-            Self::Code(code) => code,
-            Self::Signal(signal) => 128 + signal,
-        }
-    }
-}
-
-impl std::fmt::Display for Exit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => write!(f, "exit code {} (signal {signal})", self.code()),
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -156,8 +130,8 @@ impl Run {
             invocation.run(ground, &scope.cancel, &mut events)?;
         // Somebody who stops a command knows why it did not go on.
         let found = match finished.ending {
-            CommandEnding::Exited(0) | CommandEnding::Cancelled => Vec::new(),
-            CommandEnding::Exited(_) | CommandEnding::Signalled(_) | CommandEnding::TimedOut => {
+            CommandEnding::SUCCESS | CommandEnding::Stopped | CommandEnding::Orphaned => Vec::new(),
+            CommandEnding::Exited(_) | CommandEnding::TimedOut => {
                 refusals_of(&finished, rules.as_ref())
             }
         };
@@ -190,7 +164,7 @@ impl Run {
         events: &Events,
     ) -> Result<RunOutcome, ToolError> {
         let room = match finished.ending {
-            CommandEnding::Exited(0) => room,
+            CommandEnding::SUCCESS => room,
             _ => room.saturating_sub(NOTE_ROOM).max(LEAST_ROOM),
         };
         let whole = events.whole_output();
@@ -215,14 +189,15 @@ impl Run {
         }
         let text = || text_of(&stdout, &stderr);
         let exit = match finished.ending {
-            CommandEnding::Exited(code) => Exit::Code(code),
-            CommandEnding::Signalled(signal) => Exit::Signal(signal),
+            CommandEnding::Exited(exit) => exit,
             CommandEnding::TimedOut => {
                 let (tool, elapsed) = (scope.tool_name.clone(), finished.elapsed);
                 let timeout = ToolError::new(ErrorKind::Timeout { tool, elapsed });
                 return Err(timeout.with_output(text()));
             }
-            CommandEnding::Cancelled => return Err(ToolError::cancelled().with_output(text())),
+            CommandEnding::Stopped | CommandEnding::Orphaned => {
+                return Err(ToolError::cancelled().with_output(text()));
+            }
         };
         let [out, errors] =
             [&finished.stdout, &finished.stderr].map(|stream| Printed::of(stream, self.binary));

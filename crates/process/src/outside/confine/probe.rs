@@ -100,7 +100,7 @@ pub(crate) fn try_rules(
     let finished =
         run_quietly(|| start(&launcher, task), ours, PATIENCE).map_err(|e| e.to_string())?;
     match finished.ending {
-        CommandEnding::Exited(0) => Ok(()),
+        CommandEnding::SUCCESS => Ok(()),
         _ => Err(finished.stderr.render(200).trim().to_owned()),
     }
 }
