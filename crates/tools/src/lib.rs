@@ -25,6 +25,8 @@
 //! # }
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod context;
 pub mod events;
 pub mod foreign;

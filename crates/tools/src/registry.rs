@@ -40,6 +40,7 @@ impl ToolRegistry {
         Ok(registry)
     }
 
+    /// Adds a tool; a second one of the same name is an error.
     pub fn register(&mut self, executor: Box<dyn ToolExecutor>) -> Result<(), ToolError> {
         let name = executor.name().to_owned();
         if self.tools.contains_key(&name) {
@@ -49,10 +50,12 @@ impl ToolRegistry {
         Ok(())
     }
 
+    /// The toolset in whose envelope tools answer.
     pub fn dialect(&self) -> &'static Dialect {
         self.dialect
     }
 
+    /// The name of that toolset.
     pub fn toolset(&self) -> Toolset {
         self.dialect.toolset
     }

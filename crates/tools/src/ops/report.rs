@@ -40,8 +40,10 @@ pub struct TestRun {
     pub command: Option<Vec<String>>,
 }
 
+/// A test run with its numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestReport {
+    /// The numbers that the runner printed.
     pub counts: Counts,
     /// The output, without secrets.
     pub printed: Printed,
@@ -77,6 +79,7 @@ impl TestRun {
         Ok(Preview { text, ..Preview::default() })
     }
 
+    /// Runs the tests and reads the runner's summary.
     pub fn run(&self, scope: &Scope, events: Events) -> Result<TestReport, ToolError> {
         let command = self.command(scope)?;
         let shown = command.join(" ");

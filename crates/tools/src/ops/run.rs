@@ -30,17 +30,22 @@ use crate::tool::{PathUse, Preview, Use};
 /// How a shell command is started whose two streams come as one.
 pub(super) const MERGING: [&str; 3] = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#];
 
+/// A command that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
+    /// The words or the shell line.
     pub program: CommandProgram,
     /// The working directory; a path like any other.
     pub directory: String,
     /// Besides what the environment gives.
     pub variables: Vec<(String, String)>,
+    /// Its standard input.
     pub input: CommandInput,
     /// Shorter than the tool's own time, where the call asks for it.
     pub timeout: Option<Duration>,
+    /// The treatment of output that is no text.
     pub binary: Binary,
+    /// The part of the output that answers show.
     pub shown: Shown,
     /// [`Access::ReadsOnly`] for what may run unasked.
     pub access: Access,
@@ -53,16 +58,22 @@ pub enum Shown {
     Ends,
     /// The same inside JSON, whose escapes take room.
     InJson,
+    /// The last lines.
     Last(Last),
 }
 
+/// A command that ended by itself.
 #[derive(Debug)]
 pub struct RunOutcome {
+    /// Its exit code or signal.
     pub exit: Exit,
+    /// Standard output, cut to its room.
     pub stdout: String,
+    /// Standard error, cut to its room.
     pub stderr: String,
     /// The same before any cut, for answers that know their own room.
     pub uncut: Uncut,
+    /// The time from its start.
     pub elapsed: Duration,
     /// How all of the output can be read, if it is kept.
     pub whole: Option<String>,
@@ -71,6 +82,7 @@ pub struct RunOutcome {
 }
 
 impl Run {
+    /// A command in the workspace root, without input and with full access.
     pub fn new(program: CommandProgram) -> Self {
         let (directory, input) = (".".to_owned(), CommandInput::Closed);
         Self {
@@ -91,6 +103,7 @@ impl Run {
         Self::new(CommandProgram::Argv(words.map(OsString::from).collect()))
     }
 
+    /// Runs it, and notes what confinement refused.
     pub fn run(&self, scope: &Scope, events: Events) -> Result<RunOutcome, ToolError> {
         self.keeping(scope.output_limit, scope, events)
     }

@@ -25,7 +25,9 @@ use crate::tool::{PathUse, Preview, Use};
 /// Edits that are applied together or not at all, but for [`OnError::Skip`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
+    /// The edits in the order of the call.
     pub files: Vec<FileEdit>,
+    /// The rules that hold for all of them.
     pub rules: ChangeRules,
 }
 
@@ -77,10 +79,12 @@ fn check_growth(target: &mut Target, grown: &mut usize) -> Result<(), ToolError>
 }
 
 impl Change {
+    /// A change by the rules of most tools.
     pub fn new(files: Vec<FileEdit>, freshness: FreshnessRule) -> Self {
         Self { files, rules: ChangeRules::new(freshness) }
     }
 
+    /// Computes every file, then commits all of them or reports a dry run.
     pub fn run(
         &self,
         scope: &Scope,

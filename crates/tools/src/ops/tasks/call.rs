@@ -15,7 +15,12 @@ use crate::tool::{PathUse, Preview, Use};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskCall {
     /// Reads or changes the list, which is kept outside the project.
-    Act { board: Board, action: Box<TaskAction> },
+    Act {
+        /// The list.
+        board: Board,
+        /// The change or look.
+        action: Box<TaskAction>,
+    },
     /// Writes the list into a file of the project.
     Export(TaskExport),
 }

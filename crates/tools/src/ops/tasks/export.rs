@@ -15,9 +15,12 @@ use crate::ops::change::{
 };
 use crate::tool::Preview;
 
+/// A list that becomes a Markdown file of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskExport {
+    /// The list.
     pub board: Board,
+    /// As the call spells it.
     pub path: String,
 }
 
@@ -31,6 +34,7 @@ impl TaskExport {
         self.change(&self.board.load(scope)?).preview(scope, summary)
     }
 
+    /// Writes the file, as a change like any other.
     pub fn run(&self, scope: &Scope, log: &mut dyn CommitLog) -> Result<TaskOutcome, ToolError> {
         let list = self.board.load(scope)?;
         self.change(&list).run(scope, log)?;
