@@ -21,6 +21,7 @@ use crate::batch::{ArgumentEdit, Batch, CallEntry, CallStatus, Journaled};
 /// The folder of outputs, and how much of them is kept.
 #[derive(Debug)]
 pub struct Outputs {
+    /// The folder in which outputs are written as they come.
     pub spools: SpoolDir,
     /// Bytes of one stream of one call.
     pub each: u64,
@@ -54,6 +55,7 @@ impl std::fmt::Debug for CallRecorder {
 }
 
 impl CallRecorder {
+    /// A recorder without a journal.
     pub fn none() -> Self {
         let process = Owner { pid: 0, started: 0, boot: String::new() };
         let (reserve, later) = (Mutex::new(None), Mutex::default());
@@ -89,6 +91,7 @@ impl CallRecorder {
         self.approver.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The journal; `None` where nothing is kept.
     pub fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
     }
