@@ -44,13 +44,19 @@ const REDRAWN_BYTES: usize = 1024 * 1024;
 /// The facts with which a job was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobDescription {
+    /// The session that started it.
     pub session: String,
     /// In words, without secrets.
     pub command: String,
+    /// The directory that it works in.
     pub directory: PathBuf,
+    /// Milliseconds since the epoch.
     pub started_at_ms: u64,
+    /// Milliseconds until it is ended.
     pub lifetime_ms: u64,
+    /// The end of its session ends it, or not.
     pub keeping: JobLifetime,
+    /// The size of its terminal; `None` for pipes.
     pub terminal: Option<TerminalSize>,
 }
 
@@ -67,9 +73,12 @@ pub enum JobEnding {
     Ended(CommandEnding),
 }
 
+/// The end of a job, as its daemon writes it down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEnd {
+    /// The way in which it ended.
     pub how: JobEnding,
+    /// Milliseconds from its start.
     pub elapsed_ms: u64,
     /// Milliseconds since 1970; 0 where it was not noted.
     pub at_ms: u64,
@@ -95,12 +104,15 @@ pub struct JobSeen {
     pub told: Vec<String>,
 }
 
+/// The state of a job, as its folder tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobState {
     /// `pid` is its daemon's.
     Running {
+        /// The daemon's process id.
         pid: u32,
     },
+    /// Nothing of it runs any more.
     Ended(JobEnd),
 }
 
@@ -109,6 +121,7 @@ pub enum JobState {
 pub struct Job {
     folder: PathBuf,
     name: String,
+    /// The facts with which it was started.
     pub description: JobDescription,
 }
 
@@ -133,6 +146,7 @@ impl Job {
         &self.folder
     }
 
+    /// Reads the state; a daemon that died counts as the job's end.
     pub fn state(&self) -> Result<JobState> {
         // In this order: what is not written when the lock is free will never be.
         let is_held = self.is_held()?;
@@ -154,6 +168,7 @@ impl Job {
         Ok(JobState::Ended(end))
     }
 
+    /// Tells if its daemon lives.
     pub fn is_running(&self) -> Result<bool> {
         self.state().map(|state| matches!(state, JobState::Running { .. }))
     }
@@ -181,6 +196,7 @@ impl Job {
         note.and_then(|note| serde_json::from_str(&note).ok()).unwrap_or_default()
     }
 
+    /// Stores how far the session has read.
     pub fn note_seen(&self, seen: &JobSeen) -> Result<()> {
         StateDir::open(&self.folder)?.write(SEEN, &serde_json::to_vec(seen)?)
     }
@@ -245,6 +261,7 @@ impl Job {
         killed.ok_or_else(|| Error::new(ErrorKind::TimedOut, "it does not end"))
     }
 
+    /// Waits for its end; `None` when it still runs after `most`.
     pub fn ended_within(&self, most: Duration) -> Result<Option<JobEnd>> {
         let until = Instant::now() + most;
         loop {

@@ -29,6 +29,7 @@ use crate::contract::ending::{CommandEnding, Exit};
 const LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// A process of ours that is spoken to through a socket and ends with its owner.
 #[derive(Debug)]
 pub struct Companion {
     process: ChildProcess,

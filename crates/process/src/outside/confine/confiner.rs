@@ -27,6 +27,7 @@ pub struct Confiner {
 }
 
 impl Confiner {
+    /// A confiner that has tried nothing yet.
     pub fn new(launcher: Launcher, settings: CommandSettings) -> Self {
         Self {
             launcher: Some(launcher),
@@ -57,6 +58,7 @@ impl Confiner {
         self.launcher.as_ref()
     }
 
+    /// The person's settings.
     pub fn settings(&self) -> &CommandSettings {
         &self.settings
     }
