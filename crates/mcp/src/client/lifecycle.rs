@@ -57,6 +57,7 @@ impl Era {
 pub enum Endpoint {
     /// A program on this machine, spoken to through its pipes.
     Process(StartPipes),
+    /// A server somewhere else, spoken to by requests.
     Http(HttpEndpoint),
 }
 
