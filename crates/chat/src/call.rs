@@ -11,22 +11,34 @@ use crate::status::ToolStatus;
 /// A call, and what the document has for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatCall {
+    /// The call as the engine takes it.
     pub call: ToolCall,
     /// The line of its header, from 1.
     pub line: usize,
+    /// The answer in the document.
     pub answer: AnswerState,
 }
 
+/// The answer that a document has for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerState {
+    /// Neither a result nor a placeholder.
     Missing,
+    /// A placeholder waits for a decision.
     Placeholder(PlaceholderState),
-    Given { content: String, is_error: bool },
+    /// A result, the person's own included.
+    Given {
+        /// The text between the fences.
+        content: String,
+        /// True for one marked with `(error)`.
+        is_error: bool,
+    },
 }
 
 /// A placeholder as it stands in the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceholderState {
+    /// The word in the placeholder.
     pub status: ToolStatus,
     /// The text that somebody typed into the block.
     pub typed: Option<String>,
@@ -48,6 +60,7 @@ pub enum NextStep {
 }
 
 impl PlaceholderState {
+    /// The step that follows from the status and from text that was typed in.
     pub fn next_step(&self) -> NextStep {
         match (self.status, &self.typed) {
             (ToolStatus::Approved | ToolStatus::Pending, Some(text)) => {

@@ -5,14 +5,17 @@ use crate::front_matter::FrontMatterError;
 /// A finding. The words are those of the format's own document where it has some.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// The consequence of the finding.
     pub severity: Severity,
     /// From 1.
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
+    /// One sentence.
     pub message: String,
 }
 
+/// The consequence of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// Nothing is sent until it is repaired.

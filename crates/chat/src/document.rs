@@ -35,6 +35,7 @@ impl ChatDocument {
         Self { bytes, front_matter, preamble, sections, calls, diagnostics }
     }
 
+    /// The text, byte for byte.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -44,6 +45,7 @@ impl ChatDocument {
         self.bytes
     }
 
+    /// The block of settings at the beginning.
     pub fn front_matter(&self) -> Option<&FrontMatter> {
         self.front_matter.as_ref()
     }
@@ -53,10 +55,12 @@ impl ChatDocument {
         self.preamble
     }
 
+    /// All sections in the order of the text.
     pub fn sections(&self) -> &[RoleSection] {
         &self.sections
     }
 
+    /// Findings in the order of the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }

@@ -2,6 +2,7 @@
 
 /// A reason why a document cannot be edited as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum EditError {
     #[error("the document has no call `{id}`")]
     NoCall { id: String },

@@ -14,6 +14,7 @@ use crate::span::{ByteRange, TextLine};
 /// The front matter of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrontMatter {
+    /// The language after the opening fence.
     pub language: FrontMatterLanguage,
     /// Both fences and what is between, without the last line end.
     pub span: ByteRange,
@@ -21,9 +22,12 @@ pub struct FrontMatter {
     pub body: ByteRange,
 }
 
+/// The language of front matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontMatterLanguage {
+    /// A script, run confined.
     Lua,
+    /// A table of values.
     Json,
 }
 
@@ -59,8 +63,11 @@ pub(crate) fn at_start(bytes: &[u8], start: usize) -> Start {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: front matter: {message}")]
 pub struct FrontMatterError {
+    /// The line in the document, from 1.
     pub line: usize,
+    /// From 1, in characters.
     pub column: usize,
+    /// The fault in one sentence.
     pub message: String,
 }
 
@@ -76,22 +83,29 @@ pub struct JsonFrontMatter {
 /// A setting of front matter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonSetting {
+    /// Replaces the setting.
     Value(Value),
+    /// Changes a list.
     List(ListChange),
 }
 
 /// A change of a list setting: `$set`, then `$append` and `$prepend`, then `$remove`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListChange {
+    /// The list to start from; `None` for the one in force.
     pub set: Option<Vec<String>>,
+    /// Names put behind it.
     pub append: Vec<String>,
+    /// Names put before it.
     pub prepend: Vec<String>,
+    /// Names taken out last.
     pub remove: Vec<String>,
 }
 
 /// A list setting in force.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListValue {
+    /// The names that count.
     pub items: Vec<String>,
     /// Names that were removed, which do not come back out of a preset either.
     pub removed: Vec<String>,

@@ -4,6 +4,8 @@
 //! byte outside it stays, and every block outside it means what it meant before. Nothing inside a fence is
 //! read as anything but text. Nothing here touches a disk.
 
+#![warn(missing_docs)]
+
 pub mod block;
 pub mod call;
 pub mod diagnostic;

@@ -17,6 +17,7 @@ use crate::span::ByteRange;
 pub struct MergeConflict {
     /// The line in the edited document, from 1.
     pub line: usize,
+    /// The block in words, for the message.
     pub block: String,
 }
 

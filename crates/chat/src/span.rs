@@ -7,11 +7,14 @@ use memchr::{memchr, memrchr};
 /// A range of bytes of a document, the end excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteRange {
+    /// The first byte.
     pub start: usize,
+    /// The byte behind the last.
     pub end: usize,
 }
 
 impl ByteRange {
+    /// A range from the first byte to the one behind the last.
     pub fn new(start: usize, end: usize) -> Self {
         Self { start, end: end.max(start) }
     }
@@ -21,6 +24,7 @@ impl ByteRange {
         Self { start: offset, end: offset }
     }
 
+    /// The bytes of the range.
     pub fn of(self, bytes: &[u8]) -> &[u8] {
         bytes.get(self.start..self.end).unwrap_or_default()
     }
@@ -30,10 +34,12 @@ impl ByteRange {
         String::from_utf8_lossy(self.of(bytes)).into_owned()
     }
 
+    /// The number of bytes.
     pub fn len(self) -> usize {
         self.end - self.start
     }
 
+    /// Tells a range without bytes.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }

@@ -3,17 +3,24 @@
 /// A placeholder's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToolStatus {
+    /// Runs with the next request.
     Approved,
+    /// Waits for the person.
     Pending,
+    /// The policy refused it.
     Denied,
+    /// The person refused it.
     Rejected,
+    /// The conversation was stopped before it ran.
     Aborted,
 }
 
 impl ToolStatus {
+    /// Every status.
     pub const ALL: [Self; 5] =
         [Self::Approved, Self::Pending, Self::Denied, Self::Rejected, Self::Aborted];
 
+    /// The word in a placeholder.
     pub fn word(self) -> &'static str {
         match self {
             Self::Approved => "approved",

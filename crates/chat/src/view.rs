@@ -22,6 +22,7 @@ pub const NO_RESULT: &str = "No result provided";
 pub struct ChatView {
     /// The last `@System:` message.
     pub system: Option<String>,
+    /// The conversation without the instructions.
     pub messages: Vec<Message>,
     /// The ids of calls without a result. Nothing should be sent while there is one.
     pub missing: Vec<String>,
@@ -31,6 +32,7 @@ pub struct ChatView {
 pub struct ViewSources<'a> {
     /// The provider and model that the conversation is for.
     pub provider: &'a str,
+    /// The model's name at its provider.
     pub model: &'a str,
     /// The vendor's own item of a call, from the journal.
     pub native_of_call: &'a dyn Fn(&ToolCall) -> Option<Native>,

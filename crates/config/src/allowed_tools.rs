@@ -14,11 +14,14 @@ use crate::settings::RuleEntry;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{}` is allowed here and denied by {denied_by}", shown(tool))]
 pub struct AllowedAndDenied {
+    /// The name on both lists.
     pub tool: String,
+    /// The place of the denial, which wins.
     pub denied_by: SettingOrigin,
 }
 
 impl AllowedAndDenied {
+    /// The next step for the person: the line to remove.
     pub fn hint(&self) -> String {
         let tool = shown(&self.tool);
         match self.denied_by.source {

@@ -11,6 +11,7 @@ use crate::types::{Field, Joining, ProjectRight, ValueKind};
 pub struct ConfigKey {
     /// As in `tools.sandbox.allow_absolute`.
     pub path: &'static str,
+    /// One line for `jm config`.
     pub help: &'static str,
     pub(super) kind: ValueKind,
 }

@@ -18,7 +18,9 @@ use crate::{check, environment, network, presets, rules, servers, text};
 /// The person's trust in this project's files as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
+    /// The person's own files, flags and environment: may set anything.
     Trusted,
+    /// A project that was not trusted: may tighten and not loosen.
     Untrusted,
 }
 

@@ -4,6 +4,8 @@
 //! configuration at all, and every fault is told with its place; a project that the person has not
 //! trusted can tighten the settings and never loosen them.
 
+#![warn(missing_docs)]
+
 mod allowed_tools;
 mod check;
 mod environment;

@@ -10,6 +10,7 @@ use crate::settings::Config;
 /// A configuration, and how it came to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
+    /// The settings that are in force.
     pub config: Config,
     /// For each key who set it; more than one where lists add up.
     pub provenance: BTreeMap<&'static str, Vec<SettingOrigin>>,
@@ -20,6 +21,7 @@ pub struct Loaded {
     pub rule_origins: RuleOrigins,
     /// Settings of a project that is not trusted, which were passed over because they would loosen others.
     pub loosened: Vec<Loosening>,
+    /// Notes for standard error, such as keys that an untrusted project may not set.
     pub warnings: Vec<String>,
 }
 

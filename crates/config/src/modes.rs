@@ -63,10 +63,15 @@ impl ConfigWord for Toolset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandBackend {
+    /// No confinement; every command needs a person.
     None,
+    /// Landlock rules on files, seccomp on the network.
     Landlock,
+    /// The program `bwrap`.
     Bwrap,
+    /// User, mount and network namespaces of our own.
     Namespaces,
+    /// The strongest that works on this machine.
     #[default]
     Auto,
 }
@@ -90,9 +95,12 @@ impl ConfigWord for CommandBackend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandLayer {
+    /// Commands change the workspace directly.
     Off,
+    /// A layer is used on machines that can, and a note says so on others.
     #[default]
     Auto,
+    /// A command that cannot have a layer is refused.
     On,
 }
 

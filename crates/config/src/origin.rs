@@ -11,10 +11,15 @@ use thiserror::Error;
 /// Ordered by rising priority.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
+    /// The program's own value.
     Default,
+    /// The person's file.
     User(PathBuf),
+    /// A file of the workspace.
     Project(PathBuf),
+    /// A variable of the environment.
     Environment,
+    /// A flag of this run.
     Flag,
 }
 
@@ -34,7 +39,9 @@ impl fmt::Display for Source {
 /// Both count from 1; a column is a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
+    /// From 1.
     pub line: usize,
+    /// From 1.
     pub column: usize,
 }
 
@@ -51,8 +58,10 @@ impl Position {
     }
 }
 
+/// The source of a setting, and its place in that source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SettingOrigin {
+    /// The layer that set it.
     pub source: Source,
     /// Only files have positions.
     pub position: Option<Position>,
@@ -78,8 +87,11 @@ impl fmt::Display for SettingOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{origin}: {message}")]
 pub struct ConfigError {
+    /// The place of the mistake.
     pub origin: SettingOrigin,
+    /// The mistake in one sentence.
     pub message: String,
+    /// The next step for the person.
     pub hint: Option<String>,
 }
 

@@ -46,6 +46,7 @@ pub struct ServerEntry {
     pub env: Vec<String>,
     /// Variables with their values.
     pub variables: BTreeMap<String, String>,
+    /// The hosts that the confined server may reach.
     pub network: Network,
     /// Files and directories that it may read besides the workspace and the system's programs.
     pub readable: Vec<String>,
@@ -53,8 +54,11 @@ pub struct ServerEntry {
     pub writable: Vec<String>,
     /// Tools of which the person says that they change nothing.
     pub read_only: Vec<String>,
+    /// Seconds until a server that has not answered counts as failed.
     pub start_seconds: u64,
+    /// Seconds for one call; the call fails then, the server stays.
     pub call_seconds: u64,
+    /// False keeps the entry and starts nothing.
     pub enabled: bool,
 }
 

@@ -11,13 +11,20 @@ use serde_json::{Map, Value};
 use crate::modes::{ApprovalMode, CommandBackend, CommandLayer, Profile, ToolsMode, Toolset};
 use crate::servers::Servers;
 
+/// All settings, after every layer was applied.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
+    /// The model as the person names it; empty if none is set.
     pub model: String,
+    /// The dialect of the built-in tools.
     pub toolset: Toolset,
+    /// The named set of loop limits.
     pub profile: Profile,
+    /// Servers that speak the Model Context Protocol.
     pub mcp: Servers,
+    /// The `tools` table.
     pub tools: ToolsSection,
+    /// The `journal` table.
     pub journal: JournalSection,
 }
 
@@ -36,24 +43,42 @@ impl Default for Config {
     }
 }
 
+/// The `tools` table: limits, sandbox, approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolsSection {
+    /// Run tools, only parse calls, or neither.
     pub mode: ToolsMode,
+    /// Lets vendors send several calls in one message.
     pub allow_parallel: bool,
+    /// Calls beyond this number in one message are refused.
     pub max_tool_calls_per_batch: u64,
+    /// Rounds of calls after one prompt, until the person is asked.
     pub max_tool_iterations_per_user_turn: u64,
+    /// The longest arguments of one call.
     pub max_tool_args_bytes: u64,
+    /// Tools that a person answers for, in parse-only mode.
     pub definitions: Vec<Definition>,
+    /// The files that tools may reach.
     pub sandbox: SandboxSection,
+    /// Deadlines by kind of tool.
     pub timeouts: TimeoutSection,
+    /// The size of results, and of the outputs that are kept.
     pub output: OutputSection,
+    /// Executables as tools.
     pub external: ExternalSection,
+    /// Scripts of the person.
     pub lua: LuaSection,
+    /// Variables that commands do not inherit.
     pub environment: EnvironmentSection,
+    /// Rules that decide if a call runs.
     pub approval: ApprovalSection,
+    /// Bounds of `read_file`.
     pub read_file: ReadFileSection,
+    /// Bounds of patches.
     pub apply_patch: ApplyPatchSection,
+    /// Bounds of listings.
     pub list_directory: ListDirectorySection,
+    /// Settings of the toolset `forj`.
     pub forj: ForjSection,
 }
 
@@ -90,18 +115,26 @@ pub struct ForjSection {
 /// A tool whose results the person supplies (CFG-TOOLS-02).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Definition {
+    /// The name that the model calls.
     pub name: String,
+    /// The text for the model.
     pub description: String,
     /// A JSON schema.
     pub parameters: Map<String, Value>,
 }
 
+/// The `tools.sandbox` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SandboxSection {
+    /// Directories of the workspace; the first is the working directory.
     pub allowed_roots: Vec<String>,
+    /// Globs of paths that no tool opens.
     pub denied_patterns: Vec<String>,
+    /// Lets calls name absolute paths inside the roots.
     pub allow_absolute: bool,
+    /// Keeps the built-in list of secrets in force.
     pub include_default_denies: bool,
+    /// Confinement of commands.
     pub commands: CommandSection,
 }
 
@@ -120,12 +153,19 @@ impl Default for SandboxSection {
 /// The confinement of commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandSection {
+    /// The mechanism of confinement.
     pub backend: CommandBackend,
+    /// The use of a layer for the changes of a command.
     pub layer: CommandLayer,
+    /// The hosts that a command may reach.
     pub network: Network,
+    /// Directories outside the workspace that a command may change.
     pub writable: Vec<String>,
+    /// Processes of one command at the same time.
     pub max_processes: u64,
+    /// Memory of one process, in bytes.
     pub max_memory_bytes: u64,
+    /// The largest file that a command may write, in bytes.
     pub max_file_bytes: u64,
 }
 
@@ -143,10 +183,14 @@ impl Default for CommandSection {
     }
 }
 
+/// The `tools.timeouts` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimeoutSection {
+    /// Tools that name no time of their own.
     pub default_seconds: u64,
+    /// Reads, edits and searches.
     pub file_operations_seconds: u64,
+    /// Commands and tests.
     pub shell_commands_seconds: u64,
 }
 
@@ -160,9 +204,12 @@ impl Default for TimeoutSection {
     }
 }
 
+/// The `tools.output` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputSection {
+    /// The longest result that the model gets; the rest is kept.
     pub max_bytes: u64,
+    /// Bytes of one stream of one command that are kept on disk.
     pub keep_bytes: u64,
 }
 
@@ -187,9 +234,12 @@ impl Default for JournalSection {
     }
 }
 
+/// The `tools.external` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExternalSection {
+    /// Seconds for a tool's answer to `--schema`.
     pub schema_seconds: u64,
+    /// Tools that the person vouches for: they change nothing.
     pub read_only: Vec<String>,
 }
 
@@ -202,11 +252,14 @@ impl Default for ExternalSection {
 /// The settings of Lua scripts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LuaSection {
+    /// Lua libraries beyond the harmless ones that the person's own script may use: `io`, `os`.
     pub libraries: Vec<String>,
 }
 
+/// The `tools.environment` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EnvironmentSection {
+    /// Patterns of names that are removed before a command starts.
     pub denylist: Vec<String>,
 }
 
@@ -216,18 +269,30 @@ impl Default for EnvironmentSection {
     }
 }
 
+/// The `tools.approval` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ApprovalSection {
+    /// False refuses every call.
     pub enabled: bool,
+    /// The default answer: auto, prompt or deny.
     pub mode: ApprovalMode,
+    /// Tools that run without a question.
     pub allowlist: Vec<String>,
+    /// Tools that never run.
     pub denylist: Vec<String>,
+    /// Mode `prompt` asks about side effects.
     pub prompt_side_effects: bool,
+    /// Commands that only read run without a question.
     pub run_readers: bool,
+    /// Rules that allow.
     pub allow: Vec<RuleEntry>,
+    /// Rules that ask, whatever else allows.
     pub ask: Vec<RuleEntry>,
+    /// Rules that deny; nothing lifts them.
     pub deny: Vec<RuleEntry>,
+    /// Tools and `$PRESET`s that count as approved.
     pub auto_approve: Vec<String>,
+    /// The person's own presets.
     pub presets: Vec<PresetEntry>,
 }
 
@@ -252,6 +317,7 @@ impl Default for ApprovalSection {
 /// A rule: `TOOL` or `TOOL: PATTERN`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleEntry {
+    /// The rule as `TOOL` or `TOOL: PATTERN`.
     pub rule: String,
     /// Calls that it must match.
     pub hits: Vec<String>,
@@ -283,14 +349,20 @@ impl Serialize for RuleEntry {
 /// A named set of tools, used as `$NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PresetEntry {
+    /// The name after `$`.
     pub name: String,
+    /// Tools that it allows.
     pub approve: Vec<String>,
+    /// Tools that it denies.
     pub deny: Vec<String>,
 }
 
+/// The `tools.read_file` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReadFileSection {
+    /// The longest part of a file in one result.
     pub max_file_read_bytes: u64,
+    /// The longest file that is searched for the lines of a range.
     pub max_scan_bytes: u64,
 }
 
@@ -303,8 +375,10 @@ impl Default for ReadFileSection {
     }
 }
 
+/// The `tools.apply_patch` table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ApplyPatchSection {
+    /// The longest patch.
     pub max_patch_bytes: u64,
 }
 
@@ -317,7 +391,9 @@ impl Default for ApplyPatchSection {
 /// Each value is default and hard cap at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListDirectorySection {
+    /// Entries of one result.
     pub max_entries: u64,
+    /// Levels below the listed directory.
     pub max_depth: u64,
 }
 

@@ -16,7 +16,9 @@ const LARGEST: usize = 1024 * 1024;
 /// The text of one configuration file, or what the command line says in the same form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigLayer {
+    /// The file, flag or variable.
     pub source: Source,
+    /// The TOML text.
     pub text: String,
 }
 

@@ -16,28 +16,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::reply::{self, ResultForm};
 
+/// The calls of one assistant message.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batch {
     /// Which one of the session, from 1.
     pub number: BatchNumber,
     /// The journal holds its calls.
     pub is_recorded: bool,
+    /// The calls, in the order of the message.
     pub entries: Vec<CallEntry>,
     /// The changes of its pending calls together, where one builds on another.
     #[serde(default)]
     pub combined: Option<String>,
 }
 
+/// One call with its state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CallEntry {
     /// Our own name for the call; providers repeat theirs.
     pub key: CallKey,
+    /// The call as it runs, with a person's edit.
     pub call: ToolCall,
+    /// The step that it has reached.
     pub status: CallStatus,
     /// Which rule gave the verdict, for whoever asks why.
     pub rule: String,
+    /// One line for people.
     pub summary: String,
+    /// The risk level; `None` for a call that was refused unread.
     pub risk: Option<RiskLevel>,
+    /// Milliseconds without the person's time for an answer.
     pub duration_ms: u64,
     /// Its tool changes nothing and runs nothing.
     #[serde(default)]
@@ -75,10 +83,12 @@ pub struct CallEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentEdit {
+    /// The model's own arguments count.
     #[default]
     None,
     /// The journal does not hold the arguments yet.
     New,
+    /// The journal holds the arguments.
     Recorded,
 }
 
@@ -86,12 +96,14 @@ pub enum ArgumentEdit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Journaled {
+    /// The journal does not know it.
     #[default]
     Nothing,
     /// The call itself.
     Call,
     /// Its start.
     Start,
+    /// Its result.
     Result,
 }
 
@@ -121,6 +133,7 @@ impl Parsed {
 pub struct RefusedCommand {
     /// The result that stands unless a person gives it more.
     pub result: ToolResult,
+    /// The kept output of that run.
     pub output: Option<StoredOutput>,
     /// The grants it would need, besides those it was given before.
     pub grants: Vec<Grant>,
@@ -135,7 +148,9 @@ pub struct RefusedCommand {
 /// A layer that waits for a person, and the result that the call has with their word.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HeldAnswer {
+    /// The name under which the layer is held.
     pub layer: String,
+    /// The result that counts once the layer is kept.
     pub result: ToolResult,
     /// Without their word it is dropped, and not left aside.
     #[serde(default)]
@@ -145,35 +160,45 @@ pub struct HeldAnswer {
     pub reason: Option<String>,
 }
 
+/// The steps of a call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
+    /// Not planned yet.
     New,
     /// May run. An approval by a person is bound to what that person was shown.
     Approved {
+        /// The hash of what the person was shown; `None` where nobody was asked.
         fingerprint: Option<String>,
     },
+    /// A person has to decide.
     Pending(Box<CallQuestion>),
     /// Not run here: its result comes from outside (FR-MODE-02).
     Waiting,
+    /// On record as started.
     Running,
+    /// It has its one result.
     Done(ToolResult),
 }
 
 /// The person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalDecision {
+    /// Everything that is pending runs.
     ApproveAll,
     /// By the calls' ids; all others are denied.
     ApproveSelected(Vec<String>),
+    /// Nothing that is pending runs.
     DenyAll,
 }
 
 impl Batch {
+    /// Tells if some call is pending.
     pub fn awaits_a_person(&self) -> bool {
         self.pending().next().is_some()
     }
 
+    /// The questions of the calls that are pending.
     pub fn pending(&self) -> impl Iterator<Item = &CallQuestion> {
         self.entries.iter().filter_map(|entry| match &entry.status {
             CallStatus::Pending(request) => Some(&**request),
@@ -190,6 +215,7 @@ impl Batch {
         self.entries.iter().filter(|entry| matches!(entry.status, CallStatus::Waiting))
     }
 
+    /// Tells if some result has to come from outside.
     pub fn awaits_results(&self) -> bool {
         self.waiting().next().is_some()
     }
@@ -275,6 +301,7 @@ impl Batch {
         (0..self.entries.len()).filter(|at| is_left(&self.entries[*at])).collect()
     }
 
+    /// Tells if every call has its result.
     pub fn is_finished(&self) -> bool {
         self.entries.iter().all(|entry| entry.result().is_some())
     }
@@ -337,6 +364,7 @@ impl CallEntry {
         self.status = self.done(result);
     }
 
+    /// The result, once there is one.
     pub fn result(&self) -> Option<&ToolResult> {
         match &self.status {
             CallStatus::Done(result) => Some(result),

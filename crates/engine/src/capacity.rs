@@ -6,9 +6,13 @@
 /// An estimate of the model's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextEstimate {
+    /// Tokens that fit, question and answer together.
     pub model_context_limit: usize,
+    /// Tokens that the conversation takes now.
     pub current_context_tokens: usize,
+    /// Tokens that are kept free for the next answer.
     pub response_reserve_tokens: usize,
+    /// Tokens that make up for a wrong estimate.
     pub safety_margin_tokens: usize,
 }
 

@@ -35,10 +35,12 @@ impl Conversation {
         Self { messages: messages.into(), added_bytes, ..Self::default() }
     }
 
+    /// All messages in order.
     pub fn messages(&self) -> &Messages {
         &self.messages
     }
 
+    /// Tokens of all answers together.
     pub fn usage(&self) -> Usage {
         self.usage
     }

@@ -16,17 +16,25 @@ use crate::shared_policy::SharedPolicy;
 /// The parts of an engine.
 #[derive(Debug)]
 pub struct Core {
+    /// The tools by name.
     pub registry: ToolRegistry,
+    /// Sandbox, confinement and jobs.
     pub workspace: Workspace,
+    /// The rules that decide about calls.
     pub policy: SharedPolicy,
+    /// Limits of calls and results.
     pub limits: Limits,
+    /// Run tools, only parse calls, or neither.
     pub mode: ToolsMode,
+    /// The time of a tool that names none.
     pub default_timeout: Duration,
     /// Tools that a person answers for, advertised in parse-only mode (CFG-TOOLS-02).
     pub manual: Vec<ToolDefinition>,
     /// The estimate of the model's context as it is now.
     pub estimate: Mutex<Option<ContextEstimate>>,
+    /// News of calls, for the face.
     pub events: mpsc::Sender<ToolEvent>,
+    /// The journal of the session, if there is one.
     pub recorder: CallRecorder,
     /// The layers on which commands run.
     pub layers: EngineLayers,

@@ -30,7 +30,9 @@ pub struct Engine {
 /// The plan of a call that is not run.
 #[derive(Debug, Clone)]
 pub struct Inspection {
+    /// Allow, ask or deny.
     pub verdict: Verdict,
+    /// The rule that gave the verdict, in words.
     pub rule: String,
     /// The policy's reason, where it was asked.
     pub reason: Option<Reason>,
@@ -40,8 +42,11 @@ pub struct Inspection {
     pub offered: Option<Vec<String>>,
     /// On one line, and not cut.
     pub summary: String,
+    /// The risk level; `None` for a call that would be refused unread.
     pub risk: Option<RiskLevel>,
+    /// Facts that a person has to know.
     pub warnings: Vec<String>,
+    /// The view that would go with the question.
     pub preview: Option<String>,
     /// The question that the call would raise, secrets masked.
     pub question: Option<CallQuestion>,
@@ -50,10 +55,12 @@ pub struct Inspection {
 }
 
 impl Engine {
+    /// An engine that nothing has stopped.
     pub fn new(core: Core) -> Self {
         Self { core: Arc::new(core), canceller: Canceller::default() }
     }
 
+    /// A handle that stops the engine from anywhere.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
     }
@@ -63,6 +70,7 @@ impl Engine {
         *self.core.estimate.lock().unwrap_or_else(PoisonError::into_inner) = estimate;
     }
 
+    /// The engine's parts.
     pub fn core(&self) -> &Core {
         &self.core
     }

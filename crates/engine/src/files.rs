@@ -30,17 +30,13 @@ pub(crate) fn belongs_to_git(path: &Path) -> bool {
     path.iter().any(|name| name == ".git")
 }
 
-/// Hashes the file at a path; `None` where there is none.
+/// Hashes the file at a path without its content in memory; `None` where there is none.
 pub(crate) fn digest_at(sandbox: &Sandbox, path: &Path) -> Result<Option<Digest>, String> {
-    current_digest(&resolve(sandbox, path)?)
-}
-
-/// Hashes a file without its content in memory; `None` where there is no file.
-fn current_digest(path: &SafePath) -> Result<Option<Digest>, String> {
+    let path = resolve(sandbox, path)?;
     if path.is_missing() {
         return Ok(None);
     }
-    let digest = open(path)?.digest();
+    let digest = open(&path)?.digest();
     digest.map(Some).map_err(|error| error.to_string())
 }
 

@@ -35,6 +35,7 @@ pub struct EngineLayers {
 }
 
 impl EngineLayers {
+    /// Layers in a state directory, to be used as wanted.
     pub fn new(place: CommandLayers, wanted: LayerUse) -> Self {
         Self { place: Some(place), wanted, ..Self::none() }
     }
@@ -51,6 +52,7 @@ impl EngineLayers {
         Self { place: None, wanted: LayerUse::Off, side_by_side: false, works, is_said }
     }
 
+    /// The person's wish.
     pub fn wanted(&self) -> LayerUse {
         self.wanted
     }

@@ -51,6 +51,8 @@
 //! # }
 //! ```
 
+#![warn(missing_docs)]
+
 mod ahead;
 mod answer;
 pub mod batch;

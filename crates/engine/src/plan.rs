@@ -24,7 +24,7 @@ use crate::context;
 use crate::core::Core;
 use crate::panicked::panicked;
 use crate::preflight::{is_held, preflight};
-use crate::prepare::{check_size, denied, hard_stop, prepare};
+use crate::prepare::{check_size, denied, prepare, stop};
 use crate::session_context::Asker;
 
 /// The facts that planning found out about a call.
@@ -114,7 +114,7 @@ impl Planned {
 /// Plans a call that is not run here: what the policy and the limits refuse is refused all the same. Its
 /// tool may be one that only the person knows, so nothing else of it is judged.
 pub(crate) fn plan_wait(core: &Core, call: &ToolCall) -> Planned {
-    match hard_stop(core, call).and_then(|()| check_size(core, call)) {
+    match stop(core, &call.name).and_then(|()| check_size(core, call)) {
         Err(error) => Planned::refused(core, error),
         Ok(()) => {
             let rule = "tools mode parse_only".to_owned();

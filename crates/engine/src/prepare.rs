@@ -16,7 +16,7 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     if let Some(no_call) = call.no_call() {
         return Err(ToolError::bad_args(no_call.why));
     }
-    if let Err(error) = hard_stop(core, call) {
+    if let Err(error) = stop(core, &call.name) {
         // The lists name tools of every toolset; what is not there cannot be allowed either.
         if error.code() == ErrorCode::Denylisted {
             core.registry.knows(&call.name)?;
@@ -27,7 +27,7 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     check_size(core, call)?;
     let args = json::parse_strictly(&call.arguments)
         .map_err(|error| tool.refuse_arguments(format!("the arguments are not JSON: {error}")))?;
-    core.registry.validate(&call.name, &args)?;
+    tool.validate(&args)?;
     let prepared = tool.prepare(args, &core.limits)?;
     let intent = prepared.intent();
     match intent.stands_for {
@@ -36,13 +36,8 @@ pub(crate) fn prepare(core: &Core, call: &ToolCall) -> Result<Box<dyn Prepared>,
     }
 }
 
-/// Applies the policy's stops that need no look at the call itself.
-pub(crate) fn hard_stop(core: &Core, call: &ToolCall) -> Result<(), ToolError> {
-    stop(core, &call.name)
-}
-
-/// The same for a tool that governs the call.
-fn stop(core: &Core, tool: &str) -> Result<(), ToolError> {
+/// Applies the policy's stops that need no look at the call itself, for its tool or the one that governs it.
+pub(crate) fn stop(core: &Core, tool: &str) -> Result<(), ToolError> {
     let policy = core.policy.now();
     match policy.stop(tool) {
         Some(decision) => Err(denied(&decision, tool)),

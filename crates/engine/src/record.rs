@@ -21,6 +21,7 @@ use crate::batch::{ArgumentEdit, Batch, CallEntry, CallStatus, Journaled};
 /// The folder of outputs, and how much of them is kept.
 #[derive(Debug)]
 pub struct Outputs {
+    /// The folder in which outputs are written as they come.
     pub spools: SpoolDir,
     /// Bytes of one stream of one call.
     pub each: u64,
@@ -55,6 +56,7 @@ impl std::fmt::Debug for CallRecorder {
 }
 
 impl CallRecorder {
+    /// A recorder without a journal.
     pub fn none() -> Self {
         let process = Owner { pid: 0, started: 0, boot: String::new() };
         let (reserve, later) = (Mutex::new(None), Mutex::default());
@@ -90,30 +92,28 @@ impl CallRecorder {
         self.approver.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The journal; `None` where nothing is kept.
     pub fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
     }
 
+    /// Makes records durable; on a full disk, once more with the space that was kept for it.
     pub(crate) fn append(&self, entry: &Append<'_>) -> Result<(), ToolError> {
         let Some(journal) = &self.journal else { return Ok(()) };
         let _span = tracing::info_span!("record", records = entry.records.len()).entered();
         let mut later = self.later();
-        self.retried(|| later.with(entry, |entry| journal.append(entry)))?;
+        let write = || later.with(entry, |entry| journal.append(entry));
+        let mut outcome = write();
+        if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
+            outcome = write();
+        }
+        outcome.map_err(|error| unrecorded(&error))?;
         *later = PendingRecords::default();
         Ok(())
     }
 
     fn later(&self) -> MutexGuard<'_, PendingRecords> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// On a full disk, once more with the space that was kept for it.
-    fn retried(&self, write: impl Fn() -> Result<(), StoreError>) -> Result<(), ToolError> {
-        let mut outcome = write();
-        if outcome.as_ref().is_err_and(StoreError::is_full) && self.free_reserve() {
-            outcome = write();
-        }
-        outcome.map_err(|error| unrecorded(&error))
     }
 
     fn free_reserve(&self) -> bool {
@@ -127,7 +127,7 @@ impl CallRecorder {
             self.later().records.extend(records);
             return Ok(());
         }
-        self.append_records(records)
+        self.append(&Append { records, ..Append::default() })
     }
 
     fn append_records(&self, records: Vec<Record>) -> Result<(), ToolError> {

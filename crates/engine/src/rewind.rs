@@ -22,6 +22,7 @@ pub enum FilesAfterRewind {
 /// The place at which a conversation was forked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkPoint {
+    /// The session that was forked.
     pub session: SessionId,
     /// The record of the first prompt that is not in the fork.
     pub before: i64,

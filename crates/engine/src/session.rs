@@ -34,8 +34,10 @@ pub enum Pause {
     Cancelled,
 }
 
+/// A conversation's state with the tools, saved at any pause.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
+    /// The name in the journal.
     pub id: SessionId,
     freshness: Arc<Freshness>,
     batch: Batch,
@@ -56,7 +58,9 @@ pub struct Session {
     offers_grants: bool,
 }
 
+/// The reason why a session does not take something.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum SessionError {
     #[error("calls of the last batch have no results yet")]
     BatchOpen,
@@ -69,6 +73,7 @@ pub enum SessionError {
 }
 
 impl Session {
+    /// A session that has read nothing yet.
     pub fn new(id: impl Into<SessionId>) -> Self {
         Self {
             id: id.into(),
@@ -113,6 +118,7 @@ impl Session {
         Self { freshness: Arc::new(freshness), calls, batches, ..Self::new(id) }
     }
 
+    /// The files that the model knows.
     pub fn freshness(&self) -> &Arc<Freshness> {
         &self.freshness
     }
@@ -126,6 +132,7 @@ impl Session {
         Arc::make_mut(&mut self.freshness)
     }
 
+    /// The calls of the last message.
     pub fn batch(&self) -> &Batch {
         &self.batch
     }
@@ -134,6 +141,7 @@ impl Session {
         &mut self.batch
     }
 
+    /// Batches since the person last spoke.
     pub fn iterations(&self) -> usize {
         self.iterations
     }

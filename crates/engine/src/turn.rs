@@ -40,9 +40,11 @@ const RECEIVED_CALLS: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Hearing {
+    /// More events may come.
     GoesOn,
     /// The message has as many calls as are taken in; what else comes is not to be read.
     Full {
+        /// Calls that were taken before.
         calls: usize,
     },
 }

@@ -36,6 +36,7 @@ pub(crate) const DEFAULT_DENIES: &[&str] = &[
     "**/.git/credentials",
 ];
 
+/// Patterns of paths that no tool opens, compiled.
 #[derive(Debug)]
 pub struct DenyList {
     patterns: Vec<Pattern>,
@@ -92,6 +93,7 @@ impl Name {
 }
 
 impl DenyList {
+    /// Compiles patterns; the error names the one that is none.
     pub fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let patterns = patterns.into_iter().map(Pattern::new).collect::<Result<_, _>>()?;
         Ok(Self { patterns })

@@ -29,6 +29,7 @@ impl std::fmt::Debug for EditorBuffers {
 }
 
 impl EditorBuffers {
+    /// Buffers of an editor; `read` asks it for the text of a file, `None` for one that is not open.
     pub fn new(
         read: impl Fn(&Path) -> Result<Option<String>, String> + Send + Sync + 'static,
     ) -> Self {

@@ -22,7 +22,9 @@ use crate::sandbox::{SafePath, Sandbox, io_error, system_error};
 /// An open regular file.
 #[derive(Debug)]
 pub struct OpenFile {
+    /// Open for reading, at its beginning.
     pub file: File,
+    /// Bytes, as the directory entry says.
     pub size: u64,
     /// More than one: the same file has other names, perhaps outside.
     pub links: u64,
@@ -32,6 +34,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
+    /// Opens a regular file without following links or waiting for a FIFO.
     pub fn open(path: &SafePath) -> Result<Self, ToolError> {
         match path.found() {
             Found::File => {}
@@ -100,12 +103,18 @@ fn not_regular(path: &str, what: &'static str) -> ToolError {
     ToolError::new(ErrorKind::NotRegular { path: path.into(), what })
 }
 
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
+    /// A regular file.
     File,
+    /// A directory.
     Directory,
+    /// A symbolic link, not followed.
     Symlink,
+    /// A device, FIFO or socket.
     Other,
+    /// A file system that does not tell without another look.
     Unknown,
 }
 
@@ -123,9 +132,13 @@ impl EntryKind {
 /// One name in a directory.
 #[derive(Debug, Clone)]
 pub struct DirectoryEntry {
+    /// The name, which may be no UTF-8.
     pub name: OsString,
+    /// The kind, by its own entry.
     pub kind: EntryKind,
+    /// Bytes of a regular file.
     pub size: Option<u64>,
+    /// Milliseconds since the epoch.
     pub modified_epoch_ms: Option<i64>,
     /// The reason why the entry could not be looked at.
     pub error: Option<(&'static str, String)>,
@@ -150,6 +163,7 @@ impl AsFd for OpenDirectory {
 pub type ListingFailure = (&'static str, String);
 
 impl OpenDirectory {
+    /// Opens a directory for listing without following links.
     pub fn open(path: &SafePath) -> Result<Self, ToolError> {
         match path.found() {
             Found::Directory => {}
@@ -174,6 +188,7 @@ impl OpenDirectory {
         Ok(Self { fd, absolute: path.root().path().join(relative) })
     }
 
+    /// Opens a directory below this one by its name.
     pub fn enter(&self, name: &OsString) -> Result<Self, ListingFailure> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, &**name, flags, fs::Mode::empty())
@@ -261,6 +276,7 @@ impl OpenDirectory {
         Ok(names)
     }
 
+    /// Looks at one name.
     pub fn entry(&self, sandbox: &Sandbox, name: OsString) -> DirectoryEntry {
         let denied = sandbox.denies_in(&self.absolute, &name);
         let stat = match fs::statat(&self.fd, &*name, AtFlags::SYMLINK_NOFOLLOW) {

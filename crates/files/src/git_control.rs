@@ -17,7 +17,9 @@ const MOST_CONFIG: u64 = 1024 * 1024;
 /// The form that git expects of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlForm {
+    /// A single file.
     File,
+    /// A directory with all below it.
     Directory,
 }
 
@@ -38,7 +40,9 @@ pub enum Treatment {
 pub struct ControlEntry {
     /// Relative to the git directory.
     pub name: &'static str,
+    /// File or directory.
     pub form: ControlForm,
+    /// The protection that it gets.
     pub treatment: Treatment,
 }
 
@@ -171,6 +175,7 @@ fn folders(path: &Path) -> impl Iterator<Item = PathBuf> {
 /// A path of the work tree that a git directory's own configuration names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConfiguredPath {
+    /// Absolute.
     pub path: PathBuf,
     /// Set where git reads it as configuration or as hooks, so that it must not come into being.
     pub is_read: bool,

@@ -162,7 +162,7 @@ fn variable(bytes: &[u8]) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::SandboxSettings;
+    use crate::sandbox_settings::SandboxSettings;
     use std::process::Command;
 
     fn git(folder: &Path, words: &[&str]) {

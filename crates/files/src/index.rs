@@ -22,8 +22,11 @@ use crate::sandbox::Sandbox;
 /// The time, bytes and files that one look may cost.
 #[derive(Debug, Clone, Copy)]
 pub struct LookBudget {
+    /// The longest that one look may take.
     pub time: Duration,
+    /// Bytes that one look may hash.
     pub bytes: u64,
+    /// Files that one look may meet.
     pub files: usize,
 }
 
@@ -36,10 +39,15 @@ impl Default for LookBudget {
 /// A file as its directory entry describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStat {
+    /// Bytes.
     pub size: u64,
+    /// Seconds and nanoseconds of the last write.
     pub modified: (i64, i64),
+    /// Seconds and nanoseconds of the last change of the inode.
     pub changed: (i64, i64),
+    /// The inode's number.
     pub inode: u64,
+    /// Type and permission bits.
     pub mode: u32,
 }
 
@@ -55,9 +63,12 @@ impl FileStat {
     }
 }
 
+/// A file as the index knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedFile {
+    /// The directory entry at that look.
     pub stat: FileStat,
+    /// The hash of the content that belongs to it.
     pub sha256: Digest,
     /// It was left alone for long enough before it was read: a later change shows in its stat.
     pub is_settled: bool,
@@ -66,7 +77,9 @@ pub struct IndexedFile {
 /// The files and directories of a workspace, by canonical path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Index {
+    /// Files by absolute path.
     pub files: BTreeMap<PathBuf, IndexedFile>,
+    /// Permission bits of directories by absolute path.
     pub directories: BTreeMap<PathBuf, u32>,
     /// Paths that the project ignores, and those that tools may not read.
     pub ignored: BTreeSet<PathBuf>,
@@ -319,8 +332,11 @@ fn read_all(fd: rustix::fd::OwnedFd, size: u64) -> rustix::io::Result<Vec<u8>> {
 /// A path that differs between two looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexChange {
+    /// Absolute.
     pub path: PathBuf,
+    /// The file at the first look; `None` where there was none.
     pub before: Option<IndexedFile>,
+    /// The file at the second look; `None` where there was none.
     pub after: Option<IndexedFile>,
 }
 
@@ -405,7 +421,7 @@ fn named(paths: &BTreeSet<&Path>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::SandboxSettings;
+    use crate::sandbox_settings::SandboxSettings;
 
     /// Same size, same inode, and often the same times.
     #[test]

@@ -24,6 +24,8 @@
 //! # }
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod commit;
 pub mod denies;
 pub mod directory;
@@ -44,6 +46,7 @@ mod project_state;
 mod refused_path;
 mod resolve;
 mod sandbox;
+mod sandbox_settings;
 pub mod system_secrets;
 pub mod text;
 pub mod walk;
@@ -61,4 +64,5 @@ pub use path::{Absolute, Dots, PathPolicy};
 pub use project_state::{ProjectState, Staging};
 pub use refused_path::Placed;
 pub use resolve::Found;
-pub use sandbox::{Root, SafePath, Sandbox, SandboxError, SandboxSettings, system_error};
+pub use sandbox::{Root, SafePath, Sandbox, system_error};
+pub use sandbox_settings::{SandboxError, SandboxSettings};

@@ -87,7 +87,7 @@ fn skip(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::SandboxSettings;
+    use crate::sandbox_settings::SandboxSettings;
 
     #[test]
     fn one_directory_judged_by_the_rules_of_each_walk() {

@@ -231,6 +231,7 @@ const BUILDS: &[&str] = &[
 /// The protection of a path against writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protection {
+    /// An ordinary file.
     None,
     /// Worth naming in a prompt: it runs in a build or in CI.
     RunsInBuilds,

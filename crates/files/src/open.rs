@@ -13,8 +13,10 @@ use rustix::io::{self, Errno};
 /// The implementation by which paths are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
+    /// The system call openat2.
     #[cfg(target_os = "linux")]
     Kernel,
+    /// One openat for each component.
     Walk,
 }
 

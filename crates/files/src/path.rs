@@ -15,10 +15,13 @@ const LONGEST_NAME: usize = 255;
 /// The spellings of paths that are accepted; a property of the workspace, never of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathPolicy {
+    /// The treatment of `.` and `..`.
     pub dots: Dots,
+    /// The treatment of absolute paths.
     pub absolute: Absolute,
 }
 
+/// The treatment of `.` and `..` in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dots {
     /// Any `..` is refused (FR-VAL-04).
@@ -30,14 +33,17 @@ pub enum Dots {
     Clean,
 }
 
+/// The treatment of absolute paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absolute {
+    /// They are an error.
     Refuse,
     /// Accepted when it begins with a root, component by component.
     Beneath,
 }
 
 impl PathPolicy {
+    /// The spelling that the requirements allow.
     pub const FORGE: PathPolicy = PathPolicy { dots: Dots::Refuse, absolute: Absolute::Refuse };
 
     /// Absolute paths too, where they lie beneath a root.
@@ -49,6 +55,7 @@ impl PathPolicy {
     /// Normalise the spelling first, then judge where the path leads.
     pub const CLEAN: PathPolicy = PathPolicy { dots: Dots::Clean, absolute: Absolute::Beneath };
 
+    /// The same policy, and absolute paths inside the roots.
     #[must_use]
     pub fn allow_absolute(self) -> Self {
         Self { absolute: Absolute::Beneath, ..self }

@@ -7,7 +7,9 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// The permission bits of a directory that stands for a protected one.
 pub const DIRECTORY_MODE: u32 = 0o1500;
+/// The permission bits of a file that stands for a protected one.
 pub const FILE_MODE: u32 = 0o1400;
 
 /// Tells whether the file at a path only stands in for a missing one.

@@ -39,8 +39,10 @@ pub struct ProjectState {
 /// The choice whether a changed file is added to git's index (FJ-GIT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Staging {
+    /// Changes stay in the working tree.
     #[default]
     Off,
+    /// Each changed file is added to git's index.
     On,
 }
 
@@ -72,10 +74,12 @@ impl ProjectState {
         Self { buffers, ..self }
     }
 
+    /// The buffers that count; none without an editor.
     pub fn buffers(&self) -> &EditorBuffers {
         &self.buffers
     }
 
+    /// The person's setting for this project.
     pub fn staging(&self) -> Staging {
         self.staging
     }
@@ -87,6 +91,7 @@ impl ProjectState {
         read_text(&file, MOST_NOTE).map_err(|error| ToolError::io(file, error))
     }
 
+    /// Writes a note of a session into the project's state.
     pub fn write_note(&self, session: &str, name: &str, text: &str) -> Result<(), ToolError> {
         let Some(Folders { notes, .. }) = &self.folders else {
             return Err(ToolError::io(name, NO_PLACE).hint(NAME_ONE));

@@ -11,6 +11,7 @@ use crate::path::cleaned;
 /// A path against a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
+    /// The workspace root that it was compared with.
     pub root: PathBuf,
     /// Absolute, without `.` and `..`.
     pub path: PathBuf,

@@ -20,12 +20,15 @@ const MOST_LINKS: usize = 40;
 /// The kind of file that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
+    /// A regular file.
     File,
+    /// A directory.
     Directory,
     /// A FIFO, a socket or a device.
     Special(&'static str),
     /// Nothing: the first `existing` components are there, the rest are not.
     Missing {
+        /// Leading components that are there.
         existing: usize,
     },
 }

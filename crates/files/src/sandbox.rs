@@ -12,7 +12,6 @@ use jm_types::{DenialReason, ErrorKind, ToolError};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use thiserror::Error;
 
 use crate::denies::{DEFAULT_DENIES, DenyList};
 use crate::git_control as control;
@@ -21,40 +20,8 @@ use crate::open::Opening;
 use crate::path::{Asked, Dots, PathPolicy, cleaned};
 use crate::refused_path::Placed;
 use crate::resolve::{Dead, Found, Reach, resolve};
+use crate::sandbox_settings::{SandboxError, SandboxSettings};
 use crate::system_secrets;
-
-/// The person's configuration of the sandbox (CFG-SBX-01).
-#[derive(Debug, Clone)]
-pub struct SandboxSettings {
-    pub allowed_roots: Vec<PathBuf>,
-    pub denied_patterns: Vec<String>,
-    pub include_default_denies: bool,
-    pub policy: PathPolicy,
-    /// Absolute paths that tools never change, whoever approves: our configuration and state.
-    pub never_write: Vec<PathBuf>,
-}
-
-impl SandboxSettings {
-    pub fn rooted_at(root: impl Into<PathBuf>) -> Self {
-        Self {
-            allowed_roots: vec![root.into()],
-            denied_patterns: Vec::new(),
-            include_default_denies: true,
-            policy: PathPolicy::FORGE,
-            never_write: Vec::new(),
-        }
-    }
-}
-
-#[derive(Debug, Error)]
-pub enum SandboxError {
-    #[error("no workspace root is configured")]
-    NoRoots,
-    #[error("workspace root {}: {error}", path.display())]
-    Root { path: PathBuf, error: std::io::Error },
-    #[error("{0}")]
-    Pattern(String),
-}
 
 /// A directory that tools work in, held open: renaming or replacing it changes nothing for us.
 #[derive(Debug)]
@@ -82,11 +49,13 @@ impl Root {
         Ok(Self { fd, path: canonical, written })
     }
 
+    /// The canonical path at the time of opening.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
+/// The roots, and the rules by which a path in them may be opened.
 #[derive(Debug)]
 pub struct Sandbox {
     roots: Vec<Arc<Root>>,
@@ -110,6 +79,7 @@ pub struct SafePath {
 }
 
 impl Sandbox {
+    /// Opens the roots and compiles the patterns.
     pub fn new(settings: &SandboxSettings) -> Result<Self, SandboxError> {
         let roots = settings
             .allowed_roots
@@ -151,6 +121,7 @@ impl Sandbox {
         Self { opening, ..self }
     }
 
+    /// The implementation that opens its paths.
     pub fn opening(&self) -> Opening {
         self.opening
     }
@@ -160,6 +131,7 @@ impl Sandbox {
         &self.roots[0]
     }
 
+    /// All roots, the working directory first.
     pub fn roots(&self) -> impl Iterator<Item = &Root> {
         self.roots.iter().map(Arc::as_ref)
     }
@@ -328,6 +300,7 @@ impl Sandbox {
         &self.never_write
     }
 
+    /// Matches an absolute path against the deny patterns.
     pub fn denies(&self, absolute: &Path) -> bool {
         self.denied.matching(absolute).is_some()
     }
@@ -359,6 +332,7 @@ impl SafePath {
         &self.asked
     }
 
+    /// The kind of thing that stood there when it was resolved.
     pub fn found(&self) -> Found {
         self.found
     }
@@ -368,6 +342,7 @@ impl SafePath {
         self.wants_directory
     }
 
+    /// True if nothing stood there when it was resolved.
     pub fn is_missing(&self) -> bool {
         matches!(self.found, Found::Missing { .. })
     }

@@ -29,35 +29,47 @@ pub struct Text {
 /// One line: the offsets of its content, and how it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLine {
+    /// The offset of its first byte.
     pub start: usize,
     /// The end of the content; the terminator follows.
     pub end: usize,
+    /// The bytes that end it.
     pub terminator: Terminator,
 }
 
 /// The terminator of a line. A lone CR is content: no editor of today ends a line with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Terminator {
+    /// The last line, without an end.
     None,
+    /// A line feed.
     Lf,
+    /// A carriage return and a line feed.
     CrLf,
 }
 
 /// The newlines of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewlineKind {
+    /// No line has an end.
     None,
+    /// Line feeds only.
     Lf,
+    /// Carriage returns with line feeds only.
     CrLf,
     /// `first_differing_line` is the first line, from 1, that ends otherwise than line 1.
     Mixed {
+        /// Lines that end with a line feed.
         lf: usize,
+        /// Lines that end with both.
         crlf: usize,
+        /// From 1.
         first_differing_line: usize,
     },
 }
 
 impl Terminator {
+    /// The bytes as they stand in the file.
     pub fn bytes(self) -> &'static [u8] {
         match self {
             Terminator::None => b"",
@@ -75,16 +87,19 @@ impl TextLine {
 }
 
 impl Text {
+    /// Finds the lines of a content, whatever its encoding.
     pub fn new(bytes: Vec<u8>) -> Text {
         let mark = if bytes.starts_with(UTF8_MARK) { UTF8_MARK.len() } else { 0 };
         let lines = index(&bytes, mark);
         Text { bytes, mark, lines }
     }
 
+    /// The whole content.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
+    /// The whole content, without a copy.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -94,10 +109,12 @@ impl Text {
         &self.bytes[..self.mark]
     }
 
+    /// Lines, an unfinished last one included.
     pub fn line_count(&self) -> usize {
         self.lines.len()
     }
 
+    /// The lines with their places.
     pub fn lines(&self) -> &[TextLine] {
         &self.lines
     }
@@ -113,10 +130,12 @@ impl Text {
         self.lines.iter().map(|line| &self.bytes[line.start..line.end])
     }
 
+    /// True if the last byte ends a line.
     pub fn ends_with_newline(&self) -> bool {
         self.lines.last().is_some_and(|line| line.terminator != Terminator::None)
     }
 
+    /// The line ends in use.
     pub fn newline_kind(&self) -> NewlineKind {
         let count = |kind| self.lines.iter().filter(|line| line.terminator == kind).count();
         match (count(Terminator::Lf), count(Terminator::CrLf)) {
@@ -182,7 +201,9 @@ fn index(bytes: &[u8], mark: usize) -> Vec<TextLine> {
 /// Puts `new` where `range` was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
+    /// Bytes of the old text that go.
     pub range: Range<usize>,
+    /// Bytes that take their place.
     pub new: Vec<u8>,
 }
 

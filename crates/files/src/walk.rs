@@ -34,6 +34,7 @@ pub struct WalkFilter {
 pub struct WalkEntry<'a> {
     /// From where the walk began.
     pub path: PathBuf,
+    /// The kind, by its own entry.
     pub kind: EntryKind,
     name: &'a OsStr,
     directory: &'a OpenDirectory,

@@ -35,6 +35,7 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
+    /// Takes bytes as they came from the socket, whole frames or parts.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.taken == self.bytes.len() || self.taken > KEPT {
             self.bytes.drain(..self.taken);

@@ -4,6 +4,8 @@
 //! (`protocol`, `frame`) through a client (`outside`). Whatever a script does, a call of it has one
 //! result, and the program goes on.
 
+#![warn(missing_docs)]
+
 pub mod frame;
 pub mod inside;
 pub mod outside;

@@ -4,5 +4,7 @@
 //! Law: this crate starts no process and opens no file. What a server says is data: bounded, cleaned, and
 //! never believed about what it may do.
 
+#![warn(missing_docs)]
+
 pub mod client;
 pub mod server;

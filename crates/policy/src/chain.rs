@@ -24,7 +24,9 @@ pub const CATCH_ALL: i32 = 0;
 /// On whose behalf a resolver answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authority {
+    /// The person who runs the program: any answer counts.
     Person,
+    /// Files of the project: may ask and deny, and allow only the project's own tools.
     Project,
     /// A document that the person has not trusted: it may only tighten.
     Document,
@@ -33,7 +35,9 @@ pub enum Authority {
 /// A resolver's answer, with its reason in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolverAnswer {
+    /// Allow, ask or deny.
     pub verdict: Verdict,
+    /// One line for the person, in the resolver's own words.
     pub reason: String,
     /// The person's confirmation given beforehand, for this very shape of call; it satisfies
     /// [`crate::Floor::Confirmation`].
@@ -42,12 +46,15 @@ pub struct ResolverAnswer {
 
 /// Something that has an opinion about calls.
 pub trait Resolver: Send + Sync + fmt::Debug {
+    /// The name under which it is registered, shown with its answers.
     fn name(&self) -> &str;
 
+    /// The place in the chain; a higher number is asked earlier.
     fn priority(&self) -> i32 {
         THIRD_PARTY
     }
 
+    /// The weight of its answers.
     fn authority(&self) -> Authority {
         Authority::Person
     }
@@ -82,7 +89,9 @@ pub trait ResolverSource: Send + Sync + fmt::Debug {
 /// A resolver that failed, for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolverFailure {
+    /// The name of the resolver that failed.
     pub resolver: String,
+    /// Its error, as it is told to the person.
     pub message: String,
 }
 
@@ -120,6 +129,7 @@ impl ResolverChain {
         self.resolvers.len() < before
     }
 
+    /// Finds a resolver by its name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Resolver>> {
         self.resolvers.iter().find(|resolver| resolver.name() == name)
     }
@@ -129,6 +139,7 @@ impl ResolverChain {
         &self.resolvers
     }
 
+    /// The number of registered resolvers, those of sources not counted.
     pub fn count(&self) -> usize {
         self.resolvers.len()
     }

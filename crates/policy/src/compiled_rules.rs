@@ -63,6 +63,7 @@ impl RuleBook {
         Self::new([self.rules.clone(), more].concat(), self.roots.clone())
     }
 
+    /// All rules in the order in which they were given.
     pub fn rules(&self) -> &[PolicyRule] {
         &self.rules
     }

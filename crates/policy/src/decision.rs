@@ -15,9 +15,17 @@ pub enum RuleOrigin {
     /// An environment variable.
     Environment(String),
     /// A line of a configuration file.
-    File { path: PathBuf, line: usize },
+    File {
+        /// The configuration file.
+        path: PathBuf,
+        /// The line in it, from 1.
+        line: usize,
+    },
     /// An answer "always" that was stored, by its number in `jm policy list`.
-    Remembered { number: u64 },
+    Remembered {
+        /// Counts from 1 in the order of storing.
+        number: u64,
+    },
 }
 
 impl fmt::Display for RuleOrigin {
@@ -56,6 +64,7 @@ pub enum Step {
 /// Why a call got its verdict: for people in one line, for `jm policy explain` in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
+    /// The step of the evaluation that was reached.
     pub step: Step,
     /// One line, in plain words.
     pub text: String,
@@ -86,7 +95,9 @@ impl Reason {
 /// The decision on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
+    /// Allow, ask or deny.
     pub verdict: Verdict,
+    /// The reason of the verdict, for the question and for the journal.
     pub reason: Reason,
     /// Set when the verdict is to deny.
     pub denial: Option<DenialReason>,

@@ -11,6 +11,7 @@ pub(crate) const ALIKE: &[(&str, &str)] = &[("start_process", "run_command")];
 /// The demand of the call itself, whatever lists, rules and modes say; ordered, the stricter is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Floor {
+    /// No demand: lists, rules and the mode decide.
     None,
     /// The tool wants every call confirmed. A rule that the person wrote, or an answer that the person
     /// gave before, is that confirmation, unless the policy is strict.
@@ -32,7 +33,9 @@ pub enum ToolOrigin {
 /// A file that a call touches, as a path relative to the workspace root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TouchedPath {
+    /// Relative to the workspace root, or absolute in another root.
     pub path: String,
+    /// True for a change, false for a look.
     pub is_written: bool,
 }
 
@@ -41,15 +44,21 @@ pub struct TouchedPath {
 pub struct CallFacts<'a> {
     /// The call's own id; empty where it has none yet.
     pub id: &'a str,
+    /// The name that the call uses.
     pub tool: &'a str,
     /// The arguments as JSON.
     pub arguments: &'a str,
     /// The tool whose rules govern the call, where it does what another tool is for.
     pub governing: &'a str,
+    /// The most that this call does to the world.
     pub effect: ToolEffect,
+    /// The risk level shown with the question.
     pub risk: RiskLevel,
+    /// The least that has to happen before it runs.
     pub floor: Floor,
+    /// The party that brought the tool.
     pub origin: ToolOrigin,
+    /// The files that the call names, resolved by the sandbox.
     pub paths: Vec<TouchedPath>,
     /// The command that would run, parsed.
     pub command: Option<&'a CommandLine>,

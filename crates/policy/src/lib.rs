@@ -3,6 +3,8 @@
 //! Pure: it reads no file and asks no person. The engine hands in the facts of a prepared call and gets a
 //! decision with its reason; faces show the question and hand the answer back.
 
+#![warn(missing_docs)]
+
 mod chain;
 mod compiled_rules;
 mod decision;

@@ -20,14 +20,19 @@ const ASKED_AFTERWARDS: &str = "approval mode effects: asks when the command has
 /// All that decides about calls.
 #[derive(Debug, Clone)]
 pub struct Policy {
+    /// False refuses every call.
     pub enabled: bool,
+    /// The default answer where nothing else decides.
     pub mode: ApprovalMode,
+    /// Tools that run without a question.
     pub allowlist: BTreeSet<String>,
+    /// Tools that never run; no other setting lifts that.
     pub denylist: BTreeSet<String>,
     /// Denied by the program's own defaults: the person may lift it.
     pub denied_by_default: BTreeSet<String>,
     /// Of those, the ones that a person who is there may switch on when a call of them comes.
     pub opt_in: BTreeSet<String>,
+    /// Mode `prompt` asks about side effects; reads run in any case.
     pub prompt_side_effects: bool,
     /// Rules of the configuration, of flags, and remembered answers.
     pub rules: RuleBook,
@@ -50,7 +55,9 @@ pub struct Policy {
 /// A decision, and the resolvers that failed on the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
+    /// The verdict with its reason.
     pub decision: Decision,
+    /// Resolvers that could not answer, in the order of asking.
     pub failures: Vec<ResolverFailure>,
 }
 

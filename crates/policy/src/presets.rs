@@ -12,7 +12,9 @@ use thiserror::Error;
 /// A named set of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preset {
+    /// Tools that the preset allows.
     pub approve: Vec<String>,
+    /// Tools that the preset denies.
     pub deny: Vec<String>,
 }
 
@@ -43,6 +45,7 @@ enum ByEffect {
 
 /// A name in a list that means nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum ListError {
     #[error("unknown preset `{name}`{}", meant(near))]
     UnknownPreset { name: String, near: Vec<String> },

@@ -9,8 +9,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RuleScope {
-    Session { session: String },
-    Project { root: String },
+    /// One session.
+    Session {
+        /// The id of that session.
+        session: String,
+    },
+    /// Every session in one workspace.
+    Project {
+        /// The absolute path of its first root.
+        root: String,
+    },
+    /// Every workspace of this person.
     Everywhere,
 }
 
@@ -19,10 +28,13 @@ pub enum RuleScope {
 pub struct RememberedRule {
     /// The name by which `jm policy revoke` takes it; never used twice.
     pub number: u64,
+    /// The rule as `TOOL: PATTERN`.
     pub rule: String,
+    /// The reach of the rule.
     pub scope: RuleScope,
     /// Seconds since 1970.
     pub since: u64,
+    /// Seconds since 1970 at which it ends; `None` for no end.
     pub until: Option<u64>,
     /// A hash that must still hold: of an external tool's program and definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,8 +47,11 @@ pub struct RememberedRule {
 /// The place that asks which rules are in force: a session in a project, now.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleSite<'a> {
+    /// The id of the running session.
     pub session: &'a str,
+    /// The workspace root.
     pub root: &'a str,
+    /// Seconds since 1970.
     pub now: u64,
 }
 
@@ -96,10 +111,12 @@ impl RememberedRules {
         });
     }
 
+    /// All rules in the order of storing, expired ones too.
     pub fn all(&self) -> &[RememberedRule] {
         &self.rules
     }
 
+    /// The rules that count for this session, workspace and moment.
     pub fn in_force<'a>(&'a self, site: RuleSite<'a>) -> impl Iterator<Item = &'a RememberedRule> {
         self.rules.iter().filter(move |rule| rule.is_in_force(site))
     }

@@ -16,9 +16,12 @@ use crate::facts::{CallFacts, TouchedPath};
 /// A rule as it was written.
 #[derive(Debug, Clone)]
 pub struct PolicyRule {
+    /// The answer that the rule gives.
     pub verdict: Verdict,
+    /// The tool that it is about.
     pub tool: String,
     pattern: Pattern,
+    /// The place where it was written.
     pub origin: RuleOrigin,
 }
 
@@ -34,6 +37,7 @@ enum Pattern {
 
 /// A rule that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum PolicyRuleError {
     #[error("the rule `{rule}` names no tool; write TOOL or TOOL: PATTERN")]
     NoTool { rule: String },
@@ -54,7 +58,9 @@ pub enum PolicyRuleError {
 /// The subject of the pattern in a tool's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
+    /// Globs over the paths of the call.
     Paths,
+    /// Patterns over the words of a command.
     Commands,
 }
 

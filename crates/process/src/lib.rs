@@ -4,6 +4,8 @@
 //! tool is. `contract` is what both sides of the process border share, `inside` runs in the launcher,
 //! `outside` in the program, `background` in the program and in the daemon of a background command.
 
+#![warn(missing_docs)]
+
 pub mod background;
 mod contract;
 pub mod inside;

@@ -14,13 +14,17 @@ use crate::tools::OfferedTools;
 /// The model that a request is written for.
 #[derive(Debug, Clone, Copy)]
 pub struct Recipient<'a> {
+    /// The vendor's name in a model's full name.
     pub provider: &'a str,
+    /// The vendor's name for the model.
     pub model: &'a str,
+    /// Limits and prices from the catalogue.
     pub info: &'a ModelInfo,
 }
 
 /// Reads one answer, event by event. `Stop` is the last thing it says.
 pub trait Decode: Send {
+    /// Takes one event of the stream and appends what it means.
     fn event(
         &mut self,
         event: &SseEvent,

@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheRetention {
+    /// No cache marks.
     None,
+    /// The vendor's ordinary time, minutes.
     #[default]
     Short,
+    /// The longest time that the vendor offers.
     Long,
 }

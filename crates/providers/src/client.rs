@@ -20,11 +20,17 @@ use crate::wire::Wire;
 /// The environment, read once by the one place that wires the program, and the user's choices.
 #[derive(Debug, Clone, Default)]
 pub struct ClientSettings {
+    /// Variables such as `ANTHROPIC_API_KEY`.
     pub environment: BTreeMap<String, String>,
+    /// Known models with limits, prices and aliases.
     pub catalogue: Catalogue,
+    /// Waits for connections and bytes.
     pub timeouts: HttpTimeouts,
+    /// Bounds of answers.
     pub sizes: AnswerSizes,
+    /// Attempts after a failure that may pass.
     pub retry: Retry,
+    /// Records the traffic without its secrets.
     pub recorder: Option<TrafficRecorder>,
 }
 
@@ -66,10 +72,15 @@ pub trait LocalServer: std::fmt::Debug + Send + Sync {}
 /// A model that a server on this machine offers, over plain HTTP and without a key.
 #[derive(Debug, Clone)]
 pub struct LocalModel {
+    /// The protocol that the server speaks.
     pub wire: Wire,
+    /// The address without the path of the protocol.
     pub base_url: String,
+    /// The server's name for the model.
     pub name: String,
+    /// Limits, as far as the server tells them.
     pub info: ModelInfo,
+    /// Keeps the server running as long as the model is used.
     pub server: Arc<dyn LocalServer>,
 }
 
@@ -155,10 +166,12 @@ impl ModelClient {
         self.settings.recorder.as_ref()?.failure()
     }
 
+    /// The vendor's name in a model's full name.
     pub fn provider(&self) -> &str {
         &self.endpoint.provider
     }
 
+    /// The vendor's name for the model.
     pub fn model(&self) -> &str {
         &self.endpoint.model
     }

@@ -28,6 +28,7 @@ use crate::sse::{self, SseEvent, SseParser};
 /// How long to wait for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpTimeouts {
+    /// For TCP and TLS together.
     pub connect: Duration,
     /// The longest silence, before the first byte and between any two.
     pub idle: Duration,
@@ -46,6 +47,7 @@ impl Default for HttpTimeouts {
 /// How much is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerSizes {
+    /// The bytes of one event.
     pub event: usize,
     /// The bytes of a whole answer, if they are limited.
     pub answer: Option<u64>,

@@ -3,6 +3,8 @@
 //! Law: of tools this crate knows their definitions only, and it touches no disk: environment, files
 //! and clock come in as arguments.
 
+#![warn(missing_docs)]
+
 mod adapter;
 mod anthropic;
 mod cache_retention;

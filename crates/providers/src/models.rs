@@ -34,7 +34,9 @@ pub struct ModelInfo {
     pub context: Option<u64>,
     /// Tokens that one answer may have.
     pub output: Option<u32>,
+    /// Dollars for a million tokens; `None` where it is not known.
     pub price: Option<Price>,
+    /// The vendor's way to set the effort.
     pub thinking: Option<ThinkingStyle>,
     /// True if the vendor accepts a temperature.
     pub sampling: Option<bool>,
@@ -44,12 +46,17 @@ pub struct ModelInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
+    /// Tokens of the request that no cache had.
     pub input: f64,
+    /// Tokens of the answer, thinking included.
     pub output: f64,
+    /// Tokens that the vendor had in its cache.
     #[serde(default)]
     pub cache_read: f64,
+    /// Tokens that the vendor put into its cache.
     #[serde(default)]
     pub cache_write: f64,
+    /// Other prices for a long request.
     #[serde(default)]
     pub long: Option<LongPrice>,
 }
@@ -58,11 +65,16 @@ pub struct Price {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongPrice {
+    /// Tokens of input, cached ones included.
     pub above: u64,
+    /// Tokens of the request that no cache had.
     pub input: f64,
+    /// Tokens of the answer, thinking included.
     pub output: f64,
+    /// Tokens that the vendor had in its cache.
     #[serde(default)]
     pub cache_read: f64,
+    /// Tokens that the vendor put into its cache.
     #[serde(default)]
     pub cache_write: f64,
 }
@@ -71,6 +83,7 @@ pub struct LongPrice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingStyle {
+    /// It does not think, so nothing is sent.
     None,
     /// A number of tokens.
     Budget,

@@ -30,6 +30,7 @@ impl std::fmt::Debug for TrafficRecorder {
 }
 
 impl TrafficRecorder {
+    /// A recorder that writes JSON lines to `out`.
     pub fn new(out: impl Write + Send + 'static) -> Self {
         let out = Box::new(out);
         let sink = Sink { out, begun: false, failure: None, is_told: false };

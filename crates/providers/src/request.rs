@@ -11,9 +11,13 @@ use crate::tools::OfferedTools;
 /// One request. The adapters pair calls with results; callers need not.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelRequest {
+    /// Instructions of the program and the project.
     pub system: String,
+    /// The conversation so far.
     pub messages: Messages,
+    /// Definitions of the tools that the model may call.
     pub tools: OfferedTools,
+    /// Wishes that hold for every vendor.
     pub parameters: Parameters,
     /// Values for one provider (`anthropic`, `openai`, …), which win over `parameters` (FL-PARAM).
     pub specific: BTreeMap<String, Parameters>,
@@ -25,9 +29,13 @@ pub struct ModelRequest {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
+    /// Tokens of the answer.
     pub max_tokens: Option<u32>,
+    /// Randomness in the vendor's scale.
     pub temperature: Option<f64>,
+    /// The effort in words that every vendor's values are made from.
     pub thinking: Option<Thinking>,
+    /// The time that the prompt stays in the vendor's cache.
     pub cache_retention: Option<CacheRetention>,
     /// Tokens to think with, for vendors that count them; wins over `thinking`.
     pub thinking_budget: Option<u32>,
@@ -39,11 +47,17 @@ pub struct Parameters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thinking {
+    /// No thinking, as far as the model can go without.
     Off,
+    /// The least that the vendor offers.
     Minimal,
+    /// A small budget.
     Low,
+    /// The vendor's middle.
     Medium,
+    /// A large budget.
     High,
+    /// The most that the vendor offers.
     Max,
 }
 

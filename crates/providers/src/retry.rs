@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jm_types::{StreamError, StreamEvent};
 
+/// The attempts of a request that failed in a way that may pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// How often a request is sent at most.

@@ -12,6 +12,7 @@ const SHORTEST_PART: usize = 6;
 pub struct Secret(String);
 
 impl Secret {
+    /// Takes over a key; it is never printed and is cut out of errors.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

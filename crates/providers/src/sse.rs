@@ -10,6 +10,7 @@ pub const EVENT_LIMIT: usize = 16 * 1024 * 1024;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
+/// One event of a server-sent event stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SseEvent {
     /// The `event` field; empty where there was none.
@@ -22,6 +23,7 @@ pub struct SseEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
+/// An incremental parser of `text/event-stream`.
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
@@ -37,6 +39,7 @@ pub struct SseParser {
 }
 
 impl SseParser {
+    /// A parser that refuses events of more than `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -13,16 +13,22 @@ use crate::{anthropic, gemini, openai_chat, openai_responses};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
+    /// The Messages protocol.
     Anthropic,
+    /// The Responses protocol.
     OpenaiResponses,
+    /// The Chat Completions protocol, which many servers speak.
     OpenaiChat,
+    /// The `generateContent` protocol.
     Gemini,
 }
 
 impl Wire {
+    /// Every protocol, for tests and messages that list them.
     pub const ALL: [Wire; 4] =
         [Wire::Anthropic, Wire::OpenaiResponses, Wire::OpenaiChat, Wire::Gemini];
 
+    /// The name in configuration.
     pub fn name(self) -> &'static str {
         match self {
             Wire::Anthropic => "anthropic",

@@ -16,6 +16,7 @@ const LEVEL: i32 = 3;
 /// The number of contents in the store, and the bytes they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobStats {
+    /// Contents, each counted once.
     pub count: u64,
     /// As they were.
     pub bytes: u64,
@@ -165,10 +166,12 @@ impl Store {
         Ok(bytes)
     }
 
+    /// The size of a content before compression; `None` where it is not stored.
     pub fn blob_size(&self, sha256: Digest) -> Result<Option<u64>, StoreError> {
         size(&self.connection(), sha256)
     }
 
+    /// Counts the contents and their bytes.
     pub fn blob_stats(&self) -> Result<BlobStats, StoreError> {
         stats(&self.connection(), "")
     }

@@ -17,8 +17,11 @@ use crate::{Owner, Record, Store, StoreError, output};
 /// The result of a collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collected {
+    /// Contents that were removed.
     pub blobs: u64,
+    /// Bytes that they took in the journal, compressed.
     pub stored: u64,
+    /// The fate of those bytes.
     pub space: Space,
 }
 
@@ -26,6 +29,7 @@ pub struct Collected {
 /// next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Space {
+    /// The file is that much smaller.
     #[default]
     GivenBack,
     /// Giving it back needs room itself.

@@ -11,6 +11,7 @@ use crate::{CallRecord, FileEffect, Owner, Record, Store, StoreError, Tracking};
 /// A call of another session that was started and has no result yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Running {
+    /// The call as it was received.
     pub call: CallRecord,
     /// When it started, in milliseconds since the epoch.
     pub started: u64,
@@ -21,6 +22,7 @@ pub struct Running {
 /// A command of another session, and what had changed when it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackedElsewhere {
+    /// The key of the command's call.
     pub call: CallKey,
     /// Every path that it may have changed; `None` where it may have been any.
     pub paths: Option<Vec<PathBuf>>,

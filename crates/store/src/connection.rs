@@ -26,6 +26,7 @@ pub struct Store {
 }
 
 impl Store {
+    /// Opens the journal at a path, and makes or migrates its tables.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let fail = |error: rusqlite::Error| match StoreError::from(error) {
             StoreError::Write(error) => StoreError::Open { path: path.to_owned(), error },

@@ -8,7 +8,9 @@ use thiserror::Error;
 use crate::identity::Owner;
 use crate::queue::PATIENCE;
 
+/// A failure of the journal.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum StoreError {
     #[error("the journal {} cannot be used: {error}", path.display())]
     Open { path: PathBuf, error: rusqlite::Error },
@@ -63,6 +65,7 @@ impl StoreError {
         }
     }
 
+    /// Tells if the disk is full, so that space set aside can be given back and the write tried again.
     pub fn is_full(&self) -> bool {
         matches!(self, StoreError::Write(error) if is_full(error))
     }

@@ -15,20 +15,27 @@ use crate::{Store, StoreError};
 /// One file as it was: how its directory entry describes it is its reader's affair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRow {
+    /// Absolute.
     pub path: PathBuf,
+    /// The directory entry, in words that only the index reads.
     pub stat: String,
+    /// The hash of the content.
     pub sha256: Digest,
 }
 
 /// A change of the stored index of one workspace.
 #[derive(Debug, Clone, Default)]
 pub struct IndexUpdate {
+    /// The workspace that the index is of.
     pub root: PathBuf,
+    /// Files that are new or changed.
     pub seen: Vec<FileRow>,
+    /// Files that are not there any more.
     pub gone: Vec<PathBuf>,
 }
 
 impl Store {
+    /// The stored index of a workspace.
     pub fn files(&self, root: &std::path::Path) -> Result<Vec<FileRow>, StoreError> {
         let connection = self.connection();
         let mut select = connection

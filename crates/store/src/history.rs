@@ -31,12 +31,16 @@ pub struct Place {
 /// A call that changed something, by its session and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
+    /// The session that made the change.
     pub session: SessionId,
+    /// The key of the call in it.
     pub call: CallKey,
+    /// Milliseconds since the epoch.
     pub at: u64,
 }
 
 impl Store {
+    /// Finds a session by its id; `None` where the journal has none.
     pub fn session(&self, id: &str) -> Result<Option<SessionView>, StoreError> {
         let connection = self.connection();
         let mut select = connection.prepare_cached(

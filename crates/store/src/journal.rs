@@ -30,10 +30,15 @@ pub struct Journal {
 /// Records, contents and index that one append makes durable together.
 #[derive(Debug, Default)]
 pub struct Entry<'a> {
+    /// Events, in order.
     pub records: Vec<Record>,
+    /// Contents that the records name by their hash.
     pub blobs: Vec<&'a [u8]>,
+    /// Files that the model has been shown, for the freshness of later edits.
     pub reads: Vec<(PathBuf, ReadRecord)>,
+    /// A change of the workspace's index.
     pub index: Option<IndexUpdate>,
+    /// The place among other writers.
     pub order: WriteOrder,
 }
 
@@ -72,10 +77,12 @@ impl Journal {
         Self { opening: Some(opening), ..self }
     }
 
+    /// The journal, for queries.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
+    /// The session that is written.
     pub fn session(&self) -> &SessionId {
         &self.session
     }

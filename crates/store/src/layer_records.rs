@@ -22,6 +22,7 @@ pub enum LayerSide {
 }
 
 impl LayerSide {
+    /// The side that undo would go to.
     pub fn other(self) -> Self {
         match self {
             Self::Kept => Self::TakenBack,
@@ -34,8 +35,11 @@ impl LayerSide {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerChange {
+    /// A name that was not there.
     Created,
+    /// Another content or other attributes.
     Changed,
+    /// A name that is gone.
     Deleted,
 }
 
@@ -43,7 +47,9 @@ pub enum LayerChange {
 /// the steps have it byte by byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerName {
+    /// Relative to the root.
     pub path: String,
+    /// The kind of the change.
     pub change: LayerChange,
 }
 
@@ -52,7 +58,9 @@ pub struct LayerName {
 pub struct LayerRecord {
     /// The name of its directory.
     pub layer: String,
+    /// The workspace root that the layer lies over.
     pub root: PathBuf,
+    /// The side to which the workspace is brought.
     pub to: LayerSide,
     /// The content that lists every step.
     pub steps: Digest,
@@ -82,8 +90,11 @@ impl LayerRecord {
 /// A record of a layer, as a collection finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerView {
+    /// The session of the command.
     pub session: SessionId,
+    /// The key of the command's call.
     pub call: CallKey,
+    /// The layer and its side.
     pub layer: LayerRecord,
     /// The last batch of its session is not settled, so recovery may need it.
     pub is_unsettled: bool,

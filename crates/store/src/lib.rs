@@ -2,6 +2,8 @@
 //!
 //! Law: nothing here decides anything. A record is durable when the function that wrote it returns.
 
+#![warn(missing_docs)]
+
 mod blobs;
 mod collect;
 mod concurrent;

@@ -16,7 +16,9 @@ use crate::{Store, StoreError};
 /// A message to be remembered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageRecord {
+    /// The speaker.
     pub role: Speaker,
+    /// The parts of the message, as the engine's JSON.
     pub content: Value,
     /// The batch whose calls it makes, or whose results it carries.
     pub batch: Option<BatchNumber>,
@@ -27,7 +29,9 @@ pub struct MessageRecord {
 pub struct MessageView {
     /// Its place among the session's records.
     pub seq: i64,
+    /// Milliseconds since the epoch.
     pub at: u64,
+    /// The message itself.
     pub message: MessageRecord,
 }
 

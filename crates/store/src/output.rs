@@ -15,7 +15,9 @@ use crate::{Store, StoreError};
 
 /// One part on its way into the store.
 pub struct Incoming<'a> {
+    /// The hash of the bytes, computed before.
     pub sha256: Digest,
+    /// The bytes, read once.
     pub content: Box<dyn Read + 'a>,
 }
 
@@ -141,6 +143,7 @@ impl Store {
         Ok(())
     }
 
+    /// Counts the kept outputs and their bytes.
     pub fn output_stats(&self) -> Result<BlobStats, StoreError> {
         blobs::stats(&self.connection(), "WHERE sha256 IN (SELECT sha256 FROM outputs)")
     }

@@ -14,10 +14,13 @@ use crate::{Store, StoreError};
 pub struct TurnMark {
     /// Its place among the session's records.
     pub seq: i64,
+    /// Milliseconds since the epoch.
     pub at: u64,
+    /// The speaker.
     pub kind: TurnKind,
 }
 
+/// The speaker at a mark: a person, or a model that asked for calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnKind {
     /// A person spoke.
@@ -29,8 +32,11 @@ pub enum TurnKind {
 /// An undo or a redo, by the place of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoMark {
+    /// The place among the session's records.
     pub seq: i64,
+    /// The key of the undo itself.
     pub call: CallKey,
+    /// The calls that it took back.
     pub of: Vec<CallKey>,
 }
 

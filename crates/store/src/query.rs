@@ -12,23 +12,33 @@ use crate::layer_records::LayerRecord;
 use crate::record::{CallRecord, Concurrent, FileEffect, Record, StoredResult};
 use crate::{Store, StoreError};
 
+/// A session as the journal's table has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionView {
+    /// Its id.
     pub session: SessionId,
+    /// Milliseconds since the epoch at which it began.
     pub opened: u64,
+    /// The workspace that it works in.
     pub root: PathBuf,
+    /// The process that holds the lease; `None` for a session that is closed.
     pub owner: Option<Owner>,
+    /// The number of its records.
     pub records: u64,
+    /// Milliseconds since the epoch of the last record.
     pub last: Option<u64>,
 }
 
 /// All that the journal knows of one call.
 #[derive(Debug, Clone)]
 pub struct CallView {
+    /// The batch that it belongs to.
     pub batch: BatchNumber,
+    /// The call as it came.
     pub call: CallRecord,
     /// The record that opened its batch, and when.
     pub seq: i64,
+    /// Milliseconds since the epoch of the batch's record.
     pub at: u64,
     /// The records about it, in order, with their times.
     pub records: Vec<(u64, Record)>,
@@ -50,8 +60,11 @@ fn follow(files: &mut Vec<FileEffect>, later: &[FileEffect]) {
 /// The changes of one call that are in force.
 #[derive(Debug, Clone)]
 pub struct EffectView {
+    /// The key of the call.
     pub call: CallKey,
+    /// One effect for each path.
     pub files: Vec<FileEffect>,
+    /// The reason why there may be more changes than these.
     pub gap: Option<String>,
     /// Changes that cannot be told apart from those of other sessions' commands.
     pub concurrent: Vec<Concurrent>,
@@ -60,6 +73,7 @@ pub struct EffectView {
 }
 
 impl CallView {
+    /// The last result with its duration in milliseconds.
     pub fn result(&self) -> Option<(&StoredResult, u64)> {
         self.records.iter().rev().find_map(|(_, record)| match record {
             Record::Finished { result, duration_ms, .. } => Some((result, *duration_ms)),
@@ -76,6 +90,7 @@ impl CallView {
         told.unwrap_or(&self.call.name)
     }
 
+    /// The process of the last start; `None` for a call that never ran.
     pub fn started(&self) -> Option<&Owner> {
         self.records.iter().rev().find_map(|(_, record)| match record {
             Record::Started { process, .. } => Some(process),

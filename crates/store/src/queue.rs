@@ -12,6 +12,7 @@ const POLL: Duration = Duration::from_micros(500);
 /// The place of a write among those of other processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WriteOrder {
+    /// Waits behind the writers that asked earlier.
     #[default]
     InTurn,
     /// Past the queue: for a writer that holds something which others in the queue may wait for, such as the lock of

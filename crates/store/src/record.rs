@@ -16,13 +16,18 @@ use crate::output_records::StoredOutput;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
+    /// Instructions of the program.
     System,
+    /// The person.
     User,
+    /// The model.
     Assistant,
+    /// The results of calls.
     Tool,
 }
 
 impl Speaker {
+    /// The name in JSON and in exports.
     pub fn word(self) -> &'static str {
         match self {
             Speaker::System => "system",
@@ -39,7 +44,9 @@ impl Speaker {
 pub enum Record {
     /// The setting that the session is worked in: its first record, and again whenever that changes.
     SessionOpened {
+        /// The workspace root.
         root: PathBuf,
+        /// The dialect of the built-in tools.
         toolset: String,
         /// How tools are used: `enabled`, `parse_only` or `disabled`.
         #[serde(default)]
@@ -50,9 +57,12 @@ pub enum Record {
     },
     /// Something said in the conversation, as data; long ones are blobs.
     Message {
+        /// The speaker.
         role: Speaker,
+        /// A short content; a long one is stored apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Value>,
+        /// The hash of a long content.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content_blob: Option<Digest>,
         /// The batch whose calls it makes, or whose results it carries.
@@ -61,92 +71,133 @@ pub enum Record {
     },
     /// The calls of one assistant message, in order (FR-RES-01).
     BatchOpened {
+        /// The number of the batch, from 1.
         batch: BatchNumber,
+        /// The calls in the order of the message.
         calls: Vec<CallRecord>,
     },
     /// The words and thoughts of a model at the moment when a call of its message was whole, as data:
     /// those since the last such record. They count where the message itself was never recorded.
     Received {
+        /// The batch of the call that came.
         batch: BatchNumber,
+        /// Parts of the message that came before it.
         said: Vec<Value>,
     },
     /// The calls without a result wait for one from outside, perhaps in another process (FR-MODE-02).
     BatchWaits {
+        /// The batch that waits.
         batch: BatchNumber,
     },
+    /// The disposition of a call, decided before anything of its batch ran.
     Planned {
+        /// The planned call.
         call: CallKey,
+        /// Allow, ask or deny.
         verdict: Verdict,
+        /// The rule that gave the verdict, in words.
         rule: String,
+        /// One line for people.
         summary: String,
+        /// The risk level; `None` for a call that was refused unread.
         risk: Option<RiskLevel>,
     },
     /// A person wrote other arguments than the model; these are planned, shown and run.
     Edited {
+        /// The edited call.
         call: CallKey,
+        /// The approver: a person, a flag or a program.
         by: String,
+        /// The arguments that count from here on.
         arguments: String,
     },
     /// By whom, and a fingerprint of the call and of the files that were shown.
     Approved {
+        /// The approved call.
         call: CallKey,
+        /// The approver: a person, a flag or a program.
         by: String,
+        /// The hash of the call and of the files that were shown.
         fingerprint: String,
     },
     /// From here on the call may have had effects.
     Started {
+        /// The call that starts.
         call: CallKey,
+        /// The process that runs it.
         process: Owner,
     },
     /// The files that are about to change; their new contents are on disk under other names.
     Prepared {
+        /// The call that changes files.
         call: CallKey,
+        /// Each file with its state before and after.
         files: Vec<FileEffect>,
     },
     /// A command's layer that is about to be kept, or taken back; its files are in the layer's directory.
     Layered {
+        /// The call whose command ran on the layer.
         call: CallKey,
+        /// The layer and its side.
         layer: LayerRecord,
     },
     /// The change that was prepared last failed, and every file is as it was.
     Withdrawn {
+        /// The call whose change failed and was put back.
         call: CallKey,
     },
     /// The files that a command changed, found by looking before and after.
     Tracked {
+        /// The call whose command ran.
         call: CallKey,
+        /// The difference between the looks before and after.
         tracking: Tracking,
     },
+    /// The one result of a call.
     Finished {
+        /// The finished call.
         call: CallKey,
+        /// The result as the model got it.
         result: StoredResult,
+        /// The duration without the person's time for an answer.
         duration_ms: u64,
     },
+    /// Every call of the batch has its result.
     BatchSealed {
+        /// The sealed batch.
         batch: BatchNumber,
     },
     /// The results have gone to whoever asked.
     Delivered {
+        /// The batch whose results were handed over.
         batch: BatchNumber,
     },
     /// The state in which recovery found a call, and what the person chose.
     Recovered {
+        /// The interrupted call.
         call: CallKey,
+        /// The state of its files in one word.
         state: String,
+        /// The person's choice in one word.
         choice: String,
     },
     /// The effects of these calls were taken back by `call`, whose own effects follow.
     Undid {
+        /// The undo, which is a call of its own.
         call: CallKey,
+        /// The calls whose effects are gone.
         of: Vec<CallKey>,
     },
     /// The person named the session.
     Titled {
+        /// The name that the person gave.
         title: String,
     },
     /// A model answered: by which name it was opened, the tokens of the answer, and its price.
     Used {
+        /// The name under which the model was opened.
         model: String,
+        /// Tokens by kind.
         usage: Usage,
         /// Millionths of a US dollar; `None` where the price is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,20 +205,27 @@ pub enum Record {
     },
 }
 
+/// A call as the model wrote it, with the journal's own key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRecord {
+    /// Unique in the journal.
     pub call: CallKey,
     /// As the provider gave it.
     pub id: String,
+    /// The tool's name.
     pub name: String,
+    /// The arguments as JSON text, unparsed.
     pub arguments: String,
 }
 
 /// One file's change, complete before it happens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEffect {
+    /// Absolute.
     pub path: PathBuf,
+    /// The state that undo restores.
     pub before: FileState,
+    /// The state that redo restores.
     pub after: FileState,
     /// The path of the other content while the change is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,24 +252,32 @@ impl FileEffect {
 #[derive(Debug, Clone, Copy, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
+    /// Nothing stands there.
     Missing,
+    /// A regular file.
     File {
+        /// The hash of its content.
         sha256: Digest,
+        /// Permission bits.
         mode: u32,
         /// Bytes; a file of another size need not be read to know that it is not this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },
+    /// A directory; its entries have effects of their own.
     Directory {
+        /// Permission bits.
         mode: u32,
     },
 }
 
 impl FileState {
+    /// Tells a regular file from the other states.
     pub fn is_file(self) -> bool {
         matches!(self, Self::File { .. })
     }
 
+    /// Tells a directory from the other states.
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Directory { .. })
     }
@@ -242,6 +308,7 @@ impl PartialEq for FileState {
 /// Knowledge of the files a command changed, and of what is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tracking {
+    /// The changes that were found.
     pub files: Vec<FileEffect>,
     /// Why it is not everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,17 +324,23 @@ pub struct Tracking {
 pub struct Concurrent {
     /// The calls that ran meanwhile.
     pub calls: Vec<CallKey>,
+    /// The changes that cannot be told apart.
     pub files: Vec<FileEffect>,
 }
 
 /// A result as it is kept: long contents are blobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredResult {
+    /// The vendor's id of the call.
     pub call_id: String,
+    /// The tool's name.
     pub name: String,
+    /// The code of the failure; `None` for a success.
     pub error: Option<ErrorCode>,
+    /// A short content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+    /// The hash of a long content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_blob: Option<Digest>,
     /// The whole of it, where the model was given less.
@@ -282,6 +355,7 @@ pub struct StoredResult {
 pub(crate) const INLINE: usize = 4 * 1024;
 
 impl StoredResult {
+    /// A result as it is stored: a long content by its hash.
     pub fn new(result: &ToolResult, seen: Vec<(PathBuf, ReadRecord)>) -> Self {
         let long = result.content.len() > INLINE;
         Self {
@@ -297,6 +371,7 @@ impl StoredResult {
 }
 
 impl Record {
+    /// The tag in JSON, by which queries select.
     pub fn kind(&self) -> &'static str {
         match self {
             Record::SessionOpened { .. } => "session_opened",

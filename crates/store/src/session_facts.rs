@@ -20,6 +20,7 @@ pub struct SessionFacts {
     pub turns: usize,
     /// The name of the model that answered last.
     pub model: Option<String>,
+    /// The sum over all answers.
     pub usage: Usage,
     /// Millionths of a US dollar, as far as prices are known; `None` where none is.
     pub cost: Option<u64>,

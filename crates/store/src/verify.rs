@@ -20,28 +20,38 @@ pub enum Damage {
     File(String),
     /// A record whose bytes or place changed; all later ones of its session hang on it.
     Record {
+        /// The session of the record.
         session: SessionId,
+        /// Its place in the chain.
         seq: i64,
     },
     /// A record that says nothing we know.
     Unreadable {
+        /// The session of the record.
         session: SessionId,
+        /// Its place in the chain.
         seq: i64,
     },
     /// A column of a session that does not follow from its records.
     Session {
+        /// The session with the false column.
         session: SessionId,
+        /// The column's name in the table.
         column: &'static str,
     },
     /// A file that a session is said to have read, against its records.
     Read {
+        /// The session that the row belongs to.
         session: SessionId,
+        /// The file that it names.
         path: PathBuf,
     },
     /// A file as the index of its workspace has it.
     Index {
+        /// The file that the row names.
         path: PathBuf,
     },
+    /// A content whose bytes do not have the hash that they are stored under.
     Content(Digest),
 }
 

@@ -3,6 +3,7 @@
 //! Law: a test is never green because something was missing. What is missing fails the test, unless
 //! `JM_TESTS_ALLOW_MISSING` names it; then the table at the end of `./test` says what was not shown.
 
+#![warn(missing_docs)]
 #![allow(clippy::expect_used, reason = "part of the tests, which stop where they fail")]
 
 use std::collections::BTreeMap;

@@ -21,10 +21,13 @@ use crate::holder::CommandHolder;
 /// The ground that all calls of a session stand on.
 #[derive(Debug, Clone)]
 pub struct Workspace {
+    /// Resolves and opens every path.
     pub sandbox: Arc<Sandbox>,
+    /// Chooses the variables that commands inherit.
     pub environment: Arc<EnvSanitizer>,
     /// Holds commands in what the sandbox allows.
     pub confiner: Arc<Confiner>,
+    /// Backups and notes of the project, outside of it.
     pub state: Arc<ProjectState>,
     /// Commands that go on in the background.
     pub jobs: Arc<Jobs>,
@@ -34,6 +37,7 @@ pub struct Workspace {
 /// outcome. A clone shares all of it, so that an operation takes one along to its own thread.
 #[derive(Clone)]
 pub struct CallContext {
+    /// The ground that all calls share.
     pub workspace: Workspace,
     /// The conversation's reads as they were when the call began.
     pub freshness: Arc<Freshness>,
@@ -53,16 +57,21 @@ pub struct CallContext {
     pub cancel: Cancel,
     /// Bounded; a full channel makes the tool wait or join chunks.
     pub output_tx: mpsc::Sender<ToolEvent>,
+    /// Limits of calls and results.
     pub limits: Limits,
     /// The most bytes of a result: the configured limit, or the capacity where that is less.
     pub output_limit: usize,
     /// The bytes that the model's context has left.
     pub capacity: usize,
+    /// The time at which the call is stopped.
     pub deadline: Instant,
+    /// The vendor's id of the call; empty where nothing is run.
     pub tool_call_id: String,
     /// Empty where nothing is run.
     pub call_key: CallKey,
+    /// The session that the call belongs to.
     pub session_id: SessionId,
+    /// The name that the call uses.
     pub tool_name: String,
     /// [`Access::ReadsOnly`] for a command that runs unasked because it only reads.
     pub access: Access,
@@ -91,11 +100,13 @@ pub type Whole = Arc<Mutex<Spool>>;
 pub struct Seen(Arc<Mutex<Vec<(PathBuf, ReadRecord)>>>);
 
 impl Seen {
+    /// Notes that the model has been shown the file as it is now.
     pub fn record(&self, path: &SafePath, sha256: Digest, extent: Extent) {
         let record = ReadRecord { sha256, read_at_epoch_ms: now_epoch_ms(), extent };
         self.lock().push((path.absolute(), record));
     }
 
+    /// Hands over all notes, and forgets them.
     pub fn take(&self) -> Vec<(PathBuf, ReadRecord)> {
         std::mem::take(&mut self.lock())
     }
@@ -110,6 +121,7 @@ impl Seen {
 pub struct Refused(Arc<Mutex<Vec<Grant>>>);
 
 impl Refused {
+    /// Notes grants, each once.
     pub fn note(&self, grants: Vec<Grant>) {
         let mut refused = self.lock();
         for grant in grants {
@@ -119,6 +131,7 @@ impl Refused {
         }
     }
 
+    /// Hands over all grants, and forgets them.
     pub fn take(&self) -> Vec<Grant> {
         std::mem::take(&mut self.lock())
     }

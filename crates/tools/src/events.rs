@@ -23,6 +23,7 @@ pub struct Events {
 }
 
 impl Events {
+    /// The channel to the face, with the call's names and spool.
     pub fn of(ctx: &CallContext) -> Self {
         Self {
             sender: ctx.output_tx.clone(),

@@ -24,10 +24,12 @@ pub enum Foreseen {
 }
 
 impl Foreseen {
+    /// A call that leaves everything as it is.
     pub const NOTHING: Self = Self::Files(Vec::new());
 }
 
 impl Expected {
+    /// The expected content of a file; `None` where the disk's own counts.
     pub fn get(&self, path: &Path) -> Option<&Arc<Vec<u8>>> {
         self.contents.get(path)
     }

@@ -14,14 +14,18 @@ pub type CommandStart<'a> =
 /// A command that has ended, and why its changes were not kept, if they were not.
 #[derive(Debug)]
 pub struct HeldRun {
+    /// The command's end and output.
     pub finished: FinishedCommand,
+    /// The reason why its changes are not in the workspace; `None` where they are.
     pub not_kept: Option<NotKept>,
 }
 
 /// The reason why nothing that a command changed is in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotKept {
+    /// One sentence.
     pub why: String,
+    /// The next step for the person.
     pub hint: String,
 }
 

@@ -15,14 +15,17 @@
 //! let timeouts = Timeouts { file_operations: minute, shell_commands: minute };
 //! let registry = ToolRegistry::speaking(&STANDARD, STANDARD.tools(&timeouts)?)?;
 //! let args = json!({"path": "notes.txt", "content": "one\n"});
-//! registry.validate("write_file", &args)?;
+//! let tool = registry.lookup("write_file")?;
+//! tool.validate(&args)?;
 //! // A call is parsed once; what it intends is known before anything runs.
-//! let call = registry.lookup("write_file")?.prepare(args, &Limits::default())?;
+//! let call = tool.prepare(args, &Limits::default())?;
 //! assert!(call.intent().effect.is_side_effecting());
 //! assert!(registry.lookup("wirte_file").is_err());
 //! # Ok(())
 //! # }
 //! ```
+
+#![warn(missing_docs)]
 
 pub mod context;
 pub mod events;

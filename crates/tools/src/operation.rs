@@ -17,6 +17,7 @@ use crate::tool::{PathUse, Preview, ShownCommand};
 
 /// Something that a call can ask the workspace to do.
 pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
+    /// The result of performing it, which `raise` makes an answer of.
     type Outcome: Send + 'static;
 
     /// Its preview follows from the call and the files that the preview names, and from nothing else.
@@ -54,6 +55,7 @@ pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
 
 /// The means of one execution.
 pub struct Execution<'a> {
+    /// The context of the call.
     pub scope: &'a Scope,
     /// Takes the output of commands as it comes.
     pub events: Events,

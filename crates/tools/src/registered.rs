@@ -13,10 +13,13 @@ use crate::schema::compiled::{compile, describe};
 use crate::schema::fast_path;
 use crate::tool::ToolExecutor;
 
+/// A schema that is none.
 #[derive(Debug, Error)]
 #[error("the schema of {tool} is not valid: {message}")]
 pub struct SchemaError {
+    /// The tool's name.
     pub tool: String,
+    /// The validator's words.
     pub message: String,
 }
 
@@ -42,6 +45,7 @@ impl std::ops::Deref for Registered {
 }
 
 impl Registered {
+    /// A tool whose schema is not compiled yet.
     pub fn new(executor: Box<dyn ToolExecutor>) -> Self {
         Self { executor, is_fast: OnceLock::new(), validator: OnceLock::new() }
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jm_types::text::suggest::suggest;
 use jm_types::{ErrorKind, ToolDefinition, ToolError, Toolset};
-use serde_json::Value;
 
 use crate::registered::Registered;
 use crate::source::{Listed, Origin, ToolSource};
@@ -41,6 +40,7 @@ impl ToolRegistry {
         Ok(registry)
     }
 
+    /// Adds a tool; a second one of the same name is an error.
     pub fn register(&mut self, executor: Box<dyn ToolExecutor>) -> Result<(), ToolError> {
         let name = executor.name().to_owned();
         if self.tools.contains_key(&name) {
@@ -50,10 +50,12 @@ impl ToolRegistry {
         Ok(())
     }
 
+    /// The toolset in whose envelope tools answer.
     pub fn dialect(&self) -> &'static Dialect {
         self.dialect
     }
 
+    /// The name of that toolset.
     pub fn toolset(&self) -> Toolset {
         self.dialect.toolset
     }
@@ -133,11 +135,6 @@ impl ToolRegistry {
         names.sort_unstable();
         names.dedup();
         names
-    }
-
-    /// Checks arguments against the schema of the tool of that name.
-    pub fn validate(&self, name: &str, args: &Value) -> Result<(), ToolError> {
-        self.lookup(name)?.validate(args)
     }
 
     fn unknown(&self, name: &str) -> ToolError {

@@ -43,17 +43,24 @@ pub trait ToolSource: Send + Sync + std::fmt::Debug {
 /// A tool as a person sees it in a list.
 #[derive(Debug)]
 pub struct Listed {
+    /// The name that the model calls.
     pub name: String,
+    /// The party that brought it.
     pub origin: Origin,
+    /// The tool, or the reason why it cannot be used.
     pub tool: Result<Arc<Registered>, ToolError>,
 }
 
+/// The party that brought a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
+    /// Part of the program.
     BuiltIn,
     /// A file, and whose directory it is in.
     File {
+        /// System, user or project.
         place: &'static str,
+        /// Absolute.
         path: PathBuf,
     },
     /// A server of tools, by its name in the configuration.

@@ -19,39 +19,56 @@ use crate::foresight::Foreseen;
 /// The facts of a tool that are known before any call.
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
+    /// The name that the model calls.
     pub name: String,
+    /// The text for the model.
     pub description: String,
+    /// The JSON schema of the arguments.
     pub schema: Value,
+    /// The most that any call does to the world.
     pub effect: ToolEffect,
+    /// The highest risk of any call.
     pub risk: RiskLevel,
     /// The tool's own floor: a person decides on every call, whatever the mode.
     pub needs_person: bool,
+    /// The longest that a call may take; `None` for the default.
     pub timeout: Option<Duration>,
 }
 
 /// The use that a call makes of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
+    /// A file's content.
     Read,
+    /// Names in a directory.
     List,
+    /// A change of the file.
     Write,
     /// A directory that the call works in, which must exist; the name is that of its argument.
     WorkIn(&'static str),
 }
 
+/// A path that a call names, and its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathUse {
+    /// As the call spells it.
     pub path: String,
+    /// The use that the call makes of it.
     pub purpose: Use,
 }
 
 /// The intent of one call; pure.
 #[derive(Debug, Clone)]
 pub struct Intent {
+    /// One line for the person, uncut.
     pub summary: String,
+    /// The effect of this very call.
     pub effect: ToolEffect,
+    /// The risk of this very call.
     pub risk: RiskLevel,
+    /// A person decides, whatever the mode.
     pub needs_person: bool,
+    /// Every path that the call names.
     pub paths: Vec<PathUse>,
     /// The tool whose rules govern this call, where it does what another tool is for: a command that
     /// is no test runner, given to `run_tests`, is `run_command`.
@@ -66,7 +83,9 @@ pub struct Intent {
 /// The view for a person who decides, and the state of the files it was computed from.
 #[derive(Debug, Clone, Default)]
 pub struct Preview {
+    /// The diff or the command, masked.
     pub text: String,
+    /// Each file with its hash; `None` for one that does not exist.
     pub files: Vec<(PathBuf, Option<Digest>)>,
     /// Warnings that a person must not overlook.
     pub warnings: Vec<String>,
@@ -93,39 +112,48 @@ pub enum Output {
     Json(Value),
 }
 
+/// The future of an execution.
 pub type ToolFut<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
 
 /// A tool (FR-REG-01). Object-safe, so that tools can be born at run time.
 pub trait ToolExecutor: Send + Sync {
+    /// The facts that are known before any call.
     fn spec(&self) -> &ToolSpec;
 
     /// Parses the arguments; no I/O (FR-REG-01a).
     fn prepare(&self, args: Value, limits: &Limits) -> Result<Box<dyn Prepared>, ToolError>;
 
+    /// The name that the model calls.
     fn name(&self) -> &str {
         &self.spec().name
     }
 
+    /// The text for the model.
     fn description(&self) -> &str {
         &self.spec().description
     }
 
+    /// The JSON schema of the arguments.
     fn schema(&self) -> &Value {
         &self.spec().schema
     }
 
+    /// True if some call may change something.
     fn is_side_effecting(&self) -> bool {
         self.spec().effect.is_side_effecting()
     }
 
+    /// True if a person decides on every call.
     fn requires_approval(&self) -> bool {
         self.spec().needs_person
     }
 
+    /// The highest risk of any call.
     fn risk_level(&self) -> RiskLevel {
         self.spec().risk
     }
 
+    /// The longest that a call may take; `None` for the default.
     fn timeout(&self) -> Option<Duration> {
         self.spec().timeout
     }
@@ -165,6 +193,7 @@ pub trait ToolExecutor: Send + Sync {
 
 /// One call, parsed.
 pub trait Prepared: Send + std::fmt::Debug {
+    /// The facts of the call; pure.
     fn intent(&self) -> Intent;
 
     /// Reads, never writes.
@@ -196,14 +225,17 @@ pub trait Prepared: Send + std::fmt::Debug {
         }
     }
 
+    /// Does it, within the context's deadline.
     fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a>;
 }
 
 impl PathUse {
+    /// A path with its use.
     pub fn new(path: impl Into<String>, purpose: Use) -> Self {
         Self { path: path.into(), purpose }
     }
 
+    /// Resolves the path, and refuses one that cannot be used so.
     pub fn resolve(&self, sandbox: &Sandbox) -> Result<SafePath, ToolError> {
         let path = sandbox.resolve(&self.path)?;
         match (self.purpose, path.found()) {

@@ -5,8 +5,11 @@ use jm_types::text::suggest;
 /// A command with its help.
 #[derive(Debug)]
 pub struct ListedCommand {
+    /// The word after the slash.
     pub name: &'static str,
+    /// The arguments as the help names them.
     pub takes: &'static str,
+    /// One line for the help.
     pub does: &'static str,
 }
 
@@ -14,6 +17,7 @@ const fn row(name: &'static str, takes: &'static str, does: &'static str) -> Lis
     ListedCommand { name, takes, does }
 }
 
+/// All commands, in the order of the help.
 pub const COMMANDS: &[ListedCommand] = &[
     row("help", "", "Show keys and commands"),
     row("model", "[NAME]", "Show or change the model"),
@@ -42,12 +46,18 @@ pub const COMMANDS: &[ListedCommand] = &[
 pub enum Parsed {
     /// No command: words for the model.
     Words,
+    /// A command of the list.
     Known {
+        /// The word of the list.
         name: &'static str,
+        /// The text behind it.
         rest: String,
     },
+    /// A word that is none.
     Unknown {
+        /// The word as it was typed.
         name: String,
+        /// The command that was probably meant.
         near: Option<&'static str>,
     },
 }

@@ -26,6 +26,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl-Z", "suspend; fg continues"),
 ];
 
+/// The page of keys and commands at that width.
 pub fn lines(width: usize) -> Vec<Line> {
     let heading = |text: &str| Line::of(text, Style::of(Role::Heading));
     // A name that leaves no room beside it stands on a line of its own.

@@ -5,34 +5,56 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 /// A key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
+    /// A character, with Shift applied.
     Char(char),
+    /// Sends or confirms.
     Enter,
     /// Shift-Enter, Alt-Enter: a line break in the prompt.
     NewLine,
+    /// The tabulator.
     Tab,
+    /// The tabulator with Shift.
     BackTab,
+    /// Removes backwards.
     Backspace,
+    /// Removes forwards.
     Delete,
+    /// The arrow.
     Left,
+    /// The arrow.
     Right,
+    /// The arrow.
     Up,
+    /// The arrow.
     Down,
+    /// To the beginning.
     Home,
+    /// To the end.
     End,
+    /// One page back.
     PageUp,
+    /// One page on.
     PageDown,
+    /// Alone, not the beginning of a sequence.
     Escape,
+    /// An arrow with Ctrl or Alt.
     WordLeft,
+    /// An arrow with Ctrl or Alt.
     WordRight,
+    /// A letter with Ctrl, in lower case.
     Ctrl(char),
+    /// A character with Alt.
     Alt(char),
 }
 
 /// One input from the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
+    /// One key.
     Key(Key),
+    /// Text between the marks of a bracketed paste.
     Paste(String),
+    /// The terminal has the focus again.
     Focus,
 }
 

@@ -3,6 +3,8 @@
 //! Law: what is finished is written once and never drawn again; nothing here touches the disk, starts
 //! a process or knows the engine. A face hands in what happened and takes out what is wanted.
 
+#![warn(missing_docs)]
+
 pub mod app;
 pub mod block;
 pub mod command;

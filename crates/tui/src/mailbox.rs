@@ -13,6 +13,7 @@ use crate::msg::Msg;
 /// Of output that nobody has looked at yet.
 const MOST_OUTPUT: usize = 256 * 1024;
 
+/// Messages for the screen from every thread, input first.
 #[derive(Debug, Default)]
 pub struct Mailbox {
     queues: Mutex<Queues>,
@@ -30,11 +31,13 @@ impl Mailbox {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Puts a key or paste in, from the reader's thread.
     pub fn input(&self, input: Input) {
         self.lock().inputs.push_back(input);
         self.arrival.notify_one();
     }
 
+    /// Puts a message in; output chunks are joined when many wait.
     pub fn send(&self, msg: Msg) {
         let mut queues = self.lock();
         match (queues.work.back_mut(), msg) {
@@ -76,6 +79,7 @@ impl Mailbox {
         all
     }
 
+    /// Tells if input waits, so that drawing can wait for it.
     pub fn has_input(&self) -> bool {
         !self.lock().inputs.is_empty()
     }

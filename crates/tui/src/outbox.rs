@@ -15,6 +15,7 @@ enum Item {
     Code { block: u64, index: usize, line: Line, is_ready: bool, since: u64 },
 }
 
+/// Finished lines on their way to the scrollback, in order.
 #[derive(Debug, Default)]
 pub struct Outbox {
     items: VecDeque<Item>,
@@ -23,6 +24,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// Adds lines that are finished.
     pub fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
         for line in lines {
             self.ends_blank = line.is_empty();
@@ -37,12 +39,14 @@ impl Outbox {
         }
     }
 
+    /// Adds a line of code that waits for its colours, for a moment.
     pub fn code(&mut self, block: u64, index: usize, text: &str, now: u64) {
         let line = Line::of(text, Role::Text);
         self.ends_blank = false;
         self.items.push_back(Item::Code { block, index, line, is_ready: false, since: now });
     }
 
+    /// Gives a waiting line its colours.
     pub fn highlighted(&mut self, of: u64, at: usize, coloured: Line) {
         for item in &mut self.items {
             if let Item::Code { block, index, line, is_ready, .. } = item
@@ -80,12 +84,14 @@ impl Outbox {
         self.take(u64::MAX)
     }
 
+    /// Lines that wait, the first to go first.
     pub fn waiting(&self) -> impl DoubleEndedIterator<Item = &Line> {
         self.items.iter().map(|item| match item {
             Item::Line(line) | Item::Code { line, .. } => line,
         })
     }
 
+    /// Tells if no line waits.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

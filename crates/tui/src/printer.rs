@@ -13,6 +13,7 @@ use crate::status::Status;
 use crate::terminal::modes;
 use crate::text::{Line, Theme, paint};
 
+/// Blocks on a terminal that is not drawn, line after line.
 #[derive(Debug)]
 pub struct Printer {
     app: App,
@@ -22,6 +23,7 @@ pub struct Printer {
 }
 
 impl Printer {
+    /// A printer in these colours.
     pub fn new(theme: Theme) -> Self {
         let mut app = App::new(Status::default());
         app.unfold = Unfold::Command;

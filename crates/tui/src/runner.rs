@@ -24,15 +24,20 @@ const PACE: Duration = Duration::from_millis(16);
 /// How a person who is elsewhere is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
+    /// Silence.
     Off,
+    /// The terminal's bell.
     Bell,
     /// OSC 9, a notice of the desktop.
     Desktop,
 }
 
+/// The settings of a screen.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
+    /// The colours and abilities of the terminal.
     pub drawing: Settings,
+    /// The sign at the end of a long turn.
     pub notice: Notice,
     /// Ask for kitty's keyboard protocol.
     pub keyboard: bool,

@@ -3,17 +3,28 @@
 use crate::block::numbers;
 use crate::text::{Line, Role};
 
+/// The facts of the status line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Status {
+    /// The model's full name.
     pub model: String,
+    /// The workspace root, shortened.
     pub root: String,
+    /// The state of confinement in a word.
     pub confinement: String,
+    /// The approval mode in a word.
     pub approval: String,
+    /// The session's name or id.
     pub session: String,
+    /// The part of the context that is used; `None` where it is not known.
     pub context_percent: Option<u8>,
+    /// Tokens of all requests.
     pub tokens_in: u64,
+    /// Tokens of all answers.
     pub tokens_out: u64,
+    /// Tokens that vendors had in their caches.
     pub tokens_cached: u64,
+    /// US dollars; `None` where no price is known.
     pub cost: Option<f64>,
 }
 

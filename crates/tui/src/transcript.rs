@@ -51,6 +51,7 @@ impl Entry {
     }
 }
 
+/// The conversation so far, kept to be drawn anew at another width.
 #[derive(Debug, Default)]
 pub struct Transcript {
     entries: VecDeque<Entry>,
@@ -70,22 +71,27 @@ impl Transcript {
         }
     }
 
+    /// Adds words of the person.
     pub fn person(&mut self, text: &str) {
         self.add(Entry::Person(text.to_owned()));
     }
 
+    /// Adds words of the model.
     pub fn markdown(&mut self, text: String) {
         self.add(Entry::Markdown(text));
     }
 
+    /// Adds thoughts of the model.
     pub fn thinking(&mut self, text: String) {
         self.add(Entry::Thinking(text));
     }
 
+    /// Adds lines that are drawn already.
     pub fn lines(&mut self, lines: &[Line]) {
         self.add(Entry::Lines(lines.to_vec()));
     }
 
+    /// Adds a call that has ended.
     pub fn call(&mut self, mut call: CallBlock) {
         if let State::Done(end) = &mut call.state
             && end.display.len() > MOST_RESULT
@@ -117,6 +123,7 @@ impl Transcript {
         lines
     }
 
+    /// The memory that it takes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -15,6 +15,7 @@ use crate::text::{Line, Role};
 /// On lower screens a row is worth more than a rule above the prompt.
 const LEAST_FOR_RULE: usize = 16;
 
+/// The rows of the screen below the scrollback.
 pub fn view(app: &App) -> Frame {
     let width = app.live_columns();
     if let Some(full) = &app.full {

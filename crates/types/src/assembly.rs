@@ -23,6 +23,7 @@ pub struct Turn {
     pub message: Message,
     /// Nothing if the stream ended before the turn did.
     pub stop: Option<StopReason>,
+    /// Tokens, as the last event said.
     pub usage: Usage,
     /// Calls without their end, in order: never to be run, and not in the message.
     pub cut: Vec<CutCall>,
@@ -31,10 +32,13 @@ pub struct Turn {
 /// A call whose end never came. Its arguments are what had come until then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutCall {
+    /// The call as far as it came.
     pub call: ToolCall,
+    /// The cause of the missing end.
     pub why: Cut,
 }
 
+/// The cause of a missing end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// The model reached a limit of tokens.
@@ -52,10 +56,12 @@ enum Piece {
 }
 
 impl Assembly {
+    /// An empty response.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Takes the next event in.
     pub fn push(&mut self, event: StreamEvent) {
         match event {
             StreamEvent::Text { index, delta } => self.say(index, &delta),

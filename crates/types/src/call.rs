@@ -9,12 +9,16 @@ use crate::code::ErrorCode;
 /// is journaled and hashed is what was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
+    /// The vendor's id, or ours where it gave none.
     pub id: String,
+    /// The tool's name.
     pub name: String,
+    /// JSON text, unparsed, so that nothing of it is lost.
     pub arguments: String,
 }
 
 impl ToolCall {
+    /// A call whose arguments are a value already.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
         Self { id: id.into(), name: name.into(), arguments: arguments.to_string() }
     }
@@ -44,7 +48,9 @@ const NAME_OF_NONE: &str = "tool-call";
 /// A text that should have been a call, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoCall {
+    /// The reason in one sentence.
     pub why: String,
+    /// The text that the model wrote instead.
     pub written: String,
 }
 
@@ -53,15 +59,20 @@ pub struct NoCall {
 /// They are two strings because the first must be exact and the second must be harmless.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
+    /// The id of the call that it answers.
     pub call_id: String,
+    /// The tool's name.
     pub name: String,
+    /// The exact text for the model.
     pub content: String,
+    /// The same text, made harmless for a terminal.
     pub display: String,
     /// The error's code; `None` when the call succeeded.
     pub error: Option<ErrorCode>,
 }
 
 impl ToolResult {
+    /// Tells a failure or refusal from a success.
     pub fn is_error(&self) -> bool {
         self.error.is_some()
     }
@@ -70,8 +81,11 @@ impl ToolResult {
 /// A tool's definition as a provider is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDefinition {
+    /// The name that the model calls.
     pub name: String,
+    /// The text for the model.
     pub description: String,
+    /// A JSON schema of the arguments.
     pub parameters: Value,
     /// A schema that goes out as it is, strict or not; `None` lets an adapter shape it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -24,11 +24,13 @@ struct Inner {
     wakes: Mutex<Vec<Wake>>,
 }
 
+/// The error of work that was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
 impl Cancel {
+    /// A handle of a call that nobody has stopped.
     pub fn new() -> Self {
         Self::default()
     }
@@ -42,6 +44,7 @@ impl Cancel {
         won || self.is_cancelled()
     }
 
+    /// True from the first successful `cancel` on.
     pub fn is_cancelled(&self) -> bool {
         self.inner.state.load(Ordering::Acquire) == CANCELLED
     }

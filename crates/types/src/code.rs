@@ -11,11 +11,13 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $code:ident = $name:literal,)*) => {
         /// The kind of a failure, as a program reads it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "its name says it")]
         pub enum ErrorCode {
             $($(#[$doc])* $code,)*
         }
 
         impl ErrorCode {
+            /// Every code, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$code,)*];
 
             /// The code's name: stable, part of the `--json` contract.

@@ -8,14 +8,17 @@ use sha2::{Digest as _, Sha256};
 pub struct Digest([u8; 32]);
 
 impl Digest {
+    /// Hashes bytes with SHA-256.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// A digest that was stored.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
+    /// The raw hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -54,10 +57,12 @@ impl std::str::FromStr for Digest {
 pub struct Hashing(Sha256);
 
 impl Hashing {
+    /// Hashes the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
+    /// The digest of everything so far.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }

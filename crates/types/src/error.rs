@@ -13,7 +13,9 @@ use crate::replace::ReplaceError;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{kind}")]
 pub struct ToolError {
+    /// The kind, which programs branch on by its code.
     pub kind: ErrorKind,
+    /// Next steps for the reader, one a line.
     pub hints: Vec<String>,
     /// The output that the tool had produced before it failed, for a command its output.
     pub output: Option<String>,
@@ -26,7 +28,9 @@ pub struct ToolError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verbatim(pub String);
 
+/// The kinds of failure, each with its sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum ErrorKind {
     #[error("bad arguments: {message}")]
     BadArgs { message: String },
@@ -94,6 +98,7 @@ pub enum ErrorKind {
 
 /// Why something is not allowed (NFR-ERR-02).
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum DenialReason {
     #[error("tool {tool} is denied by policy")]
     Denylisted { tool: String },
@@ -129,22 +134,27 @@ fn named(file: &Path) -> String {
 }
 
 impl ToolError {
+    /// An error without hints.
     pub fn new(kind: ErrorKind) -> Self {
         Self { kind, hints: Vec::new(), output: None, verbatim: None }
     }
 
+    /// Arguments that mean nothing to the tool.
     pub fn bad_args(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::BadArgs { message: message.into() })
     }
 
+    /// A path at which nothing stands.
     pub fn not_found(path: impl Into<PathBuf>) -> Self {
         Self::new(ErrorKind::NotFound { path: path.into(), near: Vec::new() })
     }
 
+    /// A failure of the file system at a path.
     pub fn io(path: impl Into<PathBuf>, error: impl std::fmt::Display) -> Self {
         Self::new(ErrorKind::Io { path: path.into(), message: error.to_string() })
     }
 
+    /// A tool that ran and failed.
     pub fn failed(tool: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::ExecutionFailed { tool: tool.into(), message: message.into() })
     }
@@ -160,26 +170,31 @@ impl ToolError {
         DenialReason::PathOutsideSandbox { attempted: attempted.into(), resolved }.into()
     }
 
+    /// A limit that the call exceeds.
     pub fn limit(message: impl Into<String>) -> Self {
         DenialReason::LimitsExceeded { message: message.into() }.into()
     }
 
+    /// The error of a call that was stopped.
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled)
     }
 
+    /// Adds the next step for the reader.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
+    /// Adds output that the reader needs to understand the error.
     #[must_use]
     pub fn with_output(mut self, output: String) -> Self {
         self.output = Some(output).filter(|text| !text.is_empty());
         self
     }
 
+    /// Gives it a text of its own, which no envelope changes.
     #[must_use]
     pub fn in_words(mut self, words: String) -> Self {
         self.verbatim = Some(Box::new(Verbatim(words)));
@@ -228,6 +243,7 @@ impl ToolError {
 }
 
 impl DenialReason {
+    /// The stable name of the reason.
     pub fn code(&self) -> ErrorCode {
         match self {
             DenialReason::Denylisted { .. } | DenialReason::OffByDefault { .. } => {

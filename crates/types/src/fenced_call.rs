@@ -18,8 +18,11 @@ pub const REMEDY: &str =
 /// A block that is a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FencedCall {
+    /// The writer's own id of the call.
     pub id: String,
+    /// The tool's name.
     pub name: String,
+    /// The arguments as JSON.
     pub args: Value,
     /// The call's remarks besides its arguments, where it has any.
     pub meta: Option<Value>,
@@ -28,8 +31,11 @@ pub struct FencedCall {
 /// A block that is no call: what it did say, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FencedFault {
+    /// The id, if that much was read.
     pub id: Option<String>,
+    /// The tool's name, if that much was read.
     pub name: Option<String>,
+    /// The fault in one sentence.
     pub why: String,
 }
 

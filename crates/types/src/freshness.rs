@@ -10,15 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
+/// The reason for a file that the conversation has not read.
 pub const NOT_READ: &str = "File was not read before patching";
+/// The reason for a file that is not as it was read.
 pub const CHANGED: &str = "File content changed since last read";
+/// The reason for a whole file of which only a part was read.
 pub const PARTLY: &str = "Only a part of the file was read";
 
 /// One read: which bytes the file had, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadRecord {
+    /// The hash of the whole file.
     pub sha256: Digest,
+    /// Milliseconds since the epoch.
     pub read_at_epoch_ms: u64,
+    /// The part that the model has seen.
     pub extent: Extent,
 }
 
@@ -26,7 +32,9 @@ pub struct ReadRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
+    /// From the first line to the last.
     Whole,
+    /// Some lines.
     Part,
 }
 
@@ -38,10 +46,12 @@ pub struct Freshness {
 }
 
 impl Freshness {
+    /// Notes that the conversation knows the file as it is now.
     pub fn record(&mut self, path: PathBuf, record: ReadRecord) {
         self.reads.insert(path, record);
     }
 
+    /// The last read of a file.
     pub fn get(&self, path: &Path) -> Option<&ReadRecord> {
         self.reads.get(path)
     }

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 /// A host in its one spelling.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
+    /// A name of the DNS, in lower case.
     Name(String),
+    /// An IP address.
     Address(IpAddr),
 }
 
@@ -245,6 +247,7 @@ impl HostList {
         (!list.is_empty()).then_some(Self(list))
     }
 
+    /// The rules in the order of writing.
     pub fn rules(&self) -> &[HostRule] {
         &self.0
     }

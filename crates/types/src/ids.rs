@@ -17,6 +17,7 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
+            /// The text of the id.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -110,14 +111,17 @@ impl CallKey {
 pub struct BatchNumber(u64);
 
 impl BatchNumber {
+    /// A batch by its number.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
+    /// The number, from 1; 0 before the first batch.
     pub const fn get(self) -> u64 {
         self.0
     }
 
+    /// The number of the batch that follows.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)

@@ -2,6 +2,8 @@
 //!
 //! Law: nothing here touches a disk, a process, a clock or a terminal.
 
+#![warn(missing_docs)]
+
 pub mod assembly;
 pub mod balance;
 pub mod call;

@@ -10,48 +10,71 @@ use crate::{ToolCall, ToolResult};
 /// One turn of one side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
+    /// The speaker.
     pub role: MessageRole,
+    /// Text, calls, results and the like, in order.
     pub parts: Vec<Part>,
 }
 
+/// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
+    /// The person, and the results of tools.
     User,
+    /// The model.
     Assistant,
 }
 
+/// One part of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum Part {
+    /// Words.
     Text {
+        /// The words.
         text: String,
+        /// The vendor's own item, if it has to go back as it came.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Native>,
     },
+    /// A picture.
     Image {
+        /// The MIME type.
         media_type: String,
         /// Base64.
         data: String,
     },
+    /// The model's thoughts, as far as the vendor shows them.
     Thinking {
+        /// The thoughts.
         text: String,
+        /// The vendor's own item, which it wants back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Native>,
     },
+    /// A call of a tool.
     Call {
+        /// The call, whole.
         call: ToolCall,
+        /// The vendor's own item, if it has to go back as it came.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Native>,
     },
+    /// The answer to a call.
     Result {
+        /// The id of the call.
         call_id: String,
+        /// The tool's name.
         name: String,
+        /// The text for the model.
         content: String,
+        /// Marks a failure or refusal.
         is_error: bool,
     },
     /// A block of a kind that we do not know: nothing to show, but it must go back.
     Opaque {
+        /// The vendor's own item.
         native: Native,
     },
 }
@@ -59,8 +82,11 @@ pub enum Part {
 /// A vendor's own item, for instance a signed thought, kept as the JSON text it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Native {
+    /// The vendor that made it.
     pub provider: String,
+    /// The model that made it.
     pub model: String,
+    /// JSON text, byte for byte.
     pub raw: String,
 }
 
@@ -72,10 +98,12 @@ impl Native {
 }
 
 impl Message {
+    /// A message of the person in words.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: MessageRole::User, parts: vec![Part::text(text)] }
     }
 
+    /// A message of the model in words.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self { role: MessageRole::Assistant, parts: vec![Part::text(text)] }
     }
@@ -98,16 +126,19 @@ impl Message {
         self.parts.iter().filter_map(text).collect()
     }
 
+    /// The calls in it, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(Part::call)
     }
 }
 
 impl Part {
+    /// A part of words without a vendor's item.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), native: None }
     }
 
+    /// The part that answers a call.
     pub fn result(result: &ToolResult) -> Self {
         Self::Result {
             call_id: result.call_id.clone(),
@@ -117,6 +148,7 @@ impl Part {
         }
     }
 
+    /// The call of this part; `None` for any other part.
     pub fn call(&self) -> Option<&ToolCall> {
         match self {
             Part::Call { call, .. } => Some(call),

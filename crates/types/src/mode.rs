@@ -12,6 +12,7 @@ pub enum ToolsMode {
     Disabled,
     /// Calls are shown; a person supplies the results.
     ParseOnly,
+    /// Calls are planned, asked about and run.
     #[default]
     Enabled,
 }
@@ -20,11 +21,14 @@ pub enum ToolsMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
+    /// They run.
     Auto,
     /// As `prompt`, but a command on a layer runs first and is asked about when it has ended.
     Effects,
+    /// Reads run, side effects are asked about.
     #[default]
     Prompt,
+    /// They are refused.
     Deny,
 }
 
@@ -32,12 +36,15 @@ pub enum ApprovalMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
+    /// Few calls and rounds, as the requirements say.
     Careful,
+    /// Enough for an ordinary task.
     #[default]
     Standard,
 }
 
 impl Profile {
+    /// Calls of one message that are run.
     pub const fn max_tool_calls_per_batch(self) -> u64 {
         match self {
             Self::Careful => defaults::CAREFUL_CALLS_PER_BATCH,
@@ -45,6 +52,7 @@ impl Profile {
         }
     }
 
+    /// Rounds of calls after one prompt.
     pub const fn max_tool_iterations_per_user_turn(self) -> u64 {
         match self {
             Self::Careful => defaults::CAREFUL_ITERATIONS_PER_TURN,
@@ -53,6 +61,7 @@ impl Profile {
     }
 }
 
+/// The risk of a call, as people are shown it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskLevel {
@@ -67,14 +76,18 @@ pub enum RiskLevel {
 /// The effect of a tool, or of one call of it, on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
+    /// Leaves everything as it is.
     Reads,
     /// Runs a program that confinement keeps to reading.
     Inspects,
+    /// Changes files of the workspace.
     Changes,
+    /// Runs a program that may change what confinement allows.
     Runs,
 }
 
 impl ToolEffect {
+    /// True if something may be different afterwards.
     pub fn is_side_effecting(self) -> bool {
         match self {
             ToolEffect::Reads | ToolEffect::Inspects => false,
@@ -95,7 +108,10 @@ impl ToolEffect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// It runs.
     Allow,
+    /// A person decides.
     Ask,
+    /// It never runs.
     Deny,
 }

@@ -13,6 +13,7 @@ pub enum Network {
     Off,
     /// These hosts, through the egress proxy.
     Listed(HostList),
+    /// Every host, and this machine.
     On,
 }
 

@@ -10,6 +10,7 @@ use crate::json::parse_strictly;
 /// One question for all calls of a batch that need a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalQuestion {
+    /// One entry a call, in call order.
     pub calls: Vec<CallQuestion>,
     /// The changes of all of them together, where one builds on another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,12 +22,14 @@ pub struct ApprovalQuestion {
 pub struct CallQuestion {
     /// As the model's vendor gave it.
     pub id: String,
+    /// The tool's name.
     pub tool: String,
     /// On one line, at most 200 characters, secrets masked.
     pub summary: String,
     /// The summary does not show everything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
+    /// The risk of this very call.
     pub risk: RiskLevel,
     /// Why it is asked.
     pub reason: String,
@@ -67,7 +70,9 @@ pub struct CallQuestion {
 /// A rule that an answer "always" would store, and the scope it would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AlwaysOffer {
+    /// Rules as they would be stored, `TOOL: PATTERN`.
     pub rules: Vec<String>,
+    /// The reach of the rules.
     pub scope: OfferedScope,
 }
 
@@ -75,12 +80,16 @@ pub struct AlwaysOffer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OfferedScope {
+    /// Until the session ends.
     Session,
+    /// Every session in this workspace.
     Project,
+    /// Every workspace of this person.
     Everywhere,
 }
 
 impl OfferedScope {
+    /// Every scope, the narrowest first.
     pub const ALL: [OfferedScope; 3] =
         [OfferedScope::Session, OfferedScope::Project, OfferedScope::Everywhere];
 
@@ -107,16 +116,19 @@ impl OfferedScope {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalAnswer {
+    /// The calls that are answered; all others are denied.
     pub calls: Vec<AnsweredCall>,
 }
 
 /// The answer for one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnsweredCall {
+    /// The id in the question.
     pub id: String,
     /// The fingerprint of the call as it was asked about; an answer that has one counts for that alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The answer.
     #[serde(flatten)]
     pub choice: ApprovalChoice,
 }
@@ -129,21 +141,28 @@ pub enum ApprovalChoice {
     Once,
     /// This call, and calls like it within the scope, for so many seconds or until revoked.
     Always {
+        /// The reach of the rules.
         scope: OfferedScope,
+        /// The time after which the rules end; `None` for no end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seconds: Option<u64>,
     },
     /// Not this call; the model is told the reason.
     No {
+        /// Words for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// This call with other arguments, which are planned and asked about anew.
-    Edit { arguments: String },
+    Edit {
+        /// The new arguments as JSON text.
+        arguments: String,
+    },
 }
 
 /// A fault of an answer: nothing of it counts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum AnswerFault {
     #[error("no call with id {0} is waiting for this")]
     NotAsked(String),
@@ -257,6 +276,7 @@ impl CallQuestion {
         }
     }
 
+    /// Tells if an answer "always" may have this scope.
     pub fn offers(&self, scope: OfferedScope) -> bool {
         self.always.iter().any(|offer| offer.scope == scope)
     }
@@ -285,6 +305,7 @@ impl CallQuestion {
 }
 
 impl AnsweredCall {
+    /// An answer without a fingerprint of its own.
     pub fn new(id: &str, choice: ApprovalChoice) -> Self {
         Self { id: id.to_owned(), fingerprint: None, choice }
     }

@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
+/// The reason why an exact text was not replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum ReplaceError {
     #[error("the text to replace is empty")]
     EmptyOld,

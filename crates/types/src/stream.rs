@@ -13,44 +13,64 @@ use crate::message::Native;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum StreamEvent {
+    /// Words of the model.
     Text {
+        /// The part's place in the message.
         index: usize,
+        /// The words since the last event.
         delta: String,
     },
+    /// Thoughts of the model.
     Thinking {
+        /// The part's place in the message.
         index: usize,
+        /// The words since the last event.
         delta: String,
     },
+    /// A call begins.
     CallStarted {
+        /// The part's place in the message.
         index: usize,
         /// Empty where the vendor gives none; whoever takes the call in names it.
         id: String,
+        /// The tool's name.
         name: String,
     },
+    /// More of a call's arguments.
     CallArguments {
+        /// The part's place in the message.
         index: usize,
+        /// JSON text, which may end anywhere.
         fragment: String,
     },
     /// The call is whole. `arguments` replaces the fragments where the vendor's own rules made
     /// them differ from what the tool's schema says.
     CallSealed {
+        /// The part's place in the message.
         index: usize,
+        /// The whole arguments, where they replace the fragments.
         arguments: Option<String>,
     },
     /// The part is whole, and this is the vendor's own item for it. Where no other event has
     /// spoken of the index, it is an item of a kind that we do not know.
     PartSealed {
+        /// The part's place in the message.
         index: usize,
+        /// The item as it came.
         native: Native,
     },
     /// The tokens that this response has used so far; the last one counts.
     Usage(Usage),
     /// Nothing has been said yet, and the request will be sent again after a while.
     Retrying {
+        /// Milliseconds until the next attempt.
         wait_ms: u64,
+        /// The failure in one sentence.
         why: String,
     },
+    /// The turn has come to its end.
     Stop {
+        /// The vendor's reason, in our words.
         reason: StopReason,
     },
 }
@@ -59,10 +79,15 @@ pub enum StreamEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
+    /// It has said what it wanted to say.
     EndTurn,
+    /// It waits for the results of its calls.
     ToolUse,
+    /// The answer reached its limit of tokens.
     MaxTokens,
+    /// It will not answer this.
     Refusal,
+    /// The context is full.
     ContextWindow,
     /// A word of the vendor's that we do not know.
     Other(String),
@@ -85,10 +110,15 @@ impl StopReason {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
+    /// Tokens of the request that no cache had.
     pub input: u64,
+    /// Tokens of the answer.
     pub output: u64,
+    /// Tokens that the vendor had in its cache.
     pub cache_read: u64,
+    /// Tokens that the vendor put into its cache.
     pub cache_write: u64,
+    /// Tokens of thoughts.
     pub reasoning: u64,
 }
 
@@ -113,18 +143,27 @@ impl std::ops::AddAssign for Usage {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct StreamError {
+    /// The kind, which decides about another attempt.
     pub kind: StreamErrorKind,
+    /// One sentence, the vendor's words in it.
     pub message: String,
     /// Advice for the reader: what can be done about it.
     pub hint: Option<String>,
 }
 
+/// The kinds of failure of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamErrorKind {
     /// Too many requests; the vendor may have said how long to wait.
-    RateLimited { retry_after: Option<Duration> },
+    RateLimited {
+        /// The vendor's own demand.
+        retry_after: Option<Duration>,
+    },
     /// The vendor has too much to do.
-    Overloaded { retry_after: Option<Duration> },
+    Overloaded {
+        /// The vendor's own demand.
+        retry_after: Option<Duration>,
+    },
     /// The vendor failed.
     Server,
     /// The key is missing, wrong, or not allowed to do this.
@@ -169,6 +208,7 @@ impl StreamErrorKind {
         }
     }
 
+    /// The vendor's demand, where it made one.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after } | Self::Overloaded { retry_after } => *retry_after,
@@ -207,14 +247,17 @@ impl StreamErrorKind {
 }
 
 impl StreamError {
+    /// An error without a hint.
     pub fn new(kind: StreamErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None }
     }
 
+    /// The error of a request that the person stopped.
     pub fn cancelled() -> Self {
         Self::new(StreamErrorKind::Cancelled, "cancelled")
     }
 
+    /// Adds the next step for the reader.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -15,7 +15,9 @@ mod results;
 /// A replacement of a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByteSplice {
+    /// The bytes that go.
     pub range: ByteRange,
+    /// The bytes that take their place.
     pub bytes: Vec<u8>,
 }
 

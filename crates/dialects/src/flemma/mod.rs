@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use jm_files::PathPolicy;
 use jm_files::text::ReplaceWhich;
+use jm_process::command::Exit;
 use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, SingleChange,
 };
 use jm_tools::ops::page::{Page, PageOutcome};
-use jm_tools::ops::run::{Exit, Run, RunOutcome, Shown};
+use jm_tools::ops::run::{Run, RunOutcome, Shown};
 use jm_tools::toolsets::{
     Dialect, Lowered, Row, SchemaOf, Stakes, Translate, envelope, parse_args, with_notes,
 };

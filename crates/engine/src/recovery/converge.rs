@@ -23,7 +23,9 @@ pub(crate) struct PathGoal {
 /// The rule for files that changed since: left alone, or overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
+    /// A file goes only if its hash is the expected one.
     Hash,
+    /// A file goes whatever it holds.
     Force,
 }
 

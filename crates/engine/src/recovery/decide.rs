@@ -20,6 +20,7 @@ pub enum RecoveryChoice {
 }
 
 impl RecoveryChoice {
+    /// The word in flags and in the journal.
     pub fn word(self) -> &'static str {
         match self {
             RecoveryChoice::Keep => "keep",

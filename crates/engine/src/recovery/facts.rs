@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jm_files::OpenFile;
 use jm_process::background::{JobLifetime, JobState};
-use jm_process::command::{CommandRecord, RecordedEnding};
+use jm_process::command::{CommandEnding, CommandRecord, Exit};
 use jm_process::remaining_processes::Survivor;
 use jm_process::spool::Spooled;
 use jm_store::{CallView, FileEffect, FileState, LayerRecord, Record};
@@ -26,11 +26,13 @@ use crate::undo_call::is_undo;
 pub enum CallState {
     /// It has its result; perhaps nobody has seen it.
     Finished,
+    /// On record, and not as started.
     NeverStarted,
     /// Started, and nothing of it is on disk.
     NoEffect,
     /// Some of its files have changed, others not yet.
     SomeEffects,
+    /// Every file is as the call wanted it.
     AllEffects,
     /// A file is neither what it was nor what it should become: somebody else was there.
     Foreign,
@@ -43,22 +45,31 @@ pub enum CallState {
 /// The side of a change that a file is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
+    /// As before the call.
     Before,
+    /// As after the call.
     After,
+    /// Neither: somebody else's.
     Other,
 }
 
+/// One file of an interrupted call, and its side now.
 #[derive(Debug, Clone)]
 pub struct FileFact {
+    /// The change as it was recorded.
     pub effect: FileEffect,
+    /// The side that the file is on.
     pub now: Side,
 }
 
 /// One call of an unfinished batch, with the facts.
 #[derive(Debug, Clone)]
 pub struct Examined {
+    /// The records of the call.
     pub view: CallView,
+    /// The state that follows from its files.
     pub state: CallState,
+    /// Its files, one by one.
     pub files: Vec<FileFact>,
     /// The layers of its commands that are on record.
     pub layers: Vec<LayerRecord>,
@@ -104,11 +115,11 @@ fn command_words(command: &CommandRecord) -> String {
         bytes => format!("; {bytes} bytes of its output were read"),
     };
     let ended = match command.ended {
-        RecordedEnding::Exited(code) => format!("it ended with exit code {code}"),
-        RecordedEnding::Signalled(signal) => format!("ended by signal {signal}"),
-        RecordedEnding::TimedOut => "timed out and was ended".to_owned(),
-        RecordedEnding::Stopped => "stopped on request".to_owned(),
-        RecordedEnding::Orphaned => {
+        CommandEnding::Exited(Exit::Code(code)) => format!("it ended with exit code {code}"),
+        CommandEnding::Exited(Exit::Signal(signal)) => format!("ended by signal {signal}"),
+        CommandEnding::TimedOut => "timed out and was ended".to_owned(),
+        CommandEnding::Stopped => "stopped on request".to_owned(),
+        CommandEnding::Orphaned => {
             "still running when jm died, and was ended then with its child processes".to_owned()
         }
     };
@@ -116,6 +127,7 @@ fn command_words(command: &CommandRecord) -> String {
 }
 
 impl CallState {
+    /// The state for people.
     pub fn words(self) -> &'static str {
         match self {
             CallState::Finished => "completed; the result had not reached the model",

@@ -19,6 +19,7 @@ use crate::undo_call::UndoArguments;
 pub enum Which {
     /// The last so many prompts, each with all its calls.
     Last(usize),
+    /// The call with this key.
     Call(CallKey),
     /// Everything from this call on.
     To(CallKey),
@@ -31,7 +32,9 @@ pub enum Which {
 /// The kind that undo is asked for: a change, or an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
+    /// A tool or a command changed files.
     Change,
+    /// An undo or redo changed files.
     Undo,
 }
 

@@ -49,6 +49,7 @@ use verify::refuse_damage;
 /// The rule for a journal that is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damaged {
+    /// The undo stops and says which content is damaged.
     Refuse,
     /// The person has seen the damage and wants it all the same.
     Accept,
@@ -58,6 +59,7 @@ pub enum Damaged {
 pub const NOT_COVERED: &str = "effects outside the workspace, in ignored files, .git, the network";
 
 impl Engine {
+    /// Takes back changes that are in force, all of them or none.
     pub fn undo(
         &self,
         session: &mut Session,

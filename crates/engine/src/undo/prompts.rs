@@ -12,7 +12,10 @@ use jm_types::{BatchNumber, SessionId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UndoGroup {
     /// The prompt whose record stands here.
-    Prompt { seq: i64 },
+    Prompt {
+        /// The prompt's place among the session's records.
+        seq: i64,
+    },
     /// A batch of its own, such as a `jm call`.
     Batch(BatchNumber),
 }
@@ -22,7 +25,9 @@ pub enum UndoGroup {
 pub struct PromptMark {
     /// From 1, in the order in which they were said.
     pub number: usize,
+    /// Its place among the session's records.
     pub seq: i64,
+    /// Milliseconds since the epoch.
     pub at: u64,
 }
 
@@ -34,6 +39,7 @@ pub struct Prompts {
 }
 
 impl Prompts {
+    /// Reads the prompts of a session from the journal.
     pub fn of(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
         Ok(Self::from_marks(&store.turn_marks(session)?))
     }
@@ -54,6 +60,7 @@ impl Prompts {
         all
     }
 
+    /// The prompts in order.
     pub fn list(&self) -> &[PromptMark] {
         &self.prompts
     }

@@ -9,12 +9,15 @@ use super::prompts::PromptMark;
 /// A call that was to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenBack {
+    /// The key of the call.
     pub call: CallKey,
+    /// One line for people.
     pub summary: String,
     /// The prompt that it was made for.
     pub prompt: Option<PromptMark>,
 }
 
+/// The outcome of an undo.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoReport {
     /// Newest first.
@@ -23,7 +26,9 @@ pub struct UndoReport {
     pub redone: Vec<TakenBack>,
     /// Nothing of them is left to be tried again.
     pub is_complete: bool,
+    /// Files that are as before.
     pub restored: Vec<PathBuf>,
+    /// Files that the change had made.
     pub removed: Vec<PathBuf>,
     /// Left alone, and why.
     pub skipped: Vec<(PathBuf, String)>,

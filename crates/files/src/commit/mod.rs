@@ -32,6 +32,7 @@ pub use trade::{Node, Trade};
 /// The changes that are about to happen, complete before the first name changes.
 #[derive(Debug, Clone)]
 pub struct Manifest {
+    /// One a file, in the order of the changes.
     pub entries: Vec<ManifestEntry>,
     /// Directories that were made for it, outermost first, with their permission bits.
     pub directories: Vec<(PathBuf, u32)>,
@@ -39,17 +40,23 @@ pub struct Manifest {
     pub trades: Vec<ManifestTrade>,
 }
 
+/// A path at which a file and a directory trade places.
 #[derive(Debug, Clone)]
 pub struct ManifestTrade {
+    /// Absolute.
     pub path: PathBuf,
+    /// The side that goes.
     pub before: Node,
+    /// The side that comes.
     pub after: Node,
     /// As in an entry.
     pub temporary: PathBuf,
 }
 
+/// The change of one file, as it is recorded.
 #[derive(Debug, Clone)]
 pub struct ManifestEntry {
+    /// Absolute.
     pub path: PathBuf,
     /// The old content, where there was a file.
     pub before: Option<Arc<Vec<u8>>>,
@@ -65,6 +72,7 @@ pub struct ManifestEntry {
 }
 
 impl ManifestEntry {
+    /// The hash of the old content; `None` for a new file.
     pub fn digest_before(&self) -> Option<Digest> {
         self.before.as_ref().map(|bytes| Digest::of(bytes))
     }
@@ -99,9 +107,11 @@ impl CommitLog for NoLog {
 /// A file that changed, and what could not be kept of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
+    /// Absolute.
     pub path: PathBuf,
     /// Nothing when the file went.
     pub after: Option<Digest>,
+    /// Attributes that could not be kept, in words for the reader.
     pub notes: Vec<String>,
 }
 

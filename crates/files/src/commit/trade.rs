@@ -27,15 +27,30 @@ const MOST: u64 = 512 * 1024 * 1024;
 /// A file, or a directory with all that is in it, under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    File { bytes: Arc<Vec<u8>>, mode: u32 },
-    Directory { mode: u32, holds: BTreeMap<OsString, Node> },
+    /// A regular file.
+    File {
+        /// The whole content.
+        bytes: Arc<Vec<u8>>,
+        /// Permission bits.
+        mode: u32,
+    },
+    /// A directory with everything in it.
+    Directory {
+        /// Permission bits.
+        mode: u32,
+        /// The entries by name.
+        holds: BTreeMap<OsString, Node>,
+    },
 }
 
 /// One path where a file stands for a directory from now on, or the other way round.
 #[derive(Debug, Clone)]
 pub struct Trade {
+    /// The resolved path.
     pub path: SafePath,
+    /// The tree that must stand there.
     pub before: Node,
+    /// The tree that takes its place.
     pub after: Node,
 }
 

@@ -23,6 +23,7 @@ use crate::open::Opening;
 
 /// Writes the steps down before the first of them.
 pub trait KeepLog {
+    /// Makes the steps durable before the first name changes; an error stops the keeping.
     fn prepared(&mut self, steps: &[LayerStep]) -> Result<(), String>;
 }
 
@@ -38,6 +39,7 @@ impl KeepLog for NoKeepLog {
 
 /// Why a layer was not kept, or not taken back. The workspace is as it was.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum KeepError {
     #[error("{}: another program changed it meanwhile", path.display())]
     Changed { path: PathBuf },
@@ -58,7 +60,9 @@ fn listed(paths: &[PathBuf]) -> String {
 /// How far one step has come, told by the inode at its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepState {
+    /// The name is as before the step.
     NotDone,
+    /// The name is as after the step.
     Done,
     /// Somebody else's node stands there.
     Foreign,

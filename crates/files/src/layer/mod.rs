@@ -52,6 +52,7 @@ pub struct Layer {
 
 /// Names inside a layer's own directory.
 pub const UPPER: &str = "upper";
+/// The directory that overlayfs works in, beside the upper one.
 pub const WORK: &str = "work";
 const ATTIC: &str = "attic";
 const MARKER: &str = "marker";

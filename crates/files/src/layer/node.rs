@@ -13,20 +13,28 @@ use crate::file_attributes::attribute_names;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
+    /// A regular file.
     File,
+    /// A directory.
     Directory,
+    /// A symbolic link.
     Link,
+    /// A named pipe.
     Fifo,
+    /// A socket of the file system.
     Socket,
     /// The overlay's mark for a deleted name: a character device 0:0.
     Whiteout,
+    /// A block or character device.
     Device,
 }
 
 /// A time of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NodeTime {
+    /// Since the epoch.
     pub seconds: i64,
+    /// Within the second.
     pub nanoseconds: i64,
 }
 
@@ -47,14 +55,23 @@ impl NodeTime {
 /// A node by its inode and attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFacts {
+    /// The kind of the node.
     pub kind: NodeKind,
+    /// The inode's number.
     pub inode: u64,
+    /// Permission bits.
     pub mode: u32,
+    /// The user id.
     pub owner: u32,
+    /// The group id.
     pub group: u32,
+    /// Bytes.
     pub size: u64,
+    /// The number of hard links.
     pub names: u64,
+    /// The last write of its content.
     pub modified: NodeTime,
+    /// The last change of its inode.
     pub changed: NodeTime,
 }
 

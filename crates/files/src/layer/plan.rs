@@ -23,7 +23,9 @@ use crate::names::{Protection, protection_in};
 /// How much of a layer is looked at before it is too large to be kept by itself.
 #[derive(Debug, Clone, Copy)]
 pub struct LayerBounds {
+    /// Names that a layer may change.
     pub nodes: u64,
+    /// Levels below its root.
     pub depth: usize,
 }
 
@@ -41,6 +43,7 @@ pub enum LayerWork {
     Create,
     /// One node for another; directories go and come whole.
     Replace,
+    /// Removes the name.
     Delete,
     /// A directory stays and gets the mode, owner, extended attributes and time of its upper.
     Attributes,
@@ -52,10 +55,14 @@ pub struct LayerStep {
     /// Its place among all steps of the layer, by which its old version is found.
     #[serde(default)]
     pub number: usize,
+    /// Relative to the root.
     #[serde(with = "super::path_bytes")]
     pub path: PathBuf,
+    /// The operation on the name.
     pub work: LayerWork,
+    /// The node that must stand there; `None` for no node.
     pub before: Option<NodeFacts>,
+    /// The node that stands there afterwards; `None` for no node.
     pub after: Option<NodeFacts>,
     /// Extended attributes of a directory that stays, where they change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,20 +72,25 @@ pub struct LayerStep {
 /// Extended attributes before and after, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtendedChange {
+    /// The attributes that must be there.
     pub before: ExtendedAttributes,
+    /// The attributes that take their place.
     pub after: ExtendedAttributes,
 }
 
 /// A path that changed both in the layer and beneath it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerConflict {
+    /// Relative to the root.
     pub path: PathBuf,
+    /// The reason in one sentence.
     pub why: &'static str,
 }
 
 /// Why a node is never kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeverKept {
+    /// A block or character device.
     Device,
     /// Set-user-id or set-group-id on a file: the bits are dropped and the file is kept.
     SetId,
@@ -87,6 +99,7 @@ pub enum NeverKept {
 }
 
 impl NeverKept {
+    /// The reason for the person.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Device => "a device",
@@ -96,15 +109,19 @@ impl NeverKept {
     }
 }
 
+/// A name that cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedNode {
+    /// Relative to the root.
     pub path: PathBuf,
+    /// The reason.
     pub why: NeverKept,
 }
 
 /// A node that the layer changes, for whoever judges names.
 #[derive(Debug, Clone, Copy)]
 pub struct TouchedNode<'a> {
+    /// Relative to the root.
     pub path: &'a Path,
     /// The node that stands there now; `None` for a name that is new.
     pub before: Option<&'a NodeFacts>,
@@ -115,8 +132,11 @@ pub struct TouchedNode<'a> {
 /// Everything that keeping a layer would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LayerPlan {
+    /// Operations in the order of keeping.
     pub steps: Vec<LayerStep>,
+    /// Names that others changed meanwhile.
     pub conflicts: Vec<LayerConflict>,
+    /// Names of kinds that are never kept.
     pub refused: Vec<RefusedNode>,
 }
 

@@ -21,21 +21,27 @@ const MOST_NAMED: usize = 100_000;
 /// The kind of change at one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeChange {
+    /// A name that was not there.
     Created,
+    /// Another content or other attributes.
     Changed,
+    /// A name that is gone.
     Deleted,
 }
 
 /// The kinds of node at a name that a layer changes, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TouchedKinds {
+    /// The kind before; `None` for a new name.
     pub before: Option<NodeKind>,
+    /// The kind after; `None` for a name that is gone.
     pub after: Option<NodeKind>,
 }
 
 /// Everything that keeping a layer would do, and what to look at first.
 #[derive(Debug, Clone, Default)]
 pub struct LayerReport {
+    /// The steps, conflicts and refusals.
     pub plan: LayerPlan,
     /// Each name that changes, also inside directories that come or go whole.
     pub touched: BTreeMap<PathBuf, TouchedKinds>,

@@ -12,12 +12,18 @@ use super::{Splice, Terminator, Text, append, index, splice};
 pub enum LineRangeError {
     /// Lines are counted from 1.
     Zero,
+    /// The last line comes before the first.
     Reversed {
+        /// The line that was asked for first, from 1.
         first: usize,
+        /// The line that was asked for last, from 1.
         last: usize,
     },
+    /// The text has fewer lines.
     BeyondEnd {
+        /// The line that was asked for, from 1.
         line: usize,
+        /// Lines that there are.
         line_count: usize,
     },
 }

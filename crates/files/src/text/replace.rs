@@ -5,10 +5,12 @@
 use jm_types::replace::{LISTED_LINES, MOST_BYTES, ReplaceError};
 use memchr::{memchr_iter, memmem};
 
+/// Occurrences of the old text that are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplaceWhich {
     /// The one place; several are an error.
     Only,
+    /// Every one that does not overlap the one before.
     All,
     /// All of them, and none is no error.
     Any,

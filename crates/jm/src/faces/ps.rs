@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result};
 use jm_process::background::{Job, JobDescription, JobEnding, JobLifetime, JobState, Jobs};
+use jm_process::command::CommandEnding;
 use jm_system::clock::now_epoch_ms;
 use jm_types::text::one_line;
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ fn stop(job: &Job) -> Result<u8> {
     let was_running = job.is_running()?;
     let end = job.stop().with_context(|| format!("process {}", job.name()))?;
     let how = match (was_running, end.how) {
-        (true, JobEnding::Stopped) => "stopped".to_owned(),
+        (true, JobEnding::Ended(CommandEnding::Stopped)) => "stopped".to_owned(),
         (true, how) => how.words(),
         (false, how) => format!("was not running: {}", how.words()),
     };

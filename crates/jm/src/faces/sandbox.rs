@@ -119,7 +119,7 @@ fn execute(spec: CommandSpec, plan: &ConfinementPlan) -> Result<u8> {
     let seconds = spec.timeout.as_secs();
     let mut screen = Screen::default();
     let finished = run_command(spec, &screen.cancel.clone(), &mut screen)?;
-    if !matches!(finished.ending, CommandEnding::Exited(0) | CommandEnding::Cancelled) {
+    if !matches!(finished.ending, CommandEnding::SUCCESS | CommandEnding::Stopped) {
         let said = [&finished.stderr, &finished.stdout].map(|kept| kept.render(KEEP_BYTES));
         let by_proxy = finished.refused_by_proxy.into_iter();
         for refusal in by_proxy.chain(find_refusals(&said.concat(), &plan.rules)) {
@@ -129,13 +129,12 @@ fn execute(spec: CommandSpec, plan: &ConfinementPlan) -> Result<u8> {
     }
     finished.unended.iter().for_each(|one| print::note(&format!("jm: {}", one.in_words())));
     Ok(match finished.ending {
-        CommandEnding::Exited(code) => u8::try_from(code).unwrap_or(exit::FAILED),
-        CommandEnding::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(exit::FAILED),
+        CommandEnding::Exited(exit) => u8::try_from(exit.code()).unwrap_or(exit::FAILED),
         CommandEnding::TimedOut => {
             print::note(&format!("jm: ended after {seconds} s"));
             exit::TIMED_OUT
         }
-        CommandEnding::Cancelled => exit::CLOSED_PIPE,
+        CommandEnding::Stopped | CommandEnding::Orphaned => exit::CLOSED_PIPE,
     })
 }
 

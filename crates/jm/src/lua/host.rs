@@ -86,9 +86,8 @@ impl ProgramHost {
         };
         let finished = run_command(spec, cancel, &mut NoListener)?;
         let code = match finished.ending {
-            CommandEnding::Exited(code) => code,
-            CommandEnding::Signalled(signal) => 128 + signal,
-            CommandEnding::TimedOut | CommandEnding::Cancelled => 143,
+            CommandEnding::Exited(exit) => exit.code(),
+            CommandEnding::TimedOut | CommandEnding::Stopped | CommandEnding::Orphaned => 143,
         };
         let text = |bytes: Option<Vec<u8>>| {
             String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()

@@ -11,6 +11,7 @@ mod ids;
 mod layers;
 mod module_graph;
 mod names;
+mod path_of_an_edit;
 mod requirements;
 mod sources;
 mod threats;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// A call without a value, in words for the model and for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum CallFailure {
     /// The script's own error.
     #[error("{0}")]
@@ -26,6 +27,8 @@ pub enum CallFailure {
 /// A source of tools that ended with an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFailure {
+    /// The name that the script registered it under.
     pub source: String,
+    /// The script's own words.
     pub error: String,
 }

@@ -26,17 +26,21 @@ pub trait ScriptHost: Send + Sync {
     /// The module of that name beside `init.lua`.
     fn module(&self, name: &str) -> Result<Option<ModuleSource>, String>;
 
+    /// Asks the sandbox, not the disk.
     fn is_path_writable(&self, path: &str) -> bool;
 
     /// The command that runs this one confined.
     fn wrap_command(&self, argv: Vec<String>) -> Result<Vec<String>, String>;
 
+    /// Reads a file of the workspace through the sandbox.
     fn read_file(&self, path: &str) -> Result<String, String>;
 
+    /// Replaces a file of the workspace through the sandbox.
     fn write_file(&self, path: &str, text: &str) -> Result<(), String>;
 
     /// Runs a program to its end, on a thread of its own.
     fn run_job(&self, order: JobOrder, cancel: &Cancel) -> ScriptJobEnd;
 
+    /// Passes a script's message on to the log.
     fn log(&self, level: LogLevel, text: &str);
 }

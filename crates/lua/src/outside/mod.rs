@@ -24,11 +24,16 @@ use line::Line;
 pub use failure::{CallFailure, SourceFailure};
 pub use host::{ScriptChild, ScriptHost, StartChild};
 
+/// The settings of one Lua process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptSettings {
+    /// The script that runs first.
     pub init: ModuleSource,
+    /// Bounds of memory and time.
     pub limits: ScriptLimits,
+    /// Libraries that the person opened.
     pub allow: Vec<Library>,
+    /// The time of a call that names none.
     pub default_timeout: Duration,
     /// The approvals that hold where a script's `setup` sets none.
     pub default_auto_approve: Vec<String>,
@@ -59,6 +64,7 @@ impl std::fmt::Debug for Scripts {
 const QUICK: Duration = Duration::from_secs(5);
 
 impl Scripts {
+    /// Prepares the process without starting it.
     pub fn new(settings: ScriptSettings, host: Arc<dyn ScriptHost>, start: StartChild) -> Self {
         Self { settings, host, start, state: Mutex::new(State::Idle) }
     }
@@ -144,6 +150,7 @@ impl Scripts {
         self.ask(Call::Document { document, chunk, known_tools, enabled_tools })
     }
 
+    /// Asks the resolver that a document's front matter set.
     pub fn resolve_document(
         &self,
         document: &str,

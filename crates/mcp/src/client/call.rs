@@ -40,28 +40,37 @@ pub struct CallOrder {
     pub tool: String,
     /// Of the definition that was shown.
     pub definition: Digest,
+    /// Arguments that fit the schema.
     pub arguments: JsonObject,
+    /// The journal's key of the call, by which a server can recognise a repetition.
     pub idempotency_key: String,
+    /// Takes the server's news of the call.
     pub progress: UnboundedSender<Progress>,
 }
 
 /// A server's news of a call that runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
+    /// Rises from news to news, in the server's own unit.
     pub progress: f64,
+    /// The value at the end, where the server knows it.
     pub total: Option<f64>,
+    /// The server's words, fit for no terminal yet.
     pub message: Option<String>,
 }
 
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAnswer {
+    /// All parts of the answer as text.
     pub text: String,
     /// The tool itself says that it failed.
     pub is_error: bool,
 }
 
+/// The reason why a call has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum CallFault {
     #[error("the server changed the definition of this tool; check it and call it again")]
     Changed,

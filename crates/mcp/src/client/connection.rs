@@ -26,13 +26,17 @@ const END_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The settings of a connection.
 pub struct ConnectionSettings {
+    /// The name in configuration, and the first part of its tools' names.
     pub name: String,
+    /// The way to it.
     pub endpoint: Endpoint,
     /// The era that it spoke the last time.
     pub era: Option<Era>,
+    /// The time until a server that is not ready counts as failed.
     pub start_timeout: Duration,
     /// A server that is silent for so long is taken for one that ignores what it does not know.
     pub probe: Duration,
+    /// The way to the person, for questions of the server.
     pub face: Arc<dyn ServerFace>,
     /// Is told the era that it speaks.
     pub remember_era: Box<dyn Fn(Era) + Send + Sync>,
@@ -67,15 +71,18 @@ struct Keeper {
 }
 
 impl Connection {
+    /// A connection that is not begun yet.
     pub fn new(settings: ConnectionSettings) -> Self {
         let (settings, shared) = (Arc::new(settings), SharedState::new());
         Self { settings, shared, keeper: Mutex::default() }
     }
 
+    /// The name in configuration.
     pub fn name(&self) -> &str {
         &self.settings.name
     }
 
+    /// The state of this moment; begins nothing.
     pub fn state(&self) -> ConnectionState {
         self.shared.now()
     }

@@ -39,8 +39,11 @@ pub struct NamedTool {
     pub name: String,
     /// The server's name for it.
     pub own_name: String,
+    /// The server's text for the model.
     pub description: String,
+    /// The JSON schema of its arguments.
     pub schema: Value,
+    /// The server's own claim about its effects.
     pub hint: RiskHint,
     /// Of the whole definition.
     pub digest: Digest,
@@ -51,6 +54,7 @@ pub struct NamedTool {
 pub struct SkippedTool {
     /// Fit for a terminal.
     pub name: String,
+    /// The reason in one line.
     pub why: String,
 }
 

@@ -24,31 +24,46 @@ const MOST_FIELDS: usize = 32;
 
 /// Somebody who can ask a person. Blocks until the person has answered.
 pub trait ServerFace: Send + Sync + std::fmt::Debug {
+    /// Shows the form to the person and waits for the answer.
     fn elicit(&self, server: &str, form: &ElicitationForm) -> ElicitationAnswer;
 }
 
 /// A server's question to the person. All texts are the server's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ElicitationForm {
+    /// The question.
     pub message: String,
+    /// The values that are asked for.
     pub fields: Vec<FormField>,
 }
 
+/// One value of a form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FormField {
+    /// The key in the answer.
     pub name: String,
+    /// A heading for people.
     pub title: Option<String>,
+    /// An explanation for people.
     pub description: Option<String>,
+    /// False lets the person leave it out.
     pub is_required: bool,
+    /// The type of the value.
     pub kind: FormFieldKind,
+    /// The value of an empty answer.
     pub default: Option<Value>,
 }
 
+/// The type of a form's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FormFieldKind {
+    /// Any text.
     Text,
+    /// A number with or without a fraction.
     Number,
+    /// A whole number.
     Integer,
+    /// Yes or no.
     Boolean,
     /// One of these values.
     Choice(Vec<String>),
@@ -56,10 +71,14 @@ pub enum FormFieldKind {
     Several(Vec<String>),
 }
 
+/// The person's answer to a form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationAnswer {
+    /// The values by the keys of the fields.
     Accepted(Map<String, Value>),
+    /// A clear no.
     Declined,
+    /// No answer: the person left, or nobody was there.
     Cancelled,
 }
 

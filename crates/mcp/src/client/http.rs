@@ -19,7 +19,9 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// An address, and the headers of every request to it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpEndpoint {
+    /// The address that every request is sent to.
     pub url: String,
+    /// Names and values, which are never shown.
     pub headers: Vec<(String, String)>,
 }
 

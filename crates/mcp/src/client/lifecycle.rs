@@ -35,6 +35,7 @@ pub enum Era {
 }
 
 impl Era {
+    /// The name in the file that remembers it.
     pub fn word(self) -> &'static str {
         match self {
             Era::Modern => "modern",
@@ -42,6 +43,7 @@ impl Era {
         }
     }
 
+    /// Reads such a name.
     pub fn of_word(word: &str) -> Option<Self> {
         [Era::Modern, Era::Legacy].into_iter().find(|era| era.word() == word)
     }
@@ -53,7 +55,9 @@ impl Era {
 
 /// The way to a server.
 pub enum Endpoint {
+    /// A program on this machine, spoken to through its pipes.
     Process(StartPipes),
+    /// A server somewhere else, spoken to by requests.
     Http(HttpEndpoint),
 }
 
@@ -72,8 +76,11 @@ pub type StartPipes = Box<dyn Fn() -> Result<ServerPipes, String> + Send + Sync>
 /// A server's process with our ends of its pipes.
 #[derive(Debug)]
 pub struct ServerPipes {
+    /// Our end of its standard input.
     pub stdin: OwnedFd,
+    /// Our end of its standard output.
     pub stdout: OwnedFd,
+    /// Ends the process when it is dropped or told to.
     pub process: Box<dyn StartedServer>,
 }
 

@@ -9,8 +9,11 @@ use super::lifecycle::Era;
 /// How far a connection has come.
 #[derive(Debug, Clone)]
 pub enum ConnectionState {
+    /// Nothing was asked of it yet.
     Idle,
+    /// The handshake is under way.
     Starting,
+    /// Its tools are known.
     Ready(Arc<ServerInfo>),
     /// It never became ready.
     Failed(String),
@@ -23,11 +26,15 @@ pub enum ConnectionState {
 pub struct ServerInfo {
     /// Name and version by its own words, fit for a terminal.
     pub title: String,
+    /// The generation of the protocol that it speaks.
     pub era: Era,
     /// The revision that is spoken, such as `2026-07-28`.
     pub revision: String,
+    /// The server's text for the model.
     pub instructions: Option<String>,
+    /// Tools that can be called.
     pub tools: Vec<Arc<NamedTool>>,
+    /// Tools with a schema or a name that cannot be used.
     pub skipped: Vec<SkippedTool>,
 }
 

@@ -23,14 +23,18 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// A client's answer, as far as it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientAnswer {
+    /// The person behind the client said yes.
     Approved,
+    /// Any other answer, and none.
     Denied,
 }
 
 /// The answer of a round, with the state that names what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundAnswer {
+    /// The token of the question.
     pub state: String,
+    /// The answer as far as it counts.
     pub answer: ClientAnswer,
 }
 
@@ -50,6 +54,7 @@ pub enum AskClient {
 pub struct WithinCall(pub(super) Peer<RoleServer>);
 
 impl WithinCall {
+    /// Sends the question and waits; silence is a no.
     pub fn ask(&self, question: String) -> Pin<Box<dyn Future<Output = ClientAnswer> + Send>> {
         let peer = self.0.clone();
         Box::pin(async move {

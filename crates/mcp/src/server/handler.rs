@@ -18,16 +18,23 @@ use super::approval::{AskClient, WithinCall, round, round_answer};
 /// A tool that a host offers.
 #[derive(Debug, Clone)]
 pub struct OfferedTool {
+    /// The name that clients call.
     pub name: String,
+    /// The text for the client's model.
     pub description: String,
+    /// The JSON schema of its arguments.
     pub schema: Value,
+    /// Told to clients as a hint; the policy decides for itself.
     pub is_read_only: bool,
 }
 
 /// A client's call.
 pub struct HostCall {
+    /// The tool's name.
     pub name: String,
+    /// The arguments, unchecked.
     pub arguments: JsonObject,
+    /// The way to the person behind the client.
     pub ask: AskClient,
     /// Ends when the client does not want it any more.
     pub stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -42,26 +49,36 @@ impl std::fmt::Debug for HostCall {
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostAnswer {
+    /// The call has its result.
     Done {
+        /// The content for the client's model.
         text: String,
+        /// True for a failure, a refusal too.
         is_error: bool,
     },
     /// The client must be asked first, and repeat the call with this state.
     Asks {
+        /// The text for the person.
         question: String,
+        /// The token that the repeated call must bring.
         state: String,
     },
     /// The state that came with a repeated call is not one that waits.
     UnknownState,
+    /// No tool has that name.
     UnknownTool,
 }
 
 /// A text that a client may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostResource {
+    /// The address that clients read it by.
     pub uri: String,
+    /// A short name for lists.
     pub name: String,
+    /// A sentence for lists.
     pub description: String,
+    /// The MIME type.
     pub kind: &'static str,
 }
 
@@ -69,12 +86,16 @@ type Answering<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Whoever has tools for a client.
 pub trait ToolHost: Send + Sync + 'static {
+    /// The text that a client's model gets at the beginning.
     fn instructions(&self) -> String;
 
+    /// Lists the tools; may wait for those that others bring.
     fn tools(&self) -> Answering<'_, Vec<OfferedTool>>;
 
+    /// Runs a call, or says that a person must be asked.
     fn call(&self, call: HostCall) -> Answering<'_, HostAnswer>;
 
+    /// Lists the texts that clients may read.
     fn resources(&self) -> Answering<'_, Vec<HostResource>>;
 
     /// `None` for one that is not there.

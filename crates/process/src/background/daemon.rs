@@ -145,12 +145,13 @@ fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolE
     let finished = run_with_output(start, lifetime, &shared.cancel, &mut listener)?;
     // A key that ends the command was typed by a request that still waits for its answer.
     drop(lock(&shared.answering));
-    let how = match finished.ending {
-        CommandEnding::Exited(code) => JobEnding::Exited(code),
-        CommandEnding::Signalled(signal) => JobEnding::Signalled(signal),
-        CommandEnding::TimedOut => JobEnding::TimedOut,
-        CommandEnding::Cancelled => lock(&shared.reason).take().unwrap_or(JobEnding::Stopped),
+    let ending = match finished.ending {
+        stopped @ (CommandEnding::Stopped | CommandEnding::Orphaned) => {
+            lock(&shared.reason).take().unwrap_or(stopped)
+        }
+        ending @ (CommandEnding::Exited(_) | CommandEnding::TimedOut) => ending,
     };
+    let how = JobEnding::Ended(ending);
     let screen = shared.screen.as_ref().map(|screen| lock(screen).text());
     let mut refused = in_words(&finished.refused_by_proxy);
     refused.extend(finished.unended.iter().map(Unended::in_words));
@@ -221,10 +222,10 @@ fn watch_owner(shared: &DaemonShared, line: File) {
     let mut byte = [0_u8; 1];
     loop {
         match rustix::io::read(&line, &mut byte[..]) {
-            Ok(0) => return shared.stop(JobEnding::Orphaned),
-            Ok(_) => return shared.stop(JobEnding::Stopped),
+            Ok(0) => return shared.stop(CommandEnding::Orphaned),
+            Ok(_) => return shared.stop(CommandEnding::Stopped),
             Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return shared.stop(JobEnding::Orphaned),
+            Err(_) => return shared.stop(CommandEnding::Orphaned),
         }
     }
 }

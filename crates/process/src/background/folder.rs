@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::protocol::{JobAnswer, JobLifetime, JobRequest, Typed, TypedCount};
 use super::screen::{ScreenText, TerminalScreen};
-use crate::contract::ending::RecordedEnding;
+use crate::contract::ending::{CommandEnding, Exit};
 use crate::contract::message::{receive, send};
 use crate::contract::terminal_size::TerminalSize;
 use crate::outside::records::read_record;
@@ -44,13 +44,19 @@ const REDRAWN_BYTES: usize = 1024 * 1024;
 /// The facts with which a job was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobDescription {
+    /// The session that started it.
     pub session: String,
     /// In words, without secrets.
     pub command: String,
+    /// The directory that it works in.
     pub directory: PathBuf,
+    /// Milliseconds since the epoch.
     pub started_at_ms: u64,
+    /// Milliseconds until it is ended.
     pub lifetime_ms: u64,
+    /// The end of its session ends it, or not.
     pub keeping: JobLifetime,
+    /// The size of its terminal; `None` for pipes.
     pub terminal: Option<TerminalSize>,
 }
 
@@ -58,22 +64,21 @@ pub struct JobDescription {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnding {
-    Exited(i32),
-    Signalled(i32),
-    /// Its lifetime was over.
-    TimedOut,
-    /// A request, or the end of its session.
-    Stopped,
-    /// The program of its session was gone.
-    Orphaned,
+    /// It never ran, for this reason.
     NotStarted(String),
     /// No process was left to write it down.
     Unknown,
+    /// Its command ended. The time that may be over is its lifetime; a request or the end of its session stops it.
+    #[serde(untagged)]
+    Ended(CommandEnding),
 }
 
+/// The end of a job, as its daemon writes it down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEnd {
+    /// The way in which it ended.
     pub how: JobEnding,
+    /// Milliseconds from its start.
     pub elapsed_ms: u64,
     /// Milliseconds since 1970; 0 where it was not noted.
     pub at_ms: u64,
@@ -99,12 +104,15 @@ pub struct JobSeen {
     pub told: Vec<String>,
 }
 
+/// The state of a job, as its folder tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobState {
     /// `pid` is its daemon's.
     Running {
+        /// The daemon's process id.
         pid: u32,
     },
+    /// Nothing of it runs any more.
     Ended(JobEnd),
 }
 
@@ -113,6 +121,7 @@ pub enum JobState {
 pub struct Job {
     folder: PathBuf,
     name: String,
+    /// The facts with which it was started.
     pub description: JobDescription,
 }
 
@@ -137,6 +146,7 @@ impl Job {
         &self.folder
     }
 
+    /// Reads the state; a daemon that died counts as the job's end.
     pub fn state(&self) -> Result<JobState> {
         // In this order: what is not written when the lock is free will never be.
         let is_held = self.is_held()?;
@@ -149,7 +159,7 @@ impl Job {
         }
         let end = match read_record(&self.folder, COMMAND) {
             Some(record) => JobEnd {
-                how: record.ended.into(),
+                how: JobEnding::Ended(record.ended),
                 elapsed_ms: record.elapsed_ms,
                 ..JobEnd::unknown()
             },
@@ -158,6 +168,7 @@ impl Job {
         Ok(JobState::Ended(end))
     }
 
+    /// Tells if its daemon lives.
     pub fn is_running(&self) -> Result<bool> {
         self.state().map(|state| matches!(state, JobState::Running { .. }))
     }
@@ -185,6 +196,7 @@ impl Job {
         note.and_then(|note| serde_json::from_str(&note).ok()).unwrap_or_default()
     }
 
+    /// Stores how far the session has read.
     pub fn note_seen(&self, seen: &JobSeen) -> Result<()> {
         StateDir::open(&self.folder)?.write(SEEN, &serde_json::to_vec(seen)?)
     }
@@ -249,6 +261,7 @@ impl Job {
         killed.ok_or_else(|| Error::new(ErrorKind::TimedOut, "it does not end"))
     }
 
+    /// Waits for its end; `None` when it still runs after `most`.
     pub fn ended_within(&self, most: Duration) -> Result<Option<JobEnd>> {
         let until = Instant::now() + most;
         loop {
@@ -288,29 +301,20 @@ impl JobEnd {
     }
 }
 
-impl From<RecordedEnding> for JobEnding {
-    fn from(ended: RecordedEnding) -> Self {
-        match ended {
-            RecordedEnding::Exited(code) => Self::Exited(code),
-            RecordedEnding::Signalled(signal) => Self::Signalled(signal),
-            RecordedEnding::TimedOut => Self::TimedOut,
-            RecordedEnding::Stopped => Self::Stopped,
-            RecordedEnding::Orphaned => Self::Orphaned,
-        }
-    }
-}
-
 impl JobEnding {
     /// In words that follow a name.
     pub fn words(&self) -> String {
-        match self {
-            Self::Exited(code) => format!("ended with exit code {code}"),
-            Self::Signalled(signal) => format!("ended by signal {signal}"),
-            Self::TimedOut => "ended: its lifetime was over".to_owned(),
-            Self::Stopped => "stopped".to_owned(),
-            Self::Orphaned => "ended when the program of its session died".to_owned(),
-            Self::NotStarted(why) => format!("not started: {why}"),
-            Self::Unknown => "gone; how it ended is unknown".to_owned(),
+        let ending = match self {
+            Self::NotStarted(why) => return format!("not started: {why}"),
+            Self::Unknown => return "gone; how it ended is unknown".to_owned(),
+            Self::Ended(ending) => ending,
+        };
+        match ending {
+            CommandEnding::Exited(Exit::Code(code)) => format!("ended with exit code {code}"),
+            CommandEnding::Exited(Exit::Signal(signal)) => format!("ended by signal {signal}"),
+            CommandEnding::TimedOut => "ended: its lifetime was over".to_owned(),
+            CommandEnding::Stopped => "stopped".to_owned(),
+            CommandEnding::Orphaned => "ended when the program of its session died".to_owned(),
         }
     }
 }

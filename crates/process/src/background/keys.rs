@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum TerminalKey {
+    /// A key with a name, such as `enter` or `up`.
     Named(NamedKey),
     /// With Ctrl: a letter or one of `@ [ \ ] ^ _`.
     Control(char),
     /// With Alt: one character.
     Alt(char),
+    /// F1 to F12, by the number.
     Function(u8),
 }
 
@@ -68,6 +70,7 @@ pub(crate) enum Arrows {
     Application,
 }
 
+/// The error for a name that no key has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown key `{0}`")]
 pub struct NoSuchKey(pub String);

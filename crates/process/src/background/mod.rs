@@ -66,15 +66,23 @@ const SESSION_PATIENCE: Duration = Duration::from_secs(3);
 pub struct JobSpec {
     /// The call that starts it.
     pub name: String,
+    /// The session that it belongs to.
     pub session: String,
     /// In words, without secrets.
     pub command: String,
+    /// The words or the shell line.
     pub program: CommandProgram,
+    /// The directory that it works in.
     pub directory: SafePath,
+    /// All variables; nothing is inherited.
     pub environment: Vec<(OsString, OsString)>,
+    /// The time after which it is ended.
     pub lifetime: Duration,
+    /// The size of its terminal; `None` for pipes.
     pub terminal: Option<TerminalSize>,
+    /// The end of its session ends it, or not.
     pub keeping: JobLifetime,
+    /// The rules that hold it.
     pub confinement: Confinement,
 }
 
@@ -107,10 +115,12 @@ impl Jobs {
         Ok(jobs)
     }
 
+    /// Finds a job by its name; `None` for one that is gone.
     pub fn find(&self, name: &str) -> Result<Option<Job>> {
         Job::open(&self.folder, name)
     }
 
+    /// All jobs that a session started, ended ones too.
     pub fn of_session(&self, session: &str) -> Result<Vec<Job>> {
         reaper::bury();
         let mut jobs = self.all()?;
@@ -118,6 +128,7 @@ impl Jobs {
         Ok(jobs)
     }
 
+    /// Starts a job with its daemon, and waits until it runs or has failed.
     pub fn start(&self, spec: JobSpec) -> std::result::Result<Job, ToolError> {
         if self.folder.as_os_str().is_empty() {
             return Err(ToolError::failed("process", "no directory to keep its output in"));
@@ -235,6 +246,7 @@ impl Jobs {
         Ok(old.map(|(_, job)| self.forget(job)).count())
     }
 
+    /// Removes the folder of a job that has ended.
     pub fn forget(&self, job: &Job) {
         ignore_error(
             std::fs::remove_dir_all(job.folder()),

@@ -65,7 +65,9 @@ pub(crate) enum DaemonReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Typed {
+    /// Characters.
     Text(String),
+    /// A key.
     Key(TerminalKey),
 }
 
@@ -89,7 +91,9 @@ pub(crate) enum JobAnswer {
 /// The part of typed bytes that the job has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypedCount {
+    /// Bytes that the job has taken.
     pub bytes: usize,
+    /// Bytes that were typed.
     pub offered: usize,
     /// Its input is closed: nothing more can be typed.
     pub is_closed: bool,

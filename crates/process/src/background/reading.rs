@@ -10,6 +10,7 @@ use crate::outside::spool::{SpoolPart, Spooled};
 pub struct JobExcerpt {
     /// The range that was asked for, as far as it is there.
     pub start: u64,
+    /// The offset behind the last byte.
     pub end: u64,
     /// Bytes printed so far.
     pub total: u64,

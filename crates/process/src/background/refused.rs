@@ -12,6 +12,7 @@ use super::folder::{Job, JobEnd, JobEnding, JobSeen, JobState, RULES_FILE};
 use super::protocol::{JobAnswer, JobRequest};
 use super::reading::JobExcerpt;
 use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
+use crate::contract::ending::{CommandEnding, Exit};
 use crate::outside::confine::find_refusals;
 use crate::outside::refusal::{Refusal, SIGSYS};
 
@@ -26,7 +27,10 @@ impl Job {
     /// has got what it needed.
     pub fn newly_refused(&self, seen: &mut JobSeen) -> Result<Vec<String>> {
         let state = self.state()?;
-        if matches!(&state, JobState::Ended(JobEnd { how: JobEnding::Exited(0), .. })) {
+        if matches!(
+            &state,
+            JobState::Ended(JobEnd { how: JobEnding::Ended(CommandEnding::SUCCESS), .. })
+        ) {
             return Ok(Vec::new());
         }
         // A job from before there were notes of confinement rules has none.
@@ -42,7 +46,13 @@ impl Job {
             found.extend(find_refusals(&sanitize(&lines), &rules).iter().map(Refusal::in_words));
             seen.searched = end;
         }
-        if matches!(&state, JobState::Ended(JobEnd { how: JobEnding::Signalled(SIGSYS), .. })) {
+        if matches!(
+            &state,
+            JobState::Ended(JobEnd {
+                how: JobEnding::Ended(CommandEnding::Exited(Exit::Signal(SIGSYS))),
+                ..
+            })
+        ) {
             found.push(Refusal::Call.in_words());
         }
         found.retain(|refusal| !seen.told.contains(refusal));

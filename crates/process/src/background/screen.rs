@@ -18,7 +18,9 @@ const MOST_ANSWER_BYTES: usize = 1024;
 pub struct ScreenText {
     /// Without blanks at the ends of lines, and without the empty lines at the end.
     pub text: String,
+    /// The cursor's row.
     pub row: u16,
+    /// The cursor's column.
     pub column: u16,
 }
 

@@ -10,9 +10,9 @@ use std::time::Duration;
 use jm_types::ignore_error;
 use rustix::fd::AsRawFd;
 
-use super::folder::JobEnding;
 use super::protocol::{JobAnswer, JobRequest};
 use super::shared::{DaemonShared, lock};
+use crate::contract::ending::CommandEnding;
 use crate::contract::message::{receive, send};
 
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ fn answer(stream: &UnixStream, shared: &DaemonShared) -> Result<()> {
         }
         JobRequest::RefusedByProxy => JobAnswer::RefusedByProxy(shared.refused_by_proxy()),
         JobRequest::Stop => {
-            shared.stop(JobEnding::Stopped);
+            shared.stop(CommandEnding::Stopped);
             JobAnswer::Stopping
         }
     };

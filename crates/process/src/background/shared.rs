@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jm_types::Cancel;
 use rustix::fd::OwnedFd;
 
-use super::folder::JobEnding;
 use super::protocol::{JobAnswer, Typed};
 use super::screen::TerminalScreen;
 use super::typing::Typing;
+use crate::contract::ending::CommandEnding;
 use crate::outside::egress_proxy::ProxyRefusals;
 use crate::outside::refusal::Refusal;
 
@@ -25,11 +25,11 @@ pub(super) struct DaemonShared {
     pub(super) answering: Mutex<()>,
     pub(super) cancel: Cancel,
     /// The reason why it was stopped; the first one counts.
-    pub(super) reason: Mutex<Option<JobEnding>>,
+    pub(super) reason: Mutex<Option<CommandEnding>>,
 }
 
 impl DaemonShared {
-    pub(super) fn stop(&self, reason: JobEnding) {
+    pub(super) fn stop(&self, reason: CommandEnding) {
         lock(&self.reason).get_or_insert(reason);
         self.cancel.cancel();
     }

@@ -31,6 +31,7 @@ impl Backend {
     /// The strongest first.
     pub const ALL: [Self; 4] = [Self::Namespaces, Self::Bwrap, Self::Landlock, Self::None];
 
+    /// The name in configuration and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
@@ -61,6 +62,7 @@ pub enum Access {
 /// Limits of the resources that one command may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
+    /// Processes at the same time.
     pub processes: u64,
     /// Of each process: what it may allocate.
     pub memory_bytes: u64,
@@ -81,33 +83,45 @@ impl Default for Resources {
 /// A name inside a writable directory that stays as it is, also when it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptName {
+    /// Absolute.
     #[serde(with = "path")]
     pub path: PathBuf,
+    /// Its state when the plan was made.
     pub now: KeptPresence,
 }
 
+/// The state of a kept name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptPresence {
+    /// It is there.
     Present,
     /// Must not come into being: an empty one stands in its place meanwhile.
     MissingFile,
+    /// Must not come into being: an empty directory stands in its place meanwhile.
     MissingDirectory,
 }
 
 /// The file that had a name at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
+    /// Absolute.
     #[serde(with = "path")]
     pub path: PathBuf,
+    /// The device of the file system.
     pub device: u64,
+    /// The inode's number.
     pub inode: u64,
 }
 
+/// Everything that a launcher enforces for one command, as plain data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfinementRules {
+    /// The mechanism.
     pub backend: Backend,
+    /// Full, or reading only.
     pub access: Access,
+    /// The hosts that it may reach.
     pub network: Network,
     /// Directories it may write: the workspace roots, and what was granted. With [`Access::ReadsOnly`]
     /// these are only read.
@@ -131,6 +145,7 @@ pub struct ConfinementRules {
     /// Kept and hidden names of the workspace as they were when these rules were computed. A start
     /// that finds another file there fails.
     pub identities: Vec<FileIdentity>,
+    /// Bounds of processes, memory and files.
     pub resources: Resources,
     /// The layer on which the command sees a workspace root: nothing that it changes there counts
     /// until it is kept.
@@ -144,7 +159,9 @@ pub struct ConfinementRules {
 pub struct LayerPlace {
     /// The workspace root, which is the layer's lower directory.
     pub root: FileIdentity,
+    /// The directory that takes the changes.
     pub upper: FileIdentity,
+    /// The directory that overlayfs works in.
     pub work: FileIdentity,
 }
 

@@ -10,7 +10,7 @@ use rustix::fd::{BorrowedFd, RawFd};
 use serde::{Deserialize, Serialize};
 
 use super::confinement_rules::ConfinementRules;
-use super::ending::RecordedEnding;
+use super::ending::CommandEnding;
 use super::kill_failures::Unended;
 use super::terminal_size::TerminalSize;
 
@@ -71,7 +71,7 @@ pub(crate) enum LaunchStage {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum LaunchReport {
     /// With the processes that could not be ended.
-    Ended(RecordedEnding, Vec<Unended>),
+    Ended(CommandEnding, Vec<Unended>),
     /// Nothing was run.
     NotStarted { step: String, why: String },
 }

@@ -2,15 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ending::RecordedEnding;
+use super::ending::CommandEnding;
 
 /// The facts that are kept of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    pub ended: RecordedEnding,
+    /// The way in which it ended.
+    pub ended: CommandEnding,
+    /// Milliseconds from its start.
     pub elapsed_ms: u64,
     /// Output that the program had read by then.
     pub stdout_bytes: u64,
+    /// Bytes of standard error that the program had read by then.
     pub stderr_bytes: u64,
 }
 

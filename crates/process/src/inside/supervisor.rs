@@ -21,7 +21,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Pid, WaitStatus, set_dumpable_behavior};
+use rustix::process::{DumpableBehavior, Pid, set_dumpable_behavior};
 use rustix::thread::CapabilitySet;
 
 use super::control::control;
@@ -34,7 +34,7 @@ use super::step::{During, LaunchStep, StepFailure};
 use super::{limits, pty, seccomp};
 use crate::contract::confinement_rules::Backend;
 use crate::contract::descriptors::{receive_descriptor, send_descriptor};
-use crate::contract::ending::RecordedEnding;
+use crate::contract::ending::{CommandEnding, Exit};
 use crate::contract::message::send;
 use crate::contract::protocol::{
     CONTROL, COUNTERS, DIRECTORY, LaunchOrder, LaunchReport, RECORDS, TERMINAL, given,
@@ -246,16 +246,17 @@ fn until_it_ends(
     children: &OwnedFd,
     mut guard: Option<&mut NameGuard>,
     [watched, deadline]: [Instant; 2],
-) -> RecordedEnding {
+) -> CommandEnding {
     loop {
         while let Some((pid, status)) = process_tree::ended() {
             if pid == command {
-                return from_status(status);
+                let exit = Exit::of(status.exit_status(), status.terminating_signal());
+                return CommandEnding::Exited(exit);
             }
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return RecordedEnding::TimedOut;
+            return CommandEnding::TimedOut;
         }
         let unwatched = watched.saturating_duration_since(Instant::now());
         if unwatched.is_zero() {
@@ -298,23 +299,15 @@ fn drain(children: &OwnedFd) {
 }
 
 /// The socket has something: a request, or the end of the program.
-fn asked() -> RecordedEnding {
+fn asked() -> CommandEnding {
     let mut byte = [0_u8; 1];
     loop {
         match rustix::io::read(given(CONTROL), &mut byte[..]) {
-            Ok(0) => return RecordedEnding::Orphaned,
-            Ok(_) => return RecordedEnding::Stopped,
+            Ok(0) => return CommandEnding::Orphaned,
+            Ok(_) => return CommandEnding::Stopped,
             Err(Errno::INTR) => {}
-            Err(_) => return RecordedEnding::Orphaned,
+            Err(_) => return CommandEnding::Orphaned,
         }
-    }
-}
-
-fn from_status(status: WaitStatus) -> RecordedEnding {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => RecordedEnding::Exited(code),
-        (None, Some(signal)) => RecordedEnding::Signalled(signal),
-        (None, None) => RecordedEnding::Exited(-1),
     }
 }
 
@@ -342,7 +335,7 @@ impl Drop for RunningClaim {
 }
 
 /// Whole or not at all. Not synced: after a power cut nothing can be said anyway.
-fn record(order: &LaunchOrder, ended: RecordedEnding, elapsed_ms: u64) -> Result<()> {
+fn record(order: &LaunchOrder, ended: CommandEnding, elapsed_ms: u64) -> Result<()> {
     let Some(name) = &order.record else { return Ok(()) };
     let mut counters = [0_u8; 16];
     rustix::io::pread(given(COUNTERS), &mut counters[..], 0)?;

@@ -23,12 +23,13 @@ use super::launcher::Confinement;
 use super::launcher_link::{self, CommandOutput, LaunchTask, LauncherLink};
 use super::reaper;
 use crate::contract::descriptors::high_numbered_copy;
-use crate::contract::ending::CommandEnding;
+use crate::contract::ending::{CommandEnding, Exit};
 
 /// A launcher keeps a command's time; a companion is ended by whoever started it.
 const LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// A process of ours that is spoken to through a socket and ends with its owner.
 #[derive(Debug)]
 pub struct Companion {
     process: ChildProcess,
@@ -162,10 +163,10 @@ impl Drop for Companion {
 
 fn in_words(ending: CommandEnding) -> String {
     match ending {
-        CommandEnding::Exited(code) => format!("exit code {code}"),
-        CommandEnding::Signalled(signal) => format!("signal {signal}"),
+        CommandEnding::Exited(Exit::Code(code)) => format!("exit code {code}"),
+        CommandEnding::Exited(Exit::Signal(signal)) => format!("signal {signal}"),
         CommandEnding::TimedOut => "out of time".to_owned(),
-        CommandEnding::Cancelled => "stopped".to_owned(),
+        CommandEnding::Stopped | CommandEnding::Orphaned => "stopped".to_owned(),
     }
 }
 

@@ -4,7 +4,6 @@
 //! it left behind is killed, by its launcher or by us. Output is kept as head and tail in bounded
 //! memory, and each chunk that a listener was offered reaches it or is joined to the next one.
 
-use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -19,16 +18,15 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use super::child::ChildProcess;
+pub use super::command_request::{CommandSpec, FinishedCommand};
 use super::launcher::Confinement;
 use super::launcher_link::{self, CommandOutput, LaunchTask, LauncherLink};
 use super::output_reader::{CommandStream, NoListener, OutputListener, OutputReader, OutputView};
 pub use super::program::CommandProgram;
 use super::reaper;
-use super::refusal::Refusal;
 pub use super::stdin_writer::CommandInput;
 use super::stdin_writer::StdinWriter;
-use crate::contract::confinement_rules::ConfinementRules;
-pub use crate::contract::ending::{CommandEnding, RecordedEnding};
+pub use crate::contract::ending::{CommandEnding, Exit};
 use crate::contract::kill_failures::{self, Unended, kill_group};
 pub use crate::contract::record::CommandRecord;
 
@@ -43,43 +41,6 @@ const OVERTIME: Duration = Duration::from_secs(2);
 
 /// The error of a launcher that was killed: the command had begun, and no process saw how it ended.
 pub(crate) const ENDED_SILENTLY: &str = "its launcher ended unexpectedly";
-
-#[derive(Debug)]
-pub struct CommandSpec {
-    pub program: CommandProgram,
-    pub directory: SafePath,
-    pub environment: Vec<(OsString, OsString)>,
-    pub input: CommandInput,
-    pub timeout: Duration,
-    /// Bytes of each stream that are kept.
-    pub keep_bytes: usize,
-    /// The confinement: never left out, so that nothing runs free unnoticed.
-    pub confinement: Confinement,
-}
-
-impl CommandSpec {
-    /// The same command by other rules; one without rules stays without.
-    pub fn confined_by(mut self, new: ConfinementRules) -> Self {
-        if let Confinement::Supervised { rules, .. } = &mut self.confinement {
-            **rules = new;
-        }
-        self
-    }
-}
-
-#[derive(Debug)]
-pub struct FinishedCommand {
-    pub ending: CommandEnding,
-    pub elapsed: Duration,
-    pub stdout: HeadTail,
-    pub stderr: HeadTail,
-    /// Set when something that was printed is not in the streams, because it was drawn over.
-    pub is_redrawn: bool,
-    /// Refusals of the egress proxy.
-    pub refused_by_proxy: Vec<Refusal>,
-    /// Processes of the command that could not be ended.
-    pub unended: Vec<Unended>,
-}
 
 /// Runs the command to its end, on this thread.
 pub fn run_command(
@@ -248,11 +209,7 @@ fn watch(
 }
 
 fn from_status(status: ExitStatus) -> CommandEnding {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => CommandEnding::Exited(code),
-        (None, Some(signal)) => CommandEnding::Signalled(signal),
-        (None, None) => CommandEnding::Exited(-1),
-    }
+    CommandEnding::Exited(Exit::of(status.code(), status.signal()))
 }
 
 /// A descriptor that becomes readable when the call is cancelled.
@@ -357,7 +314,7 @@ impl RunningCommand {
     ) -> Option<CommandEnding> {
         loop {
             if cancel.is_cancelled() {
-                return Some(CommandEnding::Cancelled);
+                return Some(CommandEnding::Stopped);
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -442,7 +399,9 @@ impl RunningCommand {
         };
         match (link.report()?, stopped) {
             // Stopped by us, whatever it made of that.
-            (Some((CommandEnding::Cancelled, unended)), Some(stopped)) => Ok((stopped, unended)),
+            (Some((CommandEnding::Stopped | CommandEnding::Orphaned, unended)), Some(stopped)) => {
+                Ok((stopped, unended))
+            }
             (Some(told), _) => Ok(told),
             (None, Some(ending)) => Ok((ending, Vec::new())),
             (None, None) => {

@@ -26,11 +26,13 @@ pub struct CommandLayers {
 }
 
 impl CommandLayers {
+    /// Opens the layers of a state directory.
     pub fn open(state: &StateDir) -> std::io::Result<Self> {
         let held = HeldLayers::open(state)?;
         Ok(Self { directory: state.subdirectory(DIRECTORY)?, held })
     }
 
+    /// The layers that were set aside.
     pub fn held(&self) -> &HeldLayers {
         &self.held
     }

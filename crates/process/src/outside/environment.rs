@@ -166,6 +166,7 @@ impl EnvSanitizer {
         Self { extra: extra_patterns.iter().map(|pattern| pattern.to_uppercase()).collect() }
     }
 
+    /// Tells if a variable goes to commands: by its name, and by a value that looks like a secret.
     pub fn keeps(&self, name: &OsStr, value: &OsStr) -> bool {
         let name = folded(name);
         let value = value.to_string_lossy();

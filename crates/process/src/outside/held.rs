@@ -44,9 +44,13 @@ pub enum HeldStage {
 /// The description of a layer, beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldDescription {
+    /// The words of the command, without secrets.
     pub command: Vec<String>,
+    /// The workspace root that the layer lies over.
     pub root: PathBuf,
+    /// Milliseconds since the epoch.
     pub began_ms: u64,
+    /// The step that was reached.
     pub stage: HeldStage,
     /// The boot of the machine in which the command ran.
     pub boot: String,
@@ -64,7 +68,9 @@ pub struct HeldLayers {
 /// One layer in a list.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeldEntry {
+    /// The name of its directory, by which commands take it.
     pub id: String,
+    /// The facts of the layer.
     #[serde(flatten)]
     pub description: HeldDescription,
     /// Another process works with it now.
@@ -82,10 +88,12 @@ pub struct HeldLayer {
 }
 
 impl HeldLayers {
+    /// Opens the folder of held layers, and makes it where it is missing.
     pub fn open(state: &StateDir) -> std::io::Result<Self> {
         Ok(Self { directory: state.subdirectory(DIRECTORY)? })
     }
 
+    /// The folder.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -200,14 +208,17 @@ impl HeldLayer {
         Ok(())
     }
 
+    /// The name of its directory.
     pub fn id(&self) -> &str {
         &self.id
     }
 
+    /// The facts of the layer.
     pub fn description(&self) -> &HeldDescription {
         &self.description
     }
 
+    /// The changes, to be read or kept.
     pub fn layer(&self) -> &Layer {
         &self.layer
     }

@@ -12,12 +12,14 @@ pub struct Launcher {
     pub program: PathBuf,
     /// The directory in which it writes the records of commands.
     pub records: Option<PathBuf>,
+    /// The program `bwrap`, where it is installed.
     pub bwrap: Option<PathBuf>,
     /// One that was started ahead.
     pub prestarted: PrestartedLauncher,
 }
 
 impl Launcher {
+    /// A launcher without `bwrap`, records and a prestarted process.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -33,8 +35,11 @@ impl Launcher {
 pub enum Confinement {
     /// None, and nothing ends the command if we die: for those who embed this library and say so.
     Unsupervised,
+    /// By a launcher, which may confine it too.
     Supervised {
+        /// The program that supervises it.
         launcher: Launcher,
+        /// The rules that it enforces.
         rules: Box<ConfinementRules>,
         /// The name of the record that is written when it ends.
         record: Option<String>,
@@ -42,6 +47,7 @@ pub enum Confinement {
 }
 
 impl Confinement {
+    /// The rules; `None` for a command that runs free.
     pub fn rules(&self) -> Option<&ConfinementRules> {
         match self {
             Self::Unsupervised => None,

@@ -247,7 +247,7 @@ impl LauncherLink {
             return Ok(None);
         }
         match receive(&self.control) {
-            Ok(LaunchReport::Ended(ended, unended)) => Ok(Some((ended.ending(), unended))),
+            Ok(LaunchReport::Ended(ended, unended)) => Ok(Some((ended, unended))),
             Ok(LaunchReport::NotStarted { step, why }) if step.is_empty() => {
                 Err(ToolError::failed("command", format!("cannot start: {why}")))
             }

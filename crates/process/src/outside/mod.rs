@@ -4,6 +4,7 @@ pub(crate) mod child;
 pub mod child_process;
 pub mod command;
 pub mod command_layers;
+mod command_request;
 pub mod confine;
 pub(crate) mod egress_proxy;
 pub mod environment;

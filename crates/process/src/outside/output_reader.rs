@@ -16,14 +16,19 @@ const CHUNK: usize = 64 * 1024;
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1024 * 1024;
 
+/// One of a command's two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandStream {
+    /// File descriptor 1.
     Stdout,
+    /// File descriptor 2.
     Stderr,
 }
 
+/// A listener's answer to a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkAnswer {
+    /// The listener has it.
     Taken,
     /// No room now; the chunk is offered again, longer.
     Full,
@@ -43,7 +48,9 @@ pub enum OutputView {
 
 /// Hears output as it comes. `hear` must not block; `hear_last` may wait for room.
 pub trait OutputListener {
+    /// Offers a chunk of whole characters.
     fn hear(&mut self, stream: CommandStream, chunk: &str) -> ChunkAnswer;
+    /// Offers the last chunk of a stream.
     fn hear_last(&mut self, stream: CommandStream, chunk: &str);
     /// The command's first process, which leads a session of its own.
     fn started(&mut self, _: u32) {}

@@ -21,7 +21,9 @@ const NO_SHELL: i32 = 127;
 /// The output of a command from both of its streams, and the exit code of its shell.
 #[derive(Debug)]
 pub struct Popened {
+    /// Both streams as they came.
     pub output: Vec<u8>,
+    /// The shell's exit code, as popen's caller would compute it.
     pub exit_code: i32,
 }
 

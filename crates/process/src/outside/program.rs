@@ -8,6 +8,7 @@ use std::path::PathBuf;
 pub enum CommandProgram {
     /// Interpreted by the platform's shell.
     Shell(String),
+    /// A program and its arguments; no shell reads them.
     Argv(Vec<OsString>),
 }
 

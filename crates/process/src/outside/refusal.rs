@@ -11,7 +11,9 @@ use jm_types::hosts::{Host, HostRule};
 /// A file that commands do not get, and the setting that is the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Withheld {
+    /// The file.
     pub path: PathBuf,
+    /// The key that would lift it.
     pub setting: String,
 }
 

@@ -13,6 +13,7 @@ const DYING: Duration = Duration::from_secs(1);
 /// A process that outlived its master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
+    /// The process id.
     pub pid: u32,
     /// The name that it gives itself.
     pub name: String,

@@ -29,9 +29,13 @@ const MOST_TAIL: usize = 4 * 1024;
 /// A server's start.
 #[derive(Debug)]
 pub struct ServerCommand<'a> {
+    /// The rules that hold it.
     pub confinement: &'a Confinement,
+    /// The directory that it works in.
     pub directory: &'a SafePath,
+    /// All variables; nothing is inherited.
     pub environment: &'a [(OsString, OsString)],
+    /// The program and its arguments.
     pub words: Vec<OsString>,
     /// The file of its standard error.
     pub log: Option<PathBuf>,
@@ -47,11 +51,14 @@ pub struct ServerProcess {
 /// Our ends of a server's standard input and output.
 #[derive(Debug)]
 pub struct ServerStreams {
+    /// Writes to the server.
     pub stdin: OwnedFd,
+    /// Reads from the server.
     pub stdout: OwnedFd,
 }
 
 impl ServerProcess {
+    /// Starts the server; its standard error goes to a file and its end is kept for messages.
     pub fn start(command: ServerCommand<'_>) -> Result<(ServerStreams, Self), ToolError> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed(&error.into()));
         let copy = |fd: &OwnedFd| high_numbered_copy(fd).map_err(|error| failed(&error));

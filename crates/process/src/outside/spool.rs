@@ -61,6 +61,7 @@ struct PieceRow {
 /// The kept output of one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spooled {
+    /// The stream.
     pub stream: CommandStream,
     /// Bytes that were printed.
     pub total: u64,
@@ -68,9 +69,12 @@ pub struct Spooled {
     pub parts: Vec<SpoolPart>,
 }
 
+/// A run of bytes without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpoolPart {
+    /// The offset of its first byte in the stream.
     pub start: u64,
+    /// Bytes of it.
     pub size: u64,
     /// Bytes of each file but the last.
     piece: u64,
@@ -78,6 +82,7 @@ pub struct SpoolPart {
 }
 
 impl SpoolDir {
+    /// Opens the folder of spools, and makes it where it is missing.
     pub fn open(state: &StateDir) -> Result<Self> {
         Ok(Self { path: state.subdirectory("spool")?.path().to_owned() })
     }
@@ -124,6 +129,7 @@ impl SpoolDir {
         Ok(names)
     }
 
+    /// Removes the spool of a call, if there is one.
     pub fn remove(&self, name: &str) -> Result<()> {
         let note = leader_note(&self.path, name);
         if note.exists() {
@@ -261,6 +267,7 @@ impl SpoolPart {
         Ok(runs)
     }
 
+    /// Reads the run from its beginning.
     pub fn open(&self) -> Result<impl Read + use<>> {
         let none: Box<dyn Read + Send> = Box::new(std::io::empty());
         self.files.iter().try_fold(none, |before, path| {
@@ -271,6 +278,7 @@ impl SpoolPart {
 }
 
 impl Spool {
+    /// The call's key, which names the folder.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -286,6 +294,7 @@ impl Spool {
         );
     }
 
+    /// Tells if bytes are on disk.
     pub fn is_kept(&self) -> bool {
         self.state == SpoolState::Open
     }

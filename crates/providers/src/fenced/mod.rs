@@ -35,8 +35,10 @@ from that directory of the project, and it may take no longer than that.";
 /// The right of a call to have `meta` beside its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallMeta {
+    /// A call has arguments only.
     #[default]
     None,
+    /// The instructions tell the model of `meta`.
     Offered,
 }
 

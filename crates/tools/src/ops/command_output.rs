@@ -41,7 +41,9 @@ enum Form {
 /// Both streams of a command, before they are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uncut {
+    /// Standard output.
     pub stdout: Printed,
+    /// Standard error.
     pub stderr: Printed,
 }
 

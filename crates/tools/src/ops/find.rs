@@ -16,6 +16,7 @@ pub use crate::ops::gather::{FindOutcome, FoundFile};
 use crate::ops::resolve_existing;
 use crate::tool::{PathUse, Use};
 
+/// A search for files by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
     /// A directory.
@@ -23,12 +24,16 @@ pub struct Find {
     /// A pattern without a slash is compared with names, at any depth; one with a slash with whole
     /// paths from the directory.
     pub patterns: Vec<String>,
+    /// Enters and tells hidden names too.
     pub hidden: bool,
+    /// Enters and tells ignored names too.
     pub ignored: bool,
+    /// The most files of the outcome.
     pub most: usize,
 }
 
 impl Find {
+    /// Walks the tree and matches every name.
     pub fn run(&self, scope: &Scope) -> Result<FindOutcome, ToolError> {
         let (by_name, by_path) = self.compiled()?;
         let sandbox = &scope.workspace.sandbox;

@@ -12,9 +12,13 @@ use crate::context::Scope;
 /// An entry of a tree, with what a listing tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
+    /// Relative to the directory that was asked for.
     pub path: String,
+    /// The kind, by its own entry.
     pub kind: EntryKind,
+    /// Bytes of a regular file.
     pub size: Option<u64>,
+    /// Milliseconds since the epoch.
     pub modified_epoch_ms: Option<i64>,
 }
 

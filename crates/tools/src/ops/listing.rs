@@ -25,26 +25,34 @@ const NEVER: &[&str] = &[".git", "node_modules"];
 /// The most entries that are gathered before the first of them are chosen.
 const MOST_GATHERED: usize = 200_000;
 
+/// A listing of a tree without what editors hide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
+    /// The directory, as the call spells it.
     pub path: String,
     /// The number of levels below the directory.
     pub depth: usize,
+    /// Tells hidden names too.
     pub hidden: bool,
+    /// The treatment of links to directories.
     pub links: Links,
     /// Globs of the text files that count, without what is binary; none for everything, directories too.
     pub patterns: Vec<String>,
+    /// The most entries of the outcome.
     pub most: usize,
 }
 
 /// The treatment of links to directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
+    /// Told as links.
     Shown,
+    /// Listed like directories, as long as they stay in the sandbox.
     Entered,
 }
 
 impl Listing {
+    /// Walks the tree and chooses the first entries.
     pub fn run(&self, scope: &Scope) -> Result<FindOutcome, ToolError> {
         let sandbox = &scope.workspace.sandbox;
         let wanted = compile_globs(&self.patterns)?;

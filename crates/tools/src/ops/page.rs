@@ -18,8 +18,10 @@ use crate::tool::{PathUse, Use};
 const MOST_HASHED: u64 = 64 * 1024 * 1024;
 const CHUNK: usize = 64 * 1024;
 
+/// A read of lines that is kept to a number of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
+    /// As the call spells it.
     pub path: String,
     /// The first line, from 1.
     pub first: u64,
@@ -31,8 +33,10 @@ pub struct Page {
     pub must_reach: Option<u64>,
 }
 
+/// The lines that were read, and the facts that tell if there are more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageOutcome {
+    /// As answers name it.
     pub path: String,
     /// The first line asked for.
     pub first: u64,
@@ -58,6 +62,7 @@ impl Page {
         Self { path: path.into(), first: 1, count: None, most_bytes: usize::MAX, must_reach: None }
     }
 
+    /// Reads to the last line that is needed.
     pub fn run(&self, scope: &Scope) -> Result<PageOutcome, ToolError> {
         let (path, mut file) = open_existing(scope, &self.path)?;
         let is_hashed = file.size <= MOST_HASHED;

@@ -15,26 +15,40 @@ use crate::ops::line_range::LineCollector;
 use crate::ops::reading::{extent_of, foresee_read, open_existing};
 use crate::tool::{PathUse, Use};
 
+/// A read of a whole file or of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
+    /// As the call spells it.
     pub path: String,
+    /// The lines; `None` for all.
     pub range: Option<LineRange>,
 }
 
 /// Lines from 1, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineRange {
+    /// From 1.
     pub first: u64,
+    /// Included; `None` for the last line of the file.
     pub last: Option<u64>,
 }
 
+/// The content in a form that fits into JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadOutcome {
+    /// UTF-8.
     Text(String),
-    Base64 { text: String, truncated: bool },
+    /// Bytes that are no UTF-8.
+    Base64 {
+        /// The bytes in base 64.
+        text: String,
+        /// True if there were more bytes.
+        truncated: bool,
+    },
 }
 
 impl Read {
+    /// Reads the file within the limits.
     pub fn run(&self, scope: &Scope) -> Result<ReadOutcome, ToolError> {
         let (path, mut file) = open_existing(scope, &self.path)?;
         let head = sniff(&mut file)?;

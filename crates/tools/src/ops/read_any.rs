@@ -16,19 +16,27 @@ use crate::ops::read::{LineRange, Read, ReadOutcome, sniff};
 use crate::ops::reading::open_existing;
 use crate::tool::{PathUse, Use};
 
+/// A read that decodes other encodings and describes binary files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadAny {
+    /// The file and its lines.
     pub read: Read,
     /// The bytes of what is no text, instead of a line about it.
     pub as_base64: bool,
 }
 
+/// The content, or a description of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnyOutcome {
     /// UTF-8, as it is.
     Text(String),
     /// Text of another encoding, by its name.
-    Decoded { text: String, encoding: &'static str },
+    Decoded {
+        /// The text as UTF-8.
+        text: String,
+        /// The name of the file's own encoding.
+        encoding: &'static str,
+    },
     /// A line about a file that is no text.
     Described(String),
     /// Its bytes, where they were asked for.

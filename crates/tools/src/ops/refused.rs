@@ -1,7 +1,7 @@
 //! The refusals of confinement that a command ran into.
 
 use jm_process::Unended;
-use jm_process::command::{CommandEnding, FinishedCommand};
+use jm_process::command::{CommandEnding, Exit, FinishedCommand};
 use jm_process::confine::{Backend, ConfinementRules, Refusal, SIGSYS, find_refusals};
 
 /// So much of each stream is searched.
@@ -18,7 +18,7 @@ pub(crate) fn refusals_of(
         let said = [&finished.stderr, &finished.stdout].map(|stream| stream.render(SEARCHED));
         found.extend(find_refusals(&said.concat(), rules));
     }
-    if finished.ending == CommandEnding::Signalled(SIGSYS) {
+    if finished.ending == CommandEnding::Exited(Exit::Signal(SIGSYS)) {
         found.push(Refusal::Call);
     }
     found

@@ -11,7 +11,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
-use jm_process::command::CommandProgram;
+use jm_process::command::{CommandProgram, Exit};
 use jm_shell::CommandLine;
 use jm_types::ToolError;
 
@@ -20,7 +20,7 @@ use crate::events::Events;
 use crate::foresight::Foreseen;
 use crate::operation::{CallSummary, Execution, Operation};
 use crate::ops::command_output::{Printed, Uncut};
-use crate::ops::run::{Exit, Run, Shown};
+use crate::ops::run::{Run, Shown};
 use crate::tool::{PathUse, Preview, ShownCommand, Use};
 pub use counts::Counts;
 use formats::find_counts;
@@ -40,8 +40,10 @@ pub struct TestRun {
     pub command: Option<Vec<String>>,
 }
 
+/// A test run with its numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestReport {
+    /// The numbers that the runner printed.
     pub counts: Counts,
     /// The output, without secrets.
     pub printed: Printed,
@@ -76,6 +78,7 @@ impl TestRun {
         Ok(self.as_run(self.command(scope)?).exact_preview())
     }
 
+    /// Runs the tests and reads the runner's summary.
     pub fn run(&self, scope: &Scope, events: Events) -> Result<TestReport, ToolError> {
         let command = self.command(scope)?;
         let shown = command.join(" ");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jm_files::SafePath;
 use jm_process::Unended;
 use jm_process::command::{
-    CommandEnding, CommandInput, CommandProgram, CommandSpec, FinishedCommand, run_command,
+    CommandEnding, CommandInput, CommandProgram, CommandSpec, Exit, FinishedCommand, run_command,
 };
 use jm_process::confine::{Access, ConfinementRules, Refusal, grants_for, read_only};
 use jm_process::output_reader::{OutputListener, OutputView};
@@ -30,17 +30,22 @@ use crate::tool::{PathUse, Preview, ShownCommand, Use};
 /// How a shell command is started whose two streams come as one.
 pub(super) const MERGING: [&str; 3] = ["/bin/sh", "-c", r#"exec /bin/sh -c "$0" sh 2>&1"#];
 
+/// A command that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
+    /// The words or the shell line.
     pub program: CommandProgram,
     /// The working directory; a path like any other.
     pub directory: String,
     /// Besides what the environment gives.
     pub variables: Vec<(String, String)>,
+    /// Its standard input.
     pub input: CommandInput,
     /// Shorter than the tool's own time, where the call asks for it.
     pub timeout: Option<Duration>,
+    /// The treatment of output that is no text.
     pub binary: Binary,
+    /// The part of the output that answers show.
     pub shown: Shown,
     /// [`Access::ReadsOnly`] for what may run unasked.
     pub access: Access,
@@ -53,42 +58,22 @@ pub enum Shown {
     Ends,
     /// The same inside JSON, whose escapes take room.
     InJson,
+    /// The last lines.
     Last(Last),
 }
 
-/// The end of a command that ended by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    Code(i32),
-    Signal(i32),
-}
-
-impl Exit {
-    /// The exit code as a shell gives it: 128 and the number, for a signal.
-    pub fn code(self) -> i32 {
-        match self {
-            Self::Code(code) => code,
-            Self::Signal(signal) => 128 + signal,
-        }
-    }
-}
-
-impl std::fmt::Display for Exit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => write!(f, "exit code {} (signal {signal})", self.code()),
-        }
-    }
-}
-
+/// A command that ended by itself.
 #[derive(Debug)]
 pub struct RunOutcome {
+    /// Its exit code or signal.
     pub exit: Exit,
+    /// Standard output, cut to its room.
     pub stdout: String,
+    /// Standard error, cut to its room.
     pub stderr: String,
     /// The same before any cut, for answers that know their own room.
     pub uncut: Uncut,
+    /// The time from its start.
     pub elapsed: Duration,
     /// How all of the output can be read, if it is kept.
     pub whole: Option<String>,
@@ -97,6 +82,7 @@ pub struct RunOutcome {
 }
 
 impl Run {
+    /// A command in the workspace root, without input and with full access.
     pub fn new(program: CommandProgram) -> Self {
         let (directory, input) = (".".to_owned(), CommandInput::Closed);
         Self {
@@ -117,6 +103,7 @@ impl Run {
         Self::new(CommandProgram::Argv(words.map(OsString::from).collect()))
     }
 
+    /// Runs it, and notes what confinement refused.
     pub fn run(&self, scope: &Scope, events: Events) -> Result<RunOutcome, ToolError> {
         self.keeping(scope.output_limit, scope, events)
     }
@@ -158,8 +145,8 @@ impl Run {
             invocation.run(ground, &scope.cancel, &mut events)?;
         // Somebody who stops a command knows why it did not go on.
         let found = match finished.ending {
-            CommandEnding::Exited(0) | CommandEnding::Cancelled => Vec::new(),
-            CommandEnding::Exited(_) | CommandEnding::Signalled(_) | CommandEnding::TimedOut => {
+            CommandEnding::SUCCESS | CommandEnding::Stopped | CommandEnding::Orphaned => Vec::new(),
+            CommandEnding::Exited(_) | CommandEnding::TimedOut => {
                 refusals_of(&finished, rules.as_ref())
             }
         };
@@ -192,7 +179,7 @@ impl Run {
         events: &Events,
     ) -> Result<RunOutcome, ToolError> {
         let room = match finished.ending {
-            CommandEnding::Exited(0) => room,
+            CommandEnding::SUCCESS => room,
             _ => room.saturating_sub(NOTE_ROOM).max(LEAST_ROOM),
         };
         let whole = events.whole_output();
@@ -217,14 +204,15 @@ impl Run {
         }
         let text = || text_of(&stdout, &stderr);
         let exit = match finished.ending {
-            CommandEnding::Exited(code) => Exit::Code(code),
-            CommandEnding::Signalled(signal) => Exit::Signal(signal),
+            CommandEnding::Exited(exit) => exit,
             CommandEnding::TimedOut => {
                 let (tool, elapsed) = (scope.tool_name.clone(), finished.elapsed);
                 let timeout = ToolError::new(ErrorKind::Timeout { tool, elapsed });
                 return Err(timeout.with_output(text()));
             }
-            CommandEnding::Cancelled => return Err(ToolError::cancelled().with_output(text())),
+            CommandEnding::Stopped | CommandEnding::Orphaned => {
+                return Err(ToolError::cancelled().with_output(text()));
+            }
         };
         let [out, errors] =
             [&finished.stdout, &finished.stderr].map(|stream| Printed::of(stream, self.binary));

@@ -5,7 +5,9 @@ use jm_types::text::truncate::HeadTail;
 /// The most of an output's end that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Last {
+    /// Lines from the end.
     pub lines: usize,
+    /// Bytes from the end.
     pub bytes: usize,
 }
 

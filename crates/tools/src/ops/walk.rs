@@ -15,13 +15,20 @@ use crate::operation::{Execution, Operation};
 use crate::ops::resolve_existing;
 use crate::tool::{PathUse, Use};
 
+/// A listing of a tree, level by level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
+    /// The directory, as the call spells it.
     pub path: String,
+    /// Levels below it.
     pub depth: usize,
+    /// The most entries of the outcome.
     pub most: usize,
+    /// The kinds that count.
     pub kinds: Kinds,
+    /// The treatment of names with a dot.
     pub hidden: Hidden,
+    /// The order before the cut.
     pub order: Order,
 }
 
@@ -37,29 +44,40 @@ pub enum Order {
 /// The most entries that are gathered before the first of them are chosen.
 const MOST_GATHERED: usize = 100_000;
 
+/// The treatment of names with a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
+    /// Neither told nor entered.
     Skip,
+    /// Told and entered.
     Show,
 }
 
 /// The kinds of entries that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds {
+    /// Regular files.
     pub files: bool,
+    /// Directories.
     pub directories: bool,
+    /// Symbolic links.
     pub symlinks: bool,
+    /// Devices, FIFOs and sockets.
     pub other: bool,
 }
 
+/// One entry of a walk.
 #[derive(Debug, Clone)]
 pub struct Walked {
     /// Relative to the listed directory.
     pub path: PathBuf,
+    /// Levels below the listed directory, from 1.
     pub depth: usize,
+    /// The entry's facts.
     pub entry: DirectoryEntry,
 }
 
+/// The entries of a walk.
 #[derive(Debug)]
 pub struct WalkOutcome {
     /// The directory, as the call named it.
@@ -68,6 +86,7 @@ pub struct WalkOutcome {
     pub path: String,
     /// The most entries that were asked for.
     pub most: usize,
+    /// The entries in order, cut to `most`.
     pub entries: Vec<Walked>,
     /// There were more than asked for.
     pub is_cut: bool,
@@ -81,6 +100,7 @@ struct Level {
 }
 
 impl Walk {
+    /// Walks without following links.
     pub fn run(&self, scope: &Scope) -> Result<WalkOutcome, ToolError> {
         if self.order == Order::DepthFirst {
             return self.gather(scope, self.most);
@@ -176,6 +196,7 @@ impl Operation for Walk {
     }
 }
 
+/// Tells a name that begins with a dot.
 pub fn is_hidden(name: &OsString) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }

@@ -14,9 +14,11 @@ use crate::tool::{Output, ToolExecutor};
 pub struct Dialect {
     /// Its name in configuration.
     pub toolset: Toolset,
+    /// Its own tools.
     pub rows: &'static [Row],
     /// Tools of other sets that this one has too, by name.
     pub borrowed: &'static [(&'static Dialect, &'static [&'static str])],
+    /// The form of its answers.
     pub envelope: Envelope,
     /// The spellings of paths that the set's document accepts.
     pub paths: PathPolicy,
@@ -25,6 +27,7 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// All its tools, its own and the borrowed ones.
     pub fn tools(
         &'static self,
         timeouts: &Timeouts,

@@ -14,7 +14,9 @@ use crate::tool::Output;
 /// The call that is answered.
 #[derive(Debug, Clone, Copy)]
 pub struct CallRef<'a> {
+    /// The vendor's id.
     pub id: &'a str,
+    /// The tool's name.
     pub name: &'a str,
 }
 
@@ -28,7 +30,9 @@ impl<'a> From<&'a ToolCall> for CallRef<'a> {
 /// says of itself that it is whole.
 #[derive(Debug)]
 pub struct Envelope {
+    /// The form of a success.
     pub success: fn(CallRef<'_>, Output, usize) -> String,
+    /// The form of a failure.
     pub failure: fn(CallRef<'_>, &ToolError, usize) -> String,
     /// The number of bytes that the form of a success adds to what a tool says.
     pub frame: fn(CallRef<'_>) -> usize,

@@ -19,23 +19,31 @@ pub fn check_line_range(start: u64, end: Option<u64>) -> Result<(), ToolError> {
 /// Lines of a file, and what shall stand in their place.
 #[derive(Debug, Deserialize)]
 pub struct Region {
+    /// As the call spells it.
     pub path: String,
+    /// The first line, from 1.
     pub start_line: usize,
+    /// The last line, included.
     pub end_line: usize,
+    /// The lines that take their place.
     pub new_content: String,
+    /// The lines as they must still be.
     pub expected: Option<String>,
 }
 
 /// The arguments of `edit_region`.
 #[derive(Debug, Deserialize)]
 pub struct EditRegion {
+    /// The lines and their replacement.
     #[serde(flatten)]
     pub region: Region,
+    /// True shows the diff and writes nothing.
     #[serde(default)]
     pub dry_run: bool,
 }
 
 impl Region {
+    /// The lines for a summary.
     pub fn summary(&self) -> String {
         format!("lines {}-{} of {}", self.start_line, self.end_line, self.path)
     }

@@ -9,14 +9,19 @@ use jm_types::ToolEffect;
 /// The effect of a call on the world, its risk, and the need for a person's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stakes {
+    /// The effect on the world.
     pub effect: ToolEffect,
+    /// The risk level.
     pub risk: RiskLevel,
+    /// A person decides, whatever the mode.
     pub needs_person: bool,
 }
 
 impl Stakes {
+    /// A look.
     pub const READS: Self =
         Self { effect: ToolEffect::Reads, risk: RiskLevel::Low, needs_person: false };
+    /// A change of files.
     pub const CHANGES: Self =
         Self { effect: ToolEffect::Changes, risk: RiskLevel::Medium, needs_person: false };
     /// A change that only a person may allow, whatever the mode.
@@ -24,6 +29,7 @@ impl Stakes {
     /// A program that confinement keeps to reading; nobody is asked.
     pub const INSPECTS: Self =
         Self { effect: ToolEffect::Inspects, risk: RiskLevel::Low, needs_person: false };
+    /// A program, which only a person may allow.
     pub const RUNS: Self =
         Self { effect: ToolEffect::Runs, risk: RiskLevel::High, needs_person: true };
 }
@@ -31,7 +37,9 @@ impl Stakes {
 /// A parsed call: its operation, and its summary for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lowered<O> {
+    /// The operation that is performed.
     pub operation: O,
+    /// One line for the person, uncut.
     pub summary: String,
     /// The stakes of this very call, where they differ from those of its row.
     pub stakes: Option<Stakes>,
@@ -44,6 +52,7 @@ pub struct Lowered<O> {
 }
 
 impl<O> Lowered<O> {
+    /// A call whose stakes are those of its row.
     pub fn new(operation: O, summary: impl Into<String>) -> Self {
         Self {
             operation,
@@ -55,6 +64,7 @@ impl<O> Lowered<O> {
         }
     }
 
+    /// The same call with stakes of its own.
     #[must_use]
     pub fn at_stake(self, stakes: Stakes) -> Self {
         Self { stakes: Some(stakes), ..self }

@@ -1,7 +1,7 @@
 //! One parsed call of a toolset's tool: its intent, its preview, and its execution within its time.
 
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jm_types::{ErrorKind, ToolError};
 
@@ -74,27 +74,25 @@ impl<O: Operation> Prepared for PreparedCall<O> {
         let Lowered { operation, timeout, .. } = lowered;
         let work: Work =
             Box::new(move |execution, room| raise(operation.perform(execution)?, room));
+        let Some(timeout) = timeout else { return Box::pin(run_work(work, envelope, ctx)) };
+        let end = Instant::now() + timeout;
+        ctx.deadline = end.min(ctx.deadline);
         if stakes.effect.is_command() {
             // A command ends with its own deadline, and its output is kept.
-            let end = timeout.map(|asked| Instant::now() + asked);
-            ctx.deadline = end.map_or(ctx.deadline, |end| end.min(ctx.deadline));
             return Box::pin(run_work(work, envelope, ctx));
         }
-        Box::pin(run_in_time(work, timeout, envelope, ctx))
+        Box::pin(run_in_time(work, end, envelope, ctx))
     }
 }
 
 /// Runs work that has to stop at its next checkpoint when its time is up.
 async fn run_in_time(
     work: Work,
-    timeout: Option<Duration>,
+    end: Instant,
     envelope: &'static Envelope,
-    ctx: &mut CallContext,
+    ctx: &CallContext,
 ) -> Result<Output, ToolError> {
-    let Some(timeout) = timeout else { return run_work(work, envelope, ctx).await };
     let began = Instant::now();
-    let end = began + timeout;
-    ctx.deadline = end.min(ctx.deadline);
     let (cancel, tool) = (ctx.cancel.clone(), ctx.tool_name.clone());
     let mut work = std::pin::pin!(run_work(work, envelope, ctx));
     tokio::select! {

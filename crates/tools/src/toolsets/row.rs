@@ -19,7 +19,9 @@ use crate::tool::{Output, Prepared, ToolExecutor, ToolSpec};
 /// The times that tools may take (CFG-TMO-01a).
 #[derive(Debug, Clone, Copy)]
 pub struct Timeouts {
+    /// Reads, edits and searches.
     pub file_operations: Duration,
+    /// Commands and tests.
     pub shell_commands: Duration,
 }
 
@@ -33,6 +35,7 @@ pub enum SchemaOf {
 }
 
 impl SchemaOf {
+    /// The schema as JSON; an error is a mistake of ours.
     pub fn value(&self) -> Result<Value, serde_json::Error> {
         match self {
             Self::Document(text) => serde_json::from_str(text),
@@ -44,11 +47,15 @@ impl SchemaOf {
 /// A tool as data.
 #[derive(Debug)]
 pub struct Row {
+    /// The name that the model calls.
     pub name: &'static str,
+    /// The text for the model.
     pub description: &'static str,
+    /// The JSON schema of the arguments.
     pub schema: SchemaOf,
     /// The most that any call of the tool puts at stake.
     pub stakes: Stakes,
+    /// Lowers and raises its calls.
     pub translation: &'static dyn Translation,
 }
 
@@ -57,7 +64,9 @@ pub type Lower<O> = fn(Value, &Limits) -> Result<Lowered<O>, ToolError>;
 
 /// The two pure functions of a tool.
 pub struct Translate<O: Operation> {
+    /// Parses the arguments.
     pub lower: Lower<O>,
+    /// Makes the answer.
     pub raise: Raise<O>,
 }
 

@@ -46,10 +46,12 @@ struct GivenFilter {
     path: Option<String>,
 }
 
+/// Parses a call about the list `todo`.
 pub fn lower_todo(args: Value, _: &Limits) -> Result<Lowered<TaskCall>, ToolError> {
     lower(Board::Todo, parse_args(args)?, "docs/TODO.md")
 }
 
+/// Parses a call about the list of work.
 pub fn lower_task(args: Value, _: &Limits) -> Result<Lowered<TaskCall>, ToolError> {
     lower(Board::Work, parse_args(args)?, "docs/roadmap.md")
 }

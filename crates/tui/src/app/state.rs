@@ -19,19 +19,27 @@ use crate::transcript::Transcript;
 pub struct App {
     /// Milliseconds since the start.
     pub clock: u64,
+    /// Columns of the terminal.
     pub width: usize,
+    /// Rows of the terminal.
     pub height: usize,
     has_size: bool,
     narrow_until: Option<u64>,
+    /// The facts of the status line.
     pub status: Status,
+    /// The state of folded texts.
     pub unfold: Unfold,
+    /// The line editor with its menu and drafts.
     pub prompt: Prompt,
     /// While the model or its calls are at work.
     pub turn: Option<RunningTurn>,
+    /// Prompts that wait for the end of the turn.
     pub queue: Vec<String>,
+    /// The question that stands above the prompt.
     pub panel: Option<Panel>,
     /// The panel has the focus, so every key is for it.
     pub is_focused: bool,
+    /// The page or list that takes the whole screen.
     pub full: Option<Full>,
     pub(crate) outbox: Outbox,
     pub(crate) transcript: Transcript,
@@ -47,7 +55,9 @@ pub struct App {
 /// The prompt and what belongs to it.
 #[derive(Debug, Default)]
 pub struct Prompt {
+    /// The text that is being typed.
     pub buffer: Buffer,
+    /// The completions on offer.
     pub menu: Option<Menu>,
     pub(crate) history: History,
     pub(crate) burst: Burst,
@@ -65,11 +75,15 @@ pub struct Prompt {
 /// A turn that goes on.
 #[derive(Debug, Default)]
 pub struct RunningTurn {
+    /// Milliseconds of the mailbox's clock.
     pub began: u64,
+    /// The calls of the turn, in order.
     pub calls: Vec<CallBlock>,
+    /// The thoughts that are being shown.
     pub thinking: Option<ThinkingText>,
     /// The call that the model writes.
     pub writing: Option<String>,
+    /// The reason of the pause before another attempt.
     pub retrying: Option<String>,
     /// It was asked to stop.
     pub is_stopping: bool,
@@ -77,9 +91,12 @@ pub struct RunningTurn {
     pub(crate) steers: bool,
 }
 
+/// Thoughts of the model, as they come.
 #[derive(Debug, Default)]
 pub struct ThinkingText {
+    /// Milliseconds of the mailbox's clock.
     pub since: u64,
+    /// The words so far.
     pub text: String,
 }
 
@@ -114,6 +131,7 @@ const NARROW: usize = 38;
 const LONG_TURN: u64 = 10_000;
 
 impl App {
+    /// A screen of one row, before the terminal has told its size.
     pub fn new(status: Status) -> Self {
         Self { width: 80, height: 24, status, ..Self::default() }
     }
@@ -140,6 +158,7 @@ impl App {
         }
     }
 
+    /// Tells if a turn is under way.
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
     }

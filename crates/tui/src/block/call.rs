@@ -11,28 +11,38 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// Lines of a diff in the transcript; the pager has all of it.
 const DIFF_LINES: usize = 40;
 
+/// A call of a tool, as the screen shows it.
 #[derive(Debug)]
 pub struct CallBlock {
+    /// The vendor's id.
     pub id: String,
     /// The call's name in the journal, for `jm output`.
     pub key: String,
+    /// The tool's name.
     pub name: String,
+    /// JSON text.
     pub arguments: String,
+    /// The step that it has reached.
     pub state: State,
+    /// The output of its command, as it comes.
     pub output: OutputBlock,
     /// The diff that was approved, or that came with the result.
     pub diff: Option<String>,
 }
 
+/// The steps of a call on the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
+    /// Written by the model, not run yet.
     Pending,
     /// Since so many milliseconds of the screen's clock.
     Executing {
+        /// Milliseconds of the mailbox's clock.
         since: u64,
     },
     /// It has run; what came of it is told with its batch.
     Finished,
+    /// It has its result.
     Done(End),
 }
 
@@ -49,18 +59,24 @@ pub enum Unfold {
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
+    /// The colour and the word of the end.
     pub outcome: Outcome,
+    /// The duration.
     pub seconds: f64,
     /// The result as a terminal may show it.
     pub display: String,
 }
 
+/// The kinds of end that are told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
+    /// A success.
     Completed,
+    /// The tool failed.
     Failed,
     /// Not run: denied, or answered without being run.
     Denied {
+        /// The reason in one line.
         reason: String,
     },
     /// Stopped by the person, before or while it ran.
@@ -68,6 +84,7 @@ pub enum Outcome {
 }
 
 impl CallBlock {
+    /// A call that has not run yet.
     pub fn new(id: &str, key: &str, name: &str, arguments: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -80,6 +97,7 @@ impl CallBlock {
         }
     }
 
+    /// Tells if it shows the output of a command.
     pub fn is_command(&self) -> bool {
         headline(&self.name, &self.arguments).plain().starts_with("$ ")
     }

@@ -53,32 +53,42 @@ pub fn thinking(text: &str, seconds: Option<f64>, width: usize) -> Line {
 /// How urgent a note is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
+    /// News.
     Info,
+    /// Something to look at.
     Warning,
+    /// Something failed.
     Error,
 }
 
 /// Something the person should know, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
+    /// The colour.
     pub tone: Tone,
+    /// The words.
     pub text: String,
+    /// The next step for the person.
     pub hint: Option<String>,
 }
 
 impl Note {
+    /// A note without alarm.
     pub fn info(text: impl Into<String>) -> Self {
         Self { tone: Tone::Info, text: text.into(), hint: None }
     }
 
+    /// A note to look at.
     pub fn warning(text: impl Into<String>) -> Self {
         Self { tone: Tone::Warning, text: text.into(), hint: None }
     }
 
+    /// A note of a failure.
     pub fn error(text: impl Into<String>) -> Self {
         Self { tone: Tone::Error, text: text.into(), hint: None }
     }
 
+    /// Adds the next step for the person.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -86,6 +96,7 @@ impl Note {
     }
 }
 
+/// The lines of a note.
 pub fn note(note: &Note) -> Vec<Line> {
     let (mark, role) = match note.tone {
         Tone::Info => ("· ", Role::Muted),
@@ -105,8 +116,11 @@ pub fn note(note: &Note) -> Vec<Line> {
 /// A call whose result somebody else supplies (FR-TUI-04).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
+    /// The vendor's id of the call.
     pub id: String,
+    /// The tool's name.
     pub name: String,
+    /// JSON text.
     pub arguments: String,
 }
 

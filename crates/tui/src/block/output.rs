@@ -15,6 +15,7 @@ const LONGEST_LINE: usize = 4_000;
 /// The beginning of the line that stands for those that are folded.
 pub(super) const MORE: &str = "  … ";
 
+/// The end of a command's output, and how much there was.
 #[derive(Debug, Default)]
 pub struct OutputBlock {
     head: Vec<String>,
@@ -22,13 +23,16 @@ pub struct OutputBlock {
     /// A line without its end.
     partial: String,
     sanitizer: Sanitizer,
+    /// Lines that were printed.
     pub lines: usize,
+    /// Bytes that were printed.
     pub bytes: u64,
     /// Lines between the end and what is in sight; nothing while the end is followed.
     scrolled: usize,
 }
 
 impl OutputBlock {
+    /// Takes the next chunk.
     pub fn push(&mut self, chunk: &str) {
         self.bytes += chunk.len() as u64;
         let clean = self.sanitizer.push(chunk);
@@ -87,6 +91,7 @@ impl OutputBlock {
         lines
     }
 
+    /// Tells if lines have left the block.
     pub fn is_scrolled(&self) -> bool {
         self.scrolled > 0
     }

@@ -48,6 +48,7 @@ impl Atom {
     }
 }
 
+/// The text that is being typed, with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Buffer {
     atoms: Vec<Atom>,
@@ -57,6 +58,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
+    /// Tells if nothing was typed.
     pub fn is_empty(&self) -> bool {
         self.atoms.is_empty()
     }
@@ -80,26 +82,31 @@ impl Buffer {
         (before, shown(&self.atoms[self.caret..]))
     }
 
+    /// Tells if a part is folded because it was pasted.
     pub fn has_pasted(&self) -> bool {
         self.atoms.iter().any(|atom| matches!(atom, Atom::Pasted(_)))
     }
 
+    /// Replaces everything; the cursor goes to the end.
     pub fn set(&mut self, text: &str) {
         self.atoms = letters(text);
         self.caret = self.atoms.len();
     }
 
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.atoms.clear();
         self.caret = 0;
     }
 
+    /// Hands over the text with pasted parts unfolded, and is empty.
     pub fn take(&mut self) -> String {
         let text = self.text();
         self.clear();
         text
     }
 
+    /// Inserts at the cursor.
     pub fn insert(&mut self, text: &str) {
         // What is typed may join what is before the caret to one grapheme.
         let joined: String = match self.caret.checked_sub(1).map(|at| &self.atoms[at]) {
@@ -141,6 +148,7 @@ impl Buffer {
         self.caret = letters(&before).len();
     }
 
+    /// Removes the character before the cursor.
     pub fn backspace(&mut self) {
         if self.caret > 0 {
             self.caret -= 1;
@@ -148,24 +156,29 @@ impl Buffer {
         }
     }
 
+    /// Removes the character behind the cursor.
     pub fn delete(&mut self) {
         if self.caret < self.atoms.len() {
             self.atoms.remove(self.caret);
         }
     }
 
+    /// Moves one character back.
     pub fn left(&mut self) {
         self.caret = self.caret.saturating_sub(1);
     }
 
+    /// Moves one character on.
     pub fn right(&mut self) {
         self.caret = (self.caret + 1).min(self.atoms.len());
     }
 
+    /// Moves to the beginning of the word.
     pub fn word_left(&mut self) {
         self.caret = self.word_start();
     }
 
+    /// Moves to the end of the word.
     pub fn word_right(&mut self) {
         let mut at = self.caret;
         while at < self.atoms.len() && !self.atoms[at].is_word() {
@@ -198,10 +211,12 @@ impl Buffer {
         after.iter().position(Atom::is_newline).map_or(self.atoms.len(), |at| self.caret + at)
     }
 
+    /// Moves to the beginning of the line.
     pub fn home(&mut self) {
         self.caret = self.line_start();
     }
 
+    /// Moves to the end of the line.
     pub fn end(&mut self) {
         self.caret = self.line_end();
     }
@@ -230,14 +245,17 @@ impl Buffer {
         true
     }
 
+    /// Removes the word before the cursor.
     pub fn cut_word(&mut self) {
         self.cut_range(self.word_start(), self.caret);
     }
 
+    /// Removes from the beginning of the line to the cursor.
     pub fn cut_to_start(&mut self) {
         self.cut_range(self.line_start(), self.caret);
     }
 
+    /// Removes from the cursor to the end of the line.
     pub fn cut_to_end(&mut self) {
         self.cut_range(self.caret, self.line_end());
     }

@@ -8,6 +8,7 @@ const WITHIN: u64 = 8;
 /// A burst goes on until so long nothing came.
 const PAUSE: u64 = 30;
 
+/// Keys that come faster than a person types, which count as a paste.
 #[derive(Debug, Default)]
 pub struct Burst {
     /// Times of the last keys, oldest first.

@@ -13,30 +13,37 @@ const MOST: usize = 200;
 pub struct Completion {
     /// The text that is put into the prompt.
     pub text: String,
+    /// One line beside the word.
     pub note: String,
 }
 
 /// The open menu.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Menu {
+    /// The words on offer.
     pub entries: Vec<Completion>,
+    /// The one that Tab takes.
     pub selected: usize,
 }
 
 impl Menu {
+    /// A menu of these; `None` for none.
     pub fn of(entries: Vec<Completion>) -> Option<Self> {
         (!entries.is_empty()).then_some(Self { entries, selected: 0 })
     }
 
+    /// Selects the one below, and the first after the last.
     pub fn next(&mut self) {
         self.selected = (self.selected + 1) % self.entries.len().max(1);
     }
 
+    /// Selects the one above, and the last before the first.
     pub fn previous(&mut self) {
         let count = self.entries.len().max(1);
         self.selected = (self.selected + count - 1) % count;
     }
 
+    /// The selected one.
     pub fn chosen(&self) -> Option<&Completion> {
         self.entries.get(self.selected)
     }

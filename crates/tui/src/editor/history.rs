@@ -3,6 +3,7 @@
 /// The most that are remembered.
 const MOST: usize = 2_000;
 
+/// Prompts of earlier turns and sessions, with a place among them.
 #[derive(Debug, Default)]
 pub struct History {
     entries: Vec<String>,
@@ -17,6 +18,7 @@ impl History {
         entries.into_iter().chain(own).for_each(|entry| self.add(&entry));
     }
 
+    /// Adds a prompt, unless it is the same as the last.
     pub fn add(&mut self, entry: &str) {
         self.place = None;
         if entry.trim().is_empty() || self.entries.last().is_some_and(|last| last == entry) {
@@ -28,6 +30,7 @@ impl History {
         self.entries.push(entry.to_owned());
     }
 
+    /// Goes one back; `typed` is kept for the way forward.
     pub fn older(&mut self, typed: &str) -> Option<&str> {
         let (at, typed) = match self.place.take() {
             Some((at, typed)) => (at.saturating_sub(1), typed),
@@ -37,6 +40,7 @@ impl History {
         self.entries.get(at).map(String::as_str)
     }
 
+    /// Goes one forward, at last to what was typed.
     pub fn newer(&mut self) -> Option<String> {
         let (at, typed) = self.place.take()?;
         match self.entries.get(at + 1) {
@@ -54,6 +58,7 @@ impl History {
         found.map(String::as_str).nth(skipped)
     }
 
+    /// All prompts, the oldest first.
     pub fn entries(&self) -> &[String] {
         &self.entries
     }

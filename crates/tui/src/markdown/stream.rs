@@ -17,21 +17,30 @@ const MOST_LIVE: usize = 8 * 1024;
 /// A finished part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
+    /// Lines that will not change any more.
     Lines(Vec<Line>),
     /// A block of code begins; its lines follow one by one, to be highlighted elsewhere.
     CodeBegins {
+        /// The number of the block.
         block: u64,
+        /// The word behind the fence.
         language: String,
     },
+    /// A line of code.
     CodeLine {
+        /// The number of the block.
         block: u64,
+        /// The line without its end.
         text: String,
     },
+    /// The closing fence came.
     CodeEnds {
+        /// The number of the block.
         block: u64,
     },
 }
 
+/// Markdown that comes in pieces, rendered as soon as it cannot change.
 #[derive(Debug, Default)]
 pub struct Stream {
     pending: String,
@@ -70,6 +79,7 @@ enum Kind {
 }
 
 impl Stream {
+    /// Takes the next piece, and gives what is settled by it.
     pub fn push(&mut self, delta: &str, width: usize) -> Vec<Piece> {
         self.pending.push_str(delta);
         let mut pieces = Vec::new();
@@ -103,6 +113,7 @@ impl Stream {
         pieces
     }
 
+    /// Tells if nothing waits to be settled.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.fence.is_none()
     }

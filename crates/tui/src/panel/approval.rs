@@ -29,10 +29,14 @@ const HELP: &[(&str, &str)] = &[
 /// Rows of the screen beside a panel's facts: rules, answers, prompt and status.
 const BESIDE: usize = 6;
 
+/// The panel about calls.
 #[derive(Debug)]
 pub struct Approval {
+    /// The question as the engine asks it.
     pub question: ApprovalQuestion,
+    /// The calls that a yes would run.
     pub selected: Vec<bool>,
+    /// The part of the dialogue.
     pub mode: PanelMode,
     /// Secrets are shown too.
     pub is_unmasked: bool,
@@ -42,13 +46,18 @@ pub struct Approval {
     draft: Option<(usize, String)>,
 }
 
+/// The parts of the dialogue.
 #[derive(Debug)]
 pub enum PanelMode {
+    /// The keys of the answers are on offer.
     Asking,
+    /// The help is shown.
     Help,
     /// Why some do not run; `approved` do.
     Reason {
+        /// The ids that run all the same.
         approved: Vec<String>,
+        /// The reason as it is typed.
         buffer: Buffer,
     },
     /// How far "always" shall reach.
@@ -57,10 +66,12 @@ pub enum PanelMode {
     ChoosingEdit,
     /// The arguments of this call are in the person's editor.
     Editing {
+        /// The place of the call.
         place: usize,
     },
     /// The arguments could not be used.
     BadEdit {
+        /// The fault in one sentence.
         why: String,
     },
 }
@@ -68,9 +79,11 @@ pub enum PanelMode {
 /// The outcome of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Done {
+    /// The panel stays.
     Nothing,
     /// No answer key.
     Foreign,
+    /// The panel goes with this answer.
     Answered(ApprovalAnswer),
     /// Let the person edit this text.
     Edit(String),
@@ -79,6 +92,7 @@ pub enum Done {
 }
 
 impl Approval {
+    /// A panel with every call selected.
     pub fn new(question: ApprovalQuestion) -> Self {
         let selected = vec![true; question.calls.len()];
         let (mode, is_unmasked, is_shown_whole) = (PanelMode::Asking, false, false);

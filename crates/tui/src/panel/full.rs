@@ -4,36 +4,49 @@ use crate::key::Key;
 use crate::text::wrap::wrap;
 use crate::text::{Line, Role, Style};
 
+/// A page or list on the whole screen.
 #[derive(Debug)]
 pub enum Full {
+    /// A text to read.
     Pager(Pager),
+    /// A list to choose from.
     Picker(Picker),
 }
 
 /// The use of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picking {
+    /// The session to go on with.
     Session,
+    /// The prompt to go back to.
     Rewind,
 }
 
+/// A row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PickRow {
+    /// The answer when it is chosen.
     pub id: String,
+    /// The words at the left.
     pub title: String,
+    /// The words at the right.
     pub note: String,
 }
 
 /// The outcome of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum KeyOutcome {
+    /// The page stays.
     Stay,
+    /// The page goes without an answer.
     Leave,
+    /// The page goes with this row's id.
     Chosen(String),
     /// Shows this text in the person's own editor.
     Editor(String),
 }
 
+/// A text that is scrolled and searched.
 #[derive(Debug)]
 pub struct Pager {
     title: String,
@@ -47,10 +60,12 @@ pub struct Pager {
 }
 
 impl Pager {
+    /// A pager that shows the end first.
     pub fn at_end(title: &str, lines: Vec<Line>) -> Self {
         Self { top: usize::MAX, ..Self::at_start(title, lines) }
     }
 
+    /// A pager that shows the beginning first.
     pub fn at_start(title: &str, lines: Vec<Line>) -> Self {
         Self {
             title: title.to_owned(),
@@ -154,8 +169,10 @@ impl Pager {
     }
 }
 
+/// A list that is filtered by typing.
 #[derive(Debug)]
 pub struct Picker {
+    /// The purpose of the choice.
     pub what: Picking,
     title: String,
     rows: Vec<PickRow>,
@@ -164,6 +181,7 @@ pub struct Picker {
 }
 
 impl Picker {
+    /// A list with the first row selected.
     pub fn new(what: Picking, title: String, rows: Vec<PickRow>) -> Self {
         Self { what, title, rows, filter: String::new(), selected: 0 }
     }
@@ -224,6 +242,7 @@ impl Picker {
 }
 
 impl Full {
+    /// Takes a key.
     pub fn key(&mut self, key: Key) -> KeyOutcome {
         match self {
             Full::Pager(pager) => pager.key(key),
@@ -231,12 +250,14 @@ impl Full {
         }
     }
 
+    /// Takes another size of the screen.
     pub fn fit(&mut self, width: usize, height: usize) {
         if let Full::Pager(pager) = self {
             pager.fit(width, height);
         }
     }
 
+    /// The rows at that size.
     pub fn view(&self, width: usize, height: usize) -> Vec<Line> {
         match self {
             Full::Pager(pager) => pager.view(width, height),

@@ -16,18 +16,24 @@ use crate::text::Line;
 /// Without typing for so long, a key is meant for the panel.
 pub const QUIET: u64 = 500;
 
+/// The question that stands above the prompt.
 #[derive(Debug)]
 pub enum Panel {
+    /// About calls.
     Approval(Approval),
+    /// About something else.
     Question(PanelQuestion),
     /// Typed unseen.
     Secret {
+        /// The name of what is asked for.
         title: String,
+        /// The text as it is typed, never shown.
         buffer: Buffer,
     },
 }
 
 impl Panel {
+    /// The rows of the panel, not wrapped yet.
     pub fn lines(&self) -> Vec<Line> {
         match self {
             Panel::Approval(approval) => approval.lines(),

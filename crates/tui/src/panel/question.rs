@@ -2,28 +2,37 @@
 
 use crate::text::{Line, Role, Style};
 
+/// A question with a key for each answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PanelQuestion {
+    /// The number by which it is answered.
     pub id: u64,
+    /// The question in one line.
     pub title: String,
     /// The facts, drawn from data.
     pub facts: Vec<Line>,
+    /// The answers in order.
     pub choices: Vec<PanelChoice>,
 }
 
+/// One answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PanelChoice {
+    /// The key that gives it.
     pub key: char,
+    /// The words beside the key.
     pub label: String,
 }
 
 impl PanelChoice {
+    /// An answer with its key.
     pub fn new(key: char, label: &str) -> Self {
         Self { key, label: label.to_owned() }
     }
 }
 
 impl PanelQuestion {
+    /// The rows of the panel.
     pub fn lines(&self) -> Vec<Line> {
         let mut lines = vec![Line::of(&self.title, Style::of(Role::Warning).bold())];
         lines.extend(self.facts.iter().cloned());

@@ -22,6 +22,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 const NOT_STOPPED: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
+/// The thread that reads the terminal.
 #[derive(Debug)]
 pub struct Reader {
     state: Arc<State>,
@@ -41,6 +42,7 @@ impl State {
 }
 
 impl Reader {
+    /// Starts the thread, which puts everything into the mailbox.
     pub fn start(mailbox: Arc<Mailbox>) -> io::Result<Self> {
         let (woken, wake) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         let signals: OwnedFd = wake.try_clone()?;
@@ -59,6 +61,7 @@ impl Reader {
         rustix::io::write(&self.wake, b"p").unwrap_or_default();
     }
 
+    /// Lets the thread read on after another program had the terminal.
     pub fn resume(&self) {
         *self.state.lock() = false;
         self.state.resumed.notify_all();
@@ -70,6 +73,7 @@ impl Reader {
 pub struct Continued(OwnedFd);
 
 impl Continued {
+    /// Listens for SIGCONT.
     pub fn listen() -> io::Result<Self> {
         let (heard, signals) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         signal_hook::low_level::pipe::register(SIGCONT, signals)?;

@@ -44,6 +44,7 @@ pub struct RawMode {
 }
 
 impl RawMode {
+    /// Switches echo and line editing off, until this is dropped.
     pub fn enter() -> io::Result<Self> {
         let before = tcgetattr(stdin())?;
         let mut raw = before.clone();
@@ -57,6 +58,7 @@ impl RawMode {
         tcsetattr(stdin(), OptionalActions::Now, &self.before).map_err(Into::into)
     }
 
+    /// Does so again after another program had the terminal.
     pub fn enter_again(&self) -> io::Result<()> {
         let mut raw = self.before.clone();
         raw.make_raw();

@@ -14,6 +14,7 @@ use crate::view::{Caret, Frame};
 /// How to draw on this terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
+    /// The colours.
     pub theme: Theme,
     /// Narrower, it wraps what was drawn instead of cutting it.
     pub reflows: bool,
@@ -21,6 +22,7 @@ pub struct Settings {
     pub alternate: bool,
 }
 
+/// The one writer of the terminal, which knows what stands there.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -34,7 +36,9 @@ pub struct Writer<W> {
     is_lost: bool,
     /// Bytes of the last frame, and of all.
     pub last_bytes: usize,
+    /// Bytes that were written, for tests and measurements.
     pub total_bytes: u64,
+    /// Frames that were drawn.
     pub frames: u64,
 }
 
@@ -45,6 +49,7 @@ struct Drawn {
 }
 
 impl<W: Write> Writer<W> {
+    /// A writer at the bottom of a screen of that size.
     pub fn new(out: W, settings: Settings, size: (usize, usize)) -> Self {
         Self {
             out,
@@ -105,6 +110,7 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
+    /// Tells if a page has the whole screen.
     pub fn is_full(&self) -> bool {
         self.full.is_some()
     }

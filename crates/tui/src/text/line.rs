@@ -13,6 +13,7 @@ use super::width::{fitting, width};
 /// Cells that a tab takes.
 const TAB: &str = "    ";
 
+/// Text of one style without anything that a terminal acts on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
     text: String,
@@ -26,14 +27,17 @@ impl Span {
         Self { text: harmless(text.as_ref()).into_owned(), style: style.into() }
     }
 
+    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
+    /// The style.
     pub fn style(&self) -> Style {
         self.style
     }
 
+    /// Columns.
     pub fn width(&self) -> usize {
         width(&self.text)
     }
@@ -61,22 +65,27 @@ fn harmless(text: &str) -> Cow<'_, str> {
 /// Spans that stand on one line; in the scrollback a terminal may wrap it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
+    /// The parts from left to right.
     pub spans: Vec<Span>,
 }
 
 impl Line {
+    /// A line without parts.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// A line of one style.
     pub fn of(text: impl AsRef<str>, style: impl Into<Style>) -> Self {
         Self::new().add(text, style)
     }
 
+    /// A line of plain text.
     pub fn text(text: impl AsRef<str>) -> Self {
         Self::of(text, Role::Text)
     }
 
+    /// The same line with more at its end.
     #[must_use]
     pub fn add(mut self, text: impl AsRef<str>, style: impl Into<Style>) -> Self {
         self.push(text, style);
@@ -88,6 +97,7 @@ impl Line {
         self.push_span(Span::new(text, style));
     }
 
+    /// Adds a part at the end; one of the same style is joined.
     pub fn push_span(&mut self, span: Span) {
         if span.text.is_empty() {
             return;
@@ -98,14 +108,17 @@ impl Line {
         }
     }
 
+    /// Adds the parts of another line at the end.
     pub fn append(&mut self, other: Line) {
         other.spans.into_iter().for_each(|span| self.push_span(span));
     }
 
+    /// Tells if no part has text.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
+    /// Columns.
     pub fn width(&self) -> usize {
         self.spans.iter().map(Span::width).sum()
     }

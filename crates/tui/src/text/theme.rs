@@ -7,21 +7,29 @@
 pub enum Depth {
     /// No colour; letters may still be bold or underlined.
     None,
+    /// The colours that the person's terminal has given names.
     Sixteen,
+    /// 256 colours.
     Many,
+    /// 24 bits for each colour.
     True,
 }
 
+/// The brightness behind the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
+    /// Light text on dark.
     Dark,
+    /// Dark text on light.
     Light,
 }
 
 /// How spans become letters and colours on one terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
+    /// The colours that the terminal has.
     pub depth: Depth,
+    /// The brightness behind the text.
     pub background: Background,
     /// Nothing is dimmed, and meaning is in bold and reversed letters too.
     pub high_contrast: bool,
@@ -45,11 +53,13 @@ impl Default for Theme {
 pub struct Surroundings<'a>(pub &'a [(String, String)]);
 
 impl Surroundings<'_> {
+    /// A variable of the environment.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// The theme that suits the terminal.
     pub fn theme(&self) -> Theme {
         let chosen = self.get("JM_THEME").unwrap_or_default();
         let background = match chosen {
@@ -101,6 +111,7 @@ impl Surroundings<'_> {
         })
     }
 
+    /// Tells if GNU screen, and no tmux, is between us and the terminal.
     pub fn is_screen(&self) -> bool {
         self.get("STY").is_some() && self.get("TMUX").is_none()
     }

@@ -3,6 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+/// Columns of a text in a terminal.
 pub fn width(text: &str) -> usize {
     match text.is_ascii() {
         true => text.len(),

@@ -22,6 +22,7 @@ pub const SUMMARY_CHARACTERS: usize = 200;
 /// A text within a limit, for the question whether a call may run (FR-APR-06).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
+    /// One line without control characters.
     pub text: String,
     /// Something is missing; a person who approves this has not seen the whole.
     pub cut: bool,

@@ -44,6 +44,7 @@ impl Redactor {
         Self { values }
     }
 
+    /// Replaces known secrets, and texts of the shape of one.
     pub fn redact(&self, text: &str) -> String {
         let mut spans = shaped_spans(text);
         for value in &self.values {

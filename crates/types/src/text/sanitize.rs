@@ -76,6 +76,7 @@ pub(super) fn is_hidden(c: char) -> bool {
 }
 
 impl Sanitizer {
+    /// A sanitiser at the beginning of a stream.
     pub fn new() -> Self {
         Self::default()
     }

@@ -17,6 +17,7 @@ pub struct Settler {
 }
 
 impl Settler {
+    /// Takes the next bytes and gives `out` the lines that nothing can overwrite any more.
     pub fn push(&mut self, bytes: &[u8], mut out: impl FnMut(&[u8])) {
         let is_plain = memchr::memchr2(b'\r', b'\x08', bytes).is_none();
         let Some(last) = memchr::memrchr(b'\n', bytes) else {

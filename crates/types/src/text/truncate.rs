@@ -93,7 +93,9 @@ fn fit<'a>(head: &'a str, tail: &'a str, room: usize) -> (&'a str, &'a str) {
 /// Law: it is cut once, by whoever knows the room, so that the mark counts every byte that is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends {
+    /// The beginning, to a whole character.
     pub head: String,
+    /// The end, from a whole character.
     pub tail: String,
     /// How many bytes are missing between them.
     pub omitted: u64,
@@ -172,6 +174,7 @@ pub struct HeadTail {
 }
 
 impl HeadTail {
+    /// Keeps so many bytes, half of them of each end.
     pub fn new(limit_bytes: usize) -> Self {
         let head_limit = limit_bytes / 2;
         Self {
@@ -184,6 +187,7 @@ impl HeadTail {
         }
     }
 
+    /// Takes the next bytes; those in the middle are forgotten.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let rest = fill(&mut self.head, self.head_limit, bytes);

@@ -11,6 +11,7 @@ pub struct Utf8Stream {
 }
 
 impl Utf8Stream {
+    /// A decoder at the beginning of a stream.
     pub fn new() -> Self {
         Self::default()
     }

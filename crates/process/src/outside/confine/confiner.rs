@@ -30,6 +30,7 @@ pub struct Confiner {
 }
 
 impl Confiner {
+    /// A confiner that has tried nothing yet.
     pub fn new(launcher: Launcher, settings: CommandSettings) -> Self {
         Self {
             launcher: Some(launcher),
@@ -65,6 +66,7 @@ impl Confiner {
         &self.survey
     }
 
+    /// The person's settings.
     pub fn settings(&self) -> &CommandSettings {
         &self.settings
     }

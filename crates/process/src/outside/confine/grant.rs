@@ -16,8 +16,11 @@ use jm_types::hosts::HostRule;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
+    /// A path that it may change.
     Write(PathBuf),
+    /// A host that it may reach through the egress proxy.
     Host(HostRule),
+    /// Every host.
     Network,
     /// A command that ran unasked and read-only runs as an ordinary one.
     Ordinary,

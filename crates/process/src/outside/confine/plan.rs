@@ -23,9 +23,11 @@ use crate::contract::layout::anchor_directories;
 pub struct CommandSettings {
     /// `None` chooses the strongest that works.
     pub backend: Option<Backend>,
+    /// The hosts that commands may reach.
     pub network: Network,
     /// Directories besides the workspace that commands may write.
     pub writable: Vec<PathBuf>,
+    /// Bounds of processes, memory and files.
     pub resources: Resources,
 }
 
@@ -39,6 +41,7 @@ impl Default for CommandSettings {
 /// Confinement rules, and the gaps that they leave.
 #[derive(Debug, Clone)]
 pub struct ConfinementPlan {
+    /// The rules for the launcher.
     pub rules: ConfinementRules,
     /// Gaps: what this back end cannot enforce here, each in a sentence.
     pub gaps: Vec<String>,

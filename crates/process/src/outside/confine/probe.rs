@@ -19,7 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// One way to confine commands.
 #[derive(Debug, Clone, Serialize)]
 pub struct Mechanism {
+    /// The mechanism that was tried.
     pub backend: Backend,
+    /// A trial command ran and could not do what it must not.
     pub works: bool,
     /// The reason why not, or what exactly.
     pub detail: String,
@@ -100,7 +102,7 @@ pub(crate) fn try_rules(
     let finished =
         run_quietly(|| start(&launcher, task), ours, PATIENCE).map_err(|e| e.to_string())?;
     match finished.ending {
-        CommandEnding::Exited(0) => Ok(()),
+        CommandEnding::SUCCESS => Ok(()),
         _ => Err(finished.stderr.render(200).trim().to_owned()),
     }
 }

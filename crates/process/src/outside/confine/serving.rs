@@ -19,6 +19,7 @@ use crate::outside::program::CommandProgram;
 /// The rights of one server besides reading the workspace and the system's programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerGrant {
+    /// The hosts that the server may reach.
     pub network: Network,
     /// Directories it may write; a root of the workspace makes that root writable.
     pub writable: Vec<PathBuf>,

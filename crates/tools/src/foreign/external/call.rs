@@ -253,9 +253,8 @@ impl ExternalCall {
     fn judge(&self, printed: &ToolPrinted<'_>) -> Result<Output, ToolError> {
         let (tool, finished) = (&self.tool, printed.finished);
         let code = match finished.ending {
-            CommandEnding::Exited(0) => return self.wrap(printed),
-            CommandEnding::Exited(code) => code,
-            CommandEnding::Signalled(signal) => 128 + signal,
+            CommandEnding::SUCCESS => return self.wrap(printed),
+            CommandEnding::Exited(exit) => exit.code(),
             CommandEnding::TimedOut => {
                 let seconds = finished.elapsed.as_secs_f64();
                 let error = format!("Tool '{tool}' timed out after {seconds:.1} s");
@@ -263,7 +262,7 @@ impl ExternalCall {
                 let words = printed.failure(&error, Code::ToolTimeout, None);
                 return Err(ToolError::new(kind).in_words(words));
             }
-            CommandEnding::Cancelled => {
+            CommandEnding::Stopped | CommandEnding::Orphaned => {
                 let (stdout, stderr) = share_output(
                     &finished.stdout,
                     &finished.stderr,

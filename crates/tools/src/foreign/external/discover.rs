@@ -15,12 +15,16 @@ const LONGEST_NAME: usize = 64;
 /// Whose directory it is; later ones override earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolPlace {
+    /// Installed for everybody on the machine.
     System,
+    /// The person's own.
     User,
+    /// Brought by the workspace.
     Project,
 }
 
 impl ToolPlace {
+    /// The name in lists and messages.
     pub fn word(self) -> &'static str {
         match self {
             ToolPlace::System => "system",
@@ -44,32 +48,42 @@ pub enum Consent {
 /// A directory of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directory {
+    /// The owner of the directory.
     pub place: ToolPlace,
+    /// Absolute.
     pub path: PathBuf,
+    /// The consent that its programs have.
     pub consent: Consent,
 }
 
 /// A file that is a tool, or should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
+    /// The owner of its directory.
     pub place: ToolPlace,
+    /// Absolute.
     pub path: PathBuf,
     /// The digest of the bytes that it must hold to be started.
     pub bytes: Option<Digest>,
+    /// The state of the file, by which a remembered answer counts.
     pub stamp: FileStamp,
+    /// The reason why it cannot be a tool.
     pub fault: Option<ToolFault>,
 }
 
 /// The fault of a tool that cannot be used, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFault {
+    /// One sentence.
     pub message: String,
+    /// The next step for the person.
     pub hint: String,
 }
 
 /// All tools by name; of each the one that counts most comes first.
 #[derive(Debug, Default)]
 pub struct Discovered {
+    /// Candidates by the tool's name.
     pub candidates: BTreeMap<String, Vec<Candidate>>,
 }
 
@@ -86,6 +100,7 @@ pub fn discover(directories: &[Directory]) -> Discovered {
 }
 
 impl Discovered {
+    /// The names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.candidates.keys().map(String::as_str)
     }

@@ -32,6 +32,7 @@ const ASKED_TOGETHER: usize = 8;
 /// The ground for asking and running programs.
 #[derive(Debug)]
 pub struct Ground {
+    /// The ground that programs run on.
     pub workspace: Workspace,
     /// The longest that a program may take to print its schema.
     pub patience: Duration,

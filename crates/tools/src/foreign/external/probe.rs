@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jm_process::command::{CommandEnding, CommandInput, CommandProgram};
+use jm_process::command::{CommandEnding, CommandInput, CommandProgram, Exit};
 use jm_process::confine::Access;
 use jm_process::output_reader::NoListener;
 use jm_types::{Cancel, json};
@@ -46,10 +46,12 @@ pub(super) fn ask(
     let ran = invocation.run(Ground::direct(workspace), &Cancel::new(), &mut NoListener);
     let Invoked { finished, rules, .. } = ran.map_err(|error| error.to_string())?;
     let fault = match finished.ending {
-        CommandEnding::Exited(0) => None,
-        CommandEnding::Exited(code) => Some(format!("ended with exit code {code}")),
-        CommandEnding::Signalled(signal) => Some(format!("was ended by signal {signal}")),
-        CommandEnding::TimedOut | CommandEnding::Cancelled => {
+        CommandEnding::SUCCESS => None,
+        CommandEnding::Exited(Exit::Code(code)) => Some(format!("ended with exit code {code}")),
+        CommandEnding::Exited(Exit::Signal(signal)) => {
+            Some(format!("was ended by signal {signal}"))
+        }
+        CommandEnding::TimedOut | CommandEnding::Stopped | CommandEnding::Orphaned => {
             Some(format!("did not answer within {} s", patience.as_secs_f64()))
         }
     };

@@ -13,32 +13,48 @@ use super::mismatch;
 /// An edit, and the path of its file as the call names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
+    /// As the call spells it.
     pub path: String,
+    /// The change of its content.
     pub edit: Edit,
 }
 
+/// The change of one file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
+    /// The whole file.
     Whole {
+        /// The new content.
         content: Vec<u8>,
+        /// The treatment of a file that is there.
         existing: Existing,
     },
+    /// More at the end.
     Append {
+        /// The bytes that are added.
         content: Vec<u8>,
     },
     /// Whole lines, from 1, both ends included.
     Lines {
+        /// The first line that goes.
         first: usize,
+        /// The last line that goes.
         last: usize,
+        /// The lines that come.
         new: Vec<u8>,
+        /// The lines that must stand there now.
         expected: Option<Vec<u8>>,
     },
     /// Exact text.
     Text {
+        /// The text that is looked for.
         old: Vec<u8>,
+        /// The text that takes its place.
         new: Vec<u8>,
+        /// The occurrences that are replaced.
         which: ReplaceWhich,
     },
+    /// The operations of a patch on this file.
     Patch(Section),
 }
 
@@ -47,6 +63,7 @@ pub enum Edit {
 pub enum Existing {
     /// With what to do instead.
     Refuse(&'static str),
+    /// The old content goes.
     Replace,
 }
 

@@ -7,7 +7,9 @@ use jm_types::ToolError;
 /// The effect on one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Did {
+    /// There was no file.
     Created,
+    /// There was a file, with another content.
     Modified,
     /// The edits led back to what was there.
     Nothing,
@@ -16,7 +18,9 @@ pub enum Did {
 /// One file of a change that was made, or that a dry run computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
+    /// As answers name it.
     pub path: String,
+    /// The effect.
     pub did: Did,
     /// The size of the file afterwards.
     pub bytes: usize,
@@ -24,10 +28,13 @@ pub struct ChangedFile {
     pub given: usize,
     /// The number of replacements of a text.
     pub replaced: usize,
+    /// Warnings and losses, in words for the reader.
     pub notes: Vec<String>,
     /// It was added to git's index.
     pub is_staged: bool,
+    /// The edits of this file, in the order of the call.
     pub edits: Vec<EditDone>,
+    /// The copy of the old content, where one was kept.
     pub backup: Option<PathBuf>,
     /// The diff, where nothing was written.
     pub preview: Option<String>,
@@ -42,13 +49,16 @@ pub struct EditDone {
     pub path: String,
     /// The lines it was about, where it named some.
     pub lines: Option<(usize, usize)>,
+    /// It left the file other than it found it.
     pub is_changing: bool,
+    /// The reason why it was not applied.
     pub failure: Option<EditFailure>,
 }
 
 /// The reason for which an edit was not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditFailure {
+    /// The edit itself failed.
     Own(ToolError),
     /// Another edit of its file failed.
     Another,

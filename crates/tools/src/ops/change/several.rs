@@ -25,7 +25,9 @@ use crate::tool::{PathUse, Preview, Use};
 /// Edits that are applied together or not at all, but for [`OnError::Skip`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
+    /// The edits in the order of the call.
     pub files: Vec<FileEdit>,
+    /// The rules that hold for all of them.
     pub rules: ChangeRules,
 }
 
@@ -37,8 +39,19 @@ impl Operation for Change {
         self.files.iter().map(|file| PathUse::new(&file.path, Use::Write)).collect()
     }
 
+    /// The diff, and the files it was made from.
     fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
-        Change::preview(self, scope).map(Some)
+        let targets = self.computed(scope)?;
+        let changed = targets.iter().filter(|target| target.is_changed());
+        Ok(Some(Preview {
+            text: changed.map(Target::diff).collect(),
+            files: targets.iter().map(Target::state).collect(),
+            warnings: targets
+                .iter()
+                .flat_map(|target| self.named_warnings(scope, target))
+                .collect(),
+            unmasked: None,
+        }))
     }
 
     fn foresee(&self, scope: &Scope) -> Foreseen {
@@ -67,10 +80,12 @@ fn check_growth(target: &mut Target, grown: &mut usize) -> Result<(), ToolError>
 }
 
 impl Change {
+    /// A change by the rules of most tools.
     pub fn new(files: Vec<FileEdit>, freshness: FreshnessRule) -> Self {
         Self { files, rules: ChangeRules::new(freshness) }
     }
 
+    /// Computes every file, then commits all of them or reports a dry run.
     pub fn run(
         &self,
         scope: &Scope,
@@ -83,21 +98,6 @@ impl Change {
                 Ok(targets.iter().map(|target| self.dry_report(scope, target)).collect())
             }
         }
-    }
-
-    /// The diff, and the files it was made from. Reads, never writes.
-    pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
-        let targets = self.computed(scope)?;
-        let changed = targets.iter().filter(|target| target.is_changed());
-        Ok(Preview {
-            text: changed.map(Target::diff).collect(),
-            files: targets.iter().map(Target::state).collect(),
-            warnings: targets
-                .iter()
-                .flat_map(|target| self.named_warnings(scope, target))
-                .collect(),
-            unmasked: None,
-        })
     }
 
     /// Computes what the files would hold, and records that the model would know it.

@@ -16,6 +16,7 @@ use crate::tool::{PathUse, Preview};
 pub struct SingleChange(Change);
 
 impl SingleChange {
+    /// A change of one file with one edit.
     pub fn new(path: impl Into<String>, edit: Edit, rules: ChangeRules) -> Self {
         Self(Change { files: vec![FileEdit { path: path.into(), edit }], rules })
     }
@@ -34,7 +35,7 @@ impl Operation for SingleChange {
         scope: &Scope,
         summary: CallSummary<'_>,
     ) -> Result<Option<Preview>, ToolError> {
-        Operation::preview(&self.0, scope, summary)
+        self.0.preview(scope, summary)
     }
 
     fn foresee(&self, scope: &Scope) -> Foreseen {
@@ -42,8 +43,8 @@ impl Operation for SingleChange {
     }
 
     fn perform(self, execution: Execution<'_>) -> Result<ChangedFile, ToolError> {
-        let tool = execution.scope.tool_name.clone();
-        let mut files = self.0.perform(execution)?;
+        let mut files = self.0.run(execution.scope, execution.log)?;
+        let tool = &execution.scope.tool_name;
         // Every edit has a file, so there is one.
         files.pop().ok_or_else(|| ToolError::failed(tool, "the change reports no file"))
     }
@@ -60,16 +61,22 @@ pub struct LineChange {
 /// A file after a [`LineChange`], with the numbers of the lines that were replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedLines {
+    /// The first line, from 1.
     pub first: usize,
+    /// The last line, included.
     pub last: usize,
+    /// The file with its notes.
     pub file: ChangedFile,
 }
 
 /// Lines from `first` to `last`, counted from 1, and what stands in their place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineEdit {
+    /// From 1.
     pub first: usize,
+    /// Included.
     pub last: usize,
+    /// The lines that come; empty to delete.
     pub new: Vec<u8>,
     /// The lines as they must still be, where the call says so.
     pub expected: Option<Vec<u8>>,
@@ -83,6 +90,7 @@ impl From<LineEdit> for Edit {
 }
 
 impl LineChange {
+    /// A replacement of lines that follows the rules.
     pub fn new(path: impl Into<String>, lines: LineEdit, rules: ChangeRules) -> Self {
         let (first, last) = (lines.first, lines.last);
         Self { change: SingleChange::new(path, lines.into(), rules), first, last }

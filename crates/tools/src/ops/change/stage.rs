@@ -50,7 +50,7 @@ pub(super) fn stage_in_git(scope: &Scope, path: &SafePath) -> Staged {
     // Part of an edit, and a change of git's own index only.
     let ran = invocation.run(Ground::direct(workspace), &scope.cancel, &mut NoListener);
     match ran.map(|invoked| invoked.finished) {
-        Ok(finished) if finished.ending == CommandEnding::Exited(0) => Staged::Yes,
+        Ok(finished) if finished.ending == CommandEnding::SUCCESS => Staged::Yes,
         Ok(finished) => {
             let words = finished.stderr.render(KEPT);
             let first = words.lines().next().unwrap_or("git add did not end by itself");

@@ -12,8 +12,11 @@ use jm_types::text::utf8::unfinished_length;
 /// A part of a job's output, with the numbers of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobText {
+    /// Whole characters, harmless for a terminal.
     pub text: String,
+    /// The offset of the first byte.
     pub start: u64,
+    /// The offset behind the last byte.
     pub end: u64,
     /// Bytes printed so far.
     pub total: u64,

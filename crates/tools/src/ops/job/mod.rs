@@ -43,43 +43,67 @@ const SEARCHED: usize = 1024 * 1024;
 /// Something to do with the jobs that are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobCall {
+    /// All jobs of the session.
     List,
-    Ask { id: JobId, what: JobQuery, view: Option<JobView> },
+    /// One job.
+    Ask {
+        /// The job.
+        id: JobId,
+        /// The request.
+        what: JobQuery,
+        /// The form of its output; `None` for the usual one.
+        view: Option<JobView>,
+    },
 }
 
+/// A command that goes on in the background.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartJob {
+    /// The words or the shell line.
     pub program: CommandProgram,
     /// As a person would read it.
     pub command: String,
+    /// The directory that it works in.
     pub directory: String,
+    /// The time after which it is ended.
     pub lifetime: Duration,
+    /// The size of its terminal; `None` for pipes.
     pub terminal: Option<TerminalSize>,
+    /// The end of its session ends it, or not.
     pub keeping: JobLifetime,
 }
 
+/// A request to one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobQuery {
     /// The output since the session last looked.
     ReadNew,
     /// Bytes by their place.
     ReadRange {
+        /// The offset of the first byte.
         start: u64,
+        /// The offset behind the last byte; `None` for all.
         end: Option<u64>,
     },
+    /// Types into it.
     Write(Vec<Typed>),
     /// Until it ends, or prints this text.
     Wait {
+        /// The longest wait.
         most: Duration,
+        /// The text that ends the wait; `None` for the job's end only.
         until: Option<String>,
     },
+    /// Ends it with everything it started.
     Stop,
 }
 
 /// The form in which output is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobView {
+    /// The bytes in the order of printing.
     Stream,
+    /// The terminal as it looks now.
     Screen,
 }
 
@@ -115,42 +139,70 @@ impl JobId {
     }
 }
 
+/// The outcome of a call about jobs.
 #[derive(Debug)]
 pub enum JobOutcome {
+    /// All jobs of the session.
     Listed(Vec<ListedJob>),
+    /// One job after the request.
     Looked(Look),
 }
 
+/// A job in a list.
 #[derive(Debug)]
 pub struct ListedJob {
+    /// The name that calls use.
     pub id: JobId,
+    /// As a person reads it.
     pub command: String,
+    /// Running, or the way in which it ended.
     pub status: JobStatus,
+    /// The end of its session ends it, or not.
     pub keeping: JobLifetime,
+    /// The size of its terminal; `None` for pipes.
     pub terminal: Option<TerminalSize>,
 }
 
 /// The state of a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum JobStatus {
-    Running { elapsed: Duration, left: Duration },
-    Ended { how: JobEnding, elapsed: Duration },
+    /// Its daemon lives.
+    Running {
+        /// The time from its start.
+        elapsed: Duration,
+        /// The time until its lifetime is over.
+        left: Duration,
+    },
+    /// Nothing of it runs any more.
+    Ended {
+        /// The way in which it ended.
+        how: JobEnding,
+        /// The time from its start to its end.
+        elapsed: Duration,
+    },
 }
 
+/// A job, and the part of its output that was asked for.
 #[derive(Debug)]
 pub struct Look {
+    /// The job itself.
     pub listed: ListedJob,
+    /// The output.
     pub output: LookedAt,
     /// Tells whether the text that was waited for came; `None` when none was.
     pub found: Option<bool>,
+    /// The typed bytes that it has taken, where something was typed.
     pub taken: Option<TypedCount>,
     /// The refusals of confinement that the session was not told yet, as far as they are known.
     pub refusals: Vec<String>,
 }
 
+/// The part of a job's output that was asked for.
 #[derive(Debug)]
 pub enum LookedAt {
+    /// Bytes in the order of printing.
     Stream(JobText),
+    /// The terminal as it looks now.
     Screen(ScreenText),
 }
 

@@ -2,14 +2,18 @@
 
 use serde::Serialize;
 
+/// The numbers of a test run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
+    /// All tests that the summary tells of.
     pub total: u64,
+    /// Tests that succeeded.
     pub passed: u64,
     /// A test found what it was looking for.
     pub failed: u64,
     /// A test broke, or could not be run at all.
     pub errors: u64,
+    /// Tests that were not run on purpose.
     pub skipped: u64,
 }
 

@@ -6,22 +6,32 @@ use jm_types::{ErrorKind, ToolError};
 /// The largest size of a compiled expression.
 const MOST_COMPILED: usize = 16 << 20;
 
+/// The text or expression that is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
+    /// As the call gives it.
     pub text: String,
+    /// Text or expression.
     pub syntax: Syntax,
+    /// The treatment of upper and lower case.
     pub case: Case,
 }
 
+/// The meaning of a query's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
+    /// Exactly these characters.
     Literal,
+    /// A regular expression.
     Regex,
 }
 
+/// The treatment of upper and lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
+    /// They differ.
     Sensitive,
+    /// They are the same.
     Insensitive,
 }
 

@@ -26,10 +26,12 @@ const TIME_SHARE: f64 = 0.8;
 const MOST_FILES: usize = 1_000_000;
 const MOST_BYTES: u64 = 16 << 30;
 
+/// The matches of a search.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SearchOutcome {
     /// By path.
     pub files: Vec<FileHits>,
+    /// Files that were looked at.
     pub searched: usize,
     /// There are more matches than were asked for.
     pub is_cut: bool,
@@ -38,6 +40,7 @@ pub struct SearchOutcome {
 }
 
 impl Search {
+    /// Searches on several threads, within the call's time.
     pub fn run(&self, scope: &Scope) -> Result<SearchOutcome, ToolError> {
         let matcher = self.query.matcher()?;
         let overrides = compile_globs(&self.globs)?;

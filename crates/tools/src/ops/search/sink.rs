@@ -23,16 +23,20 @@ const LEAD_BYTES: usize = 200;
 /// One file's matches, with the lines around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileHits {
+    /// As answers name it.
     pub path: String,
+    /// Matches and the lines around them, in order.
     pub lines: Vec<FoundLine>,
 }
 
 impl FileHits {
+    /// The number of matches, not of lines.
     pub fn matches(&self) -> usize {
         self.lines.iter().map(|line| line.hits.len()).sum()
     }
 }
 
+/// A line of a file that was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundLine {
     /// From 1.
@@ -45,10 +49,12 @@ pub struct FoundLine {
     pub hits: Vec<Hit>,
 }
 
+/// One match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     /// In characters, from 1.
     pub column: usize,
+    /// The text that matched.
     pub text: String,
     /// The text before and behind it, where the line is cut: another hit may be far away.
     pub around: Option<(String, String)>,

@@ -5,71 +5,117 @@ use jm_types::ToolError;
 use super::item::{CodePlace, Priority, Subtask, TaskItem, TaskStatus};
 use super::task_lists::{Board, List, MOST_ITEMS};
 
+/// A change of a list, or a look at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskAction {
+    /// A new task.
     Create {
+        /// One line.
         title: String,
+        /// The other fields.
         draft: Draft,
     },
+    /// Other fields of a task.
     Update {
+        /// The task.
         id: String,
+        /// The fields that change.
         draft: Draft,
     },
+    /// Another status.
     SetStatus {
+        /// The task.
         id: String,
+        /// The new status.
         status: TaskStatus,
     },
     /// `own_id` is the subtask's, where the call gives one.
     AddSubtask {
+        /// The task.
         id: String,
+        /// The id that the call wishes for.
         own_id: Option<String>,
+        /// One line.
         title: String,
+        /// True for one that is done already.
         done: bool,
     },
+    /// Other fields of a subtask.
     UpdateSubtask {
+        /// The task.
         id: String,
+        /// The subtask.
         subtask: String,
+        /// A new title.
         title: Option<String>,
+        /// A new state.
         done: Option<bool>,
     },
+    /// A line of the task's history.
     AddNote {
+        /// The task.
         id: String,
+        /// One line.
         note: String,
     },
+    /// Removes a task.
     Delete {
+        /// The task.
         id: String,
     },
+    /// Looks at the tasks that fit.
     List(Filter),
 }
 
 /// The outcome of a call that works on tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskOutcome {
+    /// The task after the change.
     One(Box<TaskItem>),
+    /// The tasks that fit.
     Many(Vec<TaskItem>),
+    /// The id of the task that is gone.
     Deleted(String),
-    Exported { path: String, count: usize },
+    /// The file was written.
+    Exported {
+        /// As the call spells it.
+        path: String,
+        /// Tasks in it.
+        count: usize,
+    },
 }
 
 /// The fields that a call gives of a task; the rest stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
+    /// One line.
     pub title: Option<String>,
+    /// A remark.
     pub note: Option<String>,
+    /// Several lines.
     pub description: Option<String>,
+    /// Conditions of completion.
     pub acceptance: Option<Vec<String>>,
+    /// The place in the code.
     pub location: Option<CodePlace>,
+    /// Words to filter by.
     pub labels: Option<Vec<String>>,
+    /// The urgency.
     pub priority: Option<Priority>,
+    /// The progress.
     pub status: Option<TaskStatus>,
+    /// Further places in the code.
     pub links: Option<Vec<CodePlace>>,
 }
 
 /// All that are given must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
+    /// The progress.
     pub status: Option<TaskStatus>,
+    /// One of the labels.
     pub label: Option<String>,
+    /// The file of the location.
     pub path: Option<String>,
 }
 

@@ -15,7 +15,12 @@ use crate::tool::{PathUse, Preview, Use};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskCall {
     /// Reads or changes the list, which is kept outside the project.
-    Act { board: Board, action: Box<TaskAction> },
+    Act {
+        /// The list.
+        board: Board,
+        /// The change or look.
+        action: Box<TaskAction>,
+    },
     /// Writes the list into a file of the project.
     Export(TaskExport),
 }
@@ -33,10 +38,14 @@ impl Operation for TaskCall {
         }
     }
 
-    fn preview(&self, scope: &Scope, _: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
+    fn preview(
+        &self,
+        scope: &Scope,
+        summary: CallSummary<'_>,
+    ) -> Result<Option<Preview>, ToolError> {
         match self {
             Self::Act { .. } => Ok(None),
-            Self::Export(export) => export.preview(scope).map(Some),
+            Self::Export(export) => export.preview(scope, summary),
         }
     }
 

@@ -9,22 +9,32 @@ use super::item::TaskItem;
 use super::outline::Ids;
 use super::task_lists::{Board, List};
 use crate::context::Scope;
+use crate::operation::{CallSummary, Operation};
 use crate::ops::change::{
     Backup, Care, Change, ChangeRules, Edit, Existing, FileEdit, FreshnessRule,
 };
 use crate::tool::Preview;
 
+/// A list that becomes a Markdown file of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskExport {
+    /// The list.
     pub board: Board,
+    /// As the call spells it.
     pub path: String,
 }
 
 impl TaskExport {
-    pub fn preview(&self, scope: &Scope) -> Result<Preview, ToolError> {
-        self.change(&self.board.load(scope)?).preview(scope)
+    /// The diff of the file that the list would be written to.
+    pub fn preview(
+        &self,
+        scope: &Scope,
+        summary: CallSummary<'_>,
+    ) -> Result<Option<Preview>, ToolError> {
+        self.change(&self.board.load(scope)?).preview(scope, summary)
     }
 
+    /// Writes the file, as a change like any other.
     pub fn run(&self, scope: &Scope, log: &mut dyn CommitLog) -> Result<TaskOutcome, ToolError> {
         let list = self.board.load(scope)?;
         self.change(&list).run(scope, log)?;

@@ -5,7 +5,9 @@ use super::item::{TaskItem, TaskStatus};
 /// The ids by which a call can speak of things, in an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ids {
+    /// For a model, which needs them in calls.
     Shown,
+    /// For a file that people read.
     Hidden,
 }
 

@@ -3,7 +3,7 @@
 mod listing;
 
 use jm_files::PathPolicy;
-use jm_process::command::CommandProgram;
+use jm_process::command::{CommandProgram, Exit};
 use jm_types::{Limits, ToolError, Toolset};
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use crate::ops::change::{
     Change, ChangeRules, ChangedFile, Did, Edit, Existing, FileEdit, FreshnessRule, SingleChange,
 };
 use crate::ops::read::{LineRange, Read, ReadOutcome};
-use crate::ops::run::{Exit, Run, RunOutcome};
+use crate::ops::run::{Run, RunOutcome};
 use crate::tool::Output;
 
 /// The toolset `forge`.

@@ -12,6 +12,7 @@ use super::syntax::SyntaxFault;
 /// The most line numbers that an error lists.
 const LISTED_LINES: usize = 10;
 
+/// A fault of a patch, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchError {
     /// The line of the patch, from 1.
@@ -20,9 +21,11 @@ pub struct PatchError {
     pub path: Option<String>,
     /// The number of the operation in its section, from 1.
     pub operation: Option<usize>,
+    /// The fault.
     pub problem: Problem,
 }
 
+/// The kinds of fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// The text is not a patch.
@@ -34,6 +37,7 @@ pub enum Problem {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum Unpatchable {
     Missing,
     WideEncoding,
@@ -43,6 +47,7 @@ pub enum Unpatchable {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum Miss {
     NoMatch { nearest: Option<Nearest>, already_applied: bool },
     NotUnique { hits: Hits },
@@ -52,7 +57,9 @@ pub enum Miss {
 /// The number of matches of a find block, and the first of their lines, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hits {
+    /// All matches.
     pub count: usize,
+    /// The first few of their lines.
     pub lines: Vec<usize>,
 }
 

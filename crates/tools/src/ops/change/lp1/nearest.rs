@@ -23,15 +23,21 @@ const LINE_COST: usize = 16;
 /// The window of lines, from 1 and both included, that is most like a find block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearest {
+    /// The first line of the window.
     pub first: usize,
+    /// The last line of the window.
     pub last: usize,
+    /// The kind of difference.
     pub differs_in: DiffersIn,
     rows: Vec<String>,
 }
 
+/// The kind of difference from a find block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffersIn {
+    /// Blanks and tabs only.
     WhiteSpace,
+    /// Other characters.
     Text,
 }
 

@@ -11,6 +11,7 @@ use super::syntax::{Block, SyntaxFault};
 
 const BLANKS: [char; 2] = [' ', '\t'];
 
+/// Reads a patch; the error names the line.
 pub fn parse(patch: &str) -> Result<Patch, PatchError> {
     let mut reader = Reader::new(patch);
     if reader.statement() != Some("LP1") {

@@ -2,8 +2,10 @@
 
 use std::num::NonZeroUsize;
 
+/// A patch, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
+    /// The files, in the order of the text.
     pub sections: Vec<Section>,
 }
 
@@ -15,26 +17,48 @@ pub struct Section {
     pub path: String,
     /// The patch line of the `F`.
     pub line: usize,
+    /// The operations, in the order of the text.
     pub operations: Vec<PatchOperation>,
 }
 
+/// One operation with its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchOperation {
     /// The patch line of the keyword.
     pub line: usize,
     /// The place in its section, from 1.
     pub number: usize,
+    /// The change that it makes.
     pub action: PatchAction,
 }
 
+/// The change that an operation makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "docs/formats/lp1.md says it")]
 pub enum PatchAction {
-    Replace { target: PatchTarget, new: Vec<String> },
-    InsertAfter { target: PatchTarget, new: Vec<String> },
-    InsertBefore { target: PatchTarget, new: Vec<String> },
-    Erase { target: PatchTarget },
-    Append { new: Vec<String> },
-    Prepend { new: Vec<String> },
+    Replace {
+        target: PatchTarget,
+        new: Vec<String>,
+    },
+    InsertAfter {
+        target: PatchTarget,
+        new: Vec<String>,
+    },
+    InsertBefore {
+        target: PatchTarget,
+        new: Vec<String>,
+    },
+    Erase {
+        target: PatchTarget,
+    },
+    Append {
+        /// The lines at the end.
+        new: Vec<String>,
+    },
+    Prepend {
+        /// The lines at the beginning.
+        new: Vec<String>,
+    },
     FinalNewline(FinalNewline),
 }
 
@@ -47,9 +71,12 @@ pub struct PatchTarget {
     pub occurrence: Option<NonZeroUsize>,
 }
 
+/// The state of the last line's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinalNewline {
+    /// The file ends with a newline.
     Present,
+    /// The file ends without one.
     Absent,
 }
 
@@ -67,6 +94,7 @@ impl PatchAction {
         self.target().is_some()
     }
 
+    /// The lines that it looks for; `None` for one that needs none.
     pub fn target(&self) -> Option<&PatchTarget> {
         match self {
             PatchAction::Replace { target, .. }
@@ -79,6 +107,7 @@ impl PatchAction {
         }
     }
 
+    /// The lines that it adds.
     pub fn new_lines(&self) -> &[String] {
         match self {
             PatchAction::Replace { new, .. }

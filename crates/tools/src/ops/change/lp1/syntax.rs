@@ -7,6 +7,7 @@ use std::fmt;
 use super::difference::clip;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum SyntaxFault {
     MissingHeader,
     MissingEnd,
@@ -29,6 +30,7 @@ pub enum SyntaxFault {
 
 /// A block of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the keyword of the patch says it")]
 pub enum Block {
     Find,
     New,
