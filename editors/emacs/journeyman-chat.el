@@ -17,40 +17,32 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'journeyman-base)
 (require 'json)
 (require 'outline)
 (require 'subr-x)
 
-(defgroup journeyman nil
-  "A coding agent whose every step is approved, journaled and undoable."
-  :group 'tools
-  :prefix "journeyman-")
-
-(defcustom journeyman-program '("jm")
-  "The program and the words before its subcommand."
-  :type '(repeat string))
-
-(defcustom journeyman-model nil
-  "The model as PROVIDER/NAME; nil leaves it to the program's configuration."
-  :type '(choice (const nil) string)
-  :safe #'stringp)
-
 (defcustom journeyman-chat-arguments nil
   "Further flags of `jm chat'."
-  :type '(repeat string))
+  :type '(repeat string)
+  :group 'journeyman)
 
 (defcustom journeyman-cursor-after-result 'result
   "The place of point when a tool has run."
-  :type '(choice (const result) (const stay) (const next)))
+  :type '(choice (const result) (const stay) (const next))
+  :group 'journeyman)
 
 (defface journeyman-preview '((t :inherit font-lock-comment-face))
-  "The line that says what a waiting call would do.")
+  "The line that says what a waiting call would do."
+  :group 'journeyman)
 
 (defface journeyman-working '((t :inherit font-lock-warning-face))
-  "What is running, and an answer that is streaming.")
+  "What is running, and an answer that is streaming."
+  :group 'journeyman)
 
 (defface journeyman-finding '((t :inherit warning))
-  "A place in the document that cannot be read as it is meant.")
+  "A place in the document that cannot be read as it is meant."
+  :group 'journeyman)
 
 (defvar journeyman-finished-functions nil
   "Functions that are called when a run has ended.
@@ -81,39 +73,14 @@ They get the buffer, and the last event or nil.")
   "Start `jm chat' with WORDS as process NAME.
 ON-EVENT gets each JSON object; ON-ENDED the exit code and the error output.
 INPUT is its standard input."
-  (let* ((buffer (current-buffer))
-         (errors (generate-new-buffer (format " *%s errors*" name)))
-         (rest "")
-         (process-environment (cons "NO_COLOR=1" process-environment))
-         (process
-          (make-process
-           :name name :connection-type 'pipe :noquery t :coding 'utf-8-unix
-           :command (append journeyman-program (cons "chat" words))
-           :stderr (make-pipe-process :name (concat name " errors") :buffer errors :noquery t
-                                      :sentinel #'ignore)
-           :filter
-           (lambda (_process text)
-             (setq rest (concat rest text))
-             (while (string-match "\n" rest)
-               (let ((line (substring rest 0 (match-beginning 0))))
-                 (setq rest (substring rest (match-end 0)))
-                 (when-let ((event (ignore-errors
-                                     (json-parse-string line :object-type 'alist :array-type 'list
-                                                        :null-object nil :false-object nil))))
-                   (when (buffer-live-p buffer)
-                     (with-current-buffer buffer (funcall on-event event)))))))
-           :sentinel
-           (lambda (process _what)
-             (unless (process-live-p process)
-               (let ((said (with-current-buffer errors (string-trim (buffer-string)))))
-                 (kill-buffer errors)
-                 (when (buffer-live-p buffer)
-                   (with-current-buffer buffer
-                     (funcall on-ended (process-exit-status process) said)))))))))
-    (when input
-      (process-send-string process input)
-      (process-send-eof process))
-    process))
+  (journeyman-base-start
+   name (cons "chat" words)
+   (lambda (line)
+     (when-let ((event (ignore-errors
+                         (json-parse-string line :object-type 'alist :array-type 'list
+                                            :null-object nil :false-object nil))))
+       (funcall on-event event)))
+   on-ended input))
 
 (defun journeyman-chat--fail (format &rest arguments)
   "Tell what went wrong, by FORMAT and ARGUMENTS."
@@ -142,10 +109,9 @@ INPUT is its standard input."
                        (setq journeyman-chat--waiting nil)
                        (mapc #'funcall waiting))))
                  (save-restriction (widen) (buffer-substring-no-properties (point-min) (point-max)))))
-        (file-missing
+        (user-error
          (setq journeyman-chat--waiting nil)
-         (journeyman-chat--fail "cannot start %s: %s" (car journeyman-program)
-                                (error-message-string problem)))))))
+         (journeyman-chat--fail "%s" (cadr problem)))))))
 
 (defun journeyman-chat--inspect-later (&rest _)
   "Look at the text a moment after the last change."
@@ -252,15 +218,6 @@ INPUT is its standard input."
       (set-visited-file-modtime)
       (set-buffer-modified-p nil))))
 
-(defun journeyman-chat--reread-others ()
-  "Revert buffers whose files the agent changed and Emacs has not."
-  (dolist (other (buffer-list))
-    (with-current-buffer other
-      (when (and buffer-file-name (not (derived-mode-p 'journeyman-chat-mode))
-                 (not (buffer-modified-p)) (file-exists-p buffer-file-name)
-                 (not (verify-visited-file-modtime other)))
-        (revert-buffer t t t)))))
-
 (defun journeyman-chat--working (text)
   "Show TEXT below the document."
   (remove-overlays (point-min) (point-max) 'journeyman-working t)
@@ -284,7 +241,7 @@ INPUT is its standard input."
       ("document"
        (setq journeyman-chat--answer "")
        (journeyman-chat--reload)
-       (journeyman-chat--reread-others))
+       (journeyman-base-reread))
       ("note" (when .text (message "jm: %s" .text)))
       ("end" (setq journeyman-chat--ended event))))
   (when (process-live-p journeyman-chat--process)
@@ -297,7 +254,7 @@ TOOL is the one call that ran, or nil; it ended with CODE and SAID."
         buffer-read-only nil)
   (journeyman-chat--working nil)
   (journeyman-chat--reload)
-  (journeyman-chat--reread-others)
+  (journeyman-base-reread)
   (force-mode-line-update)
   (let ((ended journeyman-chat--ended))
     (cond ((alist-get 'message ended) (journeyman-chat--fail "%s" (alist-get 'message ended)))
@@ -331,18 +288,15 @@ TOOL is the one call to run, or nil."
     (user-error "Already working; C-c C-k stops it"))
   (let ((save-silently t)) (save-buffer))
   (setq journeyman-chat--answer "" journeyman-chat--ended nil)
-  (condition-case problem
-      (setq journeyman-chat--process
-            (journeyman-chat--start
-             "jm-chat"
-             (append '("--json")
-                     (and journeyman-model (not tool) (list "--model" journeyman-model))
-                     journeyman-chat-arguments (journeyman-chat--unsaved-rules) words
-                     (list "--" (buffer-file-name)))
-             #'journeyman-chat--event
-             (lambda (code said) (journeyman-chat--finish tool code said))))
-    (file-missing
-     (user-error "Cannot start %s: %s" (car journeyman-program) (error-message-string problem))))
+  (setq journeyman-chat--process
+        (journeyman-chat--start
+         "jm-chat"
+         (append '("--json")
+                 (and journeyman-model (not tool) (list "--model" journeyman-model))
+                 journeyman-chat-arguments (journeyman-chat--unsaved-rules) words
+                 (list "--" (buffer-file-name)))
+         #'journeyman-chat--event
+         (lambda (code said) (journeyman-chat--finish tool code said))))
   (setq buffer-read-only t)
   (journeyman-chat--working (journeyman-chat--tail))
   (force-mode-line-update))

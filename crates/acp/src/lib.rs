@@ -3,6 +3,7 @@
 //! Law: this crate opens no file, starts no process and decides nothing. A client's message is data: bounded,
 //! and answered exactly once where it asks for an answer.
 
+mod client_meta;
 mod connection;
 mod diff;
 mod initialize;
@@ -13,6 +14,7 @@ mod settings;
 mod tool_call;
 
 pub use agent_client_protocol_schema::v1 as schema;
+pub use client_meta::{keeps_file, rejection_reason};
 pub use connection::{AcpClient, AcpInput, AskFailure, connect};
 pub use diff::{HunkText, hunks_in};
 pub use initialize::{ClientFeatures, initialized};

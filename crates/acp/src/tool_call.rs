@@ -16,7 +16,8 @@ use crate::diff::HunkText;
 const COMMANDS: &[&str] = &["command", "cmd", "script"];
 const PATHS: &[&str] = &["path", "file_path", "filePath", "file", "filename", "directory", "dir"];
 const PATTERNS: &[&str] = &["pattern", "query", "regex", "glob", "search"];
-const CONTENTS: &[&str] = &["content", "contents", "new_string", "patch", "edits", "new_text"];
+const CONTENTS: &[&str] =
+    &["content", "contents", "new_string", "new_content", "patch", "edits", "new_text"];
 const LINES: &[&str] = &["start_line", "line_start", "from_line", "line"];
 
 /// The kind of a call, for its icon.
@@ -97,6 +98,7 @@ mod tests {
                 json!({"path": "a", "old_string": "b", "new_string": "c"}),
                 ToolKind::Edit,
             ),
+            ("edit_region", json!({"path": "a", "new_content": "b"}), ToolKind::Edit),
             ("apply_patch", json!({"patch": "LP1"}), ToolKind::Edit),
             ("run_command", json!({"command": "ls"}), ToolKind::Execute),
             ("search", json!({"pattern": "x", "path": "src"}), ToolKind::Search),

@@ -9,8 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jm_types::Digest;
 
-/// Reads a buffer: its text, nothing where the editor has none, or why it cannot be known.
-type BufferReader = dyn Fn(&Path) -> Result<Option<String>, String> + Send + Sync;
+/// A file as an editor has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditorBuffer {
+    pub text: String,
+    /// Why the editor says that the file must not be written, where it does.
+    pub kept: Option<String>,
+}
+
+/// Reads a buffer: nothing where the editor has none, or why it cannot be known.
+type BufferReader = dyn Fn(&Path) -> Result<Option<EditorBuffer>, String> + Send + Sync;
 
 /// By default there is no editor.
 #[derive(Clone, Default)]
@@ -31,7 +39,7 @@ impl std::fmt::Debug for EditorBuffers {
 impl EditorBuffers {
     /// Buffers of an editor; `read` asks it for the text of a file, `None` for one that is not open.
     pub fn new(
-        read: impl Fn(&Path) -> Result<Option<String>, String> + Send + Sync + 'static,
+        read: impl Fn(&Path) -> Result<Option<EditorBuffer>, String> + Send + Sync + 'static,
     ) -> Self {
         Self(Some(Arc::new(Shared { read: Box::new(read), known: Mutex::default() })))
     }
@@ -39,12 +47,15 @@ impl EditorBuffers {
     /// Why a file with these bytes must not be written now.
     pub fn staleness(&self, path: &Path, saved: &[u8]) -> Option<String> {
         let shared = self.0.as_ref()?;
-        // A buffer holds text; for anything else there is nothing to compare.
-        let saved = normal(std::str::from_utf8(saved).ok()?);
         let buffer = match (shared.read)(path) {
-            Ok(buffer) => normal(&buffer?),
+            Ok(buffer) => buffer?,
             Err(why) => return Some(format!("the editor does not say if it is saved: {why}")),
         };
+        if buffer.kept.is_some() {
+            return buffer.kept;
+        }
+        // A buffer holds text; for anything else there is nothing to compare.
+        let (saved, buffer) = (normal(std::str::from_utf8(saved).ok()?), normal(&buffer.text));
         let mut known = shared.known.lock().unwrap_or_else(PoisonError::into_inner);
         let digest = Digest::of(buffer.as_bytes());
         if buffer == saved {
@@ -67,7 +78,8 @@ mod tests {
 
     #[test]
     fn only_what_is_not_saved_is_stale() {
-        let buffer = Arc::new(Mutex::new(Ok(Some("a\nb\n".to_owned()))));
+        let text = |text: &str| Ok(Some(EditorBuffer { text: text.to_owned(), kept: None }));
+        let buffer = Arc::new(Mutex::new(text("a\nb\n")));
         let read = Arc::clone(&buffer);
         let buffers = EditorBuffers::new(move |_| read.lock().unwrap().clone());
         let staleness = |saved: &[u8]| buffers.staleness(Path::new("/f"), saved);
@@ -75,9 +87,13 @@ mod tests {
         assert_eq!(staleness(b"\xef\xbb\xbfa\r\nb\r\n"), None);
         // Our own write, which the editor has not seen yet.
         assert_eq!(staleness(b"a\nc\n"), None);
-        *buffer.lock().unwrap() = Ok(Some("a\nb\nx\n".to_owned()));
+        *buffer.lock().unwrap() = text("a\nb\nx\n");
         assert_eq!(staleness(b"a\nc\n"), unsaved);
         assert_eq!(staleness(b"\xff\xfe"), None);
+        let kept = Some("it is read-only".to_owned());
+        *buffer.lock().unwrap() =
+            Ok(Some(EditorBuffer { text: String::new(), kept: kept.clone() }));
+        assert_eq!(staleness(b"\xff\xfe"), kept);
         *buffer.lock().unwrap() = Ok(None);
         assert_eq!(staleness(b"a\nc\n"), None);
         *buffer.lock().unwrap() = Err("it is silent".to_owned());

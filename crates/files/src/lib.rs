@@ -40,6 +40,7 @@ pub mod layer;
 mod listing;
 pub mod names;
 mod open;
+mod output_files;
 mod path;
 pub mod placeholder;
 mod project_state;
@@ -55,11 +56,12 @@ pub use commit::{
     After, CommitLog, Committed, FileChange, Manifest, ManifestEntry, ManifestTrade, NoLog, Node,
     Trade, commit, commit_with_trades,
 };
-pub use editor_buffers::EditorBuffers;
+pub use editor_buffers::{EditorBuffer, EditorBuffers};
 pub use file::{DirectoryEntry, EntryKind, OpenDirectory, OpenFile};
 pub use ignored::is_ignored_directory;
 pub use names::Protection;
 pub use open::Opening;
+pub use output_files::names_kept_output;
 pub use path::{Absolute, Dots, PathPolicy};
 pub use project_state::{ProjectState, Staging};
 pub use refused_path::Placed;

@@ -1,5 +1,5 @@
-//! State of a project that is kept outside it: backups of its files, notes of its sessions, and the buffers of an
-//! editor in which it is open.
+//! State of a project that is kept outside it: backups of its files, notes of its sessions, whole outputs, and the
+//! buffers of an editor in which it is open.
 //!
 //! Law: all of it is private and lies outside every project (0013). A backup is never written over, and
 //! undo does not use it: it has the journal.
@@ -21,6 +21,9 @@ use crate::sandbox::SafePath;
 const MOST_KEPT: usize = 20;
 /// Names that others may take before us.
 const MOST_TRIES: u32 = 1000;
+
+/// The name of the folder of all projects' whole outputs.
+pub(crate) const OUTPUTS: &str = "command-outputs";
 
 /// A larger note is not one of ours.
 const MOST_NOTE: u64 = 16 * 1024 * 1024;
@@ -51,6 +54,7 @@ pub enum Staging {
 struct Folders {
     backups: PathBuf,
     notes: PathBuf,
+    outputs: PathBuf,
 }
 
 impl ProjectState {
@@ -58,7 +62,8 @@ impl ProjectState {
     pub fn new(state: &Path, project: &Path) -> Self {
         let project = Digest::of(project.as_os_str().as_encoded_bytes()).to_string();
         let below = |name: &str| state.join(name).join(&project[..16]);
-        let folders = Folders { backups: below("backups"), notes: below("notes") };
+        let folders =
+            Folders { backups: below("backups"), notes: below("notes"), outputs: below(OUTPUTS) };
         Self { folders: Some(folders), ..Self::default() }
     }
 
@@ -82,6 +87,11 @@ impl ProjectState {
     /// The person's setting for this project.
     pub fn staging(&self) -> Staging {
         self.staging
+    }
+
+    /// The folder of whole outputs.
+    pub(crate) fn outputs(&self) -> Option<&Path> {
+        self.folders.as_ref().map(|folders| folders.outputs.as_path())
     }
 
     /// Reads what a session wrote down under a name.
@@ -120,7 +130,7 @@ fn try_keep(backups: &Path, relative: &Path, content: &[u8]) -> io::Result<PathB
     let name = relative.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let start: String = name.chars().take(80).collect();
     let folder = StateDir::open(&backups.join(format!("{start}-{}", &place[..8])))?;
-    let (mut file, path) = create(&folder, &utc_stamp(now_epoch_ms() / 1000), &start)?;
+    let (mut file, path) = create_numbered(&folder, &utc_stamp(now_epoch_ms() / 1000), &start)?;
     file.write_all(content)?;
     file.sync_all()?;
     File::open(folder.path())?.sync_all()?;
@@ -134,7 +144,11 @@ fn note_name(session: &str, name: &str) -> String {
 }
 
 /// A new file: the time, and a number that is higher than any before it within the second.
-fn create(folder: &StateDir, time: &str, name: &str) -> io::Result<(File, PathBuf)> {
+pub(crate) fn create_numbered(
+    folder: &StateDir,
+    time: &str,
+    name: &str,
+) -> io::Result<(File, PathBuf)> {
     let of_this_second = |path: PathBuf| {
         let name = path.file_name()?.to_str()?.strip_prefix(time)?.strip_prefix('.')?.to_owned();
         name.split('.').next()?.parse::<u32>().ok()
@@ -157,7 +171,7 @@ fn paths(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Names sort by time. One that cannot be removed only takes space.
-fn forget_old(folder: &Path) {
+pub(crate) fn forget_old(folder: &Path) {
     let paths = paths(folder);
     let old = paths.len().saturating_sub(MOST_KEPT);
     for path in &paths[..old] {

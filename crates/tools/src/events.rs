@@ -3,6 +3,7 @@
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jm_files::ProjectState;
 use jm_process::output_reader::{ChunkAnswer, CommandStream, OutputListener, OutputView};
 use jm_process::spool::Spool;
 use jm_types::ToolEvent;
@@ -39,6 +40,14 @@ impl Events {
     pub(crate) fn whole_output(&self) -> Option<String> {
         let spool = self.spool()?;
         spool.is_kept().then(|| format!("jm output {}", spool.name()))
+    }
+
+    /// The file that has all of what was printed, for a tool that can read it.
+    pub(crate) fn whole_file(&self, state: &ProjectState) -> Option<String> {
+        let spool = self.spool().filter(|spool| spool.is_kept())?;
+        let path =
+            state.keep_output(spool.name(), |file| spool.copy(CommandStream::Stdout, file))?;
+        path.into_os_string().into_string().ok()
     }
 
     pub(crate) fn is_shown_whole(&self) {

@@ -78,7 +78,7 @@ steps = [
   (journeyman-chat-test--with (list "t.chat" "@You:\nGreet.\n" "model.toml" journeyman-chat-test--asks)
     (journeyman-chat-test--send)
     (should (string-search "status=pending" (buffer-string)))
-    (should (cl-some (lambda (text) (string-search "b is pending" text)) said))
+    (should (cl-some (lambda (text) (string-search "b needs approval" text)) said))
     (let ((shown (cl-remove-if-not (lambda (over) (overlay-get over 'before-string))
                                    (overlays-in (point-min) (point-max)))))
       (should (= 1 (length shown)))

@@ -120,7 +120,7 @@ function cases.a_whole_conversation_with_an_approval()
   local root, buffer = project({ ["t.chat"] = "@You:\nGreet.\n", ["model.toml"] = asks })
   send(buffer)
   contains(text_of(buffer), "```flemma:tool status=pending")
-  contains(table.concat(said, "\n"), "b is pending")
+  contains(table.concat(said, "\n"), "b needs approval")
   local shown = virtual_lines(buffer)
   same(#shown, 1)
   same(shown[1][3], "FlemmaToolPreview")
@@ -136,6 +136,33 @@ function cases.a_whole_conversation_with_an_approval()
   same(vim.bo[buffer].modifiable, true)
   same(vim.bo[buffer].modified, false)
   same(text_of(buffer) .. "\n", read(root .. "/t.chat"))
+end
+
+function cases.the_spinner_stands_at_the_call_that_runs()
+  local waits = asks:gsub("echo hello", "while ! [ -e go ]; do sleep 0.02; done")
+  local root, buffer = project({ ["t.chat"] = "@You:\nWait.\n", ["model.toml"] = waits })
+  send(buffer)
+  write(root .. "/model.toml", answers:format("no output", "Waited."))
+  journeyman.approve()
+  until_it_holds("the approval", function()
+    return text_of(buffer):find("status=approved", 1, true) ~= nil
+  end)
+  journeyman.send()
+  local space = vim.api.nvim_create_namespace("journeyman.run")
+  local at
+  until_it_holds("the spinner", function()
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, space, 0, -1, { details = true })) do
+      local text = mark[4].virt_text
+      if text and text[1][1]:find("executing", 1, true) then
+        at = vim.api.nvim_buf_get_lines(buffer, mark[2], mark[2] + 1, false)[1]
+      end
+    end
+    return at ~= nil
+  end)
+  same(at, "**Tool Use:** `bash` (`b`)")
+  write(root .. "/go", "")
+  finished(buffer)
+  contains(text_of(buffer), "Waited.")
 end
 
 function cases.a_rejection_tells_the_reason()

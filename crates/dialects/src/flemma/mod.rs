@@ -14,6 +14,7 @@ use jm_tools::Output;
 use jm_tools::ops::change::{
     ChangeRules, ChangedFile, Edit, Existing, FreshnessRule, SingleChange,
 };
+use jm_tools::ops::output_page::PageOrOutput;
 use jm_tools::ops::page::{Page, PageOutcome};
 use jm_tools::ops::run::{Run, RunOutcome, Shown};
 use jm_tools::toolsets::{
@@ -196,7 +197,7 @@ struct ReadArgs {
     limit: Option<f64>,
 }
 
-fn lower_read(args: Value, _: &Limits) -> Result<Lowered<Page>, ToolError> {
+fn lower_read(args: Value, _: &Limits) -> Result<Lowered<PageOrOutput>, ToolError> {
     let args: ReadArgs = parse_args(args)?;
     // Numbers of the schema are any; lines are whole.
     let line = |number: f64| number.max(1.0) as u64;
@@ -213,7 +214,7 @@ fn lower_read(args: Value, _: &Limits) -> Result<Lowered<Page>, ToolError> {
         most_bytes: MOST_BYTES,
         ..Page::whole(args.path)
     };
-    Ok(Lowered::new(page, summary))
+    Ok(Lowered::new(PageOrOutput::new(page), summary))
 }
 
 fn raise_read(page: PageOutcome, _: usize) -> Result<Output, ToolError> {

@@ -11,6 +11,7 @@ mod answers;
 mod blocks;
 mod complaints;
 mod desk;
+mod emacs;
 mod first_start;
 mod hostile;
 mod nvim;

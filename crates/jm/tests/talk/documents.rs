@@ -15,8 +15,12 @@ use crate::interrupts::noise;
 /// Kills in `./test`, and with `JM_LONG`.
 const KILLS: (u64, u64) = (10, 100);
 
+pub(crate) fn kills() -> u64 {
+    if std::env::var_os("JM_LONG").is_some() { KILLS.1 } else { KILLS.0 }
+}
+
 /// Calls whose effects leave marks of their own.
-fn turns(number: u64) -> String {
+pub(crate) fn turns(number: u64) -> String {
     format!(
         r#"
 [[turn]]
@@ -33,7 +37,7 @@ steps = [{{ text = "Done." }}]
     )
 }
 
-fn desk() -> Desk {
+pub(crate) fn desk() -> Desk {
     Desk::new("anthropic")
         .with_config("[tools.approval]\nauto_approve = [\"$default\", \"bash\"]\n")
 }
@@ -57,7 +61,7 @@ fn kill_once(desk: &Desk, number: u64, delay: Duration) -> bool {
 }
 
 /// The document goes on to its end, and each call had the effect that its result tells.
-fn check(desk: &Desk, number: u64) -> usize {
+pub(crate) fn check(desk: &Desk, number: u64) -> usize {
     let name = format!("t{number}.chat");
     let went_on = desk.scripted(DONE, &["chat", &name, "--on-recovery", "keep"]).end();
     let document = desk.read(&name);
@@ -92,7 +96,7 @@ fn check(desk: &Desk, number: u64) -> usize {
 /// FL-CHAT, FL-PHASE, NFR-REL-04, FR-RES-05
 #[test]
 fn a_document_goes_on_after_kills_at_random_moments() {
-    let kills = if std::env::var_os("JM_LONG").is_some() { KILLS.1 } else { KILLS.0 };
+    let kills = kills();
     let desk = desk();
     let began = Instant::now();
     let args = chat(&desk, 0);

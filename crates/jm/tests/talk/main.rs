@@ -9,6 +9,7 @@
 mod cuts;
 mod desk;
 mod documents;
+mod documents_in_editors;
 mod faults;
 mod floods;
 mod full;

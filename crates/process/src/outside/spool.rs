@@ -294,6 +294,20 @@ impl Spool {
         );
     }
 
+    /// Writes out what is kept of a stream, with a line for what was dropped.
+    pub fn copy(&self, stream: CommandStream, out: &mut dyn Write) -> Result<()> {
+        let Some(kept) = spooled(&self.folder, &self.name, stream)? else { return Ok(()) };
+        let mut at = 0;
+        for part in &kept.parts {
+            if part.start > at {
+                writeln!(out, "\n... [{} bytes omitted] ...", part.start - at)?;
+            }
+            std::io::copy(&mut part.open()?, out)?;
+            at = part.start + part.size;
+        }
+        Ok(())
+    }
+
     /// Tells if bytes are on disk.
     pub fn is_kept(&self) -> bool {
         self.state == SpoolState::Open

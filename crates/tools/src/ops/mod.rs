@@ -14,6 +14,7 @@ mod gather;
 pub mod job;
 mod line_range;
 pub mod listing;
+pub mod output_page;
 pub mod page;
 pub mod read;
 pub mod read_any;

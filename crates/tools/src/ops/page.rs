@@ -3,8 +3,7 @@
 //! Law: memory is bounded by what is shown, and bytes are kept as they are. A file of any size can
 //! be paged through; one that is very large is not read further only to count its lines.
 
-use jm_types::Hashing;
-use jm_types::ToolError;
+use jm_types::{Digest, Hashing, ToolError};
 
 use crate::context::Scope;
 use crate::foresight::Foreseen;
@@ -65,7 +64,26 @@ impl Page {
     /// Reads to the last line that is needed.
     pub fn run(&self, scope: &Scope) -> Result<PageOutcome, ToolError> {
         let (path, mut file) = open_existing(scope, &self.path)?;
-        let is_hashed = file.size <= MOST_HASHED;
+        let size = file.size;
+        let (page, digest) =
+            self.collect(path.asked(), size, scope, |buffer| file.read_some(buffer))?;
+        let total = page.total.unwrap_or_default();
+        if let Some(digest) = digest.filter(|_| page.lines > 0 || total == 0) {
+            let is_all = page.first == 1 && page.lines == total && !page.is_cut;
+            scope.seen.record(&path, digest, extent_of(is_all));
+        }
+        Ok(page)
+    }
+
+    /// The page of what `read` gives, of about `expected` bytes, with the hash of all of it where it was read whole.
+    pub(super) fn collect(
+        &self,
+        name: &str,
+        expected: u64,
+        scope: &Scope,
+        mut read: impl FnMut(&mut [u8]) -> Result<usize, ToolError>,
+    ) -> Result<(PageOutcome, Option<Digest>), ToolError> {
+        let is_hashed = expected <= MOST_HASHED;
         let mut hashing = Hashing::default();
         let (mut size, mut start) = (0, Vec::new());
         let mut lines =
@@ -73,7 +91,7 @@ impl Page {
         let mut buffer = vec![0; CHUNK];
         loop {
             scope.cancel.checkpoint()?;
-            let count = file.read_some(&mut buffer)?;
+            let count = read(&mut buffer)?;
             if count == 0 {
                 break;
             }
@@ -83,19 +101,14 @@ impl Page {
             lines.feed(bytes);
             if is_hashed {
                 hashing.update(bytes);
-            } else if lines.is_done() && size < file.size {
-                return Ok(self.outcome(path.asked(), lines, start, (file.size, None)));
+            } else if lines.is_done() && size < expected {
+                return Ok((self.outcome(name, lines, start, (expected, None)), None));
             }
         }
         let total = lines.total();
         self.check_reach(total)?;
-        let page = self.outcome(path.asked(), lines, start, (size, Some(total)));
-        let shows_some = page.lines > 0 || total == 0;
-        if is_hashed && shows_some {
-            let is_all = page.first == 1 && page.lines == total && !page.is_cut;
-            scope.seen.record(&path, hashing.finish(), extent_of(is_all));
-        }
-        Ok(page)
+        let page = self.outcome(name, lines, start, (size, Some(total)));
+        Ok((page, is_hashed.then(|| hashing.finish())))
     }
 
     fn outcome(

@@ -186,7 +186,9 @@ impl Run {
         let manner = Manner { whole: whole.as_deref(), binary: self.binary };
         let (stdout, stderr) = match self.shown {
             Shown::Last(last) if last.cuts(&finished.stdout) && is_utf8_text(&finished.stdout) => {
-                (last.of(&finished.stdout, room, manner.whole), finished.stderr.last(room))
+                let file = events.whole_file(&scope.workspace.state);
+                let whole = file.as_deref().or(manner.whole);
+                (last.of(&finished.stdout, room, whole), finished.stderr.last(room))
             }
             Shown::Last(last) => {
                 share_output(&finished.stdout, &finished.stderr, room.min(last.bytes), manner)

@@ -11,8 +11,8 @@ pub struct Last {
     pub bytes: usize,
 }
 
-/// For the line that says what is missing.
-const NOTE_ROOM: usize = 120;
+/// For the line that says what is missing, but for the place of the whole.
+const NOTE_ROOM: usize = 100;
 
 impl Last {
     /// Tells whether an output has more than is shown.
@@ -30,8 +30,9 @@ impl Last {
         if is_all && kept.lines().count() <= self.lines {
             return kept;
         }
+        let note_room = NOTE_ROOM + whole.map_or(0, str::len);
         let start =
-            kept.ceil_char_boundary(kept.len().saturating_sub(most.saturating_sub(NOTE_ROOM)));
+            kept.ceil_char_boundary(kept.len().saturating_sub(most.saturating_sub(note_room)));
         let text = self.whole_lines(&kept, start, is_all);
         let shown = text.lines().count();
         let of = if is_all {

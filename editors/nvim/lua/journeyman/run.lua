@@ -159,6 +159,10 @@ local function handle(buffer, event)
       end
     end
     reread_others(buffer)
+  elseif event.type == "executing" then
+    for _, call in ipairs(event.calls or {}) do
+      run.executing[call.id] = call.line
+    end
   elseif event.type == "note" and event.text then
     say(event.text)
   elseif event.type == "end" then

@@ -18,7 +18,7 @@ use jm_acp::schema::{
 };
 use jm_acp::{
     AcpClient, ClientFeatures, call_kind, call_locations, diff_contents, diff_locations,
-    fenced_content, hunks_in,
+    fenced_content, hunks_in, rejection_reason,
 };
 use jm_engine::{CallEntry, Engine, RecoveryChoice};
 use jm_tui::block::headline::headline;
@@ -151,6 +151,7 @@ impl ClientLink {
         let kind = call_kind(name, &parsed);
         let shown = ToolCallId::new(key);
         let call = ToolCall::new(shown.clone(), headline(name, arguments).plain())
+            .name(name.to_owned())
             .kind(kind)
             .status(ToolCallStatus::Pending)
             .locations(call_locations(&self.root, &parsed))
@@ -200,22 +201,18 @@ impl ClientLink {
         }
     }
 
-    /// Asks about every call that waits, one after another; the first that is called off ends it.
+    /// Asks about all calls that wait at once; where one question is called off, all are.
     pub(crate) async fn decide(&self, question: &ApprovalQuestion) -> ApprovalAnswer {
-        let mut answer = ApprovalAnswer::default();
-        for call in &question.calls {
-            let choice = match self.ask_about(call).await {
-                Some(true) => ApprovalChoice::Once,
-                Some(false) => ApprovalChoice::No { reason: None },
-                None => return ApprovalAnswer::default(),
-            };
+        let asked = question.calls.iter().map(async |call| {
+            let choice = self.ask_about(call).await.ok_or(())?;
             let fingerprint = Some(call.fingerprint.clone());
-            answer.calls.push(AnsweredCall { id: call.id.clone(), fingerprint, choice });
-        }
-        answer
+            Ok::<_, ()>(AnsweredCall { id: call.id.clone(), fingerprint, choice })
+        });
+        let calls = futures_util::future::try_join_all(asked).await;
+        ApprovalAnswer { calls: calls.unwrap_or_default() }
     }
 
-    async fn ask_about(&self, call: &CallQuestion) -> Option<bool> {
+    async fn ask_about(&self, call: &CallQuestion) -> Option<ApprovalChoice> {
         let (id, kind) = match self.calls().get_mut(&call.id) {
             Some(shown) => {
                 let preview = call.preview.as_deref().unwrap_or_default();
@@ -231,8 +228,11 @@ impl ClientLink {
             PermissionOption::new(ALLOW, "Allow once", PermissionOptionKind::AllowOnce),
             PermissionOption::new(REJECT, "Reject", PermissionOptionKind::RejectOnce),
         ];
-        let chosen = self.choose(ToolCallUpdate::new(id, fields), options).await?;
-        Some(chosen == ALLOW)
+        let (chosen, reason) = self.choose(ToolCallUpdate::new(id, fields), options).await?;
+        Some(match chosen == ALLOW {
+            true => ApprovalChoice::Once,
+            false => ApprovalChoice::No { reason },
+        })
     }
 
     /// The call with all that an answer needs: reason, warnings, diff.
@@ -252,15 +252,21 @@ impl ClientLink {
         fields
     }
 
-    /// The option that was chosen; `None` where the question was called off.
-    async fn choose(&self, call: ToolCallUpdate, options: Vec<PermissionOption>) -> Option<String> {
+    /// The option that was chosen, and the reason; `None` where the question was called off.
+    async fn choose(
+        &self,
+        call: ToolCallUpdate,
+        options: Vec<PermissionOption>,
+    ) -> Option<(String, Option<String>)> {
         let offered: Vec<String> =
             options.iter().map(|option| option.option_id.to_string()).collect();
         let request = RequestPermissionRequest::new(self.session.clone(), call, options);
-        match self.client.ask_permission(&request).await.ok()?.outcome {
+        let response = self.client.ask_permission(&request).await.ok()?;
+        let reason = rejection_reason(&response);
+        match response.outcome {
             RequestPermissionOutcome::Selected(selected) => {
                 let chosen = selected.option_id.to_string();
-                offered.contains(&chosen).then_some(chosen)
+                offered.contains(&chosen).then_some((chosen, reason))
             }
             // The turn goes with its question, whichever of the two is heard first.
             RequestPermissionOutcome::Cancelled => {
@@ -296,7 +302,7 @@ impl ClientLink {
         };
         let fields = ToolCallUpdateFields::new().status(status);
         self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields)));
-        chosen
+        chosen.map(|(option, _)| option)
     }
 
     /// Asks if the model shall work where everything of the person is.

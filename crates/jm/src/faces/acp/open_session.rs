@@ -14,10 +14,12 @@ use jm_acp::schema::{
     ReadTextFileRequest, RequestId, SessionId as AcpSessionId, SessionInfoUpdate, SessionUpdate,
     StopReason, UsageUpdate,
 };
-use jm_acp::{AcpClient, AskFailure, ClientFeatures, ModeChoice, SettingChoices, prompt_parts};
+use jm_acp::{
+    AcpClient, AskFailure, ClientFeatures, ModeChoice, SettingChoices, keeps_file, prompt_parts,
+};
 use jm_config::{ServerEntry, Servers, check_server_name};
 use jm_engine::SharedPolicy;
-use jm_files::{EditorBuffers, Sandbox, SandboxSettings};
+use jm_files::{EditorBuffer, EditorBuffers, Sandbox, SandboxSettings};
 use jm_policy::Policy;
 use jm_system::clock::{now_epoch_ms, utc_moment};
 use jm_system::state::short_id;
@@ -336,7 +338,7 @@ fn buffers(client: &AcpClient, session: &AcpSessionId) -> EditorBuffers {
     EditorBuffers::new(move |path| {
         let request = ReadTextFileRequest::new(session.clone(), path);
         match client.read_text_file(&request, BUFFER_PATIENCE) {
-            Ok(read) => Ok(Some(read.content)),
+            Ok(read) => Ok(Some(EditorBuffer { kept: keeps_file(&read), text: read.content })),
             // It has no such buffer.
             Err(AskFailure::Refused(_)) => Ok(None),
             Err(failure) => Err(failure.to_string()),

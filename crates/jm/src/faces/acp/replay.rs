@@ -47,6 +47,7 @@ fn show(link: &ClientLink, store: &Store, view: &CallView) {
     let is_done = result.is_some_and(|result| result.error.is_none());
     let status = if is_done { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
     let shown = ToolCall::new(call.call.to_string(), headline(&call.name, &call.arguments).plain())
+        .name(call.name.clone())
         .kind(call_kind(&call.name, &arguments))
         .locations(call_locations(link.root(), &arguments))
         .raw_input(arguments);

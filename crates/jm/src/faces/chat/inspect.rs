@@ -79,7 +79,12 @@ async fn call_value(driver: &Driver, document: &ChatDocument, call: &ChatCall) -
             Verdict::Deny => "deny",
         };
         value.insert("verdict".into(), json!(verdict));
-        value.insert("preview".into(), json!(format!("{name}: {}", seen.summary)));
+        // The tools of documents begin their summaries with their names.
+        let preview = match seen.summary.strip_prefix(name).is_some_and(|it| it.starts_with(": ")) {
+            true => seen.summary,
+            false => format!("{name}: {}", seen.summary),
+        };
+        value.insert("preview".into(), json!(preview));
         value.insert("diff".into(), json!(seen.preview));
         value.insert("warnings".into(), json!(seen.warnings));
         value.insert("error".into(), json!(seen.error.map(|error| error.to_string())));
