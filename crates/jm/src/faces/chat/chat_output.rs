@@ -108,7 +108,7 @@ impl Teller {
                 "Nothing to send: write your prompt below the last `@You:`".to_owned()
             }
             ChatEnd::Pending { id, line } => format!(
-                "line {line}: {} needs approval: set its status to approved or rejected",
+                "line {line}: {} needs approval: set it to approved or rejected",
                 one_line(id)
             ),
             ChatEnd::Overridden => {
