@@ -28,6 +28,7 @@ pub struct Loaded {
 /// A setting that only a trusted project may make.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loosening {
+    /// The file and line of the setting.
     pub origin: SettingOrigin,
     /// The key and the value as they stand in the file, escaped.
     pub setting: String,

@@ -12,6 +12,7 @@ use jm_types::Digest;
 /// A file as an editor has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditorBuffer {
+    /// The unsaved content.
     pub text: String,
     /// Why the editor says that the file must not be written, where it does.
     pub kept: Option<String>,

@@ -96,6 +96,7 @@ pub struct Preview {
 /// A command as a question names it, credentials masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownCommand {
+    /// The command line.
     pub command: String,
     /// Relative to the workspace.
     pub directory: String,

@@ -13,7 +13,12 @@ use super::report::read_file;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileVersions {
     /// The content of a file before and after; `None` where there was none.
-    Known { before: Option<Vec<u8>>, after: Option<Vec<u8>> },
+    Known {
+        /// The content in the workspace.
+        before: Option<Vec<u8>>,
+        /// The content on the layer.
+        after: Option<Vec<u8>>,
+    },
     /// Something else stands there by now, so that one of the two is not told.
     ChangedSince,
     /// No file, or one that is too large.

@@ -14,13 +14,17 @@ use crate::operation::{Execution, Operation};
 use crate::ops::page::{Page, PageOutcome};
 use crate::tool::PathUse;
 
+/// A page of a workspace file, or of the kept output of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageOrOutput {
+    /// Of a file beneath the workspace root.
     File(Page),
+    /// Of a kept output, which lies outside the workspace.
     Output(Page),
 }
 
 impl PageOrOutput {
+    /// Chooses by the path: the names of kept outputs are fixed.
     pub fn new(page: Page) -> Self {
         if names_kept_output(&page.path) { Self::Output(page) } else { Self::File(page) }
     }
