@@ -29,7 +29,7 @@ local journeyman = require("journeyman")
 journeyman.setup({ command = { vim.env.JM }, model = vim.env.MODEL, arguments = { "--on-recovery", "keep" } })
 vim.cmd.edit(vim.env.DOCUMENT)
 journeyman.send()
-vim.wait(60000, function() return not require("journeyman.run").is_running(0) end, 10)
+vim.wait(60000, function() return not require("journeyman.run").is_running(vim.api.nvim_get_current_buf()) end, 10)
 "#;
 
 const EMACS: &str = r#"

@@ -11,8 +11,14 @@ local frame_ms = 100
 local shown_lines = 12
 local runs = {}
 
+--- Says one line so that it fits: a longer one would hold the editor until a key is pressed.
 local function say(text, level)
-  vim.notify("jm: " .. text, level or vim.log.levels.INFO)
+  text = "jm: " .. text
+  local room = math.max(vim.v.echospace, 20)
+  if level ~= vim.log.levels.ERROR and not text:find("\n") and vim.fn.strdisplaywidth(text) > room then
+    text = vim.fn.strcharpart(text, 0, room - 1) .. "…"
+  end
+  vim.notify(text, level or vim.log.levels.INFO)
 end
 
 function M.is_running(buffer)
