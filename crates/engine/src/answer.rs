@@ -52,7 +52,7 @@ pub(crate) fn awaited_refusal(
     RefusedCommand { result, output, grants: Vec::new(), is_granted: false, held: Some(held) }
 }
 
-/// What became of a layer by a person's answer.
+/// The outcome of a person's answer about a layer.
 #[derive(Debug)]
 pub(crate) enum HeldOutcome {
     Kept,

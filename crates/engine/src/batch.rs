@@ -53,7 +53,7 @@ pub struct CallEntry {
     /// It is a command that confinement keeps to reading.
     #[serde(default)]
     pub inspects: bool,
-    /// What its command changes is asked about when it has ended.
+    /// Its command runs unasked, and the changes are asked about when it has ended.
     #[serde(default)]
     pub is_asked_afterwards: bool,
     /// The preview that goes with the question.

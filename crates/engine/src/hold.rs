@@ -19,9 +19,9 @@ use jm_tools::{CommandHolder, CommandStart, HeldRun, NotKept, Prepared};
 use jm_types::text::one_line;
 use jm_types::{CallKey, ToolError, ToolEvent, ignore_error};
 
+use crate::call_turns::KeepTurn;
 use crate::core::Core;
 use crate::keep::keep_layer;
-use crate::keep_turns::KeepTurn;
 use crate::layer_diff::held_diff;
 use crate::layer_stack::{LayerStack, StackState};
 use crate::layers::LayerUse;

@@ -39,7 +39,7 @@ pub(crate) struct Facts {
     pub(crate) only_reads: bool,
     /// It is a command that confinement keeps to reading.
     pub(crate) inspects: bool,
-    /// What its command changes is asked about when it has ended.
+    /// Its command runs unasked, and the changes are asked about when it has ended.
     pub(crate) is_asked_afterwards: bool,
     pub(crate) rule: String,
     /// The policy's whole reason, where it was asked.

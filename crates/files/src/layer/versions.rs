@@ -9,7 +9,7 @@ use super::keep::{StepState, attic_name};
 use super::plan::{LayerStep, LayerWork};
 use super::report::read_file;
 
-/// What is known of a name that a layer changed.
+/// The versions of a name that a layer changed, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileVersions {
     /// The content of a file before and after; `None` where there was none.

@@ -9,6 +9,7 @@ use jm_types::ignore_error;
 
 use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
+use super::scan::{ProtectedNames, protected_names};
 use super::survey::WorkspaceSurvey;
 use crate::contract::confinement_rules::{Access, Backend, ConfinementRules};
 use crate::contract::record::CommandRecord;
@@ -62,8 +63,10 @@ impl Confiner {
         self.launcher.as_ref()
     }
 
-    pub(super) fn survey(&self) -> &WorkspaceSurvey {
-        &self.survey
+    /// The protected names of the workspace that exist, each with the time of its last change where git
+    /// itself writes it: what a command made or changed is the difference of two such sets.
+    pub fn protected_names(&self, sandbox: &Sandbox) -> ProtectedNames {
+        protected_names(sandbox, &self.survey.names(sandbox))
     }
 
     /// The person's settings.

@@ -14,8 +14,7 @@ use jm_files::placeholder::is_marked;
 use jm_files::{Root, Sandbox};
 use jm_system::state::read_text;
 
-use super::confiner::Confiner;
-use super::survey::FoundNames;
+use super::survey::{FoundNames, is_searchable};
 use crate::contract::confinement_rules::{FileIdentity, KeptName, KeptPresence};
 
 /// Links behind each other that are followed.
@@ -61,20 +60,17 @@ fn put_aside(absent: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 /// Protected names, and the time of the last change where git itself writes them.
 pub type ProtectedNames = BTreeSet<(PathBuf, Option<i64>)>;
 
-impl Confiner {
-    /// The protected names of the workspace that exist, each with the time of its last change where git
-    /// itself writes it: what a command made or changed is the difference of two such sets.
-    pub fn protected_names(&self, sandbox: &Sandbox) -> ProtectedNames {
-        let scan = scan(sandbox, &self.survey().names(sandbox));
-        let kept = scan.kept.iter().filter(|kept| kept.now == KeptPresence::Present);
-        let kept = kept.map(|kept| (kept.path.clone(), None));
-        let aside = put_aside(&scan.absent).map(|path| (path, None));
-        let changed = |path: PathBuf| {
-            let time = path.symlink_metadata().ok().map(|found| found.mtime_nsec() ^ found.mtime());
-            (path, time)
-        };
-        kept.chain(aside).chain(scan.reported.into_iter().map(changed)).collect()
-    }
+/// The protected names of the workspace that exist.
+pub(super) fn protected_names(sandbox: &Sandbox, found: &FoundNames) -> ProtectedNames {
+    let scan = scan(sandbox, found);
+    let kept = scan.kept.iter().filter(|kept| kept.now == KeptPresence::Present);
+    let kept = kept.map(|kept| (kept.path.clone(), None));
+    let aside = put_aside(&scan.absent).map(|path| (path, None));
+    let changed = |path: PathBuf| {
+        let time = path.symlink_metadata().ok().map(|found| found.mtime_nsec() ^ found.mtime());
+        (path, time)
+    };
+    kept.chain(aside).chain(scan.reported.into_iter().map(changed)).collect()
 }
 
 impl WorkspaceScan {
@@ -193,15 +189,6 @@ impl WorkspaceScan {
             }
         }
     }
-}
-
-/// Tells whether the names of a directory can be listed and looked up: one that only lists them would
-/// pass for a directory of missing files.
-pub(super) fn is_searchable(folder: &Path) -> bool {
-    let is_denied = |error: std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
-    let looked = folder.join(".").symlink_metadata().map(|_| ());
-    let listed = looked.and_then(|()| std::fs::read_dir(folder).map(|_| ()));
-    !listed.is_err_and(is_denied)
 }
 
 /// The file of a name. `None` where it is missing; a placeholder of another command is nothing.

@@ -18,7 +18,6 @@ use jm_files::names::{Protection, protection_in};
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, inotify};
 
-use super::scan::is_searchable;
 use crate::contract::mount_table::mount_points;
 use crate::contract::within::is_within;
 
@@ -249,6 +248,15 @@ fn is_judged(sandbox: &Sandbox, folder: &Path, relative: &Path, name: &OsStr) ->
         Protection::RunsInBuilds | Protection::None => false,
     };
     is_protected || name == ".git" || sandbox.denies_in(folder, name)
+}
+
+/// Tells whether the names of a directory can be listed and looked up: one that only lists them would
+/// pass for a directory of missing files.
+pub(super) fn is_searchable(folder: &Path) -> bool {
+    let is_denied = |error: std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
+    let looked = folder.join(".").symlink_metadata().map(|_| ());
+    let listed = looked.and_then(|()| std::fs::read_dir(folder).map(|_| ()));
+    !listed.is_err_and(is_denied)
 }
 
 /// The watches of a walk's directories.

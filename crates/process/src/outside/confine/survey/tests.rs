@@ -1,3 +1,5 @@
+//! Changes of a tree between two looks: names that come, go, move and change their kind.
+
 use jm_files::SandboxSettings;
 
 use super::*;
@@ -25,7 +27,7 @@ impl Tree {
         std::fs::write(self.at(path), "x").unwrap();
     }
 
-    /// What is found with the help of what was found before must be what a walk finds.
+    /// Names found with the help of what was found before must be those that a walk finds.
     #[track_caller]
     fn check(&self, expected: &[&str]) {
         let found = self.survey.names(&self.sandbox);
