@@ -67,7 +67,7 @@ fn a_conversation_in_emacs_is_driven_by_keys() {
     desk.key("C-c");
     desk.key("C-c");
     desk.wait_for("Run sh -c 'touch made'");
-    desk.wait_for("needs approval");
+    desk.wait_for("(C-c C-a to answer)");
     desk.key("C-c");
     desk.key("C-a");
     desk.letters("r");
