@@ -58,6 +58,24 @@ impl ScratchDir {
         std::fs::write(path, content)
     }
 
+    /// Tells whether a file of that name is anywhere beneath it.
+    pub fn holds(&self, name: &str) -> bool {
+        let mut folders = vec![self.path.clone()];
+        while let Some(folder) = folders.pop() {
+            // A directory that is gone by now, or that a running command keeps shut, holds nothing for us.
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            for entry in entries {
+                if entry.file_name() == name {
+                    return true;
+                }
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        false
+    }
+
     /// Nothing where there is no such file.
     pub fn read(&self, relative: &str) -> Option<String> {
         std::fs::read_to_string(self.path.join(relative)).ok()

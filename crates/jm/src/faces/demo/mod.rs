@@ -144,7 +144,8 @@ impl Stage {
         args.push(&root);
         let mut started = self.program.start(&args)?;
         let began = Instant::now();
-        while self.scratch.read("project/started").is_none() {
+        // In the project, or on the command's layer.
+        while !self.scratch.holds("started") {
             if began.elapsed() > PATIENCE || started.has_ended()? {
                 bail!("demo failed: the command never started");
             }
