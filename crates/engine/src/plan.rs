@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jm_policy::{Floor, Reason, Step};
 use jm_system::worker::off_thread;
 use jm_tools::{CallContext, Intent, Prepared, Preview, ShownCommand, ToolEffect};
-use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line, summarize};
+use jm_types::text::one_line::{SUMMARY_CHARACTERS, folded, one_line, summarize};
 use jm_types::text::{redact_command, words_with_look_alikes};
 use jm_types::{
     AlwaysOffer, CallQuestion, DenialReason, ErrorKind, RiskLevel, ToolCall, ToolError, ToolsMode,
@@ -275,7 +275,7 @@ fn facts_of(core: &Core, call: &ToolCall, intent: &Intent) -> Facts {
     let summary = summarize(&intent.summary, SUMMARY_CHARACTERS);
     Facts {
         summary: summary.text,
-        whole_summary: one_line(&redact_command(&intent.summary)),
+        whole_summary: folded(&redact_command(&intent.summary)),
         is_cut: summary.cut,
         risk: Some(intent.risk),
         only_reads: core.registry.lookup(&call.name).is_ok_and(|tool| !tool.is_side_effecting()),

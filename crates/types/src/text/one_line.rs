@@ -3,8 +3,8 @@
 //! Law: two different texts never look the same. Every character that is not plainly visible is
 //! shown as an escape, and so is a letter that looks like an ASCII one and stands among ASCII ones. A
 //! run of backslashes is doubled exactly when an escape or one of the letters `n r t x u` follows it,
-//! so an odd run before such a letter is always an escape. The bracket `⟨` is itself escaped, so a
-//! literal one never looks like the count of a long run.
+//! so an odd run before such a letter is always an escape. The bracket `⟨` and the fold `⤶` are themselves
+//! escaped, so a literal one never looks like the count of a long run or like a line end.
 
 use crate::text::foreign_text::look_alike_places;
 use crate::text::redact::redact_command;
@@ -15,6 +15,9 @@ use crate::text::visible_text::looks_like_nothing;
 const LONGEST_RUN: usize = 8;
 /// The most combining marks that one character carries; more would cover its neighbours.
 const MOST_MARKS: usize = 4;
+
+/// Stands for a line end in a summary.
+const FOLD: char = '⤶';
 
 /// The longest summary of a call (FR-APR-01).
 pub const SUMMARY_CHARACTERS: usize = 200;
@@ -29,9 +32,9 @@ pub struct Summary {
 }
 
 /// Redacted, on one line and at most `limit_chars` long. The cut is in the middle, because padding
-/// that pushes the tail out of sight is the oldest trick.
+/// that pushes the tail out of sight is the oldest trick. Line ends are folded (FL-PREVIEW).
 pub fn summarize(text: &str, limit_chars: usize) -> Summary {
-    let line = one_line(&redact_command(text));
+    let line = folded(&redact_command(text));
     let length = line.chars().count();
     if length <= limit_chars {
         return Summary { text: line, cut: false };
@@ -43,6 +46,12 @@ pub fn summarize(text: &str, limit_chars: usize) -> Summary {
     let head: String = line.chars().take(room - tail_length).collect();
     let tail: String = line.chars().skip(length - tail_length).collect();
     Summary { text: format!("{head}…{tail}"), cut: true }
+}
+
+/// The text on one line, with [`FOLD`] in the place of line ends. A literal one is escaped.
+pub fn folded(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(one_line).collect();
+    lines.join(FOLD.encode_utf8(&mut [0; 4]))
 }
 
 /// The text on one line, without a character that could hide or disguise another.
@@ -162,7 +171,7 @@ fn sight(c: char) -> Sight {
     if c == ' ' {
         return Sight::Blank;
     }
-    if looks_like_nothing(c) || is_hidden(c) || c == '⟨' {
+    if looks_like_nothing(c) || is_hidden(c) || matches!(c, '⟨' | FOLD) {
         return Sight::Nothing;
     }
     // The standard library escapes what is not printable by the Unicode tables it carries, and

@@ -1,6 +1,6 @@
 //! One line, safe, and never the same for two texts.
 
-use super::{Summary, one_line, summarize};
+use super::{Summary, folded, one_line, summarize};
 use crate::text::sanitize::is_terminal_safe;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -109,6 +109,7 @@ fn summaries() {
         ("0123456789", 1, cut("…")),
         ("0123456789", 0, cut("")),
         ("", 0, whole("")),
+        ("ls\nrm x\\\n⤶n", 200, whole("ls⤶rm x\\⤶\\u{2936}n")),
         (&padded, 200, whole("echo hi⟨500 blanks⟩; rm -rf ~")),
         (
             "curl -H 'Authorization: Bearer abcdef0123456789' https://joe:hunter2@example.org/x",
@@ -153,9 +154,14 @@ proptest! {
     }
 
     #[test]
+    fn folded_texts_look_different(left in tricky(), right in tricky()) {
+        prop_assert_eq!(left == right, folded(&left) == folded(&right));
+    }
+
+    #[test]
     fn a_summary_keeps_its_limit_and_both_ends(text in "[a-m \n\u{200b}]{0,80}", limit in 0usize..60) {
         let summary = summarize(&text, limit);
-        let line = one_line(&text);
+        let line = folded(&text);
         prop_assert!(summary.text.chars().count() <= limit);
         prop_assert_eq!(summary.cut, line.chars().count() > limit);
         if let Some((head, tail)) = summary.text.split_once('…') {
