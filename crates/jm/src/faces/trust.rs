@@ -15,7 +15,7 @@ use crate::{external, trust, wire};
 
 pub(crate) fn run(common: &Common, args: &TrustArgs) -> Result<u8> {
     if let Some(document) = &args.document {
-        return super::chat::trust(document, args);
+        return super::chat::trust(common, document, args);
     }
     let own = Project::find(common)?.context(
         "Nothing to trust: this project has no .journeyman/config.toml, .journeyman/tools, \
@@ -39,7 +39,7 @@ pub(crate) fn run(common: &Common, args: &TrustArgs) -> Result<u8> {
         bail!("{project}: its files are changing; try again");
     }
     print::text(&list)?;
-    if !is_agreed(common)? {
+    if !is_agreed(common, "Trust this project?")? {
         print::line(&format!("{project}: not trusted"))?;
         return Ok(exit::DENIED);
     }
@@ -49,7 +49,7 @@ pub(crate) fn run(common: &Common, args: &TrustArgs) -> Result<u8> {
 }
 
 /// The person's answer; `--yes` is one.
-fn is_agreed(common: &Common) -> Result<bool> {
+pub(super) fn is_agreed(common: &Common, question: &str) -> Result<bool> {
     if common.yes {
         return Ok(true);
     }
@@ -57,7 +57,7 @@ fn is_agreed(common: &Common) -> Result<bool> {
         show("Needs an answer, but this run is not interactive (add --yes)\n")?;
         return Ok(false);
     };
-    confirm(&mut terminal, "Trust this project?")
+    confirm(&mut terminal, question)
 }
 
 /// All that trust covers: settings in force, programs that may run, files that it is bound to.

@@ -4,13 +4,15 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use jm_types::Digest;
+use jm_types::text::reveal;
 
 use super::document_file::Paper;
-use crate::cli::TrustArgs;
+use crate::cli::{Common, TrustArgs};
+use crate::faces::trust::is_agreed;
 use crate::faces::{exit, print};
 use crate::trust;
 
-pub(crate) fn trust(document: &Path, args: &TrustArgs) -> Result<u8> {
+pub(crate) fn trust(common: &Common, document: &Path, args: &TrustArgs) -> Result<u8> {
     let paper = Paper::open(document)?;
     let shown = paper.path.display();
     let bytes = paper.document.bytes();
@@ -27,6 +29,14 @@ pub(crate) fn trust(document: &Path, args: &TrustArgs) -> Result<u8> {
         let word = if is_trusted { "trusted" } else { "not trusted" };
         print::line(&format!("{shown}: {word}"))?;
         return Ok(if is_trusted { exit::RAN } else { exit::FAILED });
+    }
+    // The text is shown as it stands, since it may hold any Lua.
+    for line in String::from_utf8_lossy(front).lines() {
+        print::line(&format!("  {}", reveal(line)))?;
+    }
+    if !is_agreed(common, "Trust this front matter?")? {
+        print::line(&format!("{shown}: not trusted"))?;
+        return Ok(exit::DENIED);
     }
     trust::grant(&paper.path, &Digest::of(front))?;
     print::line(&format!("{shown}: trusted, until its front matter changes"))?;
