@@ -148,7 +148,11 @@ impl Refusal {
             Self::Withheld(_) => {
                 Some("move it into credentials.toml beside it (`cargo login`)".to_owned())
             }
-            Self::Greeting(_) | Self::Denied(_) | Self::Call | Self::Private(_) => None,
+            Self::Denied(_) => Some(
+                "run it yourself, or change tools.sandbox.denied_patterns and include_default_denies"
+                    .to_owned(),
+            ),
+            Self::Greeting(_) | Self::Call | Self::Private(_) => None,
         }
     }
 }
