@@ -289,7 +289,7 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(evaluate(text).unwrap_err().to_string(), expected, "{text}");
         }
-        assert!(evaluate("{\"a\": 1, \"a\": 2}").unwrap_err().message.contains("twice"));
+        assert!(evaluate("{\"a\": 1, \"a\": 2}").unwrap_err().message.contains("duplicate key"));
     }
 
     #[test]

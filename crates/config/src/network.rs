@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn what_is_neither_word_nor_host_is_refused() {
         for (value, said) in [
-            ("'onn'", "unknown word `onn`"),
+            ("'onn'", "unknown value `onn`"),
             ("true", "expected `on`, `off` or a list of hosts, found `true` or `false`"),
-            ("['https://a.org']", "`https://a.org` is no host"),
-            ("['a.org', '*']", "`*` is no host"),
+            ("['https://a.org']", "`https://a.org` is not a host"),
+            ("['a.org', '*']", "`*` is not a host"),
             ("[1]", "expected a string"),
         ] {
             let errors = load(&[user(&written(value))], &[], Trust::Trusted).unwrap_err();

@@ -198,7 +198,8 @@ mod tests {
         let text = reference();
         assert_eq!(text.lines().count(), KEYS.len() + 2);
         for row in [
-            "| `tools.approval.mode` | `auto`, `prompt`, `deny` | `\"prompt\"` | set only a stricter value | `auto` runs what is not denied, `prompt` asks, `deny` runs only the allowlist |\n",
+            "| `tools.approval.mode` | `auto`, `effects`, `prompt`, `deny` | `\"prompt\"` | set only a stricter value \
+             | `auto` runs what is not denied, `effects` runs commands on a layer and asks which changes to keep, `prompt` asks, `deny` runs only the allowlist |\n",
             "| `tools.output.max_bytes` | whole number, 1 to 1073741824 | `102400` | lower it | \
              bytes of one result |\n",
         ] {

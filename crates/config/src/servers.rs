@@ -238,13 +238,13 @@ mod tests {
         for (text, said) in [
             ("mcp = 1", "expected a table of servers"),
             ("[mcp]\na = 1", "expected a table"),
-            ("[mcp.a__b]\ncommand = 'x'", "no two _ together"),
-            ("[mcp.'a b']\ncommand = 'x'", "the name of a server"),
+            ("[mcp.a__b]\ncommand = 'x'", "without `__`"),
+            ("[mcp.'a b']\ncommand = 'x'", "a server name has"),
             ("[mcp.a]\ncomand = 'x'", "unknown key `comand`"),
             ("[mcp.a]\ncommand = 'x'\nurl = 'y'", "`command` or `url`, not both"),
             ("[mcp.a]\nstart_seconds = 0", "expected 1 to 86400"),
             ("[mcp.a]\nvariables = { A = 1 }", "expected a string"),
-            ("[mcp.a]\nnetwork = 'onn'", "unknown word `onn`"),
+            ("[mcp.a]\nnetwork = 'onn'", "unknown value `onn`"),
         ] {
             let errors = load(&[user(text)], &[], Trust::Trusted).unwrap_err();
             assert!(errors[0].to_string().contains(said), "{text}: {errors:?}");

@@ -159,11 +159,11 @@ fn faults_of_a_text() {
         ),
         (
             "tools.mode = \"enabeld\"",
-            &["config.toml:1:14: `tools.mode`: unknown word `enabeld` (did you mean `enabled`?)"],
+            &["config.toml:1:14: `tools.mode`: unknown value `enabeld` (did you mean `enabled`?)"],
         ),
         (
             "profile = \"other\"",
-            &["config.toml:1:11: `profile`: unknown word `other` (known: `standard`, `careful`)"],
+            &["config.toml:1:11: `profile`: unknown value `other` (known: `standard`, `careful`)"],
         ),
         ("profile = 2026-01-01", &["config.toml:1:11: `profile`: expected a string, found a date"]),
         (
@@ -243,8 +243,8 @@ fn faults_of_every_layer_are_told_at_once() {
         [
             "config.toml:1:11: `profile`: expected a string, found a whole number",
             ".journeyman/config.toml:1:3: key with no value, expected `=`",
-            "environment: `JM_TOOLS_MODE`: unknown word `on` (known: `enabled`, `parse_only`, `disabled`)",
-            "command line: `profile`: unknown word `x` (known: `standard`, `careful`)",
+            "environment: `JM_TOOLS_MODE`: unknown value `on` (known: `enabled`, `parse_only`, `disabled`)",
+            "command line: `profile`: unknown value `x` (known: `standard`, `careful`)",
         ]
     );
 }

@@ -79,7 +79,7 @@ fn an_untrusted_project_tightens_every_key_and_loosens_none() {
             let column = 1 + path.rfind('.').map_or(0, |dot| dot + 1);
             let warning = format!(
                 ".journeyman/config.toml:2:{column}: `{path}` would loosen your settings and is \
-                 ignored; `jm trust` lets this project set it"
+                 ignored (allow it: `jm trust`)"
             );
             assert_eq!((found.config, found.warnings), (Config::default(), vec![warning]));
             let trusted = loaded(&layers, &[], Trust::Trusted);

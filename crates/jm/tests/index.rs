@@ -30,6 +30,8 @@ impl World {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.base.path())
             .env("JM_STATE_DIR", self.base.path().join("state"))
+            // The index serves commands that change the workspace directly.
+            .env("JM_TOOLS_SANDBOX_COMMANDS_LAYER", "off")
             .current_dir(self.base.path().join("work"))
             .args(args)
             .output()

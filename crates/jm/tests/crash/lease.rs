@@ -51,7 +51,7 @@ fn a_stopped_owner_is_not_overtaken() {
     signal(pid, "STOP");
     refused(&machine, pid);
     let recovered = machine.recover("undo");
-    assert!(text(&recovered.stdout).contains("still at work"), "{recovered:?}");
+    assert!(text(&recovered.stdout).contains("in use"), "{recovered:?}");
     assert!(machine.log()[1]["result"].is_null());
     signal(pid, "CONT");
     assert_eq!(first.hear()["verdict"], "ran");

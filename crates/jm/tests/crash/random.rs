@@ -138,7 +138,7 @@ impl Stage {
     fn recover(&self, delay: Duration) -> Killed {
         self.machine.rest();
         let recovered = self.machine.recover("keep");
-        let was_at_work = text(&recovered.stdout).contains("unfinished");
+        let was_at_work = text(&recovered.stdout).contains("interrupted by a crash");
         Killed { delay, recovered, was_at_work }
     }
 

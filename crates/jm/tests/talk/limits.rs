@@ -91,7 +91,7 @@ fn old_results_make_room_and_stay_in_the_journal() {
         let turns = format!("[model]\ncontext = 20000\n{}{DONE}", READ.repeat(7));
         let ran = desk.run(&turns, &[]);
         assert_eq!((ran.code, ran.requests.len()), (0, 8), "{wire}: {ran:?}");
-        assert!(ran.err.contains("to make room"), "{wire}: {ran:?}");
+        assert!(ran.err.contains("to free context"), "{wire}: {ran:?}");
         let last = Value::from(ran.history(7)).to_string();
         let (gone, there) =
             (last.matches("bytes were removed").count(), last.matches("plum").count());

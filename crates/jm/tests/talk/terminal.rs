@@ -65,7 +65,8 @@ fn the_loop_on_standard_input() {
                         0 in · 0 out · 0 cached · 0 written to the cache\n\
                         jm: And the same to you.\n";
         assert_eq!((ran.code, ran.out.as_str()), (0, expected), "{wire}: {ran:?}");
-        for note in ["→ read_file\n", "→ list_directory\n", "`/nonsense` is not understood"] {
+        for note in ["→ read_file\n", "→ list_directory\n", "Unknown command /nonsense (see /help)"]
+        {
             assert!(ran.err.contains(note), "{wire}: {ran:?}");
         }
         assert!(!ran.err.contains('{'), "{wire}: {}", ran.err);

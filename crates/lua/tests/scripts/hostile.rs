@@ -23,7 +23,7 @@ const CASES: &[(&str, &str, &str, Child)] = &[
     (
         "a loop that catches its end",
         "while true do pcall(function() while true do end end) end",
-        "did not stop after 0.3 s, so the Lua process was ended",
+        "did not stop after 0.3 s; the Lua process was ended",
         Child::IsReplaced,
     ),
     (
@@ -48,7 +48,7 @@ const CASES: &[(&str, &str, &str, Child)] = &[
     (
         "a pattern bomb",
         "('a'):rep(60):find(('a?'):rep(60) .. ('a'):rep(60))",
-        "did not stop after 0.3 s, so the Lua process was ended",
+        "did not stop after 0.3 s; the Lua process was ended",
         Child::IsReplaced,
     ),
     (

@@ -237,8 +237,8 @@ fn another_name_inside_the_tunnel_is_refused() {
 
 #[test]
 fn a_greeting_whose_name_cannot_be_read_is_refused() {
-    let unclear = "a TLS connection to localhost was refused: the name in its first message cannot \
-                   be read, because the message is too long or not as TLS has it";
+    let unclear = "a TLS connection to localhost was refused: its first message has no \
+                   readable server name";
     let good = greeting(Some("localhost"), 16_384);
     let behind_a_warning = [&[21, 3, 1, 0, 2, 1, 0][..], &good].concat();
     let no_name = greeting(Some("not a name"), 16_384);
