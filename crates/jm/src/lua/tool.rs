@@ -14,7 +14,7 @@ use jm_tools::{
     CallContext, Intent, Listed, Origin, Output, Prepared, Preview, Registered, Scope, ToolEffect,
     ToolExecutor, ToolFut, ToolSource, ToolSpec,
 };
-use jm_types::text::one_line::{SUMMARY_CHARACTERS, one_line};
+use jm_types::text::one_line::{SUMMARY_CHARACTERS, folded};
 use jm_types::{Digest, ErrorKind, Limits, RiskLevel, ToolError};
 use serde_json::{Map, Value};
 
@@ -237,7 +237,8 @@ impl LuaCall {
             let width = SUMMARY_CHARACTERS.saturating_sub(self.tool.chars().count() + 2);
             let line = self.scripts.preview(&self.tool, self.args.clone(), width);
             let line = line.unwrap_or_else(|_| jm_lua::preview::generic(&self.args, width));
-            one_line(&format!("{}: {line}", self.tool)).trim_end().to_owned()
+            // A formatter has folded line ends; the summary folds them again.
+            format!("{}: {}", self.tool, line.replace('⤶', "\n")).trim_end().to_owned()
         })
     }
 }
@@ -261,7 +262,7 @@ impl Prepared for LuaCall {
         let init = &self.init;
         let digest: Option<Digest> = programs::digest_program(init, MOST_HASHED)
             .map_err(|error| ToolError::io(init.to_path_buf(), error))?;
-        let (line, tool) = (self.line(), &self.tool);
+        let (line, tool) = (folded(self.line()), &self.tool);
         let text = format!("{line}\nruns {tool} of {}\n{:#}\n", init.display(), self.args);
         Ok(Some(Preview { text, files: vec![(init.to_path_buf(), digest)], ..Preview::default() }))
     }

@@ -137,3 +137,52 @@ fn an_agent_killed_in_a_question_has_done_nothing() {
     assert_eq!(next.prompt(&session, "again").unwrap()["stopReason"], "end_turn");
     assert_eq!(home.read("app.conf"), "port = 8080\nhost = local\n");
 }
+
+/// A script whose command counts its runs and takes a while, and which then edits a file.
+fn counted(mark: &str) -> String {
+    let command = format!("echo ran >> count; exec -a {mark} sleep 0.2");
+    format!(
+        "[[turn]]\nsteps = [{{ call = \"run_command\", args = {{ command = \"bash -c '{command}'\" }} }}, \
+         {{ call = \"read_file\", args = {{ path = \"app.conf\" }} }}]\n\
+         [[turn]]\nsteps = [{{ call = \"edit_file\", args = {{ path = \"app.conf\", old_string = \"8080\", new_string = \"9090\" }} }}]\n\
+         [[turn]]\nsteps = [{{ text = \"Done.\" }}]\n"
+    )
+}
+
+#[test]
+fn whoever_dies_at_whatever_moment_nothing_is_left_and_nothing_runs_twice() {
+    assert!(jm_testing::has("namespaces"));
+    for (round, delay) in [0, 40, 90, 150, 230, 330, 450, 700].into_iter().enumerate() {
+        let home = Home::new();
+        let mark = format!("acp-moment-{}-{round}", std::process::id());
+        let mut client = home.start(&counted(&mark), &["--allow", "run_command", "--yes"]);
+        let session = client.open(&home);
+        client.ask_prompt(&session, "go");
+        std::thread::sleep(Duration::from_millis(delay));
+        // The agent itself, or its client, in turns.
+        match round % 2 {
+            0 => client.child.kill().unwrap(),
+            _ => client.input = None,
+        }
+        client.ended();
+        assert_ends(&mark);
+        let next_script = "[[turn]]\nsteps = [{ text = \"I see.\" }]\n";
+        let mut next = home.start(next_script, &["--on-recovery", "keep"]);
+        next.initialize(json!({}));
+        let params = json!({"sessionId": session, "cwd": home.workspace(), "mcpServers": []});
+        // One that died before anything was written down was never there.
+        if next.request("session/resume", params).is_ok() {
+            assert_eq!(
+                next.prompt(&session, "and?").unwrap()["stopReason"],
+                "end_turn",
+                "{delay} ms"
+            );
+            assert_eq!(next.words(), "I see.", "{delay} ms");
+        }
+        let after = home.workspace().join("count").exists().then(|| home.read("count"));
+        assert!(after.is_none_or(|count| count == "ran\n"), "{delay} ms: it ran twice");
+        let file = home.read("app.conf");
+        let whole = ["port = 8080\nhost = local\n", "port = 9090\nhost = local\n"];
+        assert!(whole.contains(&file.as_str()), "{delay} ms: {file}");
+    }
+}

@@ -29,7 +29,10 @@ async fn a_server_without_tls() {
     let server = ScriptServer::start(Script::parse("").unwrap()).await.unwrap();
     let address = server.base_url(Wire::OpenaiChat).replace("http:", "https:");
     let (message, hint) = ask_at(&address, 2).await;
-    assert!(message.starts_with("cannot reach 127.0.0.1:") && !message.contains("url"), "{message}");
+    assert!(
+        message.starts_with("cannot reach 127.0.0.1:") && !message.contains("url"),
+        "{message}"
+    );
     assert!(hint.contains("does not speak TLS"), "{hint}");
 }
 
