@@ -90,7 +90,7 @@ fn home(servers: usize) -> tempfile::TempDir {
 fn a_call_through_the_client() {
     let home = home(1);
     let mut ours = Lines::start(&mut jm(home.path(), &["exec", "--jsonl", "--yes"]));
-    let call = json!({"id": "c", "name": "s0__echo", "arguments": {"text": "x"}});
+    let call = json!({"id": "c", "name": "s0__echo", "args": {"text": "x"}});
     let answer = ours.ask(&call);
     assert_eq!(answer["verdict"], "ran", "{answer}");
     let mut bare = Lines::start(Command::new("python3").args([SERVER, "good"]));
