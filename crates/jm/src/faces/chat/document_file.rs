@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_chat::{ChatDocument, EditError, MergeConflict, merge};
@@ -19,6 +20,8 @@ use crate::locations;
 pub(super) const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// How often a document is read again because somebody else wrote it.
 const ATTEMPTS: usize = 5;
+/// The longest wait for another program to let go of a document.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) struct Paper {
     pub(super) path: PathBuf,
@@ -35,10 +38,22 @@ pub(super) struct Paper {
     _lock: StateLock,
 }
 
+/// The lock of a document. One that was killed holds it until its children have ended, so that is waited for.
+fn lock_patiently(kept: &StateDir, session: &str) -> Result<Option<StateLock>> {
+    let began = Instant::now();
+    loop {
+        let lock = kept.lock(session)?;
+        if lock.is_some() || began.elapsed() > PATIENCE {
+            return Ok(lock);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 impl Paper {
     pub(super) fn open(file: &Path) -> Result<Self> {
         let shown = file.display();
-        let (path, bytes) = read_document(file)?;
+        let (path, _) = read_document(file)?;
         let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
         else {
             bail!("{shown}: not a document");
@@ -49,9 +64,11 @@ impl Paper {
         let digest = Digest::of(path.as_os_str().as_encoded_bytes()).to_string();
         let session = format!("chat-{}", &digest[..16]);
         let kept = locations::state()?.subdirectory("chat").context("state directory")?;
-        let Some(lock) = kept.lock(&session)? else {
+        let Some(lock) = lock_patiently(&kept, &session)? else {
             bail!("{shown}: in use by another `jm chat`; try again when it has ended");
         };
+        // Whoever had the lock may have written it since.
+        let (_, bytes) = read_document(file)?;
         let read = |name: String| read_bytes(&kept.path().join(name), MOST_BYTES).ok();
         // A crash after the exchange left only the intent behind: the document is what was to be written.
         let intended = read(intent_of(&session)).filter(|intended| *intended == bytes);
