@@ -393,9 +393,8 @@ pub(crate) fn conflicts(report: &LayerReport) -> Option<String> {
         .then(|| format!("another program changed the same files ({})", some(&paths)))
 }
 
-/// The names that a layer changes, as a question shows them.
+/// The names that a layer changes, every one: who keeps them has to have seen them.
 fn summary(report: &LayerReport) -> String {
-    const MOST: usize = 40;
     let mut lines: Vec<String> = Vec::new();
     for (step, change, inside) in report.shown() {
         let word = match change {
@@ -405,11 +404,6 @@ fn summary(report: &LayerReport) -> String {
         };
         let inside = if inside == 0 { String::new() } else { format!(" (and {inside} in it)") };
         lines.push(format!("{word} {}{inside}", shown(&step.path)));
-    }
-    let more = lines.len().saturating_sub(MOST);
-    lines.truncate(MOST);
-    if more > 0 {
-        lines.push(format!("and {more} more"));
     }
     lines.push(String::new());
     lines.join("\n")

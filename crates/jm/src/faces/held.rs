@@ -83,7 +83,7 @@ fn report(held: &HeldLayer) -> Result<LayerReport> {
 
 fn diff(held: &HeldLayer) -> Result<u8> {
     let report = report(held)?;
-    hold::describe(&report);
+    hold::describe_whole(&report);
     let diff = held_diff(held.layer(), &report);
     print::result(&diff, &reveal(&diff))?;
     Ok(exit::RAN)

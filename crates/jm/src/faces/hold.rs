@@ -12,6 +12,7 @@ use jm_files::layer::{KeepError, LayerBounds, LayerReport, NameJudge, NodeChange
 use jm_process::Confiner;
 use jm_process::confine::{ConfinementPlan, LayerPlace};
 use jm_process::held::{HeldLayer, HeldLayers};
+use jm_system::page::page;
 use jm_system::terminal::Terminal;
 use jm_types::text::{one_line, reveal};
 
@@ -147,17 +148,28 @@ pub(crate) fn set_aside(mut held: HeldLayer) -> Result<u8> {
     Ok(exit::DENIED)
 }
 
-/// Asks the person at the terminal; `None` where nobody answers.
+/// Asks the person at the terminal; `None` where nobody answers. A yes counts once every name was listed.
 fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
     let Some(mut terminal) = Terminal::open() else { return Ok(None) };
+    let is_cut = groups(report).iter().any(|group| group.len() > MOST_LISTED);
+    let mut is_listed = !is_cut;
+    let (letters, more) = if is_cut { ("y/n/d/l", ", l (list every name)") } else { ("y/n/d", "") };
     loop {
-        show("Keep these changes? [y/n/d] ")?;
+        show(&format!("Keep these changes? [{letters}] "))?;
         let answer = terminal.answer()?.map(|answer| answer.trim().to_lowercase());
         match answer.as_deref() {
-            Some("y" | "yes") => return Ok(Some(KeepAnswer::Keep)),
+            Some("y" | "yes") if is_listed => return Ok(Some(KeepAnswer::Keep)),
+            Some("y" | "yes" | "l" | "list") if is_cut => {
+                let list = whole_list(report);
+                // Without a pager the terminal scrolls.
+                page(&list).or_else(|_| show(&list).map_err(std::io::Error::other))?;
+                is_listed = true;
+            }
             Some("n" | "no") => return Ok(Some(KeepAnswer::Drop)),
             Some("d" | "diff") => show(&reveal(&held_diff(held.layer(), report)))?,
-            Some(_) => show("Please answer y (keep), n (drop) or d (show the diff).\n")?,
+            Some(_) => {
+                show(&format!("Please answer y (keep), n (drop), d (show the diff){more}.\n"))?;
+            }
             None => {
                 show("\n")?;
                 return Ok(None);
@@ -172,8 +184,24 @@ pub(crate) fn judge(sandbox: &Sandbox, plan: &ConfinementPlan) -> NameJudge {
     NameJudge::new(sandbox.working_root().path(), known)
 }
 
-/// Tells what changed, names that make something run later first.
+/// Tells what changed, names that make something run later first; of many names the first ones.
 pub(crate) fn describe(report: &LayerReport) {
+    tell_counts(report);
+    for group in groups(report) {
+        group.iter().take(MOST_LISTED).for_each(|line| print::note(&format!("  {line}")));
+        if group.len() > MOST_LISTED {
+            print::note(&format!("  … and {} more", group.len() - MOST_LISTED));
+        }
+    }
+}
+
+/// Tells what changed, every name.
+pub(crate) fn describe_whole(report: &LayerReport) {
+    tell_counts(report);
+    print::note(whole_list(report).trim_end_matches('\n'));
+}
+
+fn tell_counts(report: &LayerReport) {
     let shown: Vec<_> = report.shown().collect();
     if !shown.is_empty() {
         let count = |wanted| shown.iter().filter(|(_, change, _)| *change == wanted).count();
@@ -184,8 +212,17 @@ pub(crate) fn describe(report: &LayerReport) {
             count(NodeChange::Deleted)
         ));
     }
-    list(report.runs_later.iter().map(|(path, why)| format!("runs later: {} ({why})", name(path))));
-    list(shown.iter().map(|(step, change, inside)| {
+}
+
+fn whole_list(report: &LayerReport) -> String {
+    groups(report).iter().flatten().map(|line| format!("  {line}\n")).collect()
+}
+
+/// A line for each name: those that run later, those that change, those that are never kept, conflicts.
+fn groups(report: &LayerReport) -> [Vec<String>; 4] {
+    let later = report.runs_later.iter();
+    let later = later.map(|(path, why)| format!("runs later: {} ({why})", name(path)));
+    let changed = report.shown().map(|(step, change, inside)| {
         let word = match change {
             NodeChange::Created => "created",
             NodeChange::Changed => "changed",
@@ -199,24 +236,13 @@ pub(crate) fn describe(report: &LayerReport) {
             more => format!(" ({more} names in it)"),
         };
         format!("{word} {}{slash}{inside}", name(&step.path))
-    }));
-    list(
-        report
-            .plan
-            .refused
-            .iter()
-            .map(|node| format!("never kept: {} ({})", name(&node.path), node.why.in_words())),
-    );
+    });
+    let refused = report.plan.refused.iter();
+    let refused =
+        refused.map(|node| format!("never kept: {} ({})", name(&node.path), node.why.in_words()));
     let conflicts = report.plan.conflicts.iter();
-    list(conflicts.map(|one| format!("conflict: {}: {}", name(&one.path), one.why)));
-}
-
-fn list(lines: impl ExactSizeIterator<Item = String>) {
-    let count = lines.len();
-    lines.take(MOST_LISTED).for_each(|line| print::note(&format!("  {line}")));
-    if count > MOST_LISTED {
-        print::note(&format!("  … and {} more", count - MOST_LISTED));
-    }
+    let conflicts = conflicts.map(|one| format!("conflict: {}: {}", name(&one.path), one.why));
+    [later.collect(), changed.collect(), refused.collect(), conflicts.collect()]
 }
 
 fn name(path: &Path) -> String {
