@@ -23,6 +23,7 @@ const OTHERS: &[&str] = &[
     "JM_ROOT",
     "JM_SESSION",
     "JM_STATE_DIR",
+    "JM_THEME",
 ];
 
 /// The settings among the variables, which are as `to_string_lossy` gives them.

@@ -63,6 +63,14 @@ pub static KEYS: &[ConfigKey] = &[
         help: "loop limits: `careful` is 8 calls and 4 iterations, `standard` 32 and 100; a limit set by its own key wins",
     },
     ConfigKey {
+        path: "notify",
+        kind: ValueKind::Word {
+            field: |config| &mut config.notify,
+            project: ProjectRight::MayNotSet,
+        },
+        help: "on the screen, at a question and at the end of a turn of more than ten seconds: `bell` rings, `desktop` sends a desktop notification (OSC 9), `off` does neither",
+    },
+    ConfigKey {
         path: "mcp",
         kind: ValueKind::Servers { field: |config| &mut config.mcp },
         help: "MCP servers, as tables `[mcp.NAME]` ([mcp.md](mcp.md))",

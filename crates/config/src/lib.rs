@@ -29,7 +29,7 @@ pub use keys::{ALLOW_RULES, ASK_RULES, AUTO_APPROVE, ConfigKey, DENY_RULES, KEYS
 pub use layer::{Trust, load};
 pub use load_outcome::{Loaded, Loosening};
 pub use modes::{
-    ApprovalMode, CommandBackend, CommandLayer, ConfigWord, Profile, ToolsMode, Toolset,
+    ApprovalMode, CommandBackend, CommandLayer, ConfigWord, Notify, Profile, ToolsMode, Toolset,
 };
 pub use origin::{ConfigError, Position, SettingOrigin, Source};
 pub use render::{reference, render, render_json, render_keys};

@@ -116,6 +116,31 @@ impl ConfigWord for CommandLayer {
     }
 }
 
+/// The way in which the screen calls for somebody who looks elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notify {
+    /// The terminal's bell.
+    #[default]
+    Bell,
+    /// A notification of the desktop, by OSC 9.
+    Desktop,
+    /// Silence.
+    Off,
+}
+
+impl ConfigWord for Notify {
+    const ALL: &'static [Self] = &[Self::Bell, Self::Desktop, Self::Off];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bell => "bell",
+            Self::Desktop => "desktop",
+            Self::Off => "off",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Serialize;

@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use crate::modes::{ApprovalMode, CommandBackend, CommandLayer, Profile, ToolsMode, Toolset};
+use crate::modes::{
+    ApprovalMode, CommandBackend, CommandLayer, Notify, Profile, ToolsMode, Toolset,
+};
 use crate::servers::Servers;
 
 /// All settings, after every layer was applied.
@@ -20,6 +22,8 @@ pub struct Config {
     pub toolset: Toolset,
     /// The named set of loop limits.
     pub profile: Profile,
+    /// The call for somebody who looks elsewhere.
+    pub notify: Notify,
     /// Servers that speak the Model Context Protocol.
     pub mcp: Servers,
     /// The `tools` table.
@@ -33,7 +37,7 @@ impl Config {
     pub fn of(profile: Profile) -> Self {
         let (tools, journal) = (ToolsSection::of(profile), JournalSection::default());
         let (model, toolset, mcp) = (String::new(), Toolset::default(), Servers::new());
-        Self { model, toolset, profile, mcp, tools, journal }
+        Self { model, toolset, profile, notify: Notify::default(), mcp, tools, journal }
     }
 }
 

@@ -8,6 +8,7 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("model", None, Some("'openai/x'")),
     ("toolset", None, None),
     ("profile", Some("'careful'"), None),
+    ("notify", None, None),
     ("mcp", None, Some("{ a = { command = 'b' } }")),
     ("tools.mode", Some("'disabled'"), None),
     ("tools.allow_parallel", None, Some("true")),

@@ -16,7 +16,7 @@ use crate::block;
 use crate::key::Input;
 use crate::markdown;
 use crate::msg::{Effect, Highlight, Msg};
-use crate::panel::full::Pager;
+use crate::panel::pager::Pager;
 
 /// Takes a message in; what follows from it comes back.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
@@ -79,6 +79,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Effect> {
             out.push(Effect::Quit);
         }
     }
+    panels::open_if_long(app);
     app.settle(out);
     effects
 }

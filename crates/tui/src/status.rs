@@ -26,6 +26,8 @@ pub struct Status {
     pub tokens_cached: u64,
     /// US dollars; `None` where no price is known.
     pub cost: Option<f64>,
+    /// Processes that the session started in the background, and that run.
+    pub processes: usize,
 }
 
 /// A part of the line in two lengths; the highest rank goes first.
@@ -85,8 +87,8 @@ impl Status {
         let after = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
         let mut fields = vec![
             Field::of(1, &self.model, &after(&self.model), Role::Text),
-            Field::of(5, &self.root, &after(&self.root), Role::Muted),
-            Field::of(6, &self.confinement, &self.confinement, self.confinement_role()),
+            Field::of(6, &self.root, &after(&self.root), Role::Muted),
+            Field::of(7, &self.confinement, &self.confinement, self.confinement_role()),
         ];
         if !self.approval.is_empty() {
             let role = if self.approval == "auto" { Role::Warning } else { Role::Muted };
@@ -101,10 +103,16 @@ impl Status {
             let (tokens_in, out) =
                 (numbers::count(self.tokens_in), numbers::count(self.tokens_out));
             let long = format!("{tokens_in} in · {out} out");
-            fields.push(Field::of(7, &long, &format!("{tokens_in}/{out}"), Role::Muted));
+            fields.push(Field::of(8, &long, &format!("{tokens_in}/{out}"), Role::Muted));
         }
         let cost = self.cost.map(|cost| format!("${cost:.2}")).unwrap_or_default();
-        fields.push(Field::of(4, &cost, &cost, Role::Muted));
+        fields.push(Field::of(5, &cost, &cost, Role::Muted));
+        if self.processes > 0 {
+            let noun = if self.processes == 1 { "process" } else { "processes" };
+            let processes = format!("{} {noun}", self.processes);
+            let short = format!("{} proc", self.processes);
+            fields.push(Field::of(4, &processes, &short, Role::Accent));
+        }
         if queued > 0 {
             let queued = format!("{queued} queued");
             fields.push(Field::of(0, &queued, &queued, Role::Accent));
@@ -160,6 +168,10 @@ mod tests {
         assert_eq!(line(2, 40), "claude · approve prompt · 12% · 2 queued");
         assert_eq!(line(0, 40), "claude · approve prompt · 12% · $0.02");
         assert_eq!(line(0, 4), "cla…");
+        let busy = Status { processes: 2, ..status.clone() };
+        assert!(busy.line(0, 120).plain().ends_with("$0.02 · 2 processes"));
+        assert_eq!(busy.line(0, 40).plain(), "claude · approve prompt · 12% · 2 proc");
+        assert!(Status { processes: 1, ..busy }.line(0, 120).plain().ends_with(" · 1 process"));
         assert_eq!(status.usage(), "34.5k in · 830 out · 0 cached · $0.0210");
     }
 }

@@ -12,9 +12,6 @@ pub use frame::{Caret, Frame};
 use crate::app::App;
 use crate::text::{Line, Role};
 
-/// On lower screens a row is worth more than a rule above the prompt.
-const LEAST_FOR_RULE: usize = 16;
-
 /// The rows of the screen below the scrollback.
 pub fn view(app: &App) -> Frame {
     let width = app.live_columns();
@@ -23,7 +20,7 @@ pub fn view(app: &App) -> Frame {
         return Frame { rows: full.view(width, app.height), caret: None, is_full: true };
     }
     let limit = limit(app);
-    let has_rule = app.height >= LEAST_FOR_RULE;
+    let has_rule = app.has_rule();
     let most = limit.saturating_sub(1 + usize::from(has_rule)).max(1);
     let (mut bottom, mut caret) = prompt::rows(app, width, most);
     let mut activity = live::activity(app, width);

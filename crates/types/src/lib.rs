@@ -50,7 +50,7 @@ pub use mode::{ApprovalMode, Profile, RiskLevel, ToolEffect, ToolsMode, Verdict}
 pub use network::Network;
 pub use question::{
     AlwaysOffer, AnswerFault, AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion,
-    CallQuestion, OfferedScope,
+    CallQuestion, OfferedScope, numbered_places,
 };
 pub use replace::ReplaceError;
 pub use stream::{StopReason, StreamError, StreamErrorKind, StreamEvent, Usage};

@@ -67,6 +67,23 @@ pub struct CallQuestion {
     pub fingerprint: String,
 }
 
+/// Reads numbers and ranges of calls, divided by commas or blanks, such as `2,11-13`, as places from 0 on; `None` where one
+/// names no call.
+pub fn numbered_places(text: &str, count: usize) -> Option<Vec<usize>> {
+    let mut places = Vec::new();
+    for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if first == 0 || first > last || last > count {
+            return None;
+        }
+        places.extend(first - 1..last);
+    }
+    places.sort_unstable();
+    places.dedup();
+    (!places.is_empty()).then_some(places)
+}
+
 /// A rule that an answer "always" would store, and the scope it would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AlwaysOffer {

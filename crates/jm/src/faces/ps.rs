@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use jm_process::background::{Job, JobDescription, JobEnding, JobLifetime, JobState, Jobs};
 use jm_process::command::CommandEnding;
 use jm_system::clock::now_epoch_ms;
+use jm_types::SessionId;
 use jm_types::text::one_line;
 use serde_json::{Value, json};
 
@@ -45,6 +46,16 @@ fn list(jobs: &Jobs, ps: &Ps) -> Result<u8> {
         }
     }
     Ok(exit::RAN)
+}
+
+/// The jobs of a session that run, a line each; none where they cannot be read.
+pub(super) fn running_of(jobs: &Jobs, session: &SessionId) -> Vec<String> {
+    let Ok(jobs) = jobs.of_session(session.as_str()) else { return Vec::new() };
+    let running = jobs.iter().filter_map(|job| match job.state() {
+        Ok(state @ JobState::Running { .. }) => Some(in_words(job, &state)),
+        Ok(JobState::Ended(_)) | Err(_) => None,
+    });
+    running.collect()
 }
 
 fn in_words(job: &Job, state: &JobState) -> String {

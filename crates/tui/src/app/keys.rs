@@ -5,16 +5,20 @@ use super::state::{AGAIN, App};
 use super::{panels, prompt};
 use crate::key::Key;
 use crate::msg::{Attachment, Effect};
-use crate::panel::full::Pager;
+use crate::panel::full::Full;
+use crate::panel::pager::Pager;
 
 /// Lines that a page key scrolls a command's output by.
 const SCROLL: isize = 10;
 
 pub(super) fn key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
-    if app.full.is_some() {
-        return panels::full_key(app, key, out);
-    }
     let is_burst = app.prompt.burst.key(app.clock);
+    match &app.full {
+        // The answer of every question, wherever it stands.
+        Some(Full::Question(_)) if key == Key::Ctrl('c') => return stop(app, out),
+        Some(_) => return panels::full_key(app, key, is_burst, out),
+        None => {}
+    }
     let is_taken = panels::key(app, key, is_burst, out);
     if !is_taken {
         ours(app, key, is_burst, out);

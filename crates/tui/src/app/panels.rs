@@ -5,8 +5,10 @@ use crate::editor::Buffer;
 use crate::key::Key;
 use crate::msg::Effect;
 use crate::panel::approval::{Approval, Done, PanelMode};
-use crate::panel::full::{Full, KeyOutcome, Pager};
+use crate::panel::full::Full;
+use crate::panel::pager::KeyOutcome;
 use crate::panel::question::PanelQuestion;
+use crate::panel::question_page::QuestionPage;
 use crate::panel::{Panel, QUIET};
 
 use jm_types::ApprovalQuestion;
@@ -39,17 +41,49 @@ fn open(app: &mut App, panel: Panel) {
     app.prompt.menu = None;
     app.panel = Some(panel);
     app.is_focused = false;
+    app.was_opened = false;
 }
 
 pub(super) fn withdrawn(app: &mut App) {
     app.panel = None;
     app.is_focused = false;
+    if let Some(Full::Question(_)) = app.full {
+        app.full = None;
+    }
 }
 
 /// True if a key is meant for the panel: it has the focus, or nobody is typing.
 fn is_meant(app: &App) -> bool {
-    let is_quiet = app.last_typed.is_none_or(|at| app.clock.saturating_sub(at) >= QUIET);
-    app.is_focused || (app.prompt.buffer.is_empty() && is_quiet)
+    app.is_focused || (app.prompt.buffer.is_empty() && is_quiet(app))
+}
+
+fn is_quiet(app: &App) -> bool {
+    app.last_typed.is_none_or(|at| app.clock.saturating_sub(at) >= QUIET)
+}
+
+/// Opens a question that does not fit above the prompt on the whole screen, once, and never beneath the hands of
+/// somebody who types.
+pub(super) fn open_if_long(app: &mut App) {
+    let is_free = app.full.is_none() && app.prompt.search.is_none() && !app.was_opened;
+    if !is_free || !is_meant(app) {
+        return;
+    }
+    let (width, room) = (app.columns(), app.question_room());
+    let is_long = match &app.panel {
+        Some(Panel::Approval(approval)) if !matches!(approval.mode, PanelMode::Asking) => false,
+        Some(panel @ (Panel::Approval(_) | Panel::Question(_))) => !panel.fits(width, room),
+        Some(Panel::Secret { .. }) | None => false,
+    };
+    if is_long {
+        open_page(app);
+    }
+}
+
+/// Shows the question on the whole screen.
+fn open_page(app: &mut App) {
+    let Some(panel) = &app.panel else { return };
+    app.full = Some(Full::Question(QuestionPage::new(panel.lines(), panel.answers())));
+    app.was_opened = true;
 }
 
 /// Gives a key to the panel; whether it took it.
@@ -61,8 +95,8 @@ pub(super) fn key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>
         secret_key(app, key, out);
         return true;
     }
-    if writes_reason(app) {
-        reason_key(app, key, is_burst, out);
+    if is_typed_into(app) {
+        typed_key(app, key, is_burst, out);
         return true;
     }
     match key {
@@ -84,41 +118,39 @@ fn leaves_mode(app: &mut App) -> bool {
 }
 
 fn answer_key(app: &mut App, key: char, out: &mut Vec<Effect>) -> bool {
-    let (width, height) = (app.columns(), app.height);
-    if let Some(Panel::Approval(approval)) = &mut app.panel
-        && approval.shows_first(key, width, height)
-    {
-        let lines = approval.lines();
-        app.page(Pager::at_start("read it, then q and y", lines));
-        return true;
-    }
+    let (width, room) = (app.columns(), app.question_room());
     match &mut app.panel {
+        Some(Panel::Approval(approval)) if approval.shows_first(key, width, room) => open_page(app),
         Some(Panel::Approval(approval)) => match approval.key(key) {
-            Done::Nothing => app.is_focused = true,
             Done::Foreign => return app.is_focused,
-            Done::Answered(answer) => {
-                out.push(Effect::Answer(answer));
-                withdrawn(app);
-            }
-            Done::Edit(text) => {
-                app.is_focused = true;
-                out.push(Effect::Edit(text));
-            }
-            Done::ShowDiff => {
-                let lines = approval.lines();
-                app.page(Pager::at_start("approval", lines));
-            }
+            done => approval_key_done(app, done, out),
         },
         Some(Panel::Question(question)) => match question.choice(key) {
             Some(choice) => {
                 out.push(Effect::Choose { question: question.id, choice });
                 withdrawn(app);
             }
+            None if key == ' ' => open_page(app),
             None => return app.is_focused,
         },
         Some(Panel::Secret { .. }) | None => return false,
     }
     true
+}
+
+fn approval_key_done(app: &mut App, done: Done, out: &mut Vec<Effect>) {
+    match done {
+        Done::Nothing | Done::Foreign => app.is_focused = true,
+        Done::Answered(answer) => {
+            out.push(Effect::Answer(answer));
+            withdrawn(app);
+        }
+        Done::Edit(text) => {
+            app.is_focused = true;
+            out.push(Effect::Edit(text));
+        }
+        Done::ShowDiff => open_page(app),
+    }
 }
 
 pub(super) fn is_editing(app: &App) -> bool {
@@ -140,26 +172,28 @@ pub(super) fn not_edited(app: &mut App) {
     }
 }
 
-pub(crate) fn writes_reason(app: &App) -> bool {
-    matches!(&app.panel, Some(Panel::Approval(Approval { mode: PanelMode::Reason { .. }, .. })))
+/// A reason or numbers are typed.
+fn is_typed_into(app: &App) -> bool {
+    matches!(&app.panel, Some(Panel::Approval(approval)) if approval.typed().is_some())
 }
 
-fn reason_key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
+fn typed_key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
     let Some(Panel::Approval(approval)) = &mut app.panel else { return };
     match key {
         Key::Escape => approval.mode = PanelMode::Asking,
-        Key::Enter if !is_burst => {
-            if let Some(answer) = approval.reason_given() {
-                out.push(Effect::Answer(answer));
-                withdrawn(app);
+        Key::Enter if !is_burst => match approval.reason_given() {
+            Some(answer) => approval_key_done(app, Done::Answered(answer), out),
+            None => {
+                let done = approval.numbers_given();
+                approval_key_done(app, done, out);
             }
-        }
+        },
         Key::Ctrl('c') => {
             approval.mode = PanelMode::Asking;
             out.push(Effect::Stop);
         }
         _ => {
-            if let PanelMode::Reason { buffer, .. } = &mut approval.mode {
+            if let Some(buffer) = approval.typed_mut() {
                 edit(buffer, key);
             }
         }
@@ -185,10 +219,11 @@ fn secret_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
 pub(super) fn paste(app: &mut App, text: &str) -> bool {
     match &mut app.panel {
         Some(Panel::Secret { buffer, .. }) => buffer.insert(text.trim()),
-        Some(Panel::Approval(Approval { mode: PanelMode::Reason { buffer, .. }, .. })) => {
-            buffer.insert(&text.replace('\n', " "));
-        }
-        Some(Panel::Approval(_) | Panel::Question(_)) | None => return false,
+        Some(Panel::Approval(approval)) => match approval.typed_mut() {
+            Some(buffer) => buffer.insert(&text.replace('\n', " ")),
+            None => return false,
+        },
+        Some(Panel::Question(_)) | None => return false,
     }
     true
 }
@@ -209,12 +244,23 @@ fn edit(buffer: &mut Buffer, key: Key) {
 }
 
 /// A key while something fills the screen.
-pub(super) fn full_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
+pub(super) fn full_key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
+    let is_meant = !is_burst && (app.is_focused || is_quiet(app));
     let Some(full) = &mut app.full else { return };
+    if let (Full::Question(page), Some(panel), Key::Char(c)) = (&mut *full, &app.panel, key)
+        && c != 'q'
+        && !page.is_searching()
+        && panel.is_answer(c)
+    {
+        if is_meant {
+            page_answer(app, c, out);
+        }
+        return;
+    }
     let outcome = full.key(key);
     let what = match full {
         Full::Picker(picker) => Some(picker.what),
-        Full::Pager(_) => None,
+        Full::Pager(_) | Full::Question(_) => None,
     };
     match (outcome, what) {
         (KeyOutcome::Stay, _) => {}
@@ -224,5 +270,30 @@ pub(super) fn full_key(app: &mut App, key: Key, out: &mut Vec<Effect>) {
             out.push(Effect::Picked { what, id });
         }
         (KeyOutcome::Leave | KeyOutcome::Chosen(_), _) => app.full = None,
+    }
+}
+
+/// An answer key on the page of a question. Whatever asks for more words goes on above the prompt.
+fn page_answer(app: &mut App, key: char, out: &mut Vec<Effect>) {
+    let (Some(Full::Question(page)), Some(panel)) = (&mut app.full, &mut app.panel) else { return };
+    if panel.decides(key) && !page.was_in_sight() {
+        return page.refuse();
+    }
+    let Panel::Approval(approval) = panel else {
+        app.full = None;
+        answer_key(app, key, out);
+        return;
+    };
+    match approval.key(key) {
+        Done::Foreign => {}
+        Done::Nothing if approval.asks() => {
+            page.renew(approval.lines(), approval.answers());
+            app.is_focused = true;
+        }
+        Done::ShowDiff => app.full = None,
+        done => {
+            app.full = None;
+            approval_key_done(app, done, out);
+        }
     }
 }

@@ -8,7 +8,8 @@ use crate::editor::{Buffer, Burst, Completion, History, Menu};
 use crate::markdown;
 use crate::msg::{Effect, PickRow, Picking};
 use crate::outbox::Outbox;
-use crate::panel::full::{Full, Pager, Picker};
+use crate::panel::full::{Full, Picker};
+use crate::panel::pager::Pager;
 use crate::panel::{Panel, QUIET};
 use crate::status::Status;
 use crate::text::Line;
@@ -39,6 +40,8 @@ pub struct App {
     pub panel: Option<Panel>,
     /// The panel has the focus, so every key is for it.
     pub is_focused: bool,
+    /// The question of the panel stood on the whole screen.
+    pub(crate) was_opened: bool,
     /// The page or list that takes the whole screen.
     pub full: Option<Full>,
     pub(crate) outbox: Outbox,
@@ -127,6 +130,7 @@ pub(crate) const AGAIN: u64 = 2_000;
 /// After a change of the width, rows are narrow for so long.
 const UNSETTLED: u64 = 1_000;
 const NARROW: usize = 38;
+const LEAST_FOR_RULE: usize = 16;
 /// Turns longer than this end with a notice.
 const LONG_TURN: u64 = 10_000;
 
@@ -156,6 +160,16 @@ impl App {
             Some(until) if self.clock < until => self.columns().min(NARROW),
             _ => self.columns(),
         }
+    }
+
+    /// A rule stands above the prompt; on lower screens a row is worth more.
+    pub(crate) fn has_rule(&self) -> bool {
+        self.height >= LEAST_FOR_RULE
+    }
+
+    /// Rows for a question above an empty prompt and the status line.
+    pub(crate) fn question_room(&self) -> usize {
+        self.height.saturating_sub(3 + usize::from(self.has_rule()))
     }
 
     /// Tells if a turn is under way.
@@ -220,6 +234,11 @@ impl App {
         if let Some(full) = &mut self.full {
             // What is finished waits while something else fills the screen.
             full.fit(width, height);
+            if let (Full::Question(page), Some(Panel::Approval(asked))) = (full, &mut self.panel)
+                && page.was_in_sight()
+            {
+                asked.note_in_sight();
+            }
             return;
         }
         let lines = self.outbox.take(clock);

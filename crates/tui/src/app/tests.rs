@@ -5,6 +5,7 @@ use jm_types::{
 };
 
 mod every_key;
+mod long_question;
 
 use super::*;
 use crate::editor::Completion;

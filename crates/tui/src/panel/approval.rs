@@ -3,31 +3,21 @@
 //! Law: the panel is drawn from data of the request, never from what a tool printed, and a call that
 //! was not asked about cannot be approved.
 
-use jm_types::text::{one_line, reveal};
+mod lines;
+
 use jm_types::{
     AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, OfferedScope,
-    RiskLevel,
+    numbered_places,
 };
 
-use crate::block::diff;
 use crate::editor::Buffer;
-use crate::text::wrap::wrap;
-use crate::text::{Line, Role, Style};
+use crate::text::Line;
+use crate::text::wrap::{side_by_side, wrap};
 
 /// The time of an answer "always" that expires.
 const ONE_DAY: u64 = 24 * 60 * 60;
-const HELP: &[(&str, &str)] = &[
-    ("y", "runs the selected"),
-    ("n", "denies all, with a reason"),
-    ("a", "stores a rule"),
-    ("e", "edits the arguments"),
-    ("1–9", "select"),
-    ("d", "shows all in full screen"),
-    ("s", "shows secrets"),
-    ("Ctrl-C", "stops the turn"),
-];
-/// Rows of the screen beside a panel's facts: rules, answers, prompt and status.
-const BESIDE: usize = 6;
+/// Calls that a digit selects; in a batch of more, their numbers are typed.
+const MOST_DIGITS: usize = 9;
 
 /// The panel about calls.
 #[derive(Debug)]
@@ -41,7 +31,7 @@ pub struct Approval {
     /// Secrets are shown too.
     pub is_unmasked: bool,
     /// All of it was in sight.
-    is_shown_whole: bool,
+    was_in_sight: bool,
     /// Edited arguments that could not be used, with the place of their call.
     draft: Option<(usize, String)>,
 }
@@ -64,6 +54,15 @@ pub enum PanelMode {
     Scope,
     /// Which call shall be edited.
     ChoosingEdit,
+    /// Numbers of calls, for a batch with more calls than there are digits.
+    Numbers {
+        /// The reason for asking.
+        purpose: NumberUse,
+        /// The numbers as they are typed.
+        buffer: Buffer,
+        /// They are no numbers of these calls.
+        is_wrong: bool,
+    },
     /// The arguments of this call are in the person's editor.
     Editing {
         /// The place of the call.
@@ -74,6 +73,15 @@ pub enum PanelMode {
         /// The fault in one sentence.
         why: String,
     },
+}
+
+/// The use of numbers that are typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberUse {
+    /// These calls are selected, or are not any more.
+    Select,
+    /// This call is edited.
+    Edit,
 }
 
 /// The outcome of a key.
@@ -95,8 +103,8 @@ impl Approval {
     /// A panel with every call selected.
     pub fn new(question: ApprovalQuestion) -> Self {
         let selected = vec![true; question.calls.len()];
-        let (mode, is_unmasked, is_shown_whole) = (PanelMode::Asking, false, false);
-        Self { question, selected, mode, is_unmasked, is_shown_whole, draft: None }
+        let (mode, is_unmasked, was_in_sight) = (PanelMode::Asking, false, false);
+        Self { question, selected, mode, is_unmasked, was_in_sight, draft: None }
     }
 
     fn chosen(&self) -> Vec<String> {
@@ -116,7 +124,9 @@ impl Approval {
         match mode {
             PanelMode::Scope => self.scope_key(key),
             PanelMode::ChoosingEdit => self.choose_edit(key),
-            PanelMode::Editing { .. } | PanelMode::Reason { .. } => Done::Foreign,
+            PanelMode::Editing { .. } | PanelMode::Reason { .. } | PanelMode::Numbers { .. } => {
+                Done::Foreign
+            }
             PanelMode::Asking | PanelMode::Help | PanelMode::BadEdit { .. } => self.asked_key(key),
         }
     }
@@ -137,11 +147,15 @@ impl Approval {
             'p' | 'P' if self.opts_in() => return Done::Answered(self.question.answer_opt_in()),
             'e' | 'E' if self.offers_edit() => match self.question.calls.len() {
                 1 => return self.edit(0),
-                _ => self.mode = PanelMode::ChoosingEdit,
+                2..=MOST_DIGITS => self.mode = PanelMode::ChoosingEdit,
+                _ => self.mode = PanelMode::numbers(NumberUse::Edit, ""),
             },
             's' | 'S' if self.is_masked() => self.is_unmasked = !self.is_unmasked,
             '?' => self.mode = PanelMode::Help,
             'd' => return Done::ShowDiff,
+            '1'..='9' if self.question.calls.len() > MOST_DIGITS => {
+                self.mode = PanelMode::numbers(NumberUse::Select, key.encode_utf8(&mut [0; 4]));
+            }
             '1'..='9' if self.question.calls.len() > 1 => {
                 if let Some(selected) = self.selected.get_mut(place_of(key)) {
                     *selected = !*selected;
@@ -174,6 +188,52 @@ impl Approval {
         match key {
             '1'..='9' if place_of(key) < self.question.calls.len() => self.edit(place_of(key)),
             _ => Done::Foreign,
+        }
+    }
+
+    /// The numbers are typed; those that name no call are asked for again.
+    pub fn numbers_given(&mut self) -> Done {
+        let count = self.question.calls.len();
+        let PanelMode::Numbers { purpose, buffer, is_wrong } = &mut self.mode else {
+            return Done::Foreign;
+        };
+        match (numbered_places(&buffer.text(), count), *purpose) {
+            (Some(places), NumberUse::Select) => {
+                for place in places {
+                    self.selected[place] = !self.selected[place];
+                }
+                self.mode = PanelMode::Asking;
+            }
+            (Some(places), NumberUse::Edit) if places.len() == 1 => return self.edit(places[0]),
+            _ => *is_wrong = true,
+        }
+        Done::Nothing
+    }
+
+    /// The text that is being typed, with the word before it.
+    pub fn typed(&self) -> Option<(&'static str, &Buffer)> {
+        match &self.mode {
+            PanelMode::Reason { buffer, .. } => Some(("reason: ", buffer)),
+            PanelMode::Numbers { buffer, .. } => Some(("calls: ", buffer)),
+            PanelMode::Asking
+            | PanelMode::Help
+            | PanelMode::Scope
+            | PanelMode::ChoosingEdit
+            | PanelMode::Editing { .. }
+            | PanelMode::BadEdit { .. } => None,
+        }
+    }
+
+    /// The text that is being typed, to be changed.
+    pub fn typed_mut(&mut self) -> Option<&mut Buffer> {
+        match &mut self.mode {
+            PanelMode::Reason { buffer, .. } | PanelMode::Numbers { buffer, .. } => Some(buffer),
+            PanelMode::Asking
+            | PanelMode::Help
+            | PanelMode::Scope
+            | PanelMode::ChoosingEdit
+            | PanelMode::Editing { .. }
+            | PanelMode::BadEdit { .. } => None,
         }
     }
 
@@ -252,196 +312,54 @@ impl Approval {
         self.question.calls.iter().all(|call| call.fingerprint.starts_with("keep "))
     }
 
-    /// True if `y` would approve a call, or keep a change, that was not in sight; all of it is shown
-    /// instead, once.
-    pub fn shows_first(&mut self, key: char, width: usize, height: usize) -> bool {
-        let is_yes = matches!(self.mode, PanelMode::Asking) && matches!(key, 'y' | 'Y');
-        if self.is_shown_whole || !is_yes {
+    /// True if the key runs calls or keeps changes, at once or after a question about how far it reaches.
+    pub fn approves(&self, key: char) -> bool {
+        match key.to_ascii_lowercase() {
+            'y' => self.asks(),
+            'a' => self.asks() && self.offers_always(),
+            'p' => self.asks() && self.opts_in(),
+            _ => false,
+        }
+    }
+
+    /// True while the keys of the answers count.
+    pub fn asks(&self) -> bool {
+        matches!(self.mode, PanelMode::Asking | PanelMode::Help | PanelMode::BadEdit { .. })
+    }
+
+    /// All of it was in sight, on the whole screen.
+    pub fn note_in_sight(&mut self) {
+        self.was_in_sight = true;
+    }
+
+    /// True if the key would approve what is not in sight in so many rows above the prompt: a call whose head is
+    /// not there, or any line about changes that would be kept.
+    pub fn shows_first(&self, key: char, width: usize, room: usize) -> bool {
+        if self.was_in_sight || !self.approves(key) {
             return false;
         }
-        let needed = if self.asks_to_keep() { self.lines() } else { self.heads() };
-        let rows = needed.iter().map(|line| wrap(line, width).len()).sum::<usize>();
-        self.is_shown_whole = true;
-        rows + BESIDE > height
+        let rows = |lines: Vec<Line>| lines.iter().map(|line| wrap(line, width).len()).sum();
+        let (whole, heads): (usize, usize) = (rows(self.lines()), rows(self.heads()));
+        let left = room.saturating_sub(side_by_side(self.answers(), width).len() + 1);
+        // What does not fit costs one more row, which says so.
+        whole > left && (self.asks_to_keep() || heads + 1 > left)
     }
 
     fn is_masked(&self) -> bool {
         self.question.calls.iter().any(|call| call.unmasked.is_some())
     }
-
-    /// Everything that is asked, for the full screen and for the panel. No line is cut: who shows them
-    /// wraps them.
-    pub fn lines(&self) -> Vec<Line> {
-        if let PanelMode::Scope = self.mode {
-            return self.scope_lines();
-        }
-        let count = self.question.calls.len();
-        let mut lines = Vec::new();
-        for (number, call) in self.question.calls.iter().enumerate() {
-            lines.extend(self.request(number, call));
-            if count > 1 && number + 1 < count {
-                lines.push(Line::new());
-            }
-        }
-        if let Some(diff) = &self.question.diff {
-            lines.push(Line::new());
-            lines.push(Line::of("All changes together", Style::of(Role::Text).bold()));
-            lines.extend(diff::diff(diff));
-        }
-        lines
-    }
-
-    /// The rules that "always" would store.
-    fn scope_lines(&self) -> Vec<Line> {
-        let (rules, _) = self.question.offered();
-        let mut lines = vec![Line::of("Always allow:", Style::of(Role::Text).bold())];
-        let shown = |rule: &String| Line::of(format!("  {}", reveal(&one_line(rule))), Role::Text);
-        lines.extend(rules.iter().map(shown));
-        if self.question.calls.iter().any(|call| call.always.is_empty() || call.opts_in) {
-            let others = "No rule is offered for the other calls; they run this once.";
-            lines.push(Line::of(others, Role::Muted));
-        }
-        lines
-    }
-
-    /// Every call, then their previews, for a panel that is too small for all of it: what is asked
-    /// about must be in sight before how it looks.
-    pub fn heads_first(&self) -> Vec<Line> {
-        let mut lines = self.heads();
-        lines.push(Line::new());
-        match &self.question.diff {
-            Some(diff) => lines.extend(diff::diff(diff)),
-            None => {
-                let previews = self.question.calls.iter().filter_map(|call| self.preview(call));
-                lines.extend(previews.flat_map(|preview| diff::diff(preview)));
-            }
-        }
-        lines
-    }
-
-    fn heads(&self) -> Vec<Line> {
-        let calls = self.question.calls.iter().enumerate();
-        calls.flat_map(|(number, request)| self.head(number, request)).collect()
-    }
-
-    /// The preview of a call, with its secrets where they are shown.
-    fn preview<'a>(&self, request: &'a CallQuestion) -> Option<&'a String> {
-        let unmasked = request.unmasked.as_ref().filter(|_| self.is_unmasked);
-        unmasked.or(request.preview.as_ref())
-    }
-
-    fn request(&self, number: usize, request: &CallQuestion) -> Vec<Line> {
-        let mut lines = self.head(number, request);
-        let why = format!("  Needs approval: {}", one_line(&request.reason));
-        lines.push(Line::of(why, Role::Muted));
-        lines.extend(self.preview(request).into_iter().flat_map(|preview| diff::diff(preview)));
-        lines
-    }
-
-    fn head(&self, number: usize, request: &CallQuestion) -> Vec<Line> {
-        let mut lines = Vec::new();
-        if request.risk == RiskLevel::High {
-            lines.push(Line::of("HIGH RISK: read it before you answer", Role::Danger));
-        }
-        let mut head = Line::new();
-        if self.question.calls.len() > 1 {
-            let mark = if self.selected[number] { "[x]" } else { "[ ]" };
-            head.push(format!("{} {mark} ", number + 1), Role::Accent);
-        }
-        let (risk, role) = risk_word(request.risk);
-        head.push(one_line(&request.tool), Style::of(Role::Text).bold());
-        head.push(format!(" · {risk}"), role);
-        lines.push(head);
-        lines.push(Line::of(format!("  {}", one_line(&request.summary)), Role::Text));
-        if request.is_cut {
-            lines.push(Line::of("  (cut: d shows all of it)", Role::Warning));
-        }
-        let warnings = request.warnings.iter();
-        lines.extend(warnings.map(|it| Line::of(format!("  ! {}", one_line(it)), Role::Warning)));
-        lines
-    }
-
-    /// The answers, or the reason that is written: parts that stand side by side where there is room.
-    pub fn answers(&self) -> Vec<Line> {
-        let bold = |text: String| Line::of(text, Style::of(Role::Text).bold());
-        match &self.mode {
-            PanelMode::Reason { approved, .. } if approved.is_empty() => {
-                vec![Line::of(
-                    "Reason (Enter sends, empty is fine, Esc goes back): ",
-                    Role::Warning,
-                )]
-            }
-            PanelMode::Reason { .. } => {
-                let title = "Reason for those left out (Enter sends, Esc goes back): ";
-                vec![Line::of(title, Role::Warning)]
-            }
-            PanelMode::Scope => {
-                let (_, scopes) = self.question.offered();
-                let mut parts = vec![bold("Where?".into())];
-                parts.extend(scopes.iter().map(|it| key(&it.letter().to_string(), it.words())));
-                if scopes.contains(&OfferedScope::Project) {
-                    parts.push(key("d", "this project, for one day"));
-                }
-                parts.extend([key("o", "only this once"), key("Esc", "back")]);
-                parts
-            }
-            PanelMode::ChoosingEdit => {
-                let title = format!("Edit which call? 1–{}", self.question.calls.len().min(9));
-                vec![bold(title), key("Esc", "back")]
-            }
-            PanelMode::Editing { .. } => vec![Line::of("Editing the arguments…", Role::Muted)],
-            PanelMode::BadEdit { why } => {
-                let line = Line::of(format!("Not used: {}.", one_line(why)), Role::Warning);
-                vec![line, key("e", "edit again"), key("Esc", "back")]
-            }
-            PanelMode::Help => HELP.iter().map(|(letter, does)| key(letter, does)).collect(),
-            PanelMode::Asking => self.asking(),
-        }
-    }
-
-    fn asking(&self) -> Vec<Line> {
-        let count = self.question.calls.len();
-        let title = match count {
-            1 if self.asks_to_keep() => "Keep what it changed?".to_owned(),
-            1 => "Run it?".to_owned(),
-            _ => {
-                let chosen = self.selected.iter().filter(|it| **it).count();
-                format!("Run {chosen} of {count}?")
-            }
-        };
-        let answers = [
-            ("y", if self.opts_in() { "once" } else { "yes" }, true),
-            ("p", "turn on for this project", self.opts_in()),
-            ("n", "no", true),
-            ("a", "always", self.offers_always()),
-            ("1–9", "select", count > 1),
-            ("e", "edit", self.offers_edit()),
-            ("d", "diff", true),
-            ("s", "secrets", self.is_masked()),
-            ("?", "help", true),
-        ];
-        let offered = answers.iter().filter(|(.., is_offered)| *is_offered);
-        let mut parts = vec![Line::of(title, Style::of(Role::Text).bold())];
-        parts.extend(offered.map(|(letter, label, _)| key(letter, label)));
-        parts
-    }
 }
 
-/// A key and what it does.
-fn key(key: &str, label: &str) -> Line {
-    Line::of(key, Role::Accent).add(format!(" {label}"), Role::Text)
+impl PanelMode {
+    fn numbers(purpose: NumberUse, typed: &str) -> Self {
+        let mut buffer = Buffer::default();
+        buffer.insert(typed);
+        Self::Numbers { purpose, buffer, is_wrong: false }
+    }
 }
 
 fn place_of(digit: char) -> usize {
     digit.to_digit(10).unwrap_or(1) as usize - 1
-}
-
-fn risk_word(risk: RiskLevel) -> (&'static str, Role) {
-    match risk {
-        RiskLevel::Low => ("low risk", Role::Success),
-        RiskLevel::Medium => ("medium risk", Role::Warning),
-        RiskLevel::High => ("HIGH RISK", Role::Danger),
-    }
 }
 
 #[cfg(test)]

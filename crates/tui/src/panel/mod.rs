@@ -5,13 +5,16 @@
 
 pub mod approval;
 pub mod full;
+pub mod pager;
 pub mod question;
+pub mod question_page;
 
 use approval::Approval;
 use question::PanelQuestion;
 
 use crate::editor::Buffer;
 use crate::text::Line;
+use crate::text::wrap::{side_by_side, wrap};
 
 /// Without typing for so long, a key is meant for the panel.
 pub const QUIET: u64 = 500;
@@ -40,5 +43,55 @@ impl Panel {
             Panel::Question(question) => question.lines(),
             Panel::Secret { title, .. } => vec![Line::text(title)],
         }
+    }
+
+    /// The keys of the answers, for whoever sets them side by side.
+    pub fn answers(&self) -> Vec<Line> {
+        match self {
+            Panel::Approval(approval) => approval.answers(),
+            Panel::Question(question) => question.answers(),
+            Panel::Secret { .. } => Vec::new(),
+        }
+    }
+
+    /// The key that shows it on the whole screen; letters may be answers to a question.
+    pub fn key_of_page(&self) -> &'static str {
+        match self {
+            Panel::Approval(_) => "d",
+            Panel::Question(_) | Panel::Secret { .. } => "Space",
+        }
+    }
+
+    /// True if the key is an answer, or would be one where it is offered.
+    pub fn is_answer(&self, key: char) -> bool {
+        match self {
+            Panel::Approval(_) => matches!(
+                key.to_ascii_lowercase(),
+                'y' | 'n' | 'a' | 'p' | 'e' | 's' | 'd' | '?' | '1'..='9'
+            ),
+            Panel::Question(question) => question.choice(key).is_some(),
+            Panel::Secret { .. } => false,
+        }
+    }
+
+    /// True if the key decides for good: it counts only after everything was in sight.
+    pub fn decides(&self, key: char) -> bool {
+        match self {
+            Panel::Approval(approval) => approval.approves(key),
+            Panel::Question(_) => self.is_answer(key),
+            Panel::Secret { .. } => false,
+        }
+    }
+
+    /// True if all of it can stand above the prompt, in so many rows: a rule, the facts, the answers.
+    pub fn fits(&self, width: usize, room: usize) -> bool {
+        let answers = side_by_side(self.answers(), width).len();
+        let mut left = room.saturating_sub(answers + 1);
+        self.lines().iter().all(|line| {
+            let rows = wrap(line, width).len();
+            let fits = rows <= left;
+            left = left.saturating_sub(rows);
+            fits
+        })
     }
 }

@@ -5,7 +5,11 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::line::{Line, Span};
+use super::style::Role;
 use super::width::grapheme_width;
+
+/// Between two parts that stand side by side.
+const GAP: &str = "   ";
 
 /// Breaks a line into rows of at most so many cells; a word that is longer than a row is cut.
 pub fn wrap(line: &Line, cells: usize) -> Vec<Line> {
@@ -33,6 +37,21 @@ pub fn wrap(line: &Line, cells: usize) -> Vec<Line> {
         rows.rows.push(rows.row);
     }
     rows.rows
+}
+
+/// Parts with a gap between them, as many in a row as fit; a part is broken only where it is wider than a row.
+pub fn side_by_side(parts: Vec<Line>, cells: usize) -> Vec<Line> {
+    let mut rows: Vec<Line> = Vec::new();
+    for part in parts {
+        match rows.last_mut() {
+            Some(row) if row.width() + GAP.len() + part.width() <= cells => {
+                row.push(GAP, Role::Text);
+                row.append(part);
+            }
+            _ => rows.extend(wrap(&part, cells)),
+        }
+    }
+    rows
 }
 
 /// Runs of blanks, and what stands between them; between two wide characters a row may end too.

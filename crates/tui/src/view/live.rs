@@ -4,12 +4,10 @@ use crate::app::{App, RunningTurn};
 use crate::block::call::State;
 use crate::block::numbers;
 use crate::panel::{Panel, QUIET};
-use crate::text::wrap::{wrap, wrap_tail};
+use crate::text::wrap::{side_by_side, wrap, wrap_tail};
 use crate::text::{Line, Role, Style};
 
 const MOST_QUEUED: usize = 2;
-/// Between two answers.
-const GAP: &str = "   ";
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// At most `room` rows; what matters most gets its rows first. The activity is given where it has no
@@ -113,11 +111,7 @@ fn queued(app: &App, width: usize) -> Vec<Line> {
 /// A question: its facts as far as there is room, its answers always.
 fn panel_rows(app: &App, panel: &Panel, width: usize, room: usize) -> Vec<Line> {
     let mut body: Vec<Line> = panel.lines().iter().flat_map(|line| wrap(line, width)).collect();
-    let mut answers = match panel {
-        Panel::Approval(approval) => side_by_side(approval.answers(), width),
-        Panel::Question(question) => side_by_side(question.answers(), width),
-        Panel::Secret { .. } => Vec::new(),
-    };
+    let mut answers = side_by_side(panel.answers(), width);
     let is_typing = app.last_typed.is_some_and(|at| app.clock.saturating_sub(at) < QUIET);
     let is_theirs = !app.is_focused && (!app.prompt.buffer.is_empty() || is_typing);
     if is_theirs && !matches!(panel, Panel::Secret { .. }) {
@@ -134,7 +128,8 @@ fn panel_rows(app: &App, panel: &Panel, width: usize, room: usize) -> Vec<Line> 
         let all = body.len();
         body.truncate(room_for_body.saturating_sub(1));
         let hidden = all - body.len();
-        body.push(Line::of(format!("… {hidden} more lines: d shows all"), Role::Warning));
+        let key = panel.key_of_page();
+        body.push(Line::of(format!("… {hidden} more lines: {key} shows all"), Role::Warning));
     }
     let mut rows = vec![Line::of("─".repeat(width), Style::of(Role::Warning))];
     let has_room = body.len() < room_for_body;
@@ -142,20 +137,5 @@ fn panel_rows(app: &App, panel: &Panel, width: usize, room: usize) -> Vec<Line> 
     rows.extend(has_room.then(Line::new));
     rows.extend(answers);
     rows.truncate(room);
-    rows
-}
-
-/// Parts with a gap between them, as many in a row as fit; a part is broken only where it is wider than a row.
-fn side_by_side(parts: Vec<Line>, width: usize) -> Vec<Line> {
-    let mut rows: Vec<Line> = Vec::new();
-    for part in parts {
-        match rows.last_mut() {
-            Some(row) if row.width() + GAP.len() + part.width() <= width => {
-                row.push(GAP, Role::Text);
-                row.append(part);
-            }
-            _ => rows.extend(wrap(&part, width)),
-        }
-    }
     rows
 }

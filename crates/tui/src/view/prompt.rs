@@ -6,7 +6,6 @@ use super::frame::Caret;
 use crate::app::App;
 use crate::editor::{Buffer, Menu};
 use crate::panel::Panel;
-use crate::panel::approval::{Approval, PanelMode};
 use crate::text::width::{grapheme_width, width};
 use crate::text::{Line, Role};
 
@@ -28,8 +27,8 @@ pub(super) fn rows(app: &App, width: usize, most: usize) -> (Vec<Line>, Caret) {
     }
     let (mark, buffer, is_secret) = match &app.panel {
         Some(Panel::Secret { buffer, .. }) => (Line::of("key: ", Role::Accent), buffer, true),
-        Some(Panel::Approval(Approval { mode: PanelMode::Reason { buffer, .. }, .. })) => {
-            (Line::of("reason: ", Role::Accent), buffer, false)
+        Some(Panel::Approval(approval)) if let Some((word, buffer)) = approval.typed() => {
+            (Line::of(word, Role::Accent), buffer, false)
         }
         _ if app.prompt.is_shell && app.prompt.buffer.shown().0.starts_with('!') => {
             (Line::of(MARK, Role::Warning), &app.prompt.buffer, false)

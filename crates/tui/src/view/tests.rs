@@ -121,6 +121,27 @@ fn question(risks: &[RiskLevel]) -> Msg {
     Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None }))
 }
 
+/// A batch with more calls than there are digits.
+fn many(count: usize) -> ApprovalQuestion {
+    let call = |number: usize| {
+        let (id, summary) = (number.to_string(), format!("Write src/{number}.rs (12 bytes)"));
+        CallQuestion {
+            reason: "modifies files".into(),
+            ..CallQuestion::new(&id, "write_file", &summary, RiskLevel::Medium)
+        }
+    };
+    ApprovalQuestion { calls: (1..=count).map(call).collect(), diff: None }
+}
+
+/// A diff that is longer than the largest of the screens.
+fn long() -> Msg {
+    let added: String = (1..=70).map(|number| format!("+line {number}\n")).collect();
+    let preview = Some(format!("--- /dev/null\n+++ b/src/long.rs\n@@ -0,0 +1,70 @@\n{added}"));
+    let asked = CallQuestion::new("1", "write_file", "Create src/long.rs", RiskLevel::Medium);
+    let calls = vec![CallQuestion { preview, reason: "modifies files".into(), ..asked }];
+    Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None }))
+}
+
 type Scene = (&'static str, fn(&mut World));
 
 const SCENES: &[Scene] = &[
@@ -174,6 +195,41 @@ const SCENES: &[Scene] = &[
         turn(world);
         world.hear(question(&[RiskLevel::High, RiskLevel::Low]));
         world.keys(&[Key::Char('2')]);
+    }),
+    ("approval_of_fourteen", |world| {
+        turn(world);
+        world.hear(Msg::Approval(Box::new(many(14))));
+    }),
+    ("approval_numbers", |world| {
+        turn(world);
+        world.hear(Msg::Approval(Box::new(many(14))));
+        world.typed("2,11-13");
+        world.keys(&[Key::Enter, Key::Char('3')]);
+        world.typed("9");
+        world.keys(&[Key::Enter]);
+    }),
+    ("approval_long", |world| {
+        turn(world);
+        world.hear(long());
+    }),
+    ("approval_long_too_early", |world| {
+        turn(world);
+        world.hear(long());
+        world.keys(&[Key::Char(' '), Key::Char('y')]);
+    }),
+    ("approval_long_left", |world| {
+        turn(world);
+        world.hear(long());
+        world.keys(&[Key::Escape]);
+    }),
+    ("approval_to_keep_many", |world| {
+        turn(world);
+        let asked = CallQuestion::new("1", "run_command", "make install", RiskLevel::High);
+        let names = (1..=90).map(|number| format!("created share/{number}.txt\n")).collect();
+        let fingerprint = "keep 7".to_owned();
+        let calls = vec![CallQuestion { preview: Some(names), fingerprint, ..asked }];
+        world.hear(Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None })));
+        (0..9).for_each(|_| world.keys(&[Key::PageDown]));
     }),
     ("approval_reason", |world| {
         turn(world);

@@ -2,7 +2,7 @@
 //!
 //! Law: only a clear answer counts. What is not one is repeated with all that are.
 
-use jm_types::{ApprovalQuestion, OfferedScope};
+use jm_types::{ApprovalQuestion, OfferedScope, numbered_places};
 
 /// A typed answer. Places count from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Choices {
             "d" if is_alone && self.details => Some(Typed::Details),
             "s" if is_alone && self.masked => Some(Typed::Unmask),
             "?" | "h" | "help" if is_alone => Some(Typed::Help),
-            _ => self.places(answer).map(Typed::Some),
+            _ => numbered_places(answer, self.count).map(Typed::Some),
         }
     }
 
@@ -139,22 +139,6 @@ impl Choices {
             _ => rest.parse::<usize>().ok()?,
         };
         (1..=self.count).contains(&number).then(|| number - 1)
-    }
-
-    /// Numbers and ranges, divided by commas or blanks.
-    fn places(self, answer: &str) -> Option<Vec<usize>> {
-        let mut places = Vec::new();
-        for part in answer.split([',', ' ']).filter(|part| !part.is_empty()) {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-            if first == 0 || first > last || last > self.count {
-                return None;
-            }
-            places.extend(first - 1..last);
-        }
-        places.sort_unstable();
-        places.dedup();
-        (!places.is_empty()).then_some(places)
     }
 }
 

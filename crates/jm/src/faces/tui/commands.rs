@@ -20,7 +20,7 @@ use crate::agent::Agent;
 use crate::cli::{Approve, Common, Model};
 use crate::faces::rewind::{self, PromptRow, Rewinding};
 use crate::faces::screen::Screen;
-use crate::faces::{export, history, undo};
+use crate::faces::{export, history, ps, undo};
 use crate::sessions;
 
 type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
@@ -328,17 +328,25 @@ fn policy(talk: &Talk, agent: &Agent) {
 }
 
 /// The state of a conversation, a line each.
-pub(crate) fn status_lines(agent: &Agent) -> [String; 6] {
+pub(crate) fn status_lines(agent: &Agent) -> Vec<String> {
     let core = agent.driver.engine.core();
     let client = agent.client();
-    [
+    let running = ps::running_of(&core.workspace.jobs, &agent.driver.session.id);
+    let processes = match running.len() {
+        0 => "none".to_owned(),
+        count => format!("{count} running (stop one: `jm ps --stop ID`)"),
+    };
+    let mut lines = vec![
         format!("Model      {}/{}", client.provider(), client.model()),
         format!("Session    {}", agent.driver.session.id),
         format!("Root       {}", core.workspace.sandbox.working_root().path().display()),
         format!("Sandbox    {}", core.workspace.confiner.backend().name()),
         format!("Approval   {}", mode_word(core.policy.now().mode)),
         format!("Messages   {}", agent.conversation.messages().len()),
-    ]
+        format!("Processes  {processes}"),
+    ];
+    lines.extend(running.iter().map(|line| format!("  {line}")));
+    lines
 }
 
 /// The name of the tool that runs a command; none where commands are off.

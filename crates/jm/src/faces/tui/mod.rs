@@ -15,6 +15,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use jm_config::Notify;
 use jm_tui::app::App;
 use jm_tui::mailbox::Mailbox;
 use jm_tui::msg::Msg;
@@ -96,12 +97,12 @@ fn without_terminal(common: &Common, screen: &Screen) -> Result<u8> {
     headless::run(common, &run)
 }
 
-fn options(environment: &[(String, String)]) -> Options {
+fn options(notify: Notify, environment: &[(String, String)]) -> Options {
     let around = Surroundings(environment);
-    let notice = match around.get("JM_NOTIFY") {
-        Some("off") => Notice::Off,
-        Some("desktop") => Notice::Desktop,
-        _ => Notice::Bell,
+    let notice = match notify {
+        Notify::Off => Notice::Off,
+        Notify::Desktop => Notice::Desktop,
+        Notify::Bell => Notice::Bell,
     };
     let keyboard = !around.is_screen() && around.get("TERM") != Some("linux");
     let alternate = !around.is_screen();
@@ -117,7 +118,7 @@ fn open(
 ) -> Result<u8> {
     let mailbox = Arc::new(Mailbox::default());
     let (orders, received) = unbounded_channel();
-    let options = options(environment);
+    let options = options(wire::load(common)?.config.notify, environment);
     let own = Arc::clone(&mailbox);
     let shown = std::thread::Builder::new().name("screen".into()).spawn(move || {
         let app = App::new(Status::default());

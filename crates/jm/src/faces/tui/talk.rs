@@ -4,11 +4,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use jm_engine::SharedPolicy;
 use jm_files::Sandbox;
 use jm_policy::Policy;
+use jm_process::background::Jobs;
 use jm_process::confine::Backend;
 use jm_tui::block::{self, Note, Waiting};
 use jm_tui::editor::Completion;
@@ -26,6 +28,7 @@ use super::{Left, Start, listing};
 use crate::agent::{Agent, Looks, TurnEnd};
 use crate::cli::{Common, Model};
 use crate::faces::interrupts::Interrupter;
+use crate::faces::ps;
 
 /// The parts needed to open an agent, and those that the conversation is about to hear.
 pub(super) struct Talk {
@@ -49,8 +52,12 @@ struct Open {
     session: SessionId,
     sandbox: Arc<Sandbox>,
     policy: SharedPolicy,
+    jobs: Arc<Jobs>,
     status: Status,
 }
+
+/// Between two looks at the processes that run in the background; none is taken at rest while none runs.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A note that something else in the program wrote.
 pub(super) fn tell(mailbox: &Mailbox, text: &str) {
@@ -140,6 +147,7 @@ impl Talk {
             session: id,
             sandbox: Arc::clone(&core.workspace.sandbox),
             policy: core.policy.clone(),
+            jobs: Arc::clone(&core.workspace.jobs),
             status: Status::default(),
         });
         self.show_status(&agent);
@@ -193,6 +201,20 @@ impl Talk {
         }
     }
 
+    /// Counts the processes of the session anew.
+    fn look_at_processes(&mut self) {
+        let Some(open) = &mut self.open else { return };
+        let processes = ps::running_of(&open.jobs, &open.session).len();
+        if open.status.processes != processes {
+            open.status.processes = processes;
+            self.desk.send(Msg::Status(Box::new(open.status.clone())));
+        }
+    }
+
+    fn has_processes(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.status.processes > 0)
+    }
+
     /// Changes the approval mode, while a turn runs too: it counts for the next call.
     pub(super) fn approve(&mut self, mode: ApprovalMode) {
         let Some(open) = &mut self.open else { return };
@@ -244,6 +266,10 @@ impl Talk {
                     biased;
                     () = agent.driver.interrupts.next() => None,
                     order = self.orders.recv() => order,
+                    () = tokio::time::sleep(LOOK), if self.has_processes() => {
+                        self.look_at_processes();
+                        continue;
+                    }
                 },
             };
             let Some(order) = order else { return Next::Quit };
@@ -345,6 +371,7 @@ impl Talk {
         loop {
             tokio::select! {
                 done = &mut work => return (!quits).then_some(done),
+                () = tokio::time::sleep(LOOK) => self.look_at_processes(),
                 order = self.orders.recv() => match order {
                     None | Some(Effect::Quit) => match &interrupter {
                         // What runs is stopped in order before we go.
@@ -438,5 +465,6 @@ fn status(common: &Common, agent: &Agent) -> Status {
         tokens_out: usage.output,
         tokens_cached: usage.cache_read,
         cost: agent.client().cost(&usage),
+        processes: ps::running_of(&core.workspace.jobs, &agent.driver.session.id).len(),
     }
 }

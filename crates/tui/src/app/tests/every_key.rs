@@ -146,29 +146,6 @@ fn a_paste_never_reaches_what_fills_the_screen() {
     assert_eq!(world.text(), "");
 }
 
-/// Changes of a command are kept as a whole only after they were in sight as a whole.
-#[test]
-fn keeping_needs_a_look_at_all_of_it() {
-    let held = |lines: usize| {
-        let preview = (0..lines).map(|number| format!("changed {number}\n")).collect();
-        let call = CallQuestion { fingerprint: "keep layer".into(), ..request("1") };
-        let calls = vec![CallQuestion { preview: Some(preview), ..call }];
-        let mut world = World::new();
-        world.working().hear(Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None })));
-        world
-    };
-    let all = answer(vec![("1", ApprovalChoice::Once)]);
-    assert_eq!(held(3).key(Key::Char('y')).effects, std::slice::from_ref(&all));
-    let mut many = asked(12);
-    assert_eq!(many.key(Key::Char('y')).effects, [], "twelve calls do not fit");
-    assert!(many.app.full.is_some());
-    assert_eq!(many.key(Key::Char('q')).key(Key::Char('y')).effects.len(), 1);
-    let mut long = held(100);
-    assert_eq!(long.key(Key::Char('y')).effects, []);
-    assert!(long.app.full.is_some(), "shown whole first");
-    assert_eq!(long.key(Key::Char('q')).key(Key::Char('y')).effects, [all]);
-}
-
 /// Complaint 13: a key costs the same whether one block or ten thousand stand above it.
 #[test]
 fn a_key_costs_the_same_in_a_long_session() {

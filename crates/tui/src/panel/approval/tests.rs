@@ -1,6 +1,6 @@
 //! Answers to a question about a batch, key by key.
 
-use jm_types::AlwaysOffer;
+use jm_types::{AlwaysOffer, RiskLevel};
 
 use super::*;
 
@@ -123,4 +123,35 @@ fn a_tool_that_is_off_is_switched_on_by_one_key() {
     let on = ApprovalChoice::Always { scope: OfferedScope::Project, seconds: None };
     assert_eq!(asked.key('p'), Done::Answered(answer(&[("c1", on)])));
     assert_eq!(approval(1).key('p'), Done::Foreign);
+}
+
+#[test]
+fn every_call_of_a_large_batch_has_a_number() {
+    let types = |asked: &mut Approval, text: &str| {
+        asked.typed_mut().unwrap().set(text);
+        asked.numbers_given()
+    };
+    let mut asked = approval(14);
+    assert!(answers_of(&asked).contains("1–14 select"), "{}", answers_of(&asked));
+    assert_eq!(asked.key('1'), Done::Nothing);
+    assert_eq!(
+        asked.typed().map(|(word, typed)| (word, typed.text())),
+        Some(("calls: ", "1".into()))
+    );
+    assert_eq!(types(&mut asked, "2,11-13"), Done::Nothing);
+    let left: Vec<usize> = (0..14).filter(|place| !asked.selected[*place]).collect();
+    assert_eq!(left, [1, 10, 11, 12]);
+    asked.key('1');
+    for wrong in ["15", "0", "x", "", "3-"] {
+        assert_eq!(types(&mut asked, wrong), Done::Nothing);
+        assert!(answers_of(&asked).contains("Please type numbers from 1 to 14."), "{wrong}");
+    }
+    assert_eq!(types(&mut asked, "12 13"), Done::Nothing);
+    assert!(answers_of(&asked).starts_with("Run 12 of 14?"));
+    assert_eq!(asked.key('e'), Done::Nothing);
+    assert_eq!(types(&mut asked, "1,2"), Done::Nothing, "one at a time");
+    assert_eq!(types(&mut asked, "14"), Done::Edit("{}\n".into()));
+    let edit = ApprovalChoice::Edit { arguments: r#"{"path":"b"}"#.into() };
+    assert_eq!(asked.edited(r#"{"path":"b"}"#.into()), Some(answer(&[("c14", edit)])));
+    assert_eq!(approval(9).key('9'), Done::Nothing);
 }
