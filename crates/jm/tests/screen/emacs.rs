@@ -20,10 +20,15 @@ expect = { results_contain = ["not that one"] }
 steps = [{ text = "So be it." }]
 [[turn]]
 steps = [{ text = "Slowly" }, { delay_ms = 60000 }]
+[[turn]]
+steps = [{ call = "edit_region", args = { path = "app.conf", start_line = 1, end_line = 1, new_content = "port = 2" } }]
+[[turn]]
+expect = { results_contain = ["unsaved"] }
+steps = [{ text = "I leave it to you." }]
 "#;
 
 /// FJ-UI, FJ-LOG, FJ-GATE: a prompt, an approval with its diff, a rejection with its reason, tasks, a key that
-/// stops, a program that is killed.
+/// stops, a file that is edited meanwhile, a program that is killed.
 #[test]
 fn a_conversation_in_emacs_is_driven_by_keys() {
     let desk = Desk::new(Kind::Tmux, (100, 40));
@@ -85,6 +90,14 @@ fn a_conversation_in_emacs_is_driven_by_keys() {
     desk.wait_for("Stopped");
 
     desk.key("M-:");
+    desk.line("(with-current-buffer \"app.conf\" (insert \"# mine\"))");
+    desk.letters("Change the port.");
+    desk.key("C-c");
+    desk.key("C-c");
+    desk.wait_for("I leave it to you.");
+    assert_eq!(std::fs::read_to_string(desk.path("app.conf")).unwrap(), "port = 1\ndebug = yes\n");
+
+    desk.key("M-:");
     desk.line("(signal-process (journeyman-acp-process journeyman--acp) 'KILL)");
     desk.wait_for("The program ended");
     std::fs::write(desk.path("../home/s.toml"), "[[turn]]\nsteps = [{ text = \"Here again.\" }]\n")
@@ -93,8 +106,8 @@ fn a_conversation_in_emacs_is_driven_by_keys() {
     desk.key("C-c");
     desk.key("C-c");
     desk.wait_for("Here again.");
-    desk.key("C-x");
-    desk.key("C-c");
+    desk.key("M-:");
+    desk.line("(kill-emacs)");
     desk.wait_for("ready>");
     desk.assert_sane();
 }
