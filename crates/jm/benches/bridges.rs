@@ -7,11 +7,12 @@
 
 mod shared;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Read;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::json;
+use shared::lines::Lines;
 use shared::{difference, heading, in_turns, report, sample};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mcp_server.py");
@@ -22,49 +23,6 @@ fn main() {
     a_call_through_the_client();
     start_with_servers();
     start_to_initialize();
-}
-
-/// A program that answers a line with a line.
-struct Lines {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Lines {
-    fn start(command: &mut Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let input = child.stdin.take().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Self { child, input, output }
-    }
-
-    fn send(&mut self, message: &Value) {
-        self.input.write_all(format!("{message}\n").as_bytes()).unwrap();
-    }
-
-    fn receive(&mut self) -> Value {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).expect(&line)
-    }
-
-    fn ask(&mut self, message: &Value) -> Value {
-        self.send(message);
-        self.receive()
-    }
-}
-
-impl Drop for Lines {
-    fn drop(&mut self) {
-        self.child.kill().unwrap_or_default();
-        self.child.wait().map(drop).unwrap_or_default();
-    }
 }
 
 fn jm(home: &Path, args: &[&str]) -> Command {

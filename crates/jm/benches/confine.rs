@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
 
+mod shared;
+
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -21,6 +23,8 @@ use jm_process::output_reader::{
     ChunkAnswer, CommandStream, NoListener, OutputListener, OutputView,
 };
 use jm_types::Cancel;
+use serde_json::json;
+use shared::lines::Lines;
 use tempfile::TempDir;
 
 const ROUNDS: usize = 200;
@@ -111,10 +115,10 @@ const TREES: &[(&str, Grow)] = &[
 ];
 
 /// Measures protected names beside the same tree with other names, at three sizes, and beside
-/// the same mounts as bare system calls. The quickest of five: whatever else runs makes it slower.
+/// the same mounts as bare system calls, and on layers. The quickest of five: whatever else runs makes it slower.
 fn measure_names(jm: &Path) {
     for (title, grow) in TREES {
-        let columns = ["plain ms", "held ms", "more ms", "bare ms"];
+        let columns = ["plain ms", "held ms", "more ms", "bare ms", "layer ms", "more ms"];
         println!("\n{:<32} {}", title, columns.map(|name| format!("{name:>9}")).join(" "));
         for count in [1_000, 4_000, 12_000] {
             let [plain, held] =
@@ -135,10 +139,28 @@ fn measure_names(jm: &Path) {
                 assert!(child.env(BARE, held.path()).status().unwrap().success());
             });
             let (without, with) = (command(&plain), command(&held));
-            let columns = [without, with, with - without, bare];
+            let [plain, held] = [&plain, &held].map(|folder| on_layers(jm, folder));
+            let columns = [without, with, with - without, bare, held, held - plain];
             println!("{count:<32} {}", columns.map(|time| format!("{time:>9.1}")).join(" "));
         }
     }
+}
+
+/// The same command on a layer, as tools run it: one process makes calls, and the first is not counted.
+fn on_layers(jm: &Path, folder: &TempDir) -> f64 {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(jm);
+    command.current_dir(folder.path()).env_clear().env("HOME", home.path());
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    command.args(["exec", "--jsonl", "--yes", "--allow", "run_command"]);
+    let mut calls = Lines::start(&mut command);
+    let call = json!({"id": "c", "name": "run_command", "args": {"command": "true"}});
+    let mut run = || {
+        let answer = calls.ask(&call);
+        assert_eq!(answer["verdict"], "ran", "{answer}");
+    };
+    run();
+    quickest(run)
 }
 
 fn grown(count: usize, grow: Grow, kind: Kind) -> TempDir {

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod lines;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
