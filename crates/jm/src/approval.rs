@@ -13,8 +13,8 @@ use jm_config::{
 use jm_dialects::dialect_of;
 use jm_engine::Engine;
 use jm_policy::{
-    ApprovalList, BuiltIn, ListError, Policy, PolicyRule, Preset, RuleBook, RuleOrigin, RuleSite,
-    Subject,
+    ApprovalList, BuiltIn, HOST_RULE, ListError, Policy, PolicyRule, Preset, RuleBook, RuleOrigin,
+    RuleSite, Subject,
 };
 use jm_tools::Workspace;
 use jm_types::{Profile, Toolset, Verdict};
@@ -192,6 +192,7 @@ impl Subjects {
         origin: RuleOrigin,
     ) -> Result<PolicyRule> {
         if let Some((tool, _)) = text.split_once(':')
+            && tool.trim() != HOST_RULE
             && !self.commands.contains(tool.trim())
             && !self.paths.contains(tool.trim())
         {
@@ -201,10 +202,21 @@ impl Subjects {
             ));
         }
         let subject = |tool: &str| match self.commands.contains(tool) {
+            _ if tool == HOST_RULE => Subject::Hosts,
             true => Subject::Commands,
             false => Subject::Paths,
         };
         Ok(PolicyRule::parse(text, verdict, origin, subject)?)
+    }
+}
+
+/// Reads the rules where some are about hosts, which confinement needs before there is a policy: an error has its place.
+pub(crate) fn check_host_rules(loaded: &Loaded) -> Result<()> {
+    let approval = &loaded.config.tools.approval;
+    let mut rules = [&approval.allow, &approval.ask, &approval.deny].into_iter().flatten();
+    match rules.any(|rule| rule.tool() == HOST_RULE) {
+        true => configured(loaded, &Subjects::new()?).map(drop),
+        false => Ok(()),
     }
 }
 

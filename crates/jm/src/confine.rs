@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use jm_config::{CommandBackend, Config};
+use anyhow::{Context, Result, bail};
+use jm_config::{CommandBackend, Config, RuleEntry};
+use jm_policy::{HOST_RULE, PolicyRule, RuleOrigin, Subject};
 use jm_process::Confiner;
 use jm_process::confine::{Backend, CommandSettings, Launcher, Resources};
+use jm_types::{HostExceptions, HostList, HostRule, Network, Verdict};
 
 use crate::cli::Common;
 use crate::locations;
@@ -66,9 +68,11 @@ fn settings(config: &Config) -> Result<CommandSettings> {
         let path = PathBuf::from(path);
         path.canonicalize().with_context(|| format!("writable directory {}", path.display()))
     };
+    let (network, exceptions) = reach(config)?;
     Ok(CommandSettings {
         backend,
-        network: commands.network.clone(),
+        network,
+        exceptions,
         writable: commands.writable.iter().map(real).collect::<Result<_>>()?,
         resources: Resources {
             processes: commands.max_processes,
@@ -76,4 +80,45 @@ fn settings(config: &Config) -> Result<CommandSettings> {
             file_bytes: commands.max_file_bytes,
         },
     })
+}
+
+/// The hosts that commands reach, by the network setting and the rules about hosts.
+fn reach(config: &Config) -> Result<(Network, HostExceptions)> {
+    let approval = &config.tools.approval;
+    let [allowed, asked, denied] = [
+        host_rules(&approval.allow, Verdict::Allow)?,
+        host_rules(&approval.ask, Verdict::Ask)?,
+        host_rules(&approval.deny, Verdict::Deny)?,
+    ];
+    let exceptions = HostExceptions::new(&asked, &denied);
+    let network = match &config.tools.sandbox.commands.network {
+        Network::On if exceptions.is_empty() => Network::On,
+        Network::On => {
+            let first = asked.first().or(denied.first()).map(ToString::to_string);
+            bail!(
+                "the rule `host: {}` cannot be enforced while the network is on\n  hint: list the hosts that commands may reach (`tools.sandbox.commands.network`, `--network=HOST`), or remove the rule",
+                first.unwrap_or_default()
+            )
+        }
+        Network::Off => listed(allowed, &exceptions),
+        Network::Listed(list) => {
+            listed(list.rules().cloned().chain(allowed).collect(), &exceptions)
+        }
+    };
+    Ok((network, exceptions))
+}
+
+fn listed(rules: Vec<HostRule>, exceptions: &HostExceptions) -> Network {
+    let list = HostList::new(rules).map(|list| list.except(exceptions.clone()));
+    list.map_or(Network::Off, Network::Listed)
+}
+
+fn host_rules(entries: &[RuleEntry], verdict: Verdict) -> Result<Vec<HostRule>> {
+    let about_hosts = entries.iter().filter(|entry| entry.tool() == HOST_RULE);
+    let rules = about_hosts.map(|entry| {
+        let rule =
+            PolicyRule::parse(&entry.rule, verdict, RuleOrigin::BuiltIn, |_| Subject::Hosts)?;
+        Ok(rule.host().cloned())
+    });
+    Ok(rules.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

@@ -13,6 +13,7 @@ use jm_dialects::dialect_of;
 use jm_engine::Core;
 use jm_engine::{CallRecorder, Engine, EngineLayers, LayerUse, Session};
 use jm_files::{PathPolicy, ProjectState, Sandbox, SandboxSettings, Staging};
+use jm_policy::HOST_RULE;
 use jm_process::EnvSanitizer;
 use jm_process::background::Jobs;
 use jm_process::command_layers::CommandLayers;
@@ -82,6 +83,7 @@ pub(crate) fn settings(common: &Common) -> Result<Settings> {
     let level = project.as_ref().map_or(jm_config::Trust::Untrusted, Project::level);
     let mut loaded = layered(common, project.as_ref(), level)?;
     mcp::add_servers(&mut loaded.config.mcp, &common.servers);
+    approval::check_host_rules(&loaded)?;
     check_names(common, &mut loaded, project.as_ref())?;
     let (_, denied) = parted(&common.deny);
     denied.iter().for_each(|tool| loaded.deny(tool));
@@ -300,7 +302,9 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
     let approval = &loaded.config.tools.approval;
     let rules = [&approval.allow, &approval.ask, &approval.deny].into_iter().flatten();
     let listed = approval.allowlist.iter().chain(&approval.denylist).cloned();
-    let listed = listed.chain(rules.map(|rule| rule.tool().to_owned()));
+    // Rules about hosts name no tool.
+    let rules = rules.map(|rule| rule.tool().to_owned()).filter(|tool| tool != HOST_RULE);
+    let listed = listed.chain(rules);
     let approved = approval.auto_approve.iter().filter(|item| !item.starts_with('$'));
     let approved = approved.map(|item| item.trim_start_matches('-').to_owned());
     let presets =
@@ -311,7 +315,9 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
     };
     let listed: Vec<&String> = listed.iter().filter(|name| !is_default(name)).collect();
     let flags: Vec<String> = (common.allow.iter().chain(&common.deny))
-        .map(|flag| flag.split_once(':').map_or(flag.as_str(), |(tool, _)| tool).trim().to_owned())
+        .map(|flag| flag.split_once(':').map_or((flag.as_str(), false), |(tool, _)| (tool, true)))
+        .filter(|(tool, is_rule)| !(*is_rule && tool.trim() == HOST_RULE))
+        .map(|(tool, _)| tool.trim().to_owned())
         .collect();
     if flags.is_empty() && listed.is_empty() {
         return Ok(());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jm_shell::{
     Because, CommandDecision, CommandLine, CommandRules, Readers, RuleContext, RuleText,
 };
-use jm_types::Verdict;
+use jm_types::{Host, Verdict};
 
 use crate::facts::CallFacts;
 use crate::rule::{PolicyRule, PolicyRuleError};
@@ -66,6 +66,13 @@ impl RuleBook {
     /// All rules in the order in which they were given.
     pub fn rules(&self) -> &[PolicyRule] {
         &self.rules
+    }
+
+    /// The strictest rule about a host at a port; `None` where no rule is about it.
+    pub fn host_rule(&self, host: &Host, port: u16) -> Option<&PolicyRule> {
+        let is_about = |rule: &&PolicyRule| rule.host().is_some_and(|it| it.admits(host, port));
+        let about = self.rules.iter().filter(is_about);
+        about.reduce(|one, other| if other.verdict > one.verdict { other } else { one })
     }
 
     /// The strictest rule that matches a call; `None` where no rule does.

@@ -26,4 +26,4 @@ pub use jm_types::{AlwaysOffer, OfferedScope};
 pub use policy::{Judged, Policy};
 pub use presets::{ApprovalList, BuiltIn, ListError, Preset};
 pub use remembered::{RememberedRule, RememberedRules, RuleScope, RuleSite};
-pub use rule::{PolicyRule, PolicyRuleError, Subject};
+pub use rule::{HOST_RULE, PolicyRule, PolicyRuleError, Subject};

@@ -7,7 +7,8 @@ use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
 use jm_shell::RuleSource;
-use jm_types::Verdict;
+use jm_types::hosts::{parse_port, split_port};
+use jm_types::{HostRule, Verdict};
 use thiserror::Error;
 
 use crate::decision::RuleOrigin;
@@ -33,7 +34,12 @@ enum Pattern {
     Path(GlobMatcher),
     /// A command, judged together with the other rules about commands.
     Command(RuleSource),
+    /// Hosts that commands reach. The egress proxy judges them, when a command asks for one.
+    Host(HostRule),
 }
+
+/// The word that stands in place of a tool in a rule about hosts.
+pub const HOST_RULE: &str = "host";
 
 /// A rule that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -43,6 +49,10 @@ pub enum PolicyRuleError {
     NoTool { rule: String },
     #[error("the rule `{rule}` has an empty pattern; write `{tool}` alone for every call of it")]
     EmptyPattern { rule: String, tool: String },
+    #[error("the rule `{rule}` names no host; write `host: example.org` or `host: *.example.org`")]
+    NoHostNamed { rule: String },
+    #[error("the rule `{rule}`: {message}")]
+    BadHost { rule: String, message: String },
     #[error("the rule `{rule}` is not a valid path pattern: {message}")]
     BadGlob { rule: String, message: String },
     #[error("the rule `{rule}`: {message}")]
@@ -62,7 +72,12 @@ pub enum Subject {
     Paths,
     /// Patterns over the words of a command.
     Commands,
+    /// A host, with a port if it is not a usual one.
+    Hosts,
 }
+
+/// The port of a host that is written without one.
+const USUAL_PORT: u16 = 443;
 
 impl PolicyRule {
     /// Reads `TOOL` or `TOOL: PATTERN`.
@@ -82,11 +97,13 @@ impl PolicyRule {
         }
         let tool = tool.to_owned();
         let pattern = match pattern {
+            None if tool == HOST_RULE => return Err(PolicyRuleError::NoHostNamed { rule }),
             None => Pattern::Any,
             Some("") => return Err(PolicyRuleError::EmptyPattern { rule, tool }),
             Some(pattern) => match subject(&tool) {
                 Subject::Commands => Pattern::Command(RuleSource::new(verdict, pattern)),
                 Subject::Paths => Pattern::Path(glob(pattern, &rule)?),
+                Subject::Hosts => Pattern::Host(host(pattern, verdict, &rule)?),
             },
         };
         Ok(Self { verdict, tool, pattern, origin })
@@ -96,12 +113,20 @@ impl PolicyRule {
     pub(crate) fn command(&self) -> Option<&RuleSource> {
         match &self.pattern {
             Pattern::Command(source) => Some(source),
-            Pattern::Any | Pattern::Path(_) => None,
+            Pattern::Any | Pattern::Path(_) | Pattern::Host(_) => None,
+        }
+    }
+
+    /// The hosts that the rule is about, if it is about hosts.
+    pub fn host(&self) -> Option<&HostRule> {
+        match &self.pattern {
+            Pattern::Host(host) => Some(host),
+            Pattern::Any | Pattern::Path(_) | Pattern::Command(_) => None,
         }
     }
 
     /// Gives the part of the call that the rule matches, if it does. Rules about commands never match
-    /// here: they are judged together.
+    /// here: they are judged together. Nor do rules about hosts, which no call names beforehand.
     pub(crate) fn matches(&self, facts: &CallFacts<'_>) -> Option<Matched> {
         // A tool that is allowed is not allowed to do what another one is for.
         let is_meant = match self.verdict {
@@ -115,7 +140,7 @@ impl PolicyRule {
         }
         match &self.pattern {
             Pattern::Any => Some(Matched { part: None }),
-            Pattern::Command(_) => None,
+            Pattern::Command(_) | Pattern::Host(_) => None,
             Pattern::Path(glob) => self.match_paths(glob, &facts.paths),
         }
     }
@@ -151,6 +176,15 @@ impl PolicyRule {
                     return Err(PolicyRuleError::ExampleHit { rule, example });
                 }
             }
+            Pattern::Host(host) => {
+                let is_hit = |example: &String| host_matches(host, example);
+                if let Some(example) = hits.into_iter().find(|example| !is_hit(example)) {
+                    return Err(PolicyRuleError::ExampleMissed { rule, example });
+                }
+                if let Some(example) = misses.into_iter().find(is_hit) {
+                    return Err(PolicyRuleError::ExampleHit { rule, example });
+                }
+            }
             Pattern::Any if hits.is_empty() && misses.is_empty() => {}
             Pattern::Any => return Err(PolicyRuleError::NeedlessExample { rule }),
         }
@@ -162,6 +196,25 @@ impl PolicyRule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Matched {
     pub(crate) part: Option<String>,
+}
+
+/// Reads a host. A rule that asks or denies means every port, unless it names one.
+fn host(pattern: &str, verdict: Verdict, rule: &str) -> Result<HostRule, PolicyRuleError> {
+    let parsed = pattern.parse::<HostRule>().map_err(|error| PolicyRuleError::BadHost {
+        rule: rule.to_owned(),
+        message: error.to_string(),
+    })?;
+    Ok(match verdict {
+        Verdict::Allow => parsed,
+        Verdict::Ask | Verdict::Deny => parsed.as_exception(),
+    })
+}
+
+/// Tells whether a rule is about a host as a person writes it; 443 is the port where none is written.
+fn host_matches(rule: &HostRule, written: &str) -> bool {
+    let Some((host, port)) = split_port(written.trim()) else { return false };
+    let port = port.map_or(Some(USUAL_PORT), parse_port);
+    matches!((host.parse(), port), (Ok(host), Some(port)) if rule.admits(&host, port))
 }
 
 /// `*` stays within a directory, `**` does not.
@@ -180,6 +233,7 @@ impl fmt::Display for PolicyRule {
             Pattern::Any => f.write_str(&self.tool),
             Pattern::Path(glob) => write!(f, "{}: {}", self.tool, glob.glob()),
             Pattern::Command(source) => write!(f, "{}: {}", self.tool, source.pattern),
+            Pattern::Host(host) => write!(f, "{}: {host}", self.tool),
         }
     }
 }

@@ -49,10 +49,52 @@ pub struct NoHost {
     why: &'static str,
 }
 
-/// The hosts that commands may reach; never empty, because nothing to reach is no network.
+/// The hosts that commands may reach; never empty, because nothing to reach is no network. Written as a list where
+/// nothing is left out of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct HostList(Vec<HostRule>);
+#[serde(from = "WrittenHosts", into = "WrittenHosts")]
+pub struct HostList {
+    rules: Vec<HostRule>,
+    /// Given to one command by a person, whatever the rules ask about.
+    granted: Vec<HostRule>,
+    exceptions: HostExceptions,
+}
+
+/// Hosts that rules leave out, whatever a list admits. A rule without a port means every port here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct HostExceptions {
+    asked: Vec<HostRule>,
+    denied: Vec<HostRule>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenHosts {
+    Plain(Vec<HostRule>),
+    Judged { rules: Vec<HostRule>, granted: Vec<HostRule>, exceptions: HostExceptions },
+}
+
+impl From<HostList> for WrittenHosts {
+    fn from(HostList { rules, granted, exceptions }: HostList) -> Self {
+        match granted.is_empty() && exceptions.is_empty() {
+            true => Self::Plain(rules),
+            false => Self::Judged { rules, granted, exceptions },
+        }
+    }
+}
+
+impl From<WrittenHosts> for HostList {
+    fn from(written: WrittenHosts) -> Self {
+        match written {
+            WrittenHosts::Plain(rules) => {
+                Self { rules, granted: Vec::new(), exceptions: HostExceptions::default() }
+            }
+            WrittenHosts::Judged { rules, granted, exceptions } => {
+                Self { rules, granted, exceptions }
+            }
+        }
+    }
+}
 
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
@@ -194,13 +236,40 @@ impl HostRule {
         }
     }
 
-    fn admits(&self, host: &Host, port: u16) -> bool {
+    /// Tells whether the rule is about a host at a port.
+    pub fn admits(&self, host: &Host, port: u16) -> bool {
         let is_port = match self.ports {
             Ports::Usual => USUAL_PORTS.contains(&port),
             Ports::One(one) => one == port,
             Ports::Any => true,
         };
         is_port && self.hosts.contain(host)
+    }
+
+    /// The same as a rule that asks or denies: without a port it means every port.
+    #[must_use]
+    pub fn as_exception(&self) -> Self {
+        let ports = if self.ports == Ports::Usual { Ports::Any } else { self.ports };
+        Self { hosts: self.hosts.clone(), ports }
+    }
+
+    /// Tells whether some host at some port is meant by both.
+    fn touches(&self, other: &Self) -> bool {
+        let ports = match (self.ports, other.ports) {
+            (Ports::Any, _) | (_, Ports::Any) => true,
+            (Ports::Usual, Ports::One(port)) | (Ports::One(port), Ports::Usual) => {
+                USUAL_PORTS.contains(&port)
+            }
+            (mine, theirs) => mine == theirs,
+        };
+        ports
+            && match (&self.hosts, &other.hosts) {
+                (mine, Hosts::One(host)) => mine.contain(host),
+                (Hosts::One(host), theirs) => theirs.contain(host),
+                (Hosts::Beneath(mine), Hosts::Beneath(theirs)) => {
+                    mine == theirs || is_beneath(theirs, mine) || is_beneath(mine, theirs)
+                }
+            }
     }
 
     /// Tells whether everything that the other admits is admitted here too.
@@ -235,6 +304,43 @@ fn is_beneath(name: &str, parent: &str) -> bool {
     name.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
 }
 
+impl HostExceptions {
+    /// Hosts that a person is asked about, and hosts that nobody reaches.
+    pub fn new(asked: &[HostRule], denied: &[HostRule]) -> Self {
+        let whole = |rules: &[HostRule]| rules.iter().map(HostRule::as_exception).collect();
+        Self { asked: whole(asked), denied: whole(denied) }
+    }
+
+    /// True where nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.asked.is_empty() && self.denied.is_empty()
+    }
+
+    /// The verdict of the exceptions on a host; `None` where they say nothing.
+    pub fn verdict(&self, host: &Host, port: u16) -> Option<HostVerdict> {
+        let is_in = |rules: &[HostRule]| rules.iter().any(|rule| rule.admits(host, port));
+        match (is_in(&self.denied), is_in(&self.asked)) {
+            (true, _) => Some(HostVerdict::Denied),
+            (false, true) => Some(HostVerdict::Asked),
+            (false, false) => None,
+        }
+    }
+
+    /// Tells whether a person may be asked for what a rule opens: no part of it is denied.
+    pub fn may_be_granted(&self, rule: &HostRule) -> bool {
+        !self.denied.iter().any(|denied| denied.touches(rule))
+    }
+}
+
+/// The verdict of a rule that leaves a host out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostVerdict {
+    /// A person is asked, for one command.
+    Asked,
+    /// Nobody reaches it.
+    Denied,
+}
+
 impl HostList {
     /// `None` for no hosts at all.
     pub fn new(rules: Vec<HostRule>) -> Option<Self> {
@@ -244,38 +350,70 @@ impl HostList {
                 list.push(rule);
             }
         }
-        (!list.is_empty()).then_some(Self(list))
+        (!list.is_empty()).then_some(WrittenHosts::Plain(list).into())
+    }
+
+    /// The same list with hosts left out of it.
+    #[must_use]
+    pub fn except(mut self, exceptions: HostExceptions) -> Self {
+        self.exceptions = exceptions;
+        self
+    }
+
+    /// The same list with a host that a person gave to one command. What is denied stays denied.
+    #[must_use]
+    pub fn granting(mut self, rule: HostRule) -> Self {
+        self.granted.push(rule);
+        self
     }
 
     /// The rules in the order of writing.
-    pub fn rules(&self) -> &[HostRule] {
-        &self.0
+    pub fn rules(&self) -> impl Iterator<Item = &HostRule> {
+        self.rules.iter().chain(&self.granted)
+    }
+
+    /// The verdict of the rules that leave hosts out.
+    pub fn exception(&self, host: &Host, port: u16) -> Option<HostVerdict> {
+        self.exceptions.verdict(host, port)
     }
 
     /// The rule that lets a command ask for this; one that names the host goes before one that
     /// names those around it.
     pub fn admits(&self, host: &Host, port: u16) -> Option<&HostRule> {
-        let mut admitting: Vec<_> = self.0.iter().filter(|rule| rule.admits(host, port)).collect();
-        admitting.sort_by_key(|rule| rule.names().is_none());
-        admitting.first().copied()
+        let listed = match self.exception(host, port) {
+            Some(HostVerdict::Denied) => return None,
+            Some(HostVerdict::Asked) => &[][..],
+            None => &self.rules[..],
+        };
+        let admitting = listed.iter().chain(&self.granted).filter(|rule| rule.admits(host, port));
+        admitting.min_by_key(|rule| rule.names().is_none())
     }
 
     /// Tells whether the other list opens nothing that this one does not.
     pub fn covers(&self, other: &Self) -> bool {
-        other.0.iter().all(|theirs| self.0.iter().any(|mine| mine.covers(theirs)))
+        other.rules().all(|theirs| self.rules().any(|mine| mine.covers(theirs)))
     }
 
     /// The rules of both lists.
     pub fn with(&self, more: &Self) -> Self {
-        let both = self.0.iter().chain(&more.0).cloned().collect();
+        let both = self.rules().chain(more.rules()).cloned().collect();
         Self::new(both).unwrap_or_else(|| self.clone())
     }
 }
 
 impl fmt::Display for HostList {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        to.write_str(&all.join(", "))
+        let joined = |rules: &mut dyn Iterator<Item = &HostRule>| {
+            rules.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        to.write_str(&joined(&mut self.rules()))?;
+        let HostExceptions { asked, denied } = &self.exceptions;
+        for (rules, word) in [(asked, "asks for"), (denied, "never")] {
+            if !rules.is_empty() {
+                write!(to, "; {word} {}", joined(&mut rules.iter()))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ pub use error::{DenialReason, ErrorKind, ToolError};
 pub use event::ToolEvent;
 pub use fenced_call::{FencedCall, FencedFault, parse_fenced_call};
 pub use freshness::{Extent, Freshness, ReadRecord};
-pub use hosts::{Host, HostList, HostRule, NoHost};
+pub use hosts::{Host, HostExceptions, HostList, HostRule, HostVerdict, NoHost};
 pub use ids::{BatchNumber, CallKey, SessionId};
 pub use limits::Limits;
 pub use message::{Message, MessageRole, Native, Part};

@@ -21,9 +21,9 @@ pub(crate) enum PolicyCommand {
     },
     /// Explain what would happen to a call, and which rule decides
     Explain {
-        /// Name of the tool
+        /// Name of the tool, or `host`
         tool: String,
-        /// Arguments as a JSON object
+        /// Arguments as a JSON object; with `host`, a host such as example.org:443
         #[arg(default_value = "{}")]
         args: String,
         /// Print JSON, for programs

@@ -1,10 +1,11 @@
 //! `jm policy`: the rules in force, remembered approvals, the reasons for a decision, past calls judged again.
 
+mod host;
 mod journal_calls;
 
 use anyhow::{Result, bail};
 use jm_engine::Inspection;
-use jm_policy::{RememberedRule, RuleOrigin, RuleScope};
+use jm_policy::{HOST_RULE, RememberedRule, RuleOrigin, RuleScope};
 use jm_types::text::{one_line, reveal};
 use jm_types::{ToolCall, Verdict};
 use serde_json::json;
@@ -89,6 +90,9 @@ fn revoke(number: u64) -> Result<u8> {
 }
 
 fn explain(common: &Common, tool: &str, args: &str, as_json: bool) -> Result<u8> {
+    if tool == HOST_RULE {
+        return host::explain(common, args, as_json);
+    }
     let common = Common { no_journal: true, ..common.clone() };
     let id = "call_1".to_owned();
     let call = ToolCall { id, name: tool.to_owned(), arguments: args.to_owned() };

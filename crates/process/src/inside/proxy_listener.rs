@@ -54,9 +54,7 @@ impl ProxyListener {
 fn direct(list: &HostList) -> String {
     let means_ours = |name: &&str| {
         let host = name.parse::<Host>().ok();
-        list.rules()
-            .iter()
-            .any(|rule| rule.names().is_some_and(|named| Some(named) == host.as_ref()))
+        list.rules().any(|rule| rule.names().is_some_and(|named| Some(named) == host.as_ref()))
     };
     let own: Vec<&str> = OWN.into_iter().filter(|name| !means_ours(name)).collect();
     own.join(",")

@@ -6,6 +6,7 @@ use jm_files::names::{Protection, protection};
 use rustix::fs::{Access as Permission, access};
 
 use crate::contract::confinement_rules::Access;
+use jm_types::HostVerdict;
 use jm_types::hosts::{Host, HostRule};
 
 /// A file that commands do not get, and the setting that is the reason.
@@ -39,6 +40,10 @@ pub enum Refusal {
     Network(Option<HostRule>),
     /// A host that is not listed, as the rule that would allow it.
     Host(HostRule),
+    /// A host that a rule asks about.
+    AskedHost(HostRule),
+    /// A host that a rule denies.
+    DeniedHost(HostRule),
     /// TLS to a listed host that might have been for another one.
     Greeting(Host),
     /// A program that went around the proxy, which is the only way.
@@ -57,6 +62,15 @@ pub enum Refusal {
 pub const SIGSYS: i32 = 31;
 
 impl Refusal {
+    /// The refusal of a host, by the verdict of the rules that leave hosts out.
+    pub(super) fn of_host(rule: HostRule, verdict: Option<HostVerdict>) -> Self {
+        match verdict {
+            None => Self::Host(rule),
+            Some(HostVerdict::Asked) => Self::AskedHost(rule),
+            Some(HostVerdict::Denied) => Self::DeniedHost(rule),
+        }
+    }
+
     /// Whatever a command that only reads was refused, an ordinary one may be given; but not what no
     /// tool may read.
     pub(super) fn of(self, access: Access) -> Self {
@@ -79,6 +93,8 @@ impl Refusal {
             Self::Denied(path) => format!("no tool may read {}", path.display()),
             Self::Network(_) => "the sandbox gives commands no network".to_owned(),
             Self::Host(rule) => format!("host {rule} was refused: not on the list"),
+            Self::AskedHost(rule) => format!("host {rule} was refused: a rule asks about it"),
+            Self::DeniedHost(rule) => format!("host {rule} was refused: a rule denies it"),
             Self::Greeting(host) => format!(
                 "a TLS connection to {host} was refused: its first message has no readable server name"
             ),
@@ -131,6 +147,10 @@ impl Refusal {
             Self::Host(rule) => Some(format!(
                 "allow it with `--network={rule}`, or an entry in tools.sandbox.commands.network"
             )),
+            Self::AskedHost(_) => {
+                Some("run jm in a terminal to be asked (rules: `jm policy list`)".to_owned())
+            }
+            Self::DeniedHost(_) => Some("rules: `jm policy list`".to_owned()),
             Self::Around => {
                 Some("use HTTP or HTTPS with a program that supports proxies".to_owned())
             }

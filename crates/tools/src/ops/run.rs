@@ -150,7 +150,8 @@ impl Run {
                 refusals_of(&finished, rules.as_ref())
             }
         };
-        scope.refused.note(grants_for(&found, sandbox, rules.as_ref()));
+        let exceptions = &scope.workspace.confiner.settings().exceptions;
+        scope.refused.note(grants_for(&found, sandbox, rules.as_ref(), exceptions));
         let unended: Vec<String> = finished.unended.iter().map(Unended::in_words).collect();
         unended.iter().for_each(|text| events.notice(text));
         let refusals: Vec<String> = found.iter().map(Refusal::in_words).chain(unended).collect();

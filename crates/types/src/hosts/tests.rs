@@ -111,3 +111,40 @@ fn a_list_that_opens_nothing_more_is_covered() {
         assert_eq!(list(mine).covers(&list(theirs)), *expected, "{mine:?} {theirs:?}");
     }
 }
+
+#[test]
+fn what_is_denied_is_never_reached_and_what_is_asked_about_by_a_grant() {
+    let rules = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>();
+    let left_out = HostExceptions::new(&rules(&["*.b.org"]), &rules(&["x.b.org", "c.org:22"]));
+    let list = list(&["a.org", "*.b.org:*", "c.org:*"]).except(left_out.clone());
+    let granted = rules(&["x.b.org:*", "y.b.org"]);
+    let with_grants = granted.into_iter().fold(list.clone(), HostList::granting);
+    let (yes, no) = (true, false);
+    let cases = [
+        ("a.org", 443, yes, yes),
+        ("b.org", 443, no, no),
+        ("y.b.org", 443, no, yes),
+        ("y.b.org", 22, no, no),
+        ("z.b.org", 443, no, no),
+        ("x.b.org", 443, no, no),
+        ("x.b.org", 9999, no, no),
+        ("c.org", 443, yes, yes),
+        ("c.org", 22, no, no),
+    ];
+    for (name, port, before, after) in cases {
+        let host: Host = name.parse().unwrap();
+        assert_eq!(list.admits(&host, port).is_some(), before, "{name}:{port}");
+        assert_eq!(with_grants.admits(&host, port).is_some(), after, "{name}:{port} granted");
+        let kept: HostList = serde_json::from_value(serde_json::json!(with_grants)).unwrap();
+        assert_eq!(kept, with_grants);
+    }
+    assert_eq!(
+        list.to_string(),
+        "a.org, *.b.org:*, c.org:*; asks for *.b.org:*; never x.b.org:*, c.org:22"
+    );
+    let offers =
+        [("y.b.org", yes), ("x.b.org", no), ("*.b.org", no), ("c.org", yes), ("c.org:*", no)];
+    for (rule, expected) in offers {
+        assert_eq!(left_out.may_be_granted(&rule.parse().unwrap()), expected, "{rule}");
+    }
+}

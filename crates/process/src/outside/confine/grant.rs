@@ -57,13 +57,14 @@ impl Refusal {
             Self::Write(path) | Self::Read(path) => {
                 self.remedy().and_then(|_| directory_of(path)).map(Grant::Write)
             }
-            Self::Host(rule) => Some(Grant::Host(rule.clone())),
+            Self::Host(rule) | Self::AskedHost(rule) => Some(Grant::Host(rule.clone())),
             Self::Network(Some(rule)) => Some(Grant::Host(rule.clone())),
             Self::Network(None) => Some(Grant::Network),
             Self::ReadsOnly => Some(Grant::Ordinary),
             Self::Kept(_)
             | Self::Denied(_)
             | Self::Greeting(_)
+            | Self::DeniedHost(_)
             | Self::Around
             | Self::Call
             | Self::Withheld(_)

@@ -11,7 +11,7 @@ use super::grant::Grant;
 use super::plan::CommandSettings;
 use crate::contract::confinement_rules::{Access, ConfinementRules, Network};
 use crate::outside::refusal::Refusal;
-use jm_types::HostList;
+use jm_types::{HostExceptions, HostList};
 
 impl CommandSettings {
     fn with(&self, grants: &[Grant]) -> Self {
@@ -24,12 +24,11 @@ impl CommandSettings {
                 (Grant::Ordinary, _) => {}
                 (Grant::Host(_), Network::On) => {}
                 (Grant::Host(rule), Network::Listed(list)) => {
-                    let more = HostList::new(vec![rule.clone()]);
-                    let both = more.map_or_else(|| list.clone(), |more| list.with(&more));
-                    settings.network = Network::Listed(both);
+                    settings.network = Network::Listed(list.clone().granting(rule.clone()));
                 }
                 (Grant::Host(rule), Network::Off) => {
                     let list = HostList::new(vec![rule.clone()]);
+                    let list = list.map(|list| list.except(settings.exceptions.clone()));
                     settings.network = list.map_or(Network::Off, Network::Listed);
                 }
             }
@@ -52,11 +51,18 @@ pub fn grants_for(
     refusals: &[Refusal],
     sandbox: &Sandbox,
     rules: Option<&ConfinementRules>,
+    exceptions: &HostExceptions,
 ) -> Vec<Grant> {
     let homes = rules.map_or(&[][..], |rules| &rules.homes);
     let mut grants: Vec<Grant> = Vec::new();
     for grant in refusals.iter().filter_map(Refusal::grant) {
-        if !grants.contains(&grant) && grant.may_be_offered(sandbox, homes) {
+        let is_open = match &grant {
+            Grant::Host(rule) => exceptions.may_be_granted(rule),
+            // The whole network would have the hosts that rules leave out.
+            Grant::Network => exceptions.is_empty(),
+            Grant::Write(_) | Grant::Ordinary => true,
+        };
+        if is_open && !grants.contains(&grant) && grant.may_be_offered(sandbox, homes) {
             grants.push(grant);
         }
     }

@@ -17,6 +17,7 @@ use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, Network, Resources,
 };
 use crate::contract::layout::anchor_directories;
+use jm_types::HostExceptions;
 
 /// The person's configuration of commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct CommandSettings {
     pub backend: Option<Backend>,
     /// The hosts that commands may reach.
     pub network: Network,
+    /// The hosts that rules leave out of that.
+    pub exceptions: HostExceptions,
     /// Directories besides the workspace that commands may write.
     pub writable: Vec<PathBuf>,
     /// Bounds of processes, memory and files.
@@ -34,7 +37,8 @@ pub struct CommandSettings {
 impl Default for CommandSettings {
     fn default() -> Self {
         let resources = Resources::default();
-        Self { backend: None, network: Network::Off, writable: Vec::new(), resources }
+        let (network, exceptions) = (Network::Off, HostExceptions::default());
+        Self { backend: None, network, exceptions, writable: Vec::new(), resources }
     }
 }
 

@@ -42,8 +42,19 @@ impl Confiner {
             let hint = "see `jm doctor`; to run it unconfined: `tools.sandbox.commands.backend = \"none\"`";
             return Err(ToolError::failed("mcp", what).hint(hint));
         }
+        let exceptions = &self.settings().exceptions;
+        let network = match grant.network.clone() {
+            // Every host but some is nothing that can be held.
+            Network::On if !exceptions.is_empty() => {
+                let what = "not started: `network = \"on\"` cannot leave out the hosts that rules ask about or deny";
+                let hint = "list the hosts that the server may reach, or remove these rules (`jm policy list`)";
+                return Err(ToolError::failed("mcp", what).hint(hint));
+            }
+            Network::Listed(list) => Network::Listed(list.except(exceptions.clone())),
+            network @ (Network::On | Network::Off) => network,
+        };
         let settings = CommandSettings {
-            network: grant.network.clone(),
+            network,
             writable: grant.writable.clone(),
             ..self.settings().clone()
         };

@@ -29,8 +29,12 @@ const METADATA: [IpAddr; 3] = [
 /// that admitted the name.
 pub(super) fn may_connect(list: &HostList, rule: &HostRule, address: IpAddr, port: u16) -> bool {
     let address = address.to_canonical();
-    if list.admits(&Host::Address(address), port).is_some() {
+    let host = Host::Address(address);
+    if list.admits(&host, port).is_some() {
         return true;
+    }
+    if list.exception(&host, port).is_some() {
+        return false;
     }
     match (reach(address), rule.names()) {
         (AddressReach::Public, _) => true,

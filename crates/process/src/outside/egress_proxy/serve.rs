@@ -1,7 +1,7 @@
 //! One connection to the proxy, from its request to its end.
 
 use std::io::{Result, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use super::address::may_connect;
 use super::relay::{ConnectionEnds, TunnelFault, say_last};
 use super::request::{ProxyRequest, RefusedRequest, RequestHead, RequestPurpose, parse, read_head};
 use crate::outside::refusal::Refusal;
+use jm_types::HostVerdict;
 use jm_types::hosts::{Host, HostRule};
 
 impl ProxyConnection {
@@ -40,7 +41,7 @@ impl ProxyConnection {
         }
         let (host, port) = (&request.host, request.port);
         let Some(rule) = shared.list.admits(host, port) else {
-            return Err(self.refuse(host, port, "it is not listed"));
+            return Err(self.refuse(host, port));
         };
         let found = match host {
             Host::Address(address) => Ok(vec![SocketAddr::new(*address, port)]),
@@ -53,9 +54,7 @@ impl ProxyConnection {
         let allowed = |found: &&SocketAddr| may_connect(&shared.list, rule, found.ip(), port);
         let open: Vec<SocketAddr> = found.iter().filter(allowed).copied().collect();
         if let (true, Some(first)) = (open.is_empty(), found.first()) {
-            let address = Host::Address(first.ip().to_canonical());
-            let why = format!("{host} is {address}, which is not a public address");
-            return Err(self.refuse(&address, port, &why));
+            return Err(self.refuse_address(host, first.ip(), port));
         }
         let server = connect_to_any(&open, shared.patience).map_err(|error| RefusedRequest {
             code: 502,
@@ -69,9 +68,30 @@ impl ProxyConnection {
         }
     }
 
-    fn refuse(&self, host: &Host, port: u16, why: &str) -> RefusedRequest {
+    fn refuse(&self, host: &Host, port: u16) -> RefusedRequest {
         let wanted = HostRule::for_target(host, port);
-        let why = format!("{host}:{port} is refused: {why}; allow it with `--network={wanted}`");
+        let verdict = self.shared.list.exception(host, port);
+        let why = match verdict {
+            None => format!("it is not listed; allow it with `--network={wanted}`"),
+            Some(HostVerdict::Asked) => "a rule asks about it".to_owned(),
+            Some(HostVerdict::Denied) => "a rule denies it".to_owned(),
+        };
+        self.shared.note_refused(Refusal::of_host(wanted, verdict));
+        RefusedRequest { code: 403, why: format!("{host}:{port} is refused: {why}") }
+    }
+
+    /// Refuses an address that an admitted name was resolved to.
+    fn refuse_address(&self, host: &Host, address: IpAddr, port: u16) -> RefusedRequest {
+        let address = Host::Address(address.to_canonical());
+        let verdict = self.shared.list.exception(&address, port);
+        if verdict.is_some() {
+            let RefusedRequest { code, why } = self.refuse(&address, port);
+            return RefusedRequest { code, why: format!("{host} is {address}; {why}") };
+        }
+        let wanted = HostRule::for_target(&address, port);
+        let why = format!(
+            "{address}:{port} is refused: {host} is {address}, which is not a public address; allow it with `--network={wanted}`"
+        );
         self.shared.note_refused(Refusal::Host(wanted));
         RefusedRequest { code: 403, why }
     }
@@ -93,7 +113,11 @@ impl ProxyConnection {
                         TunnelFault::Unclear => Refusal::Greeting(request.host.clone()),
                         // A name that is no name has no rule that would allow it.
                         TunnelFault::Name(name) => match name.parse() {
-                            Ok(host) => Refusal::Host(HostRule::for_target(&host, request.port)),
+                            Ok(host) => {
+                                let verdict = self.shared.list.exception(&host, request.port);
+                                let wanted = HostRule::for_target(&host, request.port);
+                                Refusal::of_host(wanted, verdict)
+                            }
                             Err(_) => Refusal::Greeting(request.host.clone()),
                         },
                     });
