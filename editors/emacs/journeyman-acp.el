@@ -47,7 +47,7 @@ and its error output, after every open request has got an error."
     it))
 
 (defun journeyman-acp-live-p (it)
-  "Non-nil while the program of IT lives."
+  "Non-nil while the program of IT runs."
   (and it (process-live-p (journeyman-acp-process it))))
 
 (defun journeyman-acp--died (it code said)
@@ -61,7 +61,7 @@ and its error output, after every open request has got an error."
 
 (defun journeyman-acp--hear (it line)
   "Act on a LINE of the program's.
-What is no message is passed over: it costs nothing but itself."
+A line that is not a message is ignored."
   (let ((message (ignore-errors (journeyman-acp-read line))))
     (when (consp message)
       (let-alist message
@@ -73,7 +73,7 @@ What is no message is passed over: it costs nothing but itself."
                      (funcall answered .result .error)))))))))
 
 (defun journeyman-acp--send (it message)
-  "Send MESSAGE over IT, unless the program has gone."
+  "Send MESSAGE over IT, unless the program has exited."
   (when (journeyman-acp-live-p it)
     (ignore-errors
       (process-send-string (journeyman-acp-process it)
@@ -101,11 +101,11 @@ What is no message is passed over: it costs nothing but itself."
   (journeyman-acp--send it `((id . ,id) (error . ((code . ,code) (message . ,text))))))
 
 (defun journeyman-acp-end (it)
-  "Let the program of IT end, which stops what it runs."
+  "End the program of IT, which stops running calls."
   (when it (journeyman-base-end (journeyman-acp-process it))))
 
 (defun journeyman-acp-error-text (problem)
-  "The error object PROBLEM in words, with its hint."
+  "The message of the error object PROBLEM, with its hint."
   (let-alist problem
     (concat .message
             (and (consp .data) (stringp (alist-get 'hint .data))

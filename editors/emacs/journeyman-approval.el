@@ -22,11 +22,11 @@
 (require 'journeyman-log)
 
 (cl-defstruct (journeyman-question (:constructor journeyman-question--make))
-  "A call that waits for an answer."
+  "A call that needs approval."
   respond call options marked)
 
 (defvar-local journeyman-approval-questions nil
-  "The questions of this conversation that wait, oldest first.")
+  "The open questions of this conversation, oldest first.")
 (defvar-local journeyman-approval--conversation nil
   "The conversation that this buffer is about.")
 
@@ -60,7 +60,7 @@
 
 (defun journeyman-approval-ask (call options respond)
   "Ask about CALL with OPTIONS in the current conversation.
-RESPOND gets the id of the option and a reason or nil; or nil, when it is off."
+RESPOND gets the id of the option and a reason or nil; nil cancels."
   (setq journeyman-approval-questions
         (append journeyman-approval-questions
                 (list (journeyman-question--make :call call :options (append options nil)
@@ -71,7 +71,7 @@ RESPOND gets the id of the option and a reason or nil; or nil, when it is off."
     (message "jm: %s (C-c C-a to answer)" (journeyman-call-title call))))
 
 (defun journeyman-approval-drop ()
-  "Call off all questions of the current conversation."
+  "Cancel all questions of the current conversation."
   (let ((questions journeyman-approval-questions))
     (setq journeyman-approval-questions nil)
     (dolist (question questions) (funcall (journeyman-question-respond question) nil nil)))
@@ -87,7 +87,7 @@ RESPOND gets the id of the option and a reason or nil; or nil, when it is off."
 ;;;; The text
 
 (defun journeyman-approval--draw ()
-  "Show the questions of the current conversation, or take their buffer away."
+  "Show the questions of the current conversation, or kill their buffer."
   (let ((questions journeyman-approval-questions)
         (root journeyman-log-root)
         (buffer (journeyman-approval--buffer)))

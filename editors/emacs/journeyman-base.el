@@ -13,16 +13,16 @@
 (require 'subr-x)
 
 (defgroup journeyman nil
-  "A coding agent whose every step is approved, journaled and undoable."
+  "A coding agent: every tool call is approved, journaled and undoable."
   :group 'tools
   :prefix "journeyman-")
 
 (defcustom journeyman-program '("jm")
-  "The program and the words before its subcommand."
+  "The program and its arguments before the subcommand."
   :type '(repeat string))
 
 (defcustom journeyman-model nil
-  "The model as PROVIDER/NAME; nil leaves it to the program's configuration."
+  "The model as PROVIDER/NAME; nil uses the program's configuration."
   :type '(choice (const nil) string)
   :safe #'stringp)
 
@@ -74,15 +74,15 @@ INPUT is its whole standard input; nil leaves that open."
     process))
 
 (defun journeyman-base-end (process)
-  "Let PROCESS end by itself, which stops what it runs; insist after a while."
+  "Close the input of PROCESS, so that it exits; kill it after a while."
   (when (process-live-p process)
     (ignore-errors (process-send-eof process))
     (run-with-timer 25 nil (lambda ()
                              (when (process-live-p process) (delete-process process))))))
 
 (defun journeyman-base-reread (&optional root)
-  "Revert buffers without changes of the person whose files have changed.
-With ROOT, only those of files beneath it."
+  "Revert unmodified buffers whose files have changed.
+With ROOT, only those of files below it."
   (dolist (other (buffer-list))
     (with-current-buffer other
       (when (and buffer-file-name

@@ -18,10 +18,10 @@
 (require 'subr-x)
 
 (defconst journeyman-buffers--most-bytes (* 8 1024 1024)
-  "Files that no buffer visits are told up to this size.")
+  "Largest file without a buffer that is sent, in bytes.")
 
 (defun journeyman-buffers--text (line limit)
-  "The text of the current buffer from LINE on, LIMIT lines of it; nil is all."
+  "The text of the current buffer: LIMIT lines from LINE on; nil means all."
   (save-excursion
     (save-restriction
       (widen)
@@ -36,13 +36,13 @@
 (defun journeyman-buffers--kept (buffer)
   "Why the file of BUFFER must not be written, or nil."
   (with-current-buffer buffer
-    (cond ((buffer-modified-p) "the editor has unsaved changes of it")
+    (cond ((buffer-modified-p) "it has unsaved changes in the editor")
           ((and buffer-read-only (file-writable-p buffer-file-name)
                 (not (derived-mode-p 'special-mode)) (not (bound-and-true-p view-mode)))
            "its buffer is read-only in the editor"))))
 
 (defun journeyman-buffers-read (root params)
-  "The answer to a request with PARAMS to read a file beneath ROOT.
+  "The answer to a request with PARAMS to read a file below ROOT.
 It is (ok . RESULT) or (error . TEXT)."
   (let-alist params
     (let* ((number (lambda (value) (and (integerp value) (> value 0) value)))

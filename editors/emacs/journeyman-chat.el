@@ -23,25 +23,25 @@
 (require 'subr-x)
 
 (defcustom journeyman-chat-arguments nil
-  "Further flags of `jm chat'."
+  "Additional flags of `jm chat'."
   :type '(repeat string)
   :group 'journeyman)
 
 (defcustom journeyman-cursor-after-result 'result
-  "The place of point when a tool has run."
+  "The position of point after a tool has run."
   :type '(choice (const result) (const stay) (const next))
   :group 'journeyman)
 
 (defface journeyman-preview '((t :inherit font-lock-comment-face))
-  "The line that says what a waiting call would do."
+  "The preview of a pending call."
   :group 'journeyman)
 
 (defface journeyman-working '((t :inherit font-lock-warning-face))
-  "What is running, and an answer that is streaming."
+  "The running call, and an answer that is streaming."
   :group 'journeyman)
 
 (defface journeyman-finding '((t :inherit warning))
-  "A place in the document that cannot be read as it is meant."
+  "A syntax error in the document."
   :group 'journeyman)
 
 (defvar journeyman-finished-functions nil
@@ -51,7 +51,7 @@ They get the buffer, and the last event or nil.")
 (defvar-local journeyman-chat--process nil
   "The program that works on this document.")
 (defvar-local journeyman-chat--inspector nil
-  "The program that looks at this buffer's text.")
+  "The program that inspects this buffer's text.")
 (defvar-local journeyman-chat--calls nil
   "The calls of the document, as the program sees them.")
 (defvar-local journeyman-chat--blocks nil
@@ -63,9 +63,9 @@ They get the buffer, and the last event or nil.")
 (defvar-local journeyman-chat--ended nil
   "The last event of the run.")
 (defvar-local journeyman-chat--timer nil
-  "The delay before the buffer's text is looked at again.")
+  "The timer for the next inspection of the text.")
 (defvar-local journeyman-chat--waiting nil
-  "Functions that wait for the next look at the text.")
+  "Functions to call after the next inspection of the text.")
 
 ;;;; The program
 
@@ -83,7 +83,7 @@ INPUT is its standard input."
    on-ended input))
 
 (defun journeyman-chat--fail (format &rest arguments)
-  "Tell what went wrong, by FORMAT and ARGUMENTS."
+  "Show an error, by FORMAT and ARGUMENTS."
   (message "jm: %s" (apply #'format format arguments)))
 
 ;;;; What the program sees
@@ -114,7 +114,7 @@ INPUT is its standard input."
          (journeyman-chat--fail "%s" (cadr problem)))))))
 
 (defun journeyman-chat--inspect-later (&rest _)
-  "Look at the text a moment after the last change."
+  "Inspect the text a moment after the last change."
   (when (timerp journeyman-chat--timer) (cancel-timer journeyman-chat--timer))
   (let ((buffer (current-buffer)))
     (setq journeyman-chat--timer
@@ -133,7 +133,7 @@ INPUT is its standard input."
     (point)))
 
 (defun journeyman-chat--show (seen)
-  "Show what the program has SEEN: previews and findings."
+  "Show what the program has SEEN: previews and errors."
   (let-alist seen
     (setq journeyman-chat--calls .calls
           journeyman-chat--blocks .blocks
@@ -159,7 +159,7 @@ INPUT is its standard input."
           (overlay-put over 'help-echo .message))))))
 
 (defun journeyman-chat--call-here ()
-  "The call at point, or the first one that waits below it."
+  "The call at point, or the first pending one below it."
   (let ((line (line-number-at-pos nil t))
         nearest)
     (or (cl-find-if
@@ -177,7 +177,7 @@ INPUT is its standard input."
               (setq nearest call)))))))
 
 (defmacro journeyman-chat--with-call (call &rest body)
-  "Look at the text, and run BODY with CALL bound to the call at point."
+  "Inspect the text, and run BODY with CALL bound to the call at point."
   (declare (indent 1))
   `(let ((place (point-marker)))
      (journeyman-chat-inspect
@@ -227,14 +227,14 @@ INPUT is its standard input."
       (overlay-put over 'after-string (propertize text 'face 'journeyman-working)))))
 
 (defun journeyman-chat--tail ()
-  "The end of the streaming answer and the line that says how to stop."
+  "The end of the streaming answer and the hint how to stop."
   (let ((lines (split-string journeyman-chat--answer "\n")))
     (concat (and (not (string-empty-p journeyman-chat--answer))
                  (concat (string-join (last lines 12) "\n") "\n"))
             "working (C-c C-k stops it)\n")))
 
 (defun journeyman-chat--event (event)
-  "Take in one EVENT of a run."
+  "Process one EVENT of a run."
   (let-alist event
     (pcase .type
       ("text" (setq journeyman-chat--answer (concat journeyman-chat--answer .text)))
@@ -248,7 +248,7 @@ INPUT is its standard input."
     (journeyman-chat--working (journeyman-chat--tail))))
 
 (defun journeyman-chat--finish (tool code said)
-  "Give the buffer back after a run.
+  "Make the buffer writable after a run.
 TOOL is the one call that ran, or nil; it ended with CODE and SAID."
   (setq journeyman-chat--process nil
         buffer-read-only nil)
@@ -260,7 +260,7 @@ TOOL is the one call that ran, or nil; it ended with CODE and SAID."
     (cond ((alist-get 'message ended) (journeyman-chat--fail "%s" (alist-get 'message ended)))
           ((not ended)
            (journeyman-chat--fail
-            "%s\nThe document is as it was last written; send it again to go on."
+            "%s\nThe document is as it was last written; send it again to continue."
             (if (string-empty-p said) (format "ended with exit code %s" code) said))))
     (journeyman-chat-inspect
      (lambda ()
@@ -315,10 +315,10 @@ TOOL is the one call to run, or nil."
     (journeyman-chat--run (list "--tool" (alist-get 'id call)) (alist-get 'id call))))
 
 (defun journeyman-chat--set-status (call status &optional text)
-  "Give the placeholder of CALL this STATUS, with TEXT in its block."
+  "Set the placeholder of CALL to STATUS, with TEXT in its block."
   (let-alist call
     (unless .status_line
-      (user-error "%s is not waiting: its status is %s" .id .status))
+      (user-error "%s is not pending: its status is %s" .id .status))
     (save-excursion
       (when (and text (not (string-empty-p text)))
         (goto-char (journeyman-chat--line-start .body_line))
@@ -342,7 +342,7 @@ TOOL is the one call to run, or nil."
   (journeyman-chat--with-call call (journeyman-chat--set-status call "rejected" reason)))
 
 (defun journeyman-chat-cancel ()
-  "Stop; what was said so far is kept and marked."
+  "Stop; the answer so far is kept and marked."
   (interactive)
   (if (process-live-p journeyman-chat--process)
       (interrupt-process journeyman-chat--process)
@@ -374,7 +374,7 @@ TOOL is the one call to run, or nil."
         (journeyman-chat--fail "%s names no file" (alist-get 'name call))))))
 
 (defun journeyman-chat-next ()
-  "Move to the next call that waits."
+  "Move to the next pending call."
   (interactive)
   (journeyman-chat-inspect
    (lambda ()
@@ -439,7 +439,7 @@ For `completion-at-point-functions'."
   (when (buffer-file-name) (journeyman-chat-inspect)))
 
 (defun journeyman-chat--forget ()
-  "End what works on a buffer that goes."
+  "Stop the program of a buffer that is killed."
   (when (timerp journeyman-chat--timer) (cancel-timer journeyman-chat--timer))
   (dolist (process (list journeyman-chat--process journeyman-chat--inspector))
     (when (process-live-p process) (delete-process process))))

@@ -14,7 +14,7 @@
 (require 'cl-lib)
 
 (defconst journeyman-diff--most-cells 250000
-  "Texts with more pairs of lines than this are shown as replaced whole.")
+  "Texts with more pairs of lines are shown as completely replaced.")
 
 (defun journeyman-diff--lines (text)
   "The lines of TEXT with their ends."
@@ -77,7 +77,7 @@
 
 (defun journeyman-diff-text (hunks root)
   "HUNKS, each (PATH OLD NEW LINE), as a unified diff.
-OLD is nil for a new file.  Paths beneath ROOT are shown from there."
+OLD is nil for a new file.  Paths below ROOT are shown relative to it."
   (let (last)
     (mapconcat
      (pcase-lambda (`(,path ,old ,new ,line))

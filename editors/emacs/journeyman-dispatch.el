@@ -17,7 +17,7 @@
 (require 'journeyman-base)
 
 (defcustom journeyman-dispatch-arguments '("--toolset" "forj")
-  "Flags of `jm exec': the set of tools, and what is approved."
+  "Flags of `jm exec': toolset and approval."
   :type '(repeat string)
   :group 'journeyman)
 
@@ -27,9 +27,9 @@
     (error . ((type . "validation-error") (message . ,text) (recovery . ,(vconcat recovery))))))
 
 (defun journeyman-dispatch (json done)
-  "Run the call in the text JSON beneath `default-directory'.
+  "Run the call in the text JSON below `default-directory'.
 DONE gets the result as an alist with id, name, ok, and result or error.  It is
-called at once where JSON is no call."
+called at once if JSON is not a call."
   (let ((call (condition-case problem (journeyman-acp-read json)
                 (error (list :malformed (error-message-string problem))))))
     (cond
@@ -70,7 +70,7 @@ called at once where JSON is no call."
 
 ;;;###autoload
 (defun journeyman-dispatch-block ()
-  "Run the `tool-call' block at point, and put its result behind it."
+  "Run the `tool-call' block at point, and insert its result after it."
   (interactive)
   (pcase (journeyman-dispatch--block)
     ('nil (user-error "No tool-call block here"))

@@ -27,13 +27,13 @@
   "The line of a call."
   :group 'journeyman)
 (defface journeyman-state '((t :inherit font-lock-comment-face))
-  "How far a call has come, and other remarks."
+  "The state of a call, and notes."
   :group 'journeyman)
 (defface journeyman-failed '((t :inherit error))
-  "A call that failed, and what went wrong."
+  "A failed call, and errors."
   :group 'journeyman)
 (defface journeyman-thought '((t :inherit font-lock-doc-face))
-  "What the model thinks."
+  "The model's thinking."
   :group 'journeyman)
 
 (cl-defstruct (journeyman-call (:constructor journeyman-call--make))
@@ -44,7 +44,7 @@
 (defvar-local journeyman-log--end nil "The end of the log.")
 (defvar-local journeyman-log--input nil "The start of the prompt that is being written.")
 (defvar-local journeyman-log--calls nil "The calls, by id.")
-(defvar-local journeyman-log--speaker nil "Who spoke last in the log.")
+(defvar-local journeyman-log--speaker nil "The last speaker in the log.")
 (defvar-local journeyman-log-root nil "The directory of the project, with a slash.")
 
 (defconst journeyman-log--marks '(journeyman t read-only t front-sticky (read-only) rear-nonsticky t))
@@ -114,7 +114,7 @@
              ('failure '(face journeyman-failed))))))
 
 (defun journeyman-log-note (text &optional failure)
-  "Add the remark TEXT as a paragraph of its own; FAILURE says what went wrong."
+  "Add the note TEXT as a paragraph; non-nil FAILURE marks an error."
   (setq journeyman-log--speaker nil)
   (journeyman-log-say (if failure 'failure 'note) (concat text "\n"))
   (setq journeyman-log--speaker nil))
@@ -130,7 +130,7 @@
   (buffer-substring-no-properties journeyman-log--input (point-max)))
 
 (defun journeyman-log-take-input ()
-  "Take the prompt that was written out of the buffer, and return it."
+  "Remove the prompt from the buffer, and return it."
   (prog1 (string-trim (journeyman-log-input))
     (delete-region journeyman-log--input (point-max))))
 
@@ -146,7 +146,7 @@
         (lambda (one other) (< (journeyman-call-start one) (journeyman-call-start other)))))
 
 (defun journeyman-log--given (value)
-  "VALUE, or nil where it is none."
+  "VALUE, or nil if it is null."
   (unless (memq value '(:null nil)) value))
 
 (defun journeyman-log--fenced (text)
@@ -216,7 +216,7 @@
                     (hash-table-values journeyman-log--calls)))
 
 (defun journeyman-log--draw (call)
-  "Write the line of CALL and what is folded beneath it."
+  "Write the line of CALL and its folded details."
   (journeyman-log--writing
     (let ((start (marker-position (journeyman-call-start call)))
           (fold (journeyman-call-fold call))
@@ -233,7 +233,7 @@
       (dolist (other later) (set-marker-insertion-type (journeyman-call-start other) nil)))))
 
 (defun journeyman-log--state-word (call)
-  "How far CALL has come, in a word."
+  "The state of CALL, in a word."
   (pcase (journeyman-call-status call)
     ("in_progress" "running") ("completed" "done") (other other)))
 
@@ -251,7 +251,7 @@
                             'face (if failed 'journeyman-failed 'journeyman-state))
     (when (buffer-live-p (journeyman-call-stream call))
       (journeyman-log--insert " ")
-      (journeyman-log--button "output" call #'journeyman-log-show-stream "Show what it prints"))
+      (journeyman-log--button "output" call #'journeyman-log-show-stream "Show its output"))
     (journeyman-log--insert "\n")
     (put-text-property (journeyman-call-start call) (point) 'journeyman-call (journeyman-call-id call))))
 
@@ -309,7 +309,7 @@
      (or journeyman-log-root ""))))
 
 (defun journeyman-log--insert-body (call)
-  "Insert what is folded beneath the line of CALL."
+  "Insert the folded details of CALL."
   (journeyman-log--insert
    (journeyman-log--block "tool-call" `((id . ,(journeyman-call-id call))
                                         (name . ,(journeyman-call-name call))
@@ -357,14 +357,14 @@
           (forward-line (1- .line)))))))
 
 (defun journeyman-log-show-stream (call)
-  "Show what CALL prints."
+  "Show the output of CALL."
   (interactive (list (or (journeyman-log-call-at-point) (user-error "No call here"))))
   (if (buffer-live-p (journeyman-call-stream call))
       (display-buffer (journeyman-call-stream call))
-    (user-error "It has printed nothing")))
+    (user-error "No output yet")))
 
 (defun journeyman-log-next-call (&optional back)
-  "Move to the next call; with BACK, to the one before."
+  "Move to the next call; with BACK, to the previous one."
   (interactive)
   (let* ((starts (mapcar (lambda (call) (marker-position (journeyman-call-start call)))
                          (journeyman-log-calls)))
@@ -373,7 +373,7 @@
     (if next (goto-char next) (user-error "No call %s here" (if back "above" "below")))))
 
 (defun journeyman-log-previous-call ()
-  "Move to the call before."
+  "Move to the previous call."
   (interactive)
   (journeyman-log-next-call t))
 

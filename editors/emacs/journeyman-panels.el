@@ -15,14 +15,14 @@
 (require 'journeyman-log)
 
 (defcustom journeyman-show-output nil
-  "Non-nil shows the output of a command when it begins to print."
+  "Non-nil means show the output of a command when it starts to print."
   :type 'boolean
   :group 'journeyman)
 
 (defvar-local journeyman-panels-plan nil
   "The steps of this conversation.")
 (defvar-local journeyman-panels--shown ""
-  "What this buffer shows of a command's output.")
+  "The part of a command's output that this buffer shows.")
 
 ;;;; Tasks
 
@@ -31,12 +31,12 @@
   (concat "*tasks: " (string-trim (buffer-name) "\\*journeyman: " "\\*") "*"))
 
 (defun journeyman-panels-take-plan (entries)
-  "Take in the steps ENTRIES of the current conversation."
+  "Set the steps of the current conversation to ENTRIES."
   (setq journeyman-panels-plan (append entries nil))
   (when (get-buffer (journeyman-panels--tasks-name)) (journeyman-panels--draw-tasks)))
 
 (defun journeyman-panels-count ()
-  "How many steps are done, of how many, or nil where there are none."
+  "The number of done steps and of all, or nil if there are none."
   (when journeyman-panels-plan
     (format "%d/%d" (cl-count "completed" journeyman-panels-plan :test #'equal
                               :key (lambda (entry) (alist-get 'status entry)))
@@ -69,7 +69,7 @@
 ;;;; What commands print
 
 (defun journeyman-panels-stream (call)
-  "Show what CALL has printed so far; return non-nil when its buffer is new."
+  "Show the output of CALL so far; return non-nil when its buffer is new."
   (let* ((fresh (not (buffer-live-p (journeyman-call-stream call))))
          (text (journeyman-call-text call))
          (title (journeyman-call-title call))
@@ -87,7 +87,7 @@
                  (insert (substring text (length journeyman-panels--shown))))
                 (t (delete-region (save-excursion (goto-char (point-min)) (forward-line 1) (point))
                                   (point-max))
-                   (insert (propertize "(earlier output left out)\n" 'face 'journeyman-state) text))))
+                   (insert (propertize "(earlier output omitted)\n" 'face 'journeyman-state) text))))
         (setq journeyman-panels--shown text)
         (when at-end
           (goto-char (point-max))
@@ -96,7 +96,7 @@
     fresh))
 
 (defun journeyman-panels-end-stream (call)
-  "Say in the buffer of CALL that it has ended."
+  "Note in the output buffer of CALL that it has ended."
   (when (buffer-live-p (journeyman-call-stream call))
     (let ((word (journeyman-log--state-word call)))
       (with-current-buffer (journeyman-call-stream call)

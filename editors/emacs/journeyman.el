@@ -12,7 +12,7 @@
 ;; that change something wait in a buffer with their diff.
 ;;
 ;; The program `jm acp' does the work; it is started once for each conversation, and Emacs never waits for
-;; it.  When it dies, the conversation says so and goes on with the next prompt.
+;; it.  If it dies, the conversation says so; the next prompt restarts it.
 
 ;;; Code:
 
@@ -29,13 +29,13 @@
 (require 'subr-x)
 
 (defcustom journeyman-arguments nil
-  "Further flags of `jm', such as --toolset and its name."
+  "Additional flags of `jm', such as --toolset and its name."
   :type '(repeat string)
   :group 'journeyman)
 
 (defvar journeyman-prompt-ended-functions nil
   "Functions that are called in a conversation when a prompt was answered.
-They get the reason for which the answer ended, or nil after an error.")
+They get the stop reason of the answer, or nil after an error.")
 
 (defvar-local journeyman--acp nil "The connection of this conversation.")
 (defvar-local journeyman--session nil "The id of the session.")
@@ -49,7 +49,7 @@ They get the reason for which the answer ended, or nil after an error.")
 ;;;; The program
 
 (defun journeyman--start (done)
-  "Start the program and greet it; call DONE when it is ready."
+  "Start and initialize the program; call DONE when it is ready."
   (setq journeyman--acp
         (journeyman-acp-start
          (append journeyman-arguments '("acp") (and journeyman-model (list "--model" journeyman-model)))
@@ -82,14 +82,14 @@ They get the reason for which the answer ended, or nil after an error.")
 
 (defun journeyman--with-session (done)
   "Call DONE when there is a session.
-One that the program forgot when it died is taken up again."
+A session of a program that died is resumed."
   (cond ((and journeyman--session (journeyman-acp-live-p journeyman--acp)) (funcall done))
         ((not (journeyman-acp-live-p journeyman--acp))
          (journeyman--start (lambda () (journeyman--open done))))
         (t (journeyman--open done))))
 
 (defun journeyman--open (done)
-  "Open a session, or take up the one there was, and call DONE."
+  "Open a session, or resume the previous one, and call DONE."
   (if (and journeyman--session journeyman--prompted)
       (journeyman--ask "session/resume"
                        `((sessionId . ,journeyman--session) ,@(journeyman--ground))
@@ -101,12 +101,12 @@ One that the program forgot when it died is taken up again."
                        (funcall done)))))
 
 (defun journeyman--opened (result)
-  "Take in the settings in RESULT."
+  "Store the settings in RESULT."
   (setq journeyman--options (append (alist-get 'configOptions result) nil))
   (force-mode-line-update))
 
 (defun journeyman--died (code said)
-  "Tell that the program ended with CODE and SAID something."
+  "Report that the program ended with CODE and printed SAID."
   (let ((was-busy journeyman--busy))
     (setq journeyman--busy nil)
     (dolist (call (journeyman-log-calls))
@@ -118,7 +118,7 @@ One that the program forgot when it died is taken up again."
      (concat (format "The program ended (exit code %s)." code)
              (unless (string-empty-p said) (concat "\n" said))
              "\nEverything up to here is in the journal; the next prompt starts it again"
-             (if was-busy " and asks what shall become of unfinished calls." "."))
+             (if was-busy " and asks what to do with interrupted calls." "."))
      t)
     (force-mode-line-update)
     (run-hook-with-args 'journeyman-prompt-ended-functions nil)))
@@ -174,7 +174,7 @@ One that the program forgot when it died is taken up again."
     (_ (journeyman-acp-refuse journeyman--acp id -32601 (concat "There is no " method " here")))))
 
 (defun journeyman--responder (id)
-  "A function that answers the question ID of the program that lives now."
+  "A function that answers the question ID of the current program."
   (let ((acp journeyman--acp))
     (lambda (option reason)
       (journeyman-acp-respond
@@ -208,7 +208,7 @@ One that the program forgot when it died is taken up again."
     (force-mode-line-update)))
 
 (defun journeyman--answered (result)
-  "Take in the end of an answer, RESULT."
+  "Process the end of an answer, RESULT."
   (let ((reason (alist-get 'stopReason result)))
     (setq journeyman--busy nil)
     ;; A question that the program no longer asks.
@@ -216,8 +216,8 @@ One that the program forgot when it died is taken up again."
     (pcase reason
       ("end_turn" nil)
       ("cancelled" (journeyman-log-note "Stopped"))
-      ("max_tokens" (journeyman-log-note "The answer was cut off: too many tokens"))
-      ("refusal" (journeyman-log-note "The model refused to go on"))
+      ("max_tokens" (journeyman-log-note "The answer was cut off by the token limit"))
+      ("refusal" (journeyman-log-note "The model refused to continue"))
       (other (journeyman-log-note (format "Stopped: %s" other))))
     (journeyman-log-end-line)
     (journeyman-base-reread journeyman-log-root)
@@ -225,7 +225,7 @@ One that the program forgot when it died is taken up again."
     (run-hook-with-args 'journeyman-prompt-ended-functions reason)))
 
 (defun journeyman-cancel ()
-  "Stop what is being done; calls that wait for approval are not run."
+  "Stop the turn; calls that need approval are not run."
   (interactive)
   (if (not journeyman--busy)
       (message "jm: nothing is running")
@@ -236,7 +236,7 @@ One that the program forgot when it died is taken up again."
   "Change a setting of this conversation: approval mode or model."
   (interactive)
   (unless (and journeyman--options (journeyman-acp-live-p journeyman--acp))
-    (user-error "The settings are known after the first prompt"))
+    (user-error "Settings are available after the first prompt"))
   (let* ((by-name (lambda (entries) (mapcar (lambda (it) (cons (alist-get 'name it) it)) entries)))
          (options (funcall by-name journeyman--options))
          (option (cdr (assoc (completing-read "Setting: " options nil t) options)))
@@ -312,7 +312,7 @@ For `completion-at-point-functions'."
   (add-hook 'kill-buffer-hook #'journeyman--forget nil t))
 
 (defun journeyman--forget ()
-  "End the program of a buffer that goes."
+  "End the program of a buffer that is killed."
   (journeyman-approval-drop)
   (journeyman-acp-end journeyman--acp))
 
@@ -324,7 +324,7 @@ For `completion-at-point-functions'."
 
 ;;;###autoload
 (defun journeyman (&optional earlier)
-  "Open the conversation of this project, a new one where there is none.
+  "Open the conversation of this project, or a new one.
 With a prefix argument EARLIER, choose one of its earlier sessions."
   (interactive "P")
   (let* ((root (journeyman--project-root))
@@ -343,7 +343,7 @@ With a prefix argument EARLIER, choose one of its earlier sessions."
     (when earlier (journeyman-load))))
 
 (defun journeyman-load ()
-  "Choose an earlier session of this project and go on with it."
+  "Choose an earlier session of this project and continue it."
   (interactive)
   (when journeyman--busy (user-error "Still working; C-c C-k stops it"))
   (let ((list-them
@@ -359,8 +359,8 @@ With a prefix argument EARLIER, choose one of its earlier sessions."
     (if (journeyman-acp-live-p journeyman--acp) (funcall list-them) (journeyman--start list-them))))
 
 (defun journeyman--choose (sessions)
-  "Let the person choose one of SESSIONS, and load it."
-  (unless sessions (user-error "There is no earlier session of this project"))
+  "Read one of SESSIONS, and load it."
+  (unless sessions (user-error "No earlier session in this project"))
   (let* ((named (mapcar (lambda (it)
                           (let-alist it
                             (cons (format "%s  %s  %s" .updatedAt .sessionId (if (stringp .title) .title ""))
@@ -370,7 +370,7 @@ With a prefix argument EARLIER, choose one of its earlier sessions."
     (journeyman-load-session (cdr (assoc chosen named)))))
 
 (defun journeyman-load-session (id)
-  "Go on with the session ID; what was said is shown again."
+  "Continue the session ID; the conversation is shown again."
   (journeyman-log-begin)
   (setq journeyman--session id journeyman--prompted t)
   (journeyman--ask "session/load" `((sessionId . ,id) ,@(journeyman--ground)) #'journeyman--opened))

@@ -64,7 +64,7 @@ impl EditorBuffers {
             return None;
         }
         let is_unchanged = known.get(path) == Some(&digest);
-        (!is_unchanged).then(|| "the editor has unsaved changes of it".to_owned())
+        (!is_unchanged).then(|| "it has unsaved changes in the editor".to_owned())
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
         let read = Arc::clone(&buffer);
         let buffers = EditorBuffers::new(move |_| read.lock().unwrap().clone());
         let staleness = |saved: &[u8]| buffers.staleness(Path::new("/f"), saved);
-        let unsaved = Some("the editor has unsaved changes of it".to_owned());
+        let unsaved = Some("it has unsaved changes in the editor".to_owned());
         assert_eq!(staleness(b"\xef\xbb\xbfa\r\nb\r\n"), None);
         // Our own write, which the editor has not seen yet.
         assert_eq!(staleness(b"a\nc\n"), None);

@@ -14,6 +14,7 @@ mod mcp;
 mod model;
 mod policy;
 mod screen;
+mod usage_error;
 
 pub(crate) use acp::Acp;
 pub(crate) use chat::Chat;

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Some(outcome) => outcome,
         None => match faces::completions::answer() {
             Some(outcome) => outcome,
-            None => run(with_variables(cli::parse())),
+            None => cli::parse().map(with_variables).and_then(run),
         },
     };
     match outcome {

@@ -103,7 +103,7 @@ impl Policy {
     }
 
     /// A tool that is off by default, and may be switched on by the answer to a question.
-    pub(crate) fn opts_in(&self, tool: &str) -> bool {
+    pub fn opts_in(&self, tool: &str) -> bool {
         self.opt_in.contains(tool)
             && self.denied_by_default.contains(tool)
             && self.denylist.contains(tool)
@@ -151,7 +151,7 @@ impl Policy {
             return Judged { decision, failures: asking.failures };
         }
         if self.opts_in(facts.governing) || self.opts_in(facts.tool) {
-            let reason = Reason::new(Step::OptIn, "commands are off in this project");
+            let reason = Reason::new(Step::OptIn, "commands are not turned on in this project yet");
             let decision = Decision::new(Verdict::Ask, reason);
             return Judged { decision, failures: asking.failures };
         }

@@ -137,7 +137,7 @@ steps = [
     (signal-process journeyman-chat--process 'KILL)
     (journeyman-chat-test--idle)
     (should-not buffer-read-only)
-    (should (cl-some (lambda (text) (string-search "send it again to go on" text)) said))
+    (should (cl-some (lambda (text) (string-search "send it again to continue" text)) said))
     (journeyman-chat-test--model root "[[turn]]\nsteps = [{ text = \"Here I am.\" }]\n")
     (journeyman-chat-test--send)
     (should (string-search "Here I am." (buffer-string)))))

@@ -17,7 +17,7 @@ vim.api.nvim_create_user_command("Journeyman", function(command)
   local action = command.fargs[1] or "send"
   local journeyman = require("journeyman")
   if not vim.tbl_contains(actions, action) then
-    journeyman.fail(("no such action: %s (there are: %s)"):format(action, table.concat(actions, ", ")))
+    journeyman.fail(("unknown action: %s (actions: %s)"):format(action, table.concat(actions, ", ")))
     return
   end
   journeyman[action](table.concat(vim.list_slice(command.fargs, 2), " "))

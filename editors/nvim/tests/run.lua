@@ -218,7 +218,7 @@ function cases.a_program_that_is_killed_gives_the_buffer_back()
   vim.fn.system({ "pkill", "-KILL", "-f", "chat --json .*" .. root })
   finished(buffer)
   same(vim.bo[buffer].modifiable, true)
-  contains(table.concat(said, "\n"), "send it again to go on")
+  contains(table.concat(said, "\n"), "send it again to continue")
   write(root .. "/model.toml", '[[turn]]\nsteps = [{ text = "Here I am." }]\n')
   send(buffer)
   contains(text_of(buffer), "Here I am.")
@@ -347,7 +347,7 @@ end
 function cases.the_health_check_knows_the_program()
   project({ ["t.chat"] = "@You:\n", ["model.toml"] = "" })
   vim.cmd("checkhealth journeyman")
-  contains(text_of(vim.api.nvim_get_current_buf()), "the program knows --inspect")
+  contains(text_of(vim.api.nvim_get_current_buf()), "jm supports --inspect")
 end
 
 function cases.the_help_has_its_tags()

@@ -5,7 +5,7 @@
 //! steps that it names are done, or none.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jm_files::layer::{LayerStep, LayerWork};
 use jm_process::held::HeldLayer;
@@ -28,6 +28,8 @@ use crate::undo_call::UNDO;
 struct WayBack {
     layer: HeldLayer,
     steps: Vec<LayerStep>,
+    /// Names that somebody changed since.
+    theirs: Vec<PathBuf>,
     record: LayerRecord,
     text: Vec<u8>,
 }
@@ -62,10 +64,11 @@ impl LayerPlan {
                     continue;
                 }
             };
-            let foreign = layer.layer().foreign(&steps).unwrap_or_default();
-            let foreign = foreign.into_iter().map(|path| record.root.join(path)).collect();
+            let changed = layer.layer().changed_since(&steps, state_on(record.to));
+            let changed = changed.unwrap_or_default();
+            let changed = changed.into_iter().map(|path| record.root.join(path)).collect();
             let mut ours = ours.to_vec();
-            ours.extend(own_work(core, store, foreign));
+            ours.extend(own_work(core, store, changed));
             match way_back(layer, &steps, record, (guard, &later, &ours), report) {
                 Ok((way, is_whole)) => {
                     plan.is_complete &= is_whole;
@@ -99,10 +102,9 @@ impl LayerPlan {
         let blobs = self.ways.iter().map(|way| way.text.as_slice()).collect();
         core.recorder.append(&Append { records, blobs, ..Append::default() })?;
         for (number, way) in self.ways.iter().enumerate() {
-            let gone = way.layer.layer().converge(&way.steps, state_on(way.record.to));
-            if let Err(error) = gone {
+            if let Err(error) = way.go() {
                 self.go_back(core, call, number);
-                return Err(ToolError::failed(UNDO, error.to_string()));
+                return Err(ToolError::failed(UNDO, error));
             }
         }
         self.tell(report);
@@ -136,6 +138,14 @@ impl LayerPlan {
 }
 
 impl WayBack {
+    fn go(&self) -> Result<(), String> {
+        let layer = self.layer.layer();
+        if !self.theirs.is_empty() {
+            layer.leave_alone(&self.theirs).map_err(|error| error.to_string())?;
+        }
+        layer.converge(&self.steps, state_on(self.record.to)).map_err(|error| error.to_string())
+    }
+
     fn tell(&self, report: &mut UndoReport) {
         for step in &self.steps {
             let path = self.record.root.join(&step.path);
@@ -153,8 +163,8 @@ impl WayBack {
     }
 }
 
-/// Of paths at which another file stands those that this session wrote last, such as with the undo of a write: it is another
-/// file then, and not another content.
+/// Of paths that were changed since those that this session wrote last, such as with the undo of a write: it is another
+/// file then, perhaps with the number of the one before, and not another content.
 fn own_work(core: &Core, store: &Store, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let Some(journal) = core.recorder.journal().filter(|_| !paths.is_empty()) else {
         return Vec::new();
@@ -229,16 +239,17 @@ fn way_back(
     if !is_anything {
         return Ok((None, false));
     }
+    let is_theirs = |name: &&LayerName| theirs.iter().any(|path| path == Path::new(&name.path));
     let (digest, text) = packed(&own).map_err(|error| error.to_string())?;
     let record = LayerRecord {
         to: record.to.other(),
         steps: digest,
-        names: record.names.iter().map(turned).collect(),
+        names: record.names.iter().filter(|name| !is_theirs(name)).map(turned).collect(),
         ..record.clone()
     };
     // Somebody made them again, and will once more.
     let is_whole = theirs.iter().all(|path| is_by_product(path));
-    Ok((Some(WayBack { layer, steps: own, record, text }), is_whole))
+    Ok((Some(WayBack { layer, steps: own, theirs, record, text }), is_whole))
 }
 
 /// The name as the way back changes it.

@@ -155,7 +155,8 @@ impl Layer {
             let restored = self.restore_attributes(steps, |_| true);
             restored.map_err(|(path, error)| system(path, error))?;
         }
-        self.note_settled().map_err(|error| system(Path::new(""), error))?;
+        let noted = self.note_settled().and_then(|()| self.reached(steps));
+        noted.map_err(|error| system(Path::new(""), error))?;
         crash_point("layer.exchanged");
         self.sync().map_err(|error| system(Path::new(""), error))?;
         crash_point("layer.settled");

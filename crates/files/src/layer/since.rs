@@ -1,8 +1,14 @@
 //! Changes of others since a layer was kept or taken back, told by change times (`st_ctime`).
 //!
 //! Law: a change time cannot be set back, so what is older than the note that was written after the last
-//! exchange is what the exchange left. Nothing is read but directories.
+//! exchange is what the exchange left, but for names that it left alone, which are on a list. Nothing else is read but
+//! directories.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,6 +24,8 @@ use crate::file::OpenDirectory;
 
 /// The note that is touched when all steps are done, beside the old versions.
 const SETTLED: &str = "settled";
+/// The names that an exchange left alone, each with a NUL behind it, beside the old versions.
+const LEFT_ALONE: &str = "left-alone";
 /// Shorter than a step of the clock that files get their times from.
 const CLOCK_STEP: Duration = Duration::from_micros(500);
 
@@ -58,6 +66,9 @@ impl Layer {
             state if state != side => return Ok(false),
             StepState::Done | StepState::NotDone => {}
         }
+        if self.left_alone()?.contains(&step.path) {
+            return Ok(true);
+        }
         let Some(settled) = self.settled()? else { return Ok(false) };
         let Some(here) = self.beneath(&step.path)? else { return Ok(false) };
         if here.changed >= settled {
@@ -67,6 +78,50 @@ impl Layer {
             NodeKind::Directory => is_newer_inside(&self.directory(&step.path)?, settled),
             _ => Ok(false),
         }
+    }
+
+    /// Remembers names that the next exchange leaves alone, because somebody changed them. The note of that exchange
+    /// will be later than their change.
+    pub fn leave_alone(&self, paths: &[PathBuf]) -> io::Result<()> {
+        let mut all = self.left_alone()?;
+        all.extend(paths.iter().cloned());
+        self.write_left_alone(&all)
+    }
+
+    /// Forgets the names that an exchange has reached.
+    pub(super) fn reached(&self, steps: &[LayerStep]) -> io::Result<()> {
+        let mut all = self.left_alone()?;
+        if all.is_empty() {
+            return Ok(());
+        }
+        all.retain(|path| !steps.iter().any(|step| step.path == *path));
+        self.write_left_alone(&all)
+    }
+
+    fn left_alone(&self) -> io::Result<BTreeSet<PathBuf>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let list = match fs::openat(&self.attic, LEFT_ALONE, flags, Mode::empty()) {
+            Ok(list) => File::from(list),
+            Err(Errno::NOENT) => return Ok(BTreeSet::new()),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        (&list).read_to_end(&mut bytes).map_err(errno)?;
+        let names = bytes.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+    }
+
+    fn write_left_alone(&self, all: &BTreeSet<PathBuf>) -> io::Result<()> {
+        let new = format!("{LEFT_ALONE}.new");
+        let flags =
+            OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let list = File::from(fs::openat(&self.attic, &new, flags, Mode::RUSR | Mode::WUSR)?);
+        for path in all {
+            (&list).write_all(path.as_os_str().as_bytes()).map_err(errno)?;
+            (&list).write_all(&[0]).map_err(errno)?;
+        }
+        list.sync_data().map_err(errno)?;
+        fs::renameat(&self.attic, &new, &self.attic, LEFT_ALONE)
     }
 
     /// The steps with what stands at their names now as what the layer left there, on the side where it is: for names
@@ -94,6 +149,17 @@ impl Layer {
         steps.iter().map(now).collect()
     }
 
+    /// Paths of steps that somebody changed since.
+    pub fn changed_since(&self, steps: &[LayerStep], side: StepState) -> io::Result<Vec<PathBuf>> {
+        let mut all = Vec::new();
+        for step in steps {
+            if self.is_changed_since(step, side)? {
+                all.push(step.path.clone());
+            }
+        }
+        Ok(all)
+    }
+
     /// Paths at which somebody else's node stands: no step can be done there, in no direction.
     pub fn foreign(&self, steps: &[LayerStep]) -> io::Result<Vec<PathBuf>> {
         let mut all = Vec::new();
@@ -104,6 +170,10 @@ impl Layer {
         }
         Ok(all)
     }
+}
+
+fn errno(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
 fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {

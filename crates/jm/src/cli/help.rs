@@ -1,8 +1,12 @@
 //! The help of the command line: an overview on one screen, and global options in one place.
 
+use std::ffi::OsString;
+
+use anyhow::{Result, anyhow};
+use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 
-use super::Cli;
+use super::{Cli, usage_error};
 
 pub(crate) const OVERVIEW: &str = include_str!("help/overview.txt");
 const FOOTER: &str = "Global options, such as --root and --allow: `jm help options`";
@@ -22,11 +26,18 @@ pub(crate) struct ManArgs {
     pub(crate) list: bool,
 }
 
-/// Reads the command line; help and errors end the program.
-pub(crate) fn parse() -> Cli {
+/// Reads the command line; help and version end the program.
+pub(crate) fn parse() -> Result<Cli> {
     let mut command = command();
-    let matches = command.get_matches_mut();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let read = command.try_get_matches_from_mut(&typed);
+    read.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        if is_help || !error.use_stderr() {
+            error.exit()
+        }
+        anyhow!(usage_error::in_words(&command, &error, &typed))
+    })
 }
 
 /// The command line whose help leaves the global options of each command out.

@@ -36,8 +36,18 @@ _jm_names() {
     if (( $#names )); then compadd -a names; else _jm "$@"; fi
 }
 "#;
-const FISH: &str = "complete -c jm -a '(set -l typed (commandline -opc); \
-                    jm __complete $typed[2..-1] (commandline -ct) 2> /dev/null)'\n";
+/// Files are no candidates where there are names. Options are listed one by one: fish asks for the value of an option
+/// by its own entry.
+const FISH: &str = r"
+function __jm_names
+    set -l typed (commandline -opc)
+    jm __complete $typed[2..-1] (commandline -ct) 2> /dev/null
+end
+complete -c jm -n '__jm_names | string length -q' -f -a '(__jm_names)'
+for option in model session resume allow deny call to
+    complete -c jm -l $option -x -a '(__jm_names)'
+end
+";
 
 pub(crate) fn script(shell: Shell) -> Result<u8> {
     let mut script = Vec::new();

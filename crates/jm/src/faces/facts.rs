@@ -7,6 +7,7 @@ use jm_process::output_reader::CommandStream;
 use jm_process::spool::Spooled;
 use jm_store::{FileState, Store};
 use jm_tools::ops::change::diff::unified_diff;
+use jm_tui::block::numbers;
 use jm_types::SessionId;
 use jm_types::text::{one_line, reveal};
 use serde_json::{Value, json};
@@ -23,7 +24,8 @@ pub(crate) fn in_words(
     session: &SessionId,
     found: &[Examined],
 ) -> String {
-    let mut text = format!("session {session}: {} call(s) interrupted by a crash\n", found.len());
+    let calls = numbers::plural(found.len(), "call");
+    let mut text = format!("session {session}: {calls} interrupted by a crash\n");
     for damage in jm_engine::undo::damage(store, session).unwrap_or_default() {
         text.push_str(&format!("  the journal is damaged: {}\n", one_line(&damage.to_string())));
     }

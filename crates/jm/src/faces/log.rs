@@ -8,17 +8,15 @@ use anyhow::Result;
 use jm_store::{CallView, LayerChange, LayerRecord, Record, Store};
 use jm_system::clock::local_time;
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
-use jm_types::text::{one_line, reveal};
+use jm_types::text::{one_line, reveal, sanitize};
 use jm_types::{ErrorCode, SessionId};
 
-use super::rewind::short;
+use super::columns::{WIDTH, cut, rows, short};
 use super::story::{self, Said, Scene, Spoken};
 use super::{exit, history, print};
 use crate::cli::{Common, Log};
 use crate::sessions;
 
-/// Columns of a terminal that nobody has to widen.
-const WIDTH: usize = 80;
 /// Lines of a thought that are shown without --all.
 const THOUGHT_LINES: usize = 3;
 /// How often a log that is followed looks for more.
@@ -95,36 +93,32 @@ fn show_said(log: &Log, said: &Said) -> Result<()> {
     if log.json {
         return print::json(&said.as_json());
     }
-    for spoken in said.spoken() {
-        for line in lines(log, said.at, &spoken) {
-            print::line(line.trim_end())?;
-        }
-    }
-    Ok(())
+    let lines = said.spoken().into_iter().flat_map(|spoken| lines(log, said.at, &spoken));
+    lines.into_iter().try_for_each(|line| print::line(line.trim_end()))
 }
 
 fn lines(log: &Log, at: u64, spoken: &Spoken) -> Vec<String> {
     let text: Vec<&str> = spoken.text().trim_end().lines().collect();
     match spoken {
         Spoken::Prompt(_) => {
-            let said = text.iter().map(|line| format!("> {line}"));
+            let said = text.iter().flat_map(|line| rows("> ", line, 2));
             std::iter::once(local_time(at)).chain(said).collect()
         }
         Spoken::Thinking(_) => {
-            let most = if log.all { text.len() } else { THOUGHT_LINES };
             let label = |(number, line): (usize, &&str)| match number {
-                0 => format!("  thinking: {line}"),
-                _ => format!("            {line}"),
+                0 => rows("  thinking: ", line, 12),
+                _ => rows("            ", line, 12),
             };
-            let mut lines: Vec<String> = text.iter().take(most).enumerate().map(label).collect();
-            if text.len() > most {
-                let more = text.len() - most;
+            let mut lines: Vec<String> = text.iter().enumerate().flat_map(label).collect();
+            if !log.all && lines.len() > THOUGHT_LINES {
+                let more = lines.len() - THOUGHT_LINES;
+                lines.truncate(THOUGHT_LINES);
                 lines.push(format!("            … {more} more lines (--all)"));
             }
             lines
         }
-        Spoken::Answer(_) => text.into_iter().map(str::to_owned).collect(),
-        Spoken::Note(note) => vec![format!("{}  {note}", local_time(at))],
+        Spoken::Answer(_) => text.into_iter().flat_map(|line| rows("", line, 0)).collect(),
+        Spoken::Note(note) => rows(&format!("{}  ", local_time(at)), note, 2),
     }
 }
 
@@ -132,9 +126,8 @@ fn show_call(store: &Store, root: &Path, log: &Log, call: &CallView) -> Result<(
     if log.json {
         return print::json(&history::as_json(call));
     }
-    for line in in_words(store, root, call) {
-        print::line(&line)?;
-    }
+    let lines = in_words(store, root, call).into_iter().flat_map(|line| rows("", &line, 6));
+    lines.into_iter().try_for_each(|line| print::line(&line))?;
     if log.diff { print::text(&reveal(&history::diffs(store, root, call))) } else { Ok(()) }
 }
 
@@ -143,7 +136,9 @@ pub(crate) fn in_words(store: &Store, root: &Path, call: &CallView) -> Vec<Strin
     let outcome = history::outcome(call);
     let key = &call.call.call;
     let room = WIDTH.saturating_sub(key.len() + outcome.len() + 6).max(20);
-    let summary = short(call.summary(), room);
+    // It is on one line already; only the name of a tool that does not exist may be anything.
+    let summary = sanitize(call.summary());
+    let summary = cut(summary.lines().next().unwrap_or_default(), room);
     let mut lines = vec![format!("{key}  {summary}  [{outcome}]")];
     for (_, record) in &call.records {
         match record {
@@ -171,7 +166,7 @@ pub(crate) fn in_words(store: &Store, root: &Path, call: &CallView) -> Vec<Strin
     lines.extend(result(store, call).map(|line| format!("    result: {line}")));
     let output = call.result().and_then(|(result, _)| result.output.as_ref());
     for stream in output.iter().flat_map(|output| &output.streams) {
-        lines.push(format!("    kept: {} (jm output {key})", stream.in_words()));
+        lines.push(format!("    jm output {key}: {}", stream.in_words()));
     }
     lines
 }

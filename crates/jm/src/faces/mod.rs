@@ -7,6 +7,7 @@ mod approval;
 pub(crate) mod call;
 pub(crate) mod call_loop;
 pub(crate) mod chat;
+pub(crate) mod columns;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod disk_usage;

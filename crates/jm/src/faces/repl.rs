@@ -14,7 +14,7 @@ use rustyline::error::ReadlineError;
 
 use super::call_loop::{Driver, block_on};
 use super::screen::Plain;
-use super::{exit, history, home, outside_results, print, rewind, undo};
+use super::{columns, exit, history, home, outside_results, print, rewind, undo};
 use crate::agent::{Agent, Looks, TurnEnd};
 use crate::cli::{Common, Model, Resume};
 use crate::{locations, sessions};
@@ -157,7 +157,7 @@ fn last_lines(agent: &Agent) -> Vec<String> {
     };
     let mut lines = Vec::new();
     if let Some(prompt) = last(MessageRole::User) {
-        lines.push(format!("{PROMPT}{}", rewind::short(&prompt, 76)));
+        lines.push(format!("{PROMPT}{}", columns::short(&prompt, 76)));
     }
     let answer = last(MessageRole::Assistant).unwrap_or_default();
     let end: Vec<&str> = answer.trim_end().lines().collect();
@@ -236,7 +236,7 @@ fn rewound(common: &Common, agent: &mut Agent, number: Option<usize>) -> Result<
     if let Some(report) = &rewound.report {
         undo::in_words(&root, report)?;
     }
-    print::note(&format!("Rewound to before: {}", rewind::short(&rewound.words, 60)));
+    print::note(&format!("Rewound to before: {}", columns::short(&rewound.words, 60)));
     Ok(rewound.fork)
 }
 

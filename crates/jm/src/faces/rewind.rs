@@ -12,10 +12,10 @@ use jm_engine::{Damaged, Engine, FilesAfterRewind, ForkPoint, Guard, Session, Un
 use jm_store::{FileEffect, MessageView, Speaker, Store};
 use jm_system::state::short_id;
 use jm_types::SessionId;
-use jm_types::text::one_line;
 use serde_json::json;
 
 use super::age::ago;
+use super::columns::{padded, short};
 use super::{exit, history, print, recover, repl, story, undo};
 use crate::cli::{Common, Rewind};
 use crate::{sessions, wire};
@@ -237,24 +237,11 @@ pub(crate) fn show(root: &Path, rows: &[PromptRow]) -> Result<()> {
             [one] => short(&history::from_root(root, one), 22),
             several => format!("{} files", several.len()),
         };
-        let (age, words) = (ago(row.at), short(&row.words, 36));
-        print::line(format!("{:>3}  {age:<12}  {words:<36}  {changed}", row.number).trim_end())?;
+        let (age, words) = (ago(row.at), padded(&short(&row.words, 36), 36));
+        print::line(format!("{:>3}  {age:<12}  {words}  {changed}", row.number).trim_end())?;
     }
     if rows.is_empty() {
         print::line("This session has no prompts")?;
     }
     Ok(())
-}
-
-/// The first line of a text, cut to a width.
-pub(crate) fn short(text: &str, width: usize) -> String {
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let line = one_line(first.trim());
-    match line.char_indices().nth(width) {
-        Some(_) => {
-            let cut: String = line.chars().take(width.saturating_sub(1)).collect();
-            format!("{}…", cut.trim_end())
-        }
-        None => line,
-    }
 }

@@ -14,7 +14,7 @@ use jm_types::text::{one_line, reveal};
 use jm_types::{SessionId, ToolError};
 use serde_json::{Value, json};
 
-use super::{exit, history, print, recover, rewind};
+use super::{columns, exit, history, print, recover, rewind};
 use crate::cli::{Common, Redo, Undo};
 use crate::{sessions, wire};
 
@@ -238,5 +238,5 @@ fn said(session: &SessionId, seq: i64) -> Option<String> {
     let store = sessions::store().ok()?;
     let rows = rewind::prompts(&store, session).ok()?;
     let row = rows.into_iter().find(|row| row.seq == seq)?;
-    Some(rewind::short(&row.words, 60))
+    Some(columns::short(&row.words, 60))
 }

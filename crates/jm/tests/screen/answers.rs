@@ -78,8 +78,8 @@ fn commands_are_turned_on_and_secrets_shown_by_their_keys() {
     let desk = Desk::new(Kind::Tmux, (100, 30));
     desk.start(COMMANDS, "");
     desk.line("go");
-    let asked = desk.wait_for("p turn on for this project");
-    assert!(asked.contains("commands are off in this project"), "{asked}");
+    let asked = desk.wait_for("p turn commands on for this project");
+    assert!(asked.contains("commands are not turned on in this project yet"), "{asked}");
     desk.answer("p");
     // What only reads is not asked about.
     let asked = desk.wait_for("‹7 characters›");

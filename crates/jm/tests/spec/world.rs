@@ -108,10 +108,11 @@ impl World {
         let cargo = std::env::var("CARGO").map(PathBuf::from).unwrap_or_default();
         let toolchain = cargo.parent().map(|p| p.display().to_string()).unwrap_or_default();
         let folder = jm.parent().map(|p| p.display().to_string()).unwrap_or_default();
+        let helpers = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/spec/bin");
         command
             .current_dir(&self.workspace)
             .env_clear()
-            .env("PATH", format!("{folder}:{toolchain}:{path}"))
+            .env("PATH", format!("{folder}:{helpers}:{toolchain}:{path}"))
             .env("HOME", &self.home)
             .env("W", &self.workspace)
             .env("X", &self.outside)

@@ -30,14 +30,14 @@ function M.check()
   vim.health.ok(vim.trim(version.stdout))
   local inspected = run(vim.list_extend(words, { "chat", "--help" }))
   if inspected and inspected.stdout:find("--inspect", 1, true) then
-    vim.health.ok("the program knows --inspect")
+    vim.health.ok("jm supports --inspect")
   else
-    vim.health.error("the program is too old: it does not know `jm chat --inspect`")
+    vim.health.error("jm is too old: it does not support `jm chat --inspect`")
   end
   if config.options.model then
     vim.health.ok("model: " .. config.options.model)
   else
-    vim.health.info("no model is set here; the configuration of jm decides (`jm config`)")
+    vim.health.info("no model set in Neovim; jm uses its configuration (`jm config`)")
   end
 end
 

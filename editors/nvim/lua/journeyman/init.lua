@@ -16,7 +16,7 @@ end
 local function here()
   local buffer = vim.api.nvim_get_current_buf()
   if vim.bo[buffer].filetype ~= "chat" then
-    M.fail("this buffer is no .chat document")
+    M.fail("this buffer is not a .chat document")
     return nil
   end
   return buffer
@@ -56,7 +56,7 @@ end
 
 local function set_status(buffer, call, status, message)
   if not call.status_line then
-    M.fail(("%s is not waiting: its status is %s"):format(call.id, call.status))
+    M.fail(("%s is not pending: its status is %s"):format(call.id, call.status))
     return false
   end
   local row, column = call.status_line - 1, call.status_column - 1

@@ -190,7 +190,7 @@ local function finished(buffer, code, errors)
     say(ended.message, is_calm and vim.log.levels.WARN or vim.log.levels.ERROR)
   elseif not ended then
     local why = vim.trim(errors) ~= "" and vim.trim(errors) or ("ended with exit code %d"):format(code)
-    say(why .. "\nThe document is as it was last written; send it again to go on.", vim.log.levels.ERROR)
+    say(why .. "\nThe document is as it was last written; send it again to continue.", vim.log.levels.ERROR)
   end
   inspection.refresh(buffer, function()
     follow(buffer, run, ended)

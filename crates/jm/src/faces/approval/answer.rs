@@ -54,8 +54,8 @@ impl Choices {
         let letters = self.letters().join("/");
         match self.opts_in {
             true => format!(
-                "{asked} y = once, p = turn commands on for this project, n = leave them off \
-                 [{letters}] "
+                "{asked} y = this once, p = turn commands on for this project, n = no, leave them \
+                 off [{letters}] "
             ),
             false => format!("{asked} [{letters}] "),
         }

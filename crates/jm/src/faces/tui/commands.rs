@@ -20,7 +20,7 @@ use crate::agent::Agent;
 use crate::cli::{Approve, Common, Model};
 use crate::faces::rewind::{self, PromptRow, Rewinding};
 use crate::faces::screen::Screen;
-use crate::faces::{export, history, ps, undo};
+use crate::faces::{columns, export, history, ps, undo};
 use crate::sessions;
 
 type Change = Box<dyn FnOnce(&mut Common, &mut Model)>;
@@ -247,7 +247,7 @@ async fn ask_what(talk: &mut Talk, row: &PromptRow, later: &[PromptRow]) -> Opti
     files.sort();
     files.dedup();
     let path = |path: &std::path::Path| one_line(&path.to_string_lossy());
-    let mut facts = vec![Line::text(format!("  {}", rewind::short(&row.words, 100)))];
+    let mut facts = vec![Line::text(format!("  {}", columns::short(&row.words, 100)))];
     facts.extend(
         files.iter().map(|it| Line::of(format!("  changed since: {}", path(it)), Role::Muted)),
     );

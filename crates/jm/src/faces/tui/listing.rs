@@ -15,7 +15,7 @@ use super::screen_link::Desk;
 use crate::agent::Agent;
 use crate::cli::Common;
 use crate::faces::age::ago;
-use crate::faces::{history, rewind};
+use crate::faces::{columns, history, rewind};
 use crate::{locations, model_client, session_name, sessions};
 
 const HISTORY: &str = "prompts";
@@ -106,7 +106,7 @@ pub(super) fn prompts(desk: &Desk, agent: &Agent) -> Result<()> {
     let prompts = rewind::prompts(&sessions::store()?, &agent.driver.session.id)?;
     let row = |row: rewind::PromptRow| PickRow {
         id: row.seq.to_string(),
-        title: rewind::short(&row.words, 200),
+        title: columns::short(&row.words, 200),
         note: match row.files.len() {
             0 => ago(row.at),
             1 => format!("1 file · {}", ago(row.at)),

@@ -147,8 +147,3 @@ fn open(
         Left::Nothing => Ok(exit::RAN),
     }
 }
-
-/// The model that the configuration names, if any.
-fn configured(common: &Common) -> Result<String> {
-    Ok(wire::load(common)?.config.model)
-}

@@ -29,7 +29,7 @@ pub(super) enum Setup {
 
 /// Asks for a model where none is configured.
 pub(super) async fn model(talk: &mut Talk) -> Result<Setup> {
-    if talk.model.model.is_some() || !super::configured(&talk.common)?.is_empty() {
+    if !model_client::chosen_name(&talk.common, &talk.model)?.is_empty() {
         return Ok(Setup::Ready);
     }
     let desk = talk.desk.clone();

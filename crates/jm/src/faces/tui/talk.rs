@@ -176,7 +176,11 @@ impl Talk {
         let version = env!("CARGO_PKG_VERSION");
         self.desk.send(Msg::Lines(block::greeting(version, &status.model, &status.root)));
         let policy = agent.driver.engine.core().policy.now();
-        if commands::command_tool(agent).is_none_or(|tool| policy.denylist.contains(&tool)) {
+        let tool = commands::command_tool(agent).unwrap_or_default();
+        if policy.opts_in(&tool) {
+            let off = Note::info("Commands are not turned on in this project yet");
+            self.desk.note(off.hint("the first one asks; or start with `--allow run_command`"));
+        } else if tool.is_empty() || policy.denylist.contains(&tool) {
             let off = Note::info("Commands are off in this project");
             self.desk.note(off.hint("start with `--allow run_command` to enable them"));
         }

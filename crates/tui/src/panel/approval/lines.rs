@@ -176,9 +176,9 @@ impl Approval {
         };
         let digits = format!("1–{count}");
         let answers = [
-            ("y", if self.opts_in() { "once" } else { "yes" }, true),
-            ("p", "turn on for this project", self.opts_in()),
-            ("n", "no", true),
+            ("y", if self.opts_in() { "this once" } else { "yes" }, true),
+            ("p", "turn commands on for this project", self.opts_in()),
+            ("n", if self.opts_in() { "no, leave them off" } else { "no" }, true),
             ("a", "always", self.offers_always()),
             (digits.as_str(), "select", count > 1),
             ("e", "edit", self.offers_edit()),

@@ -118,7 +118,11 @@ fn a_tool_that_is_off_is_switched_on_by_one_key() {
     let mut asked = approval(1);
     asked.question.calls[0].opts_in = true;
     let answers = answers_of(&asked);
-    assert!(answers.contains("y once   p turn on for this project   n no"), "{answers}");
+    assert!(
+        answers
+            .contains("y this once   p turn commands on for this project   n no, leave them off"),
+        "{answers}"
+    );
     assert_eq!(asked.key('a'), Done::Foreign, "each call of it still asks");
     let on = ApprovalChoice::Always { scope: OfferedScope::Project, seconds: None };
     assert_eq!(asked.key('p'), Done::Answered(answer(&[("c1", on)])));
