@@ -74,6 +74,8 @@ fn a_repl_in_a_terminal_is_drawn_in_blocks() {
     desk.line("do it");
     desk.wait_for("All done.");
     assert_blocks(&desk.all());
+    // What is typed before the prompt is there is nobody's.
+    desk.wait_until("the next prompt", |all| all.trim_end().ends_with("\n>"));
     desk.key("C-d");
     desk.wait_until("the shell", |all| all.trim_end().ends_with("ready>"));
     desk.assert_sane();
