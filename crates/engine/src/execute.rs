@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use jm_process::confine::{Access, Grant};
 use jm_store::StoredOutput;
-use jm_tools::{CallContext, CommandHolder, Output, Prepared, ToolEffect};
+use jm_tools::{CallContext, CommandHolder, Output, Prepared, ToolEffect, cancelled};
 use jm_types::{
     CallKey, Cancel, ErrorKind, ReadRecord, ToolCall, ToolError, ToolEvent, ToolResult,
 };
@@ -142,7 +142,7 @@ async fn run(
     let began = Instant::now();
     ctx.deadline = began + tool.timeout().unwrap_or(core.default_timeout);
     let deadline = ctx.deadline + grace;
-    let stopped = stopped(&cancel);
+    let stopped = cancelled(&cancel);
     let work = async { prepared?.execute(ctx).await };
     // Tools hold no state across calls, so nothing half changed can be seen after a panic.
     let mut work = AssertUnwindSafe(work).catch_unwind().boxed();
@@ -171,18 +171,6 @@ async fn run(
         Ok(outcome) => outcome,
         Err(_) => Err(stopped),
     }
-}
-
-/// Ends when the call is cancelled.
-async fn stopped(cancel: &Cancel) {
-    let (tell, told) = tokio::sync::oneshot::channel::<()>();
-    let tell = std::sync::Mutex::new(Some(tell));
-    cancel.on_cancel(move || {
-        let mut tell = tell.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        drop(tell.take());
-    });
-    // The sender is dropped, not used, so the answer is always an error; its arrival is the news.
-    told.await.unwrap_or_default();
 }
 
 fn settled(

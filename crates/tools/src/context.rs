@@ -18,6 +18,18 @@ use tokio::sync::mpsc;
 use crate::foresight::Expected;
 use crate::holder::CommandHolder;
 
+/// Ends when the call is cancelled.
+pub async fn cancelled(cancel: &Cancel) {
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    let tell = Mutex::new(Some(tell));
+    cancel.on_cancel(move || {
+        let mut tell = tell.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(tell.take());
+    });
+    // The sender is dropped, not used, so the answer is always an error; its arrival is the news.
+    told.await.unwrap_or_default();
+}
+
 /// The ground that all calls of a session stand on.
 #[derive(Debug, Clone)]
 pub struct Workspace {

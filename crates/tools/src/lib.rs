@@ -44,7 +44,7 @@ pub mod toolsets;
 
 pub use jm_types::ToolEffect;
 
-pub use context::{CallContext, Refused, Scope, Seen, Whole, Workspace};
+pub use context::{CallContext, Refused, Scope, Seen, Whole, Workspace, cancelled};
 pub use foresight::{Expected, Foreseen};
 pub use holder::{CommandHolder, CommandStart, HeldRun, NotKept};
 pub use registered::{Registered, SchemaError};

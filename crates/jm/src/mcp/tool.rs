@@ -12,10 +12,10 @@ use jm_mcp::client::{
 };
 use jm_tools::{
     CallContext, Intent, Output, Prepared, Preview, Scope, ToolEffect, ToolExecutor, ToolFut,
-    ToolSpec,
+    ToolSpec, cancelled,
 };
 use jm_types::text::one_line;
-use jm_types::{Cancel, Digest, ErrorKind, Limits, RiskLevel, ToolError, ToolEvent};
+use jm_types::{Digest, ErrorKind, Limits, RiskLevel, ToolError, ToolEvent};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
@@ -145,18 +145,6 @@ impl Prepared for McpCall {
             answer
         })
     }
-}
-
-/// Ends when the call is cancelled.
-async fn cancelled(cancel: &Cancel) {
-    let (tell, told) = tokio::sync::oneshot::channel::<()>();
-    let tell = std::sync::Mutex::new(Some(tell));
-    cancel.on_cancel(move || {
-        let mut tell = tell.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        drop(tell.take());
-    });
-    // The sender is dropped, not used, so the answer is always an error; its arrival is the news.
-    told.await.unwrap_or_default();
 }
 
 /// Progress is shown like a command's output.
