@@ -58,11 +58,14 @@ fn messages_stand_among_the_calls() {
     let base = tempfile::tempdir().unwrap();
     converse(base.path());
     let log = jm(base.path(), &["log", "talk"]);
-    let (time, long) = ("1970-01-01 00:00:00", "x".repeat(5_000));
+    let time = "1970-01-01 00:00:00";
     let expected = format!(
-        "{time}\n> what is <b>here</b>?\nI look.\ntalk-1  list_directory  [no result]\nMuch. {long}\n"
+        "{time}\n> what is <b>here</b>?\nI look.\ntalk-1  list_directory  [no result]\nMuch. "
     );
-    assert_eq!(log, expected);
+    let (before, long) = log.split_at(expected.len());
+    assert_eq!(before, expected);
+    // A long line is wrapped, and whole.
+    assert_eq!(long.replace('\n', ""), "x".repeat(5_000));
 
     let lines = jm(base.path(), &["log", "talk", "--json"]);
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
