@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc as std_mpsc};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
-    Error, ReadTextFileRequest, ReadTextFileResponse, RequestId, RequestPermissionRequest,
+    CancelRequestNotification, CreateElicitationRequest, CreateElicitationResponse, Error,
+    ReadTextFileRequest, ReadTextFileResponse, RequestId, RequestPermissionRequest,
     RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate,
 };
 use serde::Serialize;
@@ -53,6 +54,7 @@ enum Outgoing {
 
 /// Why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum AskFailure {
     #[error("the client is gone")]
     Gone,
@@ -119,7 +121,19 @@ impl AcpClient {
         let (sender, receiver) = oneshot::channel();
         let answered = move |answer| sender.send(answer).unwrap_or_default();
         let id = self.ask("session/request_permission", request, Box::new(answered))?;
-        let _asking = Asking { client: self, id };
+        let _asking = Asking { client: self, id, withdrawal: Withdrawal::Silent };
+        receiver.await.map_or(Err(AskFailure::Gone), decoded)
+    }
+
+    /// Asks the person behind the client to fill in a form. A question that nobody waits for any more is withdrawn.
+    pub async fn create_elicitation(
+        &self,
+        request: &CreateElicitationRequest,
+    ) -> Result<CreateElicitationResponse, AskFailure> {
+        let (sender, receiver) = oneshot::channel();
+        let answered = move |answer| sender.send(answer).unwrap_or_default();
+        let id = self.ask("elicitation/create", request, Box::new(answered))?;
+        let _asking = Asking { client: self, id, withdrawal: Withdrawal::Told };
         receiver.await.map_or(Err(AskFailure::Gone), decoded)
     }
 
@@ -132,7 +146,7 @@ impl AcpClient {
         let (sender, receiver) = std_mpsc::channel();
         let answered = move |answer| sender.send(answer).unwrap_or_default();
         let id = self.ask("fs/read_text_file", request, Box::new(answered))?;
-        let _asking = Asking { client: self, id };
+        let _asking = Asking { client: self, id, withdrawal: Withdrawal::Silent };
         match receiver.recv_timeout(patience) {
             Ok(answer) => decoded(answer),
             Err(std_mpsc::RecvTimeoutError::Timeout) => Err(AskFailure::Late),
@@ -241,12 +255,27 @@ fn decoded<T: DeserializeOwned>(answer: Result<Value, Error>) -> Result<T, AskFa
 struct Asking<'a> {
     client: &'a AcpClient,
     id: i64,
+    withdrawal: Withdrawal,
+}
+
+/// The end of a question that was not answered.
+enum Withdrawal {
+    /// The client ends it by itself, with the turn or in time.
+    Silent,
+    /// `$/cancel_request`.
+    Told,
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        if let Some(waiters) = self.client.waiters().as_mut() {
-            waiters.remove(&self.id);
+        let waiter = self.client.waiters().as_mut().and_then(|waiters| waiters.remove(&self.id));
+        match (waiter, &self.withdrawal) {
+            (Some(_), Withdrawal::Told) => {
+                let params = CancelRequestNotification::new(RequestId::Number(self.id));
+                let method = "$/cancel_request";
+                self.client.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+            }
+            (Some(_), Withdrawal::Silent) | (None, _) => {}
         }
     }
 }

@@ -9,6 +9,7 @@ pub struct HunkText {
     pub path: String,
     /// `None` for a file that is new.
     pub old: Option<String>,
+    /// The lines of the hunk after the change.
     pub new: String,
     /// The first line of the hunk in the new text, from 1.
     pub line: u32,

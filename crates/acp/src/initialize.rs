@@ -2,8 +2,8 @@
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
-    AgentCapabilities, AuthMethod, AuthMethodTerminal, ClientCapabilities, Implementation,
-    InitializeRequest, InitializeResponse, McpCapabilities, PromptCapabilities,
+    AgentCapabilities, AuthMethod, AuthMethodTerminal, ClientCapabilities, ElicitationCapabilities,
+    Implementation, InitializeRequest, InitializeResponse, McpCapabilities, PromptCapabilities,
     SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities,
     SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
@@ -23,6 +23,8 @@ pub struct ClientFeatures {
     pub reads_buffers: bool,
     /// It shows notes that are no part of the conversation.
     pub shows_notices: bool,
+    /// It lets a person fill in forms of servers of tools.
+    pub fills_forms: bool,
     /// Its name and version, for the record.
     pub name: Option<String>,
 }
@@ -32,11 +34,12 @@ pub fn initialized(
     request: &InitializeRequest,
     version: &str,
 ) -> (InitializeResponse, ClientFeatures) {
-    let ClientCapabilities { fs, session, auth, .. } = &request.client_capabilities;
+    let ClientCapabilities { fs, session, auth, elicitation, .. } = &request.client_capabilities;
     let info = request.client_info.as_ref();
     let features = ClientFeatures {
         reads_buffers: fs.read_text_file,
         shows_notices: session.as_ref().is_some_and(|session| session.notices.is_some()),
+        fills_forms: elicitation.as_ref().is_some_and(ElicitationCapabilities::supports_form),
         name: info.map(|info| format!("{} {}", info.name, info.version)),
     };
     let methods = if auth.terminal { auth_methods() } else { Vec::new() };

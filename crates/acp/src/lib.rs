@@ -3,6 +3,8 @@
 //! Law: this crate opens no file, starts no process and decides nothing. A client's message is data: bounded,
 //! and answered exactly once where it asks for an answer.
 
+#![warn(missing_docs)]
+
 mod client_meta;
 mod connection;
 mod diff;

@@ -14,11 +14,22 @@ use serde_json::value::RawValue;
 #[derive(Debug)]
 pub enum ClientMessage {
     /// Waits for an answer with this id.
-    Request { id: RequestId, request: Box<ClientRequest> },
+    Request {
+        /// Of the answer.
+        id: RequestId,
+        /// The method with its parameters.
+        request: Box<ClientRequest>,
+    },
     /// The turn of a session shall stop.
-    Cancel { session: SessionId },
+    Cancel {
+        /// The session.
+        session: SessionId,
+    },
     /// A request shall stop.
-    CancelRequest { request: RequestId },
+    CancelRequest {
+        /// The id of the request.
+        request: RequestId,
+    },
 }
 
 /// A line as it was understood.

@@ -10,6 +10,7 @@ use jm_types::Part;
 
 /// A part of a prompt that cannot be passed on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message says it")]
 pub enum PromptFault {
     #[error("the prompt is empty")]
     Empty,

@@ -8,18 +8,24 @@ use agent_client_protocol_schema::v1::{
 /// One mode that a client may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModeChoice {
+    /// The word by which a client chooses it.
     pub id: &'static str,
+    /// A heading for people.
     pub name: &'static str,
+    /// An explanation for people.
     pub description: &'static str,
 }
 
 /// The choices of a session, and which of them are in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingChoices {
+    /// The modes on offer.
     pub modes: Vec<ModeChoice>,
+    /// The id of the mode in force.
     pub mode: &'static str,
+    /// The models on offer, as `PROVIDER/NAME`.
     pub models: Vec<String>,
-    /// Empty where none is configured.
+    /// The model in force; empty where none is configured.
     pub model: String,
 }
 

@@ -107,6 +107,7 @@ impl Driver {
             true => Approver::Always,
             false => Approver::Client(Arc::clone(link)),
         };
+        approver.answers_servers(&wired.elicitor);
         Ok(Self::of(common, (wired.engine, wired.session), events, approver))
     }
 

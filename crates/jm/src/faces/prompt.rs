@@ -12,7 +12,7 @@ use jm_types::text::{one_line, reveal};
 use jm_types::{CallQuestion, Cancel, ErrorKind, RiskLevel, ToolError};
 
 use super::acp::ClientLink;
-use super::approval::{AnswerLines, ask, remember};
+use super::approval::{AnswerLines, Declines, ask, remember};
 use super::tui::{AskingDesk, Desk};
 use crate::mcp::{Dialogue, Elicitor, fill_in};
 
@@ -82,7 +82,11 @@ impl Approver {
                 elicitor
                     .answer_with(move |server, form| fill_in(&mut AskingDesk(&desk), server, form));
             }
-            Approver::Always | Approver::Client(_) | Approver::Lines(_) | Approver::Nobody => {}
+            Approver::Client(link) => {
+                let link = Arc::clone(link);
+                elicitor.answer_with(move |server, form| link.elicit(server, form));
+            }
+            Approver::Always | Approver::Lines(_) | Approver::Nobody => {}
         }
     }
 
@@ -91,6 +95,7 @@ impl Approver {
     /// to whoever asks next.
     pub(crate) async fn decide(&self, engine: &Engine, session: &mut Session) -> Result<Asked> {
         let Some(question) = session.question() else { return Ok(Asked::Somebody) };
+        let mut declines = Declines::EveryNo;
         let answer = match self {
             Approver::Always => {
                 session.decide(&ApprovalDecision::ApproveAll)?;
@@ -107,14 +112,18 @@ impl Approver {
                 .await??
             }
             Approver::Desk(desk) => desk.decide(&question).await?,
-            Approver::Client(link) => link.decide(&question).await,
+            Approver::Client(link) => {
+                let given = link.decide(&question).await;
+                declines = Declines::Named(given.declined);
+                given.answer
+            }
             Approver::Lines(lines) => match lines.ask(&question).await? {
                 Some(answer) => answer,
                 None => return Ok(refuse(session)),
             },
             Approver::Nobody => return Ok(refuse(session)),
         };
-        remember(engine, &session.id, &question, &answer)?;
+        remember(engine, &session.id, &question, (&answer, &declines))?;
         session.answer(&answer)?;
         Ok(Asked::Somebody)
     }

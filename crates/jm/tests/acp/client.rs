@@ -62,10 +62,19 @@ impl Home {
 
     /// Starts an agent whose model follows a script.
     pub(crate) fn start(&self, script: &str, args: &[&str]) -> Client {
+        self.connect(self.agent(script, args))
+    }
+
+    /// The command of an agent whose model follows a script.
+    pub(crate) fn agent(&self, script: &str, args: &[&str]) -> Command {
         let model = self.script(script);
         let mut all = vec!["acp", "--model", &model];
         all.extend(args);
-        let mut command = self.command(&all);
+        self.command(&all)
+    }
+
+    /// Starts an agent, or a process that stands before it.
+    pub(crate) fn connect(&self, mut command: Command) -> Client {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -84,8 +93,9 @@ impl Home {
             }
         });
         let input = child.stdin.take();
-        let (answers, seen, traffic) = (VecDeque::new(), Vec::new(), Vec::new());
-        Client { child, input, lines, next: 0, answers, seen, traffic, buffers: Vec::new() }
+        let (seen, traffic, buffers) = (Vec::new(), Vec::new(), Vec::new());
+        let (answers, forms) = (VecDeque::new(), VecDeque::new());
+        Client { child, input, lines, next: 0, answers, forms, seen, traffic, buffers }
     }
 }
 
@@ -106,6 +116,8 @@ pub(crate) struct Client {
     next: i64,
     /// The answers to the next questions.
     pub(crate) answers: VecDeque<Reply>,
+    /// The answers to the next forms; `null` calls the turn off instead.
+    pub(crate) forms: VecDeque<Value>,
     /// The updates since somebody looked.
     seen: Vec<Value>,
     pub(crate) traffic: Vec<(char, Value)>,
@@ -141,6 +153,8 @@ impl Client {
                 (Some("session/update"), _) => self.seen.push(message["params"]["update"].clone()),
                 (Some("session/request_permission"), _) => self.reply(&message),
                 (Some("fs/read_text_file"), _) => self.read_buffer(&message),
+                (Some("elicitation/create"), _) => self.fill_in(&message),
+                (Some("$/cancel_request"), _) => {}
                 (Some(other), _) => panic!("unexpected request {other}"),
                 (None, answered) if *answered == json!(id) => {
                     return match message.get("error") {
@@ -172,6 +186,22 @@ impl Client {
         };
         let result = json!({"outcome": outcome});
         self.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": result}));
+    }
+
+    fn fill_in(&mut self, question: &Value) {
+        match self.forms.pop_front().expect("no form was expected") {
+            Value::Null => {
+                let params = json!({"sessionId": question["params"]["sessionId"]});
+                self.send(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}));
+            }
+            result => self.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": result})),
+        }
+    }
+
+    /// The messages of a method that the agent sent so far.
+    pub(crate) fn received(&self, method: &str) -> Vec<&Value> {
+        let theirs = self.traffic.iter().filter(|(side, _)| *side == '<');
+        theirs.map(|(_, message)| message).filter(|message| message["method"] == method).collect()
     }
 
     fn read_buffer(&mut self, request: &Value) {

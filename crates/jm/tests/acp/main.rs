@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod client;
+mod deaths;
 mod endings;
+mod questions;
 mod sessions;
 mod settings;
 mod traffic;

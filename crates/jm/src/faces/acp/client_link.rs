@@ -1,9 +1,9 @@
 //! The client as the engine sees it: hears of calls, answers questions about them, and about recovery.
 //!
-//! Law: the diff stands in the call before the question is asked. An answer counts once, for the very call and the
-//! files as they were shown; whatever is not a clear yes is no.
+//! Law: the diff stands in the call before the question is asked. An answer counts for the very call and the files
+//! as they were shown; whatever is not a clear yes is no.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,13 +23,12 @@ use jm_acp::{
 use jm_engine::{CallEntry, Engine, RecoveryChoice};
 use jm_tui::block::headline::headline;
 use jm_types::text::{one_line, reveal, sanitize};
-use jm_types::{
-    AnsweredCall, ApprovalAnswer, ApprovalChoice, ApprovalQuestion, CallQuestion, SessionId,
-    ToolEvent,
-};
+use jm_types::{ApprovalQuestion, CallQuestion, OfferedScope, SessionId, ToolEvent};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
+use super::open_session::ClientParts;
+use super::permission::{ALLOW, ClientAnswer, ClientChoice, REJECT, permission_options};
 use crate::cli::Common;
 use crate::faces::answer::Outcome;
 use crate::faces::interrupts::Interrupter;
@@ -40,18 +39,19 @@ const MOST_SHOWN: usize = 32 * 1024;
 /// The output of a running command is shown this often at most.
 const PACE: Duration = Duration::from_millis(100);
 
-const ALLOW: &str = "allow";
-const REJECT: &str = "reject";
-
 pub(crate) struct ClientLink {
     client: AcpClient,
     session: AcpSessionId,
     root: PathBuf,
-    shows_notices: bool,
+    features: ClientFeatures,
+    /// The widest scope of an answer "always"; `None` where answers count once.
+    remembers: Option<OfferedScope>,
     /// The calls of the batch, by the vendor's ids.
     calls: Mutex<HashMap<String, ShownCall>>,
     asked: AtomicU64,
     turn: Mutex<RunningTurn>,
+    /// True once the turn has ended or was called off: nothing of it is asked any more.
+    over: watch::Sender<bool>,
 }
 
 /// The turn that the client waits for.
@@ -59,6 +59,8 @@ pub(crate) struct ClientLink {
 struct RunningTurn {
     is_called_off: bool,
     interrupter: Option<Interrupter>,
+    /// The servers whose questions could not be shown.
+    unshown: BTreeSet<String>,
 }
 
 /// A call as the client knows it.
@@ -78,15 +80,26 @@ impl std::fmt::Debug for ClientLink {
 }
 
 impl ClientLink {
-    pub(super) fn new(
-        client: AcpClient,
-        (session, root): (&SessionId, PathBuf),
-        features: &ClientFeatures,
-    ) -> Self {
-        let session = AcpSessionId::new(session.to_string());
-        let (shows_notices, calls) = (features.shows_notices, Mutex::default());
-        let (asked, turn) = (AtomicU64::new(1), Mutex::default());
-        Self { client, session, root, shows_notices, calls, asked, turn }
+    pub(super) fn new(parts: ClientParts<'_>, (session, root): (&SessionId, PathBuf)) -> Self {
+        Self {
+            client: parts.client.clone(),
+            session: AcpSessionId::new(session.to_string()),
+            root,
+            features: parts.features.clone(),
+            remembers: parts.remembers,
+            calls: Mutex::default(),
+            asked: AtomicU64::new(1),
+            turn: Mutex::default(),
+            over: watch::channel(true).0,
+        }
+    }
+
+    pub(super) fn client(&self) -> &AcpClient {
+        &self.client
+    }
+
+    pub(super) fn features(&self) -> &ClientFeatures {
+        &self.features
     }
 
     pub(super) fn session(&self) -> &AcpSessionId {
@@ -104,6 +117,19 @@ impl ClientLink {
     /// A new turn: what called the last one off counts no more.
     pub(super) fn begin_turn(&self) {
         *self.turn() = RunningTurn::default();
+        self.over.send_replace(false);
+    }
+
+    /// The turn has ended, whatever of it still waits for an answer.
+    pub(super) fn end_turn(&self) {
+        self.over.send_replace(true);
+    }
+
+    /// Waits until the turn has ended or was called off.
+    pub(super) async fn turn_is_over(&self) {
+        let mut receiver = self.over.subscribe();
+        // The sender lives as long as we do.
+        receiver.wait_for(|is_over| *is_over).await.map(drop).unwrap_or_default();
     }
 
     /// From here on the turn is stopped by this.
@@ -114,11 +140,20 @@ impl ClientLink {
     pub(super) fn call_off(&self) {
         let mut turn = self.turn();
         turn.is_called_off = true;
+        self.over.send_replace(true);
         turn.interrupter.iter().for_each(Interrupter::interrupt);
     }
 
     pub(super) fn is_called_off(&self) -> bool {
         self.turn().is_called_off
+    }
+
+    /// Notes once a turn that a server's questions cannot be shown.
+    pub(super) fn note_unshown(&self, server: &str) {
+        let is_new = self.turn().unshown.insert(server.to_owned());
+        if is_new {
+            self.note(&format!("Server {server} asked for input, which this client cannot show"));
+        }
     }
 
     pub(super) fn update(&self, update: SessionUpdate) {
@@ -135,7 +170,7 @@ impl ClientLink {
     /// A line that is no part of the conversation, where the client can show such.
     pub(super) fn note(&self, text: &str) {
         let text = sanitize(text);
-        match self.shows_notices {
+        match self.features.shows_notices {
             true => self.update(SessionUpdate::Notice(Notice::new(NoticeSeverity::Info, text))),
             false => self.say(format!("\n\n*{}*\n\n", one_line(&text))),
         }
@@ -202,17 +237,16 @@ impl ClientLink {
     }
 
     /// Asks about all calls that wait at once; where one question is called off, all are.
-    pub(crate) async fn decide(&self, question: &ApprovalQuestion) -> ApprovalAnswer {
+    pub(crate) async fn decide(&self, question: &ApprovalQuestion) -> ClientAnswer {
         let asked = question.calls.iter().map(async |call| {
             let choice = self.ask_about(call).await.ok_or(())?;
-            let fingerprint = Some(call.fingerprint.clone());
-            Ok::<_, ()>(AnsweredCall { id: call.id.clone(), fingerprint, choice })
+            Ok::<_, ()>((call, choice))
         });
-        let calls = futures_util::future::try_join_all(asked).await;
-        ApprovalAnswer { calls: calls.unwrap_or_default() }
+        let given = futures_util::future::try_join_all(asked).await.unwrap_or_default();
+        ClientAnswer::of(given)
     }
 
-    async fn ask_about(&self, call: &CallQuestion) -> Option<ApprovalChoice> {
+    async fn ask_about(&self, call: &CallQuestion) -> Option<ClientChoice> {
         let (id, kind) = match self.calls().get_mut(&call.id) {
             Some(shown) => {
                 let preview = call.preview.as_deref().unwrap_or_default();
@@ -224,15 +258,9 @@ impl ClientLink {
         let fields = self.question_fields(call, kind);
         let update = ToolCallUpdate::new(id.clone(), fields.clone());
         self.update(SessionUpdate::ToolCallUpdate(update));
-        let options = vec![
-            PermissionOption::new(ALLOW, "Allow once", PermissionOptionKind::AllowOnce),
-            PermissionOption::new(REJECT, "Reject", PermissionOptionKind::RejectOnce),
-        ];
+        let options = permission_options(call, self.remembers);
         let (chosen, reason) = self.choose(ToolCallUpdate::new(id, fields), options).await?;
-        Some(match chosen == ALLOW {
-            true => ApprovalChoice::Once,
-            false => ApprovalChoice::No { reason },
-        })
+        Some(ClientChoice::of(&chosen, reason))
     }
 
     /// The call with all that an answer needs: reason, warnings, diff.

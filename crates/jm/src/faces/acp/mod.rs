@@ -5,7 +5,9 @@
 
 mod client_link;
 mod commands;
+mod elicitation;
 mod open_session;
+mod permission;
 mod replay;
 mod screen;
 mod session_index;
@@ -24,6 +26,7 @@ use jm_acp::schema::{
 use jm_acp::{
     AcpClient, ClientFeatures, ClientMessage, SettingChoices, config_options, connect, mode_state,
 };
+use jm_types::OfferedScope;
 use tokio::task::{LocalSet, spawn_local};
 
 pub(crate) use client_link::ClientLink;
@@ -33,7 +36,7 @@ use super::interrupts::StopSignals;
 use super::{exit, keys};
 use crate::cli::{Acp, Common, Keys, KeysCommand, Model};
 use crate::model_client::ModelFault;
-use open_session::{OpenSession, SessionGround};
+use open_session::{ClientParts, OpenSession, SessionGround};
 
 /// How long the last answers may take to be written.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -48,14 +51,15 @@ pub(crate) fn run(common: &Common, acp: &Acp) -> Result<u8> {
         bail!("The client names the directory of each session\n  hint: leave --root out");
     }
     let common = Common { answered_by: Some("client"), session: None, ..common.clone() };
-    block_on(LocalSet::new().run_until(serve(common, acp.model.clone())))
+    let remembers = acp.remember.map(OfferedScope::from);
+    block_on(LocalSet::new().run_until(serve(common, acp.model.clone(), remembers)))
 }
 
-async fn serve(common: Common, model: Model) -> Result<u8> {
+async fn serve(common: Common, model: Model, remembers: Option<OfferedScope>) -> Result<u8> {
     let (client, mut input) = connect(std::io::stdin(), std::io::stdout())?;
     let features = ClientFeatures::default();
     let sessions = HashMap::new();
-    let mut agent = AcpAgent { common, model, client, features, sessions };
+    let mut agent = AcpAgent { common, model, remembers, client, features, sessions };
     let mut signals = StopSignals::listen();
     loop {
         let message = tokio::select! {
@@ -80,6 +84,8 @@ async fn serve(common: Common, model: Model) -> Result<u8> {
 struct AcpAgent {
     common: Common,
     model: Model,
+    /// The widest scope of an answer "always"; `None` where a client's answers count once.
+    remembers: Option<OfferedScope>,
     client: AcpClient,
     features: ClientFeatures,
     sessions: HashMap<SessionId, Rc<OpenSession>>,
@@ -232,7 +238,11 @@ impl AcpAgent {
                 false => Ok(Rc::clone(open)),
             };
         }
-        let parts = (&self.client, &self.features);
+        let parts = ClientParts {
+            client: &self.client,
+            features: &self.features,
+            remembers: self.remembers,
+        };
         let opened = OpenSession::open(parts, (&self.common, &self.model), id, ground, servers)
             .map_err(|error| fault(&error))?;
         let opened = Rc::new(opened);

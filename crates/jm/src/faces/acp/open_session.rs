@@ -24,7 +24,7 @@ use jm_policy::Policy;
 use jm_system::clock::{now_epoch_ms, utc_moment};
 use jm_system::state::short_id;
 use jm_types::text::one_line;
-use jm_types::{ApprovalMode, Part, SessionId, StreamErrorKind};
+use jm_types::{ApprovalMode, OfferedScope, Part, SessionId, StreamErrorKind};
 use tokio::sync::Mutex;
 
 use super::client_link::ClientLink;
@@ -57,6 +57,14 @@ impl SessionGround {
     }
 }
 
+/// The client of a connection, and how far its answers reach.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClientParts<'a> {
+    pub(super) client: &'a AcpClient,
+    pub(super) features: &'a ClientFeatures,
+    pub(super) remembers: Option<OfferedScope>,
+}
+
 pub(super) struct OpenSession {
     link: Arc<ClientLink>,
     common: RefCell<Common>,
@@ -79,12 +87,13 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     pub(super) fn open(
-        (client, features): (&AcpClient, &ClientFeatures),
+        parts: ClientParts<'_>,
         (common, model): (&Common, &Model),
         id: Option<AcpSessionId>,
         ground: SessionGround,
         servers: &[McpServer],
     ) -> Result<Self> {
+        let ClientParts { client, features, .. } = parts;
         let root = ground.check()?;
         let id: SessionId = match id {
             Some(id) => known(&id)?,
@@ -95,7 +104,7 @@ impl OpenSession {
         let configured = wire::load(&common)?.config.tools.approval.mode;
         let (servers, notes) = client_servers(servers);
         common.servers = servers;
-        let link = ClientLink::new(client.clone(), (&id, root), features);
+        let link = ClientLink::new(parts, (&id, root));
         if features.reads_buffers {
             common.buffers = buffers(client, link.session());
         }
@@ -194,6 +203,7 @@ impl OpenSession {
     }
 
     pub(super) fn finish(&self) {
+        self.link.end_turn();
         self.running.replace(None);
     }
 

@@ -7,4 +7,4 @@ mod store;
 
 pub(super) use lines::AnswerLines;
 pub(super) use question::ask;
-pub(super) use store::remember;
+pub(super) use store::{Declines, remember};

@@ -14,17 +14,34 @@ use crate::approval::Subjects;
 use crate::faces::print;
 use crate::remembered;
 
+/// The refusals after which a tool that is off is not asked about again in this project.
+pub(crate) enum Declines {
+    /// A person's no to switching it on.
+    EveryNo,
+    /// The calls with these ids.
+    Named(Vec<String>),
+}
+
+impl Declines {
+    fn include(&self, call: &CallQuestion) -> bool {
+        match self {
+            Declines::EveryNo => call.opts_in,
+            Declines::Named(ids) => call.opts_in && ids.contains(&call.id),
+        }
+    }
+}
+
 /// Stores the rules of an answer, if it has any, and judges by them from here on.
 pub(crate) fn remember(
     engine: &Engine,
     session: &SessionId,
     question: &ApprovalQuestion,
-    answer: &ApprovalAnswer,
+    (answer, declines): (&ApprovalAnswer, &Declines),
 ) -> Result<()> {
     for call in &question.calls {
         let (scope, seconds) = match answer.choice(&call.id) {
             ApprovalChoice::Always { scope, seconds } => (scope, seconds),
-            ApprovalChoice::No { .. } if call.opts_in => {
+            ApprovalChoice::No { .. } if declines.include(call) => {
                 decline(engine, call);
                 continue;
             }
