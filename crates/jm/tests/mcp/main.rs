@@ -4,6 +4,7 @@
 
 mod hostile;
 mod http;
+mod http_hostile;
 mod serving;
 mod using;
 mod world;

@@ -80,6 +80,8 @@ pub enum CallFault {
     Refused(String),
     #[error("the server disconnected: {0}; the outcome is unknown, and the call is not repeated")]
     Lost(String),
+    #[error("the request failed: {0}; the outcome is unknown, and the call is not repeated")]
+    Failed(String),
     #[error("the server's answer is not a tool result")]
     Nonsense,
     #[error("the server asked for input more than {MOST_ROUNDS} times")]
@@ -92,10 +94,20 @@ pub enum CallFault {
     NotConnected(String),
 }
 
+/// The way in which messages go to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkWay {
+    /// Pipes, which end with the server.
+    Pipes,
+    /// HTTP, each message by itself.
+    Requests,
+}
+
 /// A connection as calls see it.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) server: Arc<str>,
+    pub(crate) way: LinkWay,
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) handler: Handler,
     pub(crate) watch: Arc<LinkWatch>,
@@ -133,7 +145,12 @@ impl Line {
                     return Ok(ServerAnswer { text: in_words(&result), is_error });
                 }
                 ServerResult::InputRequiredResult(wanted) => {
-                    params = self.with_input(params, wanted).await?;
+                    // Whoever stopped the call waits for no answer of a person.
+                    params = tokio::select! {
+                        biased;
+                        () = reply.closed() => return Err(CallFault::Cancelled),
+                        params = self.with_input(params, wanted) => params?,
+                    };
                 }
                 _ => return Err(CallFault::Nonsense),
             }
@@ -253,6 +270,10 @@ impl Line {
             ServiceError::McpError(error) => {
                 CallFault::Refused(format!("{} ({})", cleaned(&error.message), error.code.0))
             }
+            // A request of its own that failed says nothing of the next one.
+            ServiceError::TransportSend(error) if self.way == LinkWay::Requests => {
+                CallFault::Failed(cleaned(&error.error.to_string()))
+            }
             ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
                 CallFault::Lost(self.end().await)
             }
@@ -263,6 +284,9 @@ impl Line {
 
     /// The reason of the end, once it is known.
     async fn end(&self) -> String {
+        if let (LinkWay::Requests, Some(why)) = (self.way, self.watch.fault()) {
+            return why;
+        }
         let deadline = tokio::time::Instant::now() + END_PATIENCE;
         loop {
             if let ConnectionState::Ended(why) = self.shared.now() {

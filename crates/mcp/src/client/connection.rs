@@ -11,7 +11,7 @@ use rmcp::model::{ServerNotification, SubscriptionFilter};
 use rmcp::service::{Peer, RoleClient};
 use tokio::sync::{mpsc, oneshot};
 
-use super::call::{CallFault, CallOrder, Line, ServerAnswer};
+use super::call::{CallFault, CallOrder, Line, LinkWay, ServerAnswer};
 use super::definition::named;
 use super::handler::{Handler, ServerFace};
 use super::lifecycle::{Endpoint, Era, Link, StartedServer, cleaned, establish, with_end};
@@ -225,6 +225,10 @@ async fn serve(
     let Link { running, watch, mut process, era, revision } = link;
     let line = Line {
         server: settings.name.as_str().into(),
+        way: match settings.endpoint {
+            Endpoint::Process(_) => LinkWay::Pipes,
+            Endpoint::Http(_) => LinkWay::Requests,
+        },
         peer: running.peer().clone(),
         handler: handler.clone(),
         watch: Arc::clone(&watch),

@@ -4,6 +4,7 @@
 //! without TLS only this machine is spoken to.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -11,7 +12,8 @@ use reqwest::{Client, Url};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 
-use super::link::MOST_LINE;
+use super::http_client::BoundedClient;
+use super::link::LinkWatch;
 
 /// How long the connection itself may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -33,7 +35,10 @@ impl std::fmt::Debug for HttpEndpoint {
 
 impl HttpEndpoint {
     /// A transport of its own for each beginning.
-    pub(super) fn transport(&self) -> Result<StreamableHttpClientTransport<Client>, String> {
+    pub(super) fn transport(
+        &self,
+        watch: &Arc<LinkWatch>,
+    ) -> Result<StreamableHttpClientTransport<BoundedClient>, String> {
         self.check()?;
         let mut headers = HashMap::new();
         for (name, value) in &self.headers {
@@ -54,9 +59,9 @@ impl HttpEndpoint {
             .map_err(|error| error.to_string())?;
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str());
         config.custom_headers = headers;
-        config.max_sse_event_size = MOST_LINE;
         // A call is sent once: a session that is gone ends the connection.
         config.reinit_on_expired_session = false;
+        let client = BoundedClient { client, watch: Arc::clone(watch) };
         Ok(StreamableHttpClientTransport::with_client(client, config))
     }
 

@@ -150,7 +150,7 @@ async fn attempt(
     let start = match &settings.endpoint {
         Endpoint::Process(start) => start,
         Endpoint::Http(endpoint) => {
-            let transport = endpoint.transport().map_err(NoLink::Fault)?;
+            let transport = endpoint.transport(&watch).map_err(NoLink::Fault)?;
             return begin(settings, handler, (transport, watch, None), beginning, deadline).await;
         }
     };

@@ -54,7 +54,8 @@ impl LinkWatch {
         }
     }
 
-    fn end(&self, why: String) -> std::io::Error {
+    /// Ends the link for a reason.
+    pub(crate) fn end(&self, why: String) -> std::io::Error {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
         std::io::Error::other(why)
     }

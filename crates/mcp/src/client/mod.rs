@@ -6,6 +6,7 @@ mod content;
 mod definition;
 mod handler;
 mod http;
+mod http_client;
 mod lifecycle;
 mod link;
 mod state;
