@@ -66,7 +66,11 @@ pub(crate) fn preflight(
     if intent.effect == ToolEffect::Runs {
         // Nobody runs what is not held in without being told what that leaves open. What cannot be
         // enforced only a person may accept; what the person granted, a rule of theirs may confirm.
-        let (gaps, granted) = (gaps(core), granted(core));
+        let standing = prepared.standing_gaps();
+        let starts_programs = standing.is_none();
+        let gaps = standing.unwrap_or_else(|| gaps(core));
+        // The settings of commands say nothing of a program that runs already.
+        let granted = if starts_programs { granted(core) } else { Vec::new() };
         if !granted.is_empty() {
             floor = floor.max(Floor::Confirmation);
         }
@@ -79,7 +83,7 @@ pub(crate) fn preflight(
         }
         warnings.extend(gaps);
         warnings.extend(granted);
-        warnings.extend(listed(core));
+        warnings.extend(listed(core).filter(|_| starts_programs));
     }
     Ok(Preflight { warnings, floor, paths })
 }

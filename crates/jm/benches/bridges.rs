@@ -47,10 +47,15 @@ fn home(servers: usize) -> tempfile::TempDir {
 
 fn a_call_through_the_client() {
     let home = home(1);
-    let mut ours = Lines::start(&mut jm(home.path(), &["exec", "--jsonl", "--yes"]));
     let call = json!({"id": "c", "name": "s0__echo", "args": {"text": "x"}});
-    let answer = ours.ask(&call);
-    assert_eq!(answer["verdict"], "ran", "{answer}");
+    let start = |flags: &[&str]| {
+        let mut ours = Lines::start(&mut jm(home.path(), &[&["exec", "--jsonl"], flags].concat()));
+        let answer = ours.ask(&call);
+        assert_eq!(answer["verdict"], "ran", "{answer}");
+        ours
+    };
+    let mut asked = start(&["--yes"]);
+    let mut ours = start(&["--allow", "s0__echo"]);
     let mut bare = Lines::start(Command::new("python3").args([SERVER, "good"]));
     let info = json!({"name": "bench", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
@@ -66,9 +71,11 @@ fn a_call_through_the_client() {
             assert_eq!(answer["id"], 1, "{answer}");
         },
     );
+    let asked = sample(300, || drop(asked.ask(&call)));
     let ours = report("MCP call through jm, journaled", &ours);
     let theirs = report("the bare round trip", &theirs);
     difference("more than bare (goal: 1 ms)", ours, theirs);
+    report("the same, asked about and answered by --yes", &asked);
 }
 
 /// From the start of the screen to its first frame.

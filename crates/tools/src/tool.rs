@@ -217,6 +217,12 @@ pub trait Prepared: Send + std::fmt::Debug {
         false
     }
 
+    /// The gaps in the confinement of the program that carries the call out, where that runs already; `None` for a call
+    /// that starts its programs itself, by its context.
+    fn standing_gaps(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Computes what the call would leave behind; `scope.seen` has what it would show of files. Reads,
     /// never writes.
     fn foresee(&self, _scope: &Scope) -> Foreseen {

@@ -11,7 +11,7 @@ mod tool;
 mod tool_source;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -60,6 +60,21 @@ pub(crate) struct Server {
     pub(crate) name: String,
     pub(crate) entry: ServerEntry,
     pub(crate) origin: ServerOrigin,
+    gaps: ServerGaps,
+}
+
+/// The gaps in the confinement of a server's process, known once it was started.
+#[derive(Debug, Clone, Default)]
+struct ServerGaps(Arc<Mutex<Vec<String>>>);
+
+impl ServerGaps {
+    fn set(&self, gaps: Vec<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = gaps;
+    }
+
+    fn get(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// All servers, by their names: those of the configuration, then those of a trusted project's `.mcp.json`.
@@ -73,7 +88,7 @@ pub(crate) fn servers(config: &Config, project: Option<&Project>) -> Result<Vec<
     for (name, entry) in &config.mcp {
         if !entry.command.is_empty() || !entry.url.is_empty() {
             let (name, entry) = (name.clone(), entry.clone());
-            all.push(Server { name, entry, origin: ServerOrigin::Configuration });
+            all.push(Server::new(name, entry, ServerOrigin::Configuration));
         }
     }
     for (name, theirs) in theirs {
@@ -82,7 +97,7 @@ pub(crate) fn servers(config: &Config, project: Option<&Project>) -> Result<Vec<
             Some(own) => project_file::under(own, theirs),
             None => theirs,
         };
-        all.push(Server { name, entry, origin: ServerOrigin::ProjectFile });
+        all.push(Server::new(name, entry, ServerOrigin::ProjectFile));
     }
     all.retain(|server| server.entry.enabled);
     all.sort_by(|one, other| one.name.cmp(&other.name));
@@ -106,6 +121,10 @@ pub(crate) fn add_servers(own: &mut Servers, theirs: &Servers) {
 }
 
 impl Server {
+    fn new(name: String, entry: ServerEntry, origin: ServerOrigin) -> Self {
+        Self { name, entry, origin, gaps: ServerGaps::default() }
+    }
+
     /// A hash of all that is started or reached, to which approvals and the remembered era are bound.
     pub(crate) fn digest(&self) -> Digest {
         let ServerEntry { command, url, headers, variables, .. } = &self.entry;

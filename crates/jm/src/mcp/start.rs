@@ -55,7 +55,9 @@ fn start(server: &Server, workspace: &Workspace) -> Result<ServerPipes, ToolErro
             .chain(entry.readable.iter().filter_map(|path| real(path, root)))
             .collect(),
     };
-    let confinement = workspace.confiner.serving(sandbox, &environment, &program, &grant)?;
+    let (confinement, gaps) =
+        workspace.confiner.serving(sandbox, &environment, &program, &grant)?;
+    server.gaps.set(gaps);
     let directory = sandbox.resolve(".")?;
     let command = ServerCommand {
         confinement: &confinement,

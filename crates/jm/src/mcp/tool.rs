@@ -118,6 +118,11 @@ impl Prepared for McpCall {
         Ok(Some(Preview { text, ..Preview::default() }))
     }
 
+    /// The server runs already; one that is reached by an address is no program of ours.
+    fn standing_gaps(&self) -> Option<Vec<String>> {
+        Some(self.tool.server.gaps.get())
+    }
+
     fn execute<'a>(self: Box<Self>, ctx: &'a mut CallContext) -> ToolFut<'a> {
         Box::pin(async move {
             let McpCall { tool, args } = *self;

@@ -3,7 +3,7 @@
 //! Law: a server holds up the first list for a few seconds at most, and no other server. What is wrong with it
 //! is told once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,15 @@ pub(crate) struct McpTools {
 struct Connected {
     server: Arc<Server>,
     connection: Arc<Connection>,
+    /// Tools whose schemas were checked, by their names. A call looks its tool up several times.
+    checked: Mutex<HashMap<String, CheckedTool>>,
+}
+
+/// A tool of a server, and what was made of its definition.
+#[derive(Debug)]
+struct CheckedTool {
+    tool: Arc<NamedTool>,
+    registered: Arc<Registered>,
 }
 
 impl McpTools {
@@ -44,6 +53,7 @@ impl McpTools {
         let connected = |server: Server| Connected {
             connection: Arc::new(server.connect(workspace, elicitor, probing)),
             server: Arc::new(server),
+            checked: Mutex::default(),
         };
         let servers = servers.into_iter().map(connected).collect();
         Self { servers, patience, waited: Mutex::default(), told: Mutex::default() }
@@ -91,6 +101,21 @@ impl Connected {
     }
 
     fn registered(&self, tool: &Arc<NamedTool>) -> Result<Arc<Registered>, ToolError> {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        match checked.get(&tool.name) {
+            // A definition that was listed anew is another one.
+            Some(known) if Arc::ptr_eq(&known.tool, tool) => {
+                return Ok(Arc::clone(&known.registered));
+            }
+            Some(_) | None => {}
+        }
+        let registered = self.check(tool)?;
+        let known = CheckedTool { tool: Arc::clone(tool), registered: Arc::clone(&registered) };
+        checked.insert(tool.name.clone(), known);
+        Ok(registered)
+    }
+
+    fn check(&self, tool: &Arc<NamedTool>) -> Result<Arc<Registered>, ToolError> {
         let tool = McpTool::new(&self.server, &self.connection, tool);
         let registered = Registered::new(Box::new(tool));
         match registered.check() {

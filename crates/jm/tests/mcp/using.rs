@@ -106,6 +106,21 @@ fn a_server_that_says_it_only_reads_is_still_asked_about() {
     assert_eq!(allowed.status.code(), Some(0), "{}", text(&allowed));
 }
 
+/// A server is judged by its own confinement: gaps in it need a person, and what commands were granted is not its own.
+#[test]
+fn the_gaps_that_count_are_those_of_the_server() {
+    for (commands, code, says) in
+        [("backend = 'none'", 3, "needs approval"), ("network = 'on'", 0, "hi")]
+    {
+        let home = Home::with_server("legacy", &format!("[tools.sandbox.commands]\n{commands}"));
+        let call = ["--approve", "auto", "call", "s__echo", r#"{"text":"hi"}"#];
+        let output = home.jm(&call);
+        assert_eq!(output.status.code(), Some(code), "{commands}: {}", text(&output));
+        assert!(text(&output).contains(says), "{commands}: {}", text(&output));
+        home.assert_nothing_left(commands);
+    }
+}
+
 /// A project's servers are none before it is trusted, nor after they have changed.
 #[test]
 fn a_projects_servers_need_trust() {

@@ -10,7 +10,7 @@ use jm_files::Sandbox;
 use jm_types::ToolError;
 
 use super::confiner::Confiner;
-use super::plan::CommandSettings;
+use super::plan::{CommandSettings, ConfinementPlan};
 use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
 use crate::contract::within::is_within;
 use crate::outside::launcher::Confinement;
@@ -28,14 +28,14 @@ pub struct ServerGrant {
 }
 
 impl Confiner {
-    /// The confinement of a tool server.
+    /// The confinement of a tool server, and the gaps that it leaves.
     pub fn serving(
         &self,
         sandbox: &Sandbox,
         environment: &[(OsString, OsString)],
         program: &CommandProgram,
         grant: &ServerGrant,
-    ) -> Result<Confinement, ToolError> {
+    ) -> Result<(Confinement, Vec<String>), ToolError> {
         let is_chosen = self.settings().backend == Some(Backend::None);
         if self.backend() == Backend::None && !is_chosen {
             let what = "not started: nothing on this machine can confine a tool server";
@@ -59,8 +59,8 @@ impl Confiner {
             ..self.settings().clone()
         };
         let plain = self.with_settings(settings, self.reader_access());
-        let rules = plain.plan(sandbox, environment).rules;
-        Ok(self.confined_by(read_mostly(rules, sandbox, grant), program, None))
+        let ConfinementPlan { rules, gaps } = plain.plan(sandbox, environment);
+        Ok((self.confined_by(read_mostly(rules, sandbox, grant), program, None), gaps))
     }
 }
 
