@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use jm_files::layer::{LayerBounds, NameJudge};
 use jm_store::StoredOutput;
 use jm_system::worker::off_thread;
 use jm_tools::NotKept;
@@ -14,13 +13,15 @@ use jm_types::{CallKey, CallQuestion, RiskLevel, ToolResult};
 
 use crate::batch::{CallEntry, HeldAnswer, RefusedCommand};
 use crate::core::Core;
-use crate::hold::{AwaitedLayer, conflicts};
-use crate::keep::keep_layer;
+use crate::held::{KeepFault, KeptNames, keep_names, not_kept, set_aside_hint};
+use crate::hold::AwaitedLayer;
 use crate::reply;
 use crate::session::Session;
 
-const EFFECTS_RULE: &str = "the command ended; none of its changes are in the workspace yet: y keeps all of them, n drops them";
-const RULE: &str = "the command changed files that other programs run later: y keeps all its changes, n leaves them set aside";
+const EFFECTS_RULE: &str = "the command ended; none of its changes are in the workspace yet: y keeps all of them, k some, n drops them";
+const RULE: &str = "the command changed files that other programs run later: y keeps all its changes, k some, n leaves them set aside";
+
+const NOT_POSSIBLE: &str = "not kept: ";
 
 /// The question about a layer.
 pub(crate) fn request(entry: &CallEntry, awaited: &AwaitedLayer) -> CallQuestion {
@@ -31,10 +32,19 @@ pub(crate) fn request(entry: &CallEntry, awaited: &AwaitedLayer) -> CallQuestion
         needs_person: true,
         warnings: awaited.warnings.clone(),
         preview: awaited.preview.clone(),
+        changes: awaited.changes.clone(),
         arguments: entry.call.arguments.clone(),
         fingerprint: format!("keep {}", awaited.layer),
         ..CallQuestion::new(&entry.call.id, &entry.call.name, &entry.summary, RiskLevel::High)
     }
+}
+
+/// The question once more, after a choice of files that cannot be kept without others.
+pub(crate) fn asked_again(question: &CallQuestion, why: &str) -> Box<CallQuestion> {
+    let mut question = question.clone();
+    question.warnings.retain(|warning| !warning.starts_with(NOT_POSSIBLE));
+    question.warnings.insert(0, format!("{NOT_POSSIBLE}{why}"));
+    Box::new(question)
 }
 
 /// The call with the result that stands without a person's word.
@@ -47,7 +57,7 @@ pub(crate) fn awaited_refusal(
     let entry = &session.batch().entries[index];
     let error = awaited.not_kept.clone().failure("it ended", result.content.clone());
     let (layer, is_dropped) = (awaited.layer.clone(), entry.is_asked_afterwards);
-    let held = HeldAnswer { layer, result, is_dropped, reason: None };
+    let held = HeldAnswer { layer, result, is_dropped, reason: None, chosen: None };
     let result = reply::refused(session.form(), &entry.call, &error);
     RefusedCommand { result, output, grants: Vec::new(), is_granted: false, held: Some(held) }
 }
@@ -58,7 +68,10 @@ pub(crate) enum HeldOutcome {
     Kept,
     /// It stays set aside, as it was told.
     LeftAside,
+    /// All of it, or what the person did not choose, is not in the workspace.
     NotKept(NotKept),
+    /// The chosen files cannot be kept without others: another answer is needed.
+    CannotPart(String),
 }
 
 impl HeldOutcome {
@@ -72,7 +85,7 @@ impl HeldOutcome {
         let call = &session.batch().entries[index].call;
         match self {
             Self::Kept => held.result,
-            Self::LeftAside => left,
+            Self::LeftAside | Self::CannotPart(_) => left,
             Self::NotKept(why) => {
                 let error = why.clone().failure("it ended", held.result.content);
                 reply::refused(session.form(), call, &error)
@@ -89,17 +102,41 @@ pub(crate) async fn carry_out(
     held: &HeldAnswer,
     is_granted: bool,
 ) -> HeldOutcome {
-    let (own, key, layer) = (Arc::clone(core), key.clone(), held.layer.clone());
     if !is_granted && held.is_dropped {
         return HeldOutcome::NotKept(dropped(core, held));
     }
-    if !is_granted || core.recorder.approved(&key, format!("keep {layer}")).is_err() {
+    if !is_granted || core.recorder.approved(key, format!("keep {}", held.layer)).is_err() {
         return HeldOutcome::LeftAside;
     }
-    let kept = off_thread(move || keep(&own, &key, &layer)).await;
-    match kept.unwrap_or_else(|_| Err(not_kept("it could not be kept", &held.layer))) {
-        Ok(()) => HeldOutcome::Kept,
-        Err(why) => HeldOutcome::NotKept(why),
+    let (own, key, held) = (Arc::clone(core), key.clone(), held.clone());
+    let layer = held.layer.clone();
+    let chosen = held.chosen.as_ref().map(|chosen| chosen.paths.clone());
+    let kept = off_thread(move || keep_names(&own, &key, &layer, chosen.as_deref())).await;
+    let failed = || Err(KeepFault::NotKept(not_kept("it could not be kept", &held.layer)));
+    match kept.unwrap_or_else(|_| failed()) {
+        Ok(KeptNames { rest: None, .. }) => HeldOutcome::Kept,
+        Ok(kept) => HeldOutcome::NotKept(kept_in_part(core, &kept, &held)),
+        Err(KeepFault::NotKept(why)) => HeldOutcome::NotKept(why),
+        Err(KeepFault::Choice(why)) => HeldOutcome::CannotPart(why.to_string()),
+    }
+}
+
+/// Drops the files that were not chosen, or leaves them aside, and names both sides.
+fn kept_in_part(core: &Core, kept: &KeptNames, held: &HeldAnswer) -> NotKept {
+    let rest = kept.rest.as_deref().unwrap_or_default();
+    if !held.is_dropped {
+        let why = kept.in_words("set aside by the user");
+        return NotKept { why, hint: set_aside_hint(rest) };
+    }
+    let forgotten = core.layers.place().map(|place| place.held().forget(rest));
+    match forgotten {
+        Some(Err(error)) => {
+            not_kept(format!("{}; {error}", kept.in_words("dropped by the user")), rest)
+        }
+        Some(Ok(())) | None => {
+            let hint = "the kept files are in the workspace, the others are as before".to_owned();
+            NotKept { why: kept.in_words("dropped by the user"), hint }
+        }
     }
 }
 
@@ -115,36 +152,4 @@ fn dropped(core: &Core, held: &HeldAnswer) -> NotKept {
         None => "dropped by the user".to_owned(),
     };
     NotKept { why, hint: "the workspace is unchanged".to_owned() }
-}
-
-fn keep(core: &Core, key: &CallKey, id: &str) -> Result<(), NotKept> {
-    let place = core.layers.place().ok_or_else(|| not_kept("no state directory", id))?;
-    let layer = place.reclaim(id, key).map_err(|error| not_kept(error.to_string(), id))?;
-    let sandbox = &core.workspace.sandbox;
-    let known = core
-        .workspace
-        .confiner
-        .protected_names(sandbox)
-        .into_iter()
-        .map(|(path, _)| path)
-        .collect();
-    let judge = NameJudge::new(sandbox.working_root().path(), known).with_upper(layer.upper());
-    let kept = match layer.layer().report(&judge, LayerBounds::default()) {
-        Err(error) => Err(format!("it cannot be read: {error}")),
-        Ok(report) => match conflicts(&report) {
-            Some(why) => Err(why),
-            None => keep_layer(core, key, &layer, &report).map_err(|error| error.to_string()),
-        },
-    };
-    kept.map_err(|why| match place.set_aside(layer) {
-        Ok(id) => not_kept(why, &id),
-        Err(error) => not_kept(format!("{why}; {error}"), id),
-    })
-}
-
-fn not_kept(why: impl Into<String>, id: &str) -> NotKept {
-    let hint = format!(
-        "its changes are set aside: `jm held diff {id}`, `jm held keep {id}` or `jm held drop {id}`"
-    );
-    NotKept { why: why.into(), hint }
 }

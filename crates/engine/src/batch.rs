@@ -158,6 +158,19 @@ pub struct HeldAnswer {
     /// Their reason, where they said no.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Their choice, where they keep some files and not the others.
+    #[serde(default)]
+    pub chosen: Option<ChosenFiles>,
+}
+
+/// The files of a layer that a person keeps, and the question that they answered, to be asked again where those cannot
+/// be kept without others.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ChosenFiles {
+    /// As they are named in the question.
+    pub paths: Vec<String>,
+    /// The question.
+    pub question: Box<CallQuestion>,
 }
 
 /// The steps of a call.

@@ -12,7 +12,7 @@ use jm_tools::ToolEffect;
 use jm_types::CallKey;
 
 use crate::core::Core;
-use crate::undo_call::UNDO;
+use crate::own_call::is_own_name;
 
 /// A change is on record a moment before it happens.
 pub(crate) const A_MOMENT: u64 = 2_000;
@@ -130,7 +130,8 @@ fn running(
     let root = core.workspace.sandbox.working_root().path();
     let is_command = |call: &Running| {
         let tool = core.registry.lookup(&call.call.name);
-        call.call.name != UNDO && tool.map_or(true, |tool| tool.spec().effect == ToolEffect::Runs)
+        let runs = tool.map_or(true, |tool| tool.spec().effect == ToolEffect::Runs);
+        runs && !is_own_name(&call.call.name)
     };
     let running = journal.store().running_elsewhere(journal.session(), root)?;
     let commands = running.into_iter().filter(|call| counts(call) && is_command(call));

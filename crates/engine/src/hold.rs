@@ -17,10 +17,11 @@ use jm_process::held::HeldLayer;
 use jm_system::worker::off_thread;
 use jm_tools::{CommandHolder, CommandStart, HeldRun, NotKept, Prepared};
 use jm_types::text::one_line;
-use jm_types::{CallKey, ToolError, ToolEvent, ignore_error};
+use jm_types::{CallKey, ChangeWord, HeldChange, ToolError, ToolEvent, ignore_error};
 
 use crate::call_turns::KeepTurn;
 use crate::core::Core;
+use crate::held::{conflicts, not_kept, some};
 use crate::keep::keep_layer;
 use crate::layer_diff::held_diff;
 use crate::layer_stack::{LayerStack, StackState};
@@ -40,12 +41,15 @@ pub(crate) struct AwaitedLayer {
     pub(crate) warnings: Vec<String>,
     /// All that it changed.
     pub(crate) preview: Option<String>,
+    /// The names that it changed, which can be kept one by one.
+    pub(crate) changes: Vec<HeldChange>,
 }
 
 impl AwaitedLayer {
     /// One that nobody is asked about.
     pub(crate) fn decided(not_kept: NotKept) -> Self {
-        Self { layer: String::new(), not_kept, warnings: Vec::new(), preview: None }
+        let (warnings, changes) = (Vec::new(), Vec::new());
+        Self { layer: String::new(), not_kept, warnings, preview: None, changes }
     }
 }
 
@@ -218,7 +222,7 @@ impl CallHolder {
             ignore_error(layer.remove(), "an empty layer that stays is collected later");
             return None;
         }
-        if let Some(why) = trouble.or_else(|| conflicts(&report)) {
+        if let Some(why) = trouble.or_else(|| conflicts(&report.plan.conflicts)) {
             return Some(self.set_aside(layer, why));
         }
         self.tell_refused(&report);
@@ -254,14 +258,16 @@ impl CallHolder {
             }
             KeepRule::Asks => "needs a decision: keep or drop its changes".to_owned(),
         };
+        let changes = changes(report);
+        let summary = summary(&changes);
         let preview = match rule {
-            KeepRule::Approved => summary(report),
-            KeepRule::Asks => summary(report) + &held_diff(layer.layer(), report),
+            KeepRule::Approved => summary,
+            KeepRule::Asks => summary + &held_diff(layer.layer(), report),
         };
         let (not_kept, id) = self.put_aside(layer, why);
         let Some(layer) = id else { return Some(not_kept) };
         let preview = Some(preview);
-        let awaited = AwaitedLayer { layer, not_kept, warnings, preview };
+        let awaited = AwaitedLayer { layer, not_kept, warnings, preview, changes };
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = Some(awaited);
         None
     }
@@ -274,12 +280,7 @@ impl CallHolder {
         let upper = layer.upper();
         let place = self.core.layers.place();
         match place.map(|place| place.set_aside(layer)) {
-            Some(Ok(id)) => {
-                let hint = format!(
-                    "its changes are set aside: `jm held diff {id}`, `jm held keep {id}` or `jm held drop {id}`"
-                );
-                (NotKept { why, hint }, Some(id))
-            }
+            Some(Ok(id)) => (not_kept(why, &id), Some(id)),
             Some(Err(error)) => {
                 let hint = format!("its versions are in {}: {error}", upper.display());
                 (NotKept { why, hint }, None)
@@ -305,7 +306,8 @@ impl CallHolder {
             None => self.begin(words)?,
         };
         let place = layer.place().map_err(|error| failed(format!("no layer: {error}")));
-        let outcome = place.and_then(|place| start(rules.on_layer(place)));
+        // What nobody has approved yet reaches no process of the session.
+        let outcome = place.and_then(|place| start(rules.alone().on_layer(place)));
         let mut state = stack.state();
         state.trouble = state.trouble.take().or_else(|| trouble(outcome.as_ref().ok()));
         state.layer = Some(layer);
@@ -381,40 +383,27 @@ fn failed(message: impl Into<String>) -> ToolError {
     ToolError::failed("command", message)
 }
 
-/// The paths that somebody else changed meanwhile, as the reason why nothing is kept.
-pub(crate) fn conflicts(report: &LayerReport) -> Option<String> {
-    let paths: Vec<String> = report
-        .plan
-        .conflicts
-        .iter()
-        .map(|one| format!("{}: {}", shown(&one.path), one.why))
-        .collect();
-    (!paths.is_empty())
-        .then(|| format!("another program changed the same files ({})", some(&paths)))
+/// The names that a layer changes, as a question shows them and an answer names them.
+fn changes(report: &LayerReport) -> Vec<HeldChange> {
+    let shown = report.shown().map(|(step, change, inside)| HeldChange {
+        path: match shown(&step.path) {
+            root if root.is_empty() => ".".to_owned(),
+            path => path,
+        },
+        change: match change {
+            NodeChange::Created => ChangeWord::Created,
+            NodeChange::Changed => ChangeWord::Changed,
+            NodeChange::Deleted => ChangeWord::Deleted,
+        },
+        inside,
+    });
+    shown.collect()
 }
 
-/// The names that a layer changes, every one: who keeps them has to have seen them.
-fn summary(report: &LayerReport) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for (step, change, inside) in report.shown() {
-        let word = match change {
-            NodeChange::Created => "created",
-            NodeChange::Changed => "changed",
-            NodeChange::Deleted => "deleted",
-        };
-        let inside = if inside == 0 { String::new() } else { format!(" (and {inside} in it)") };
-        lines.push(format!("{word} {}{inside}", shown(&step.path)));
-    }
-    lines.push(String::new());
-    lines.join("\n")
-}
-
-fn some(all: &[String]) -> String {
-    let first = all.iter().take(MOST_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match all.len().saturating_sub(MOST_LISTED) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
+/// The changes as lines, every one, numbered as an answer may name them: who keeps them has to have seen them.
+fn summary(changes: &[HeldChange]) -> String {
+    let line = |(at, change): (usize, &HeldChange)| format!("{}. {}\n", at + 1, change.in_words());
+    changes.iter().enumerate().map(line).collect()
 }
 
 fn shown(path: &std::path::Path) -> String {

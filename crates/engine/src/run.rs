@@ -15,7 +15,7 @@ use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResul
 use tracing::{Instrument, info_span};
 
 use crate::ahead::CallsAhead;
-use crate::answer;
+use crate::answer::{self, HeldOutcome};
 use crate::batch::{CallStatus, HeldAnswer, Journaled, RefusedCommand};
 use crate::batch_diff::combine_changes;
 use crate::call_turns::KeepTurns;
@@ -313,6 +313,11 @@ async fn finish_held(
 ) {
     let key = session.batch().entries[index].key.clone();
     let outcome = answer::carry_out(core, &key, held, is_granted).await;
+    if let (HeldOutcome::CannotPart(why), Some(chosen)) = (&outcome, &held.chosen) {
+        let entry = &mut session.batch_mut().entries[index];
+        entry.status = CallStatus::Pending(answer::asked_again(&chosen.question, why));
+        return;
+    }
     for index in session.batch().on_layer(&held.layer) {
         let Some(refusal) = session.batch_mut().entries[index].refusal.take() else { continue };
         let RefusedCommand { result, output, held: Some(held), .. } = refusal else { continue };

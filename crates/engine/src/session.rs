@@ -16,7 +16,7 @@ use jm_types::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::batch::{ApprovalDecision, Batch, CallEntry, CallStatus};
+use crate::batch::{ApprovalDecision, Batch, CallEntry, CallStatus, ChosenFiles};
 use crate::batch_ids::BatchIds;
 use crate::reply::{self, ResultForm};
 use crate::session_context::Asker;
@@ -348,9 +348,14 @@ fn take_choice(entry: &mut CallEntry, choice: ApprovalChoice, form: ResultForm) 
     let fingerprint = Some(request.fingerprint.clone());
     if let Some(refusal) = &mut entry.refusal {
         // Asked about once more: whatever the answer, it goes on to its end.
-        refusal.is_granted = matches!(choice, ApprovalChoice::Once);
-        if let (Some(held), ApprovalChoice::No { reason }) = (&mut refusal.held, choice) {
-            held.reason = reason;
+        let keeps = matches!(choice, ApprovalChoice::Once | ApprovalChoice::KeepSome { .. });
+        refusal.is_granted = keeps;
+        match (&mut refusal.held, choice) {
+            (Some(held), ApprovalChoice::No { reason }) => held.reason = reason,
+            (Some(held), ApprovalChoice::KeepSome { paths }) => {
+                held.chosen = Some(ChosenFiles { paths, question: request.clone() });
+            }
+            _ => {}
         }
         entry.status = CallStatus::Approved { fingerprint: None };
         return;
@@ -363,5 +368,7 @@ fn take_choice(entry: &mut CallEntry, choice: ApprovalChoice, form: ResultForm) 
             entry.refuse(form, &ToolError::from(DenialReason::DeniedByPerson { reason }));
         }
         ApprovalChoice::Edit { arguments } => entry.take_edit(arguments),
+        // Offered for a layer alone: an answer that chooses it elsewhere is refused before.
+        ApprovalChoice::KeepSome { .. } => {}
     }
 }

@@ -376,10 +376,12 @@ pub(crate) enum HeldCommand {
         /// Id from `jm held list` [default: the only one of this workspace]
         id: Option<String>,
     },
-    /// Apply the changes to the workspace
+    /// Apply the changes to the workspace; `jm undo` reverts them
     Keep {
         /// Id from `jm held list` [default: the only one of this workspace]
         id: Option<String>,
+        /// Keep these files or directories only; the others stay held
+        paths: Vec<String>,
     },
     /// Discard the changes
     Drop {

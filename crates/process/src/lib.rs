@@ -16,5 +16,5 @@ pub use outside::confine::Confiner;
 pub use outside::environment::EnvSanitizer;
 pub use outside::{
     child_process, command, command_layers, confine, environment, held, output_reader, popen,
-    remaining_processes, server_process, spool,
+    remaining_processes, server_process, session_loopback, spool,
 };

@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::RiskLevel;
 use crate::json::parse_strictly;
+use crate::{HeldChange, RiskLevel};
 
 /// One question for all calls of a batch that need a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,9 @@ pub struct CallQuestion {
     /// The preview with nothing masked, where something is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmasked: Option<String>,
+    /// The names that an ended command changed, where these are what is asked about; an answer may keep some of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<HeldChange>,
     /// The arguments as the model wrote them.
     #[serde(default)]
     pub arguments: String,
@@ -175,6 +178,11 @@ pub enum ApprovalChoice {
         /// The new arguments as JSON text.
         arguments: String,
     },
+    /// Some of the files that an ended command changed, with what belongs to them.
+    KeepSome {
+        /// Names of the question, or names inside a directory among them.
+        paths: Vec<String>,
+    },
 }
 
 /// A fault of an answer: nothing of it counts.
@@ -191,6 +199,10 @@ pub enum AnswerFault {
     Changed(String),
     #[error("the arguments of the call with the id {0} cannot be edited")]
     NotEditable(String),
+    #[error("the call with the id {0} has no changes of which some can be kept")]
+    NothingToChoose(String),
+    #[error("{path} is not among the changes of the call with the id {id}")]
+    NotChanged { id: String, path: String },
 }
 
 impl ApprovalQuestion {
@@ -259,6 +271,7 @@ impl ApprovalQuestion {
                 ApprovalChoice::Edit { .. } if !call.can_edit => {
                     return Err(AnswerFault::NotEditable(id()));
                 }
+                ApprovalChoice::KeepSome { paths } => call.check_chosen(paths)?,
                 ApprovalChoice::Always { .. }
                 | ApprovalChoice::Edit { .. }
                 | ApprovalChoice::Once
@@ -285,6 +298,7 @@ impl CallQuestion {
             directory: None,
             preview: None,
             unmasked: None,
+            changes: Vec::new(),
             arguments: String::new(),
             can_edit: false,
             always: Vec::new(),

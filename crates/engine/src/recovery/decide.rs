@@ -6,7 +6,7 @@ use jm_store::{CallView, Record, StoredOutput, StoredResult};
 use jm_types::ErrorCode;
 
 use super::facts::{CallState, Examined, Side};
-use crate::undo_call::is_undo;
+use crate::own_call::is_own_name;
 
 /// The person's choice (FR-RES-05, and undo).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,11 @@ const KEPT: &str =
     "the command completed and its changes are kept; jm ended before it could report it";
 const DISCARDED: &str = "discarded by the user after a crash";
 
+fn as_sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
 fn has_changes(view: &CallView) -> bool {
     let effects = view.effects();
     !effects.files.is_empty() || !effects.layers.is_empty()
@@ -68,16 +73,17 @@ pub(super) fn result_of(
     held: &[String],
 ) -> Option<Record> {
     let had = call.view.result();
+    let is_own = is_own_name(&call.view.call.name);
     let is_layered = !call.layers.is_empty() || state == CallState::Held;
-    let is_command = had.is_none() && is_layered && !is_undo(&call.view);
+    let is_command = had.is_none() && is_layered && !is_own;
     if had.is_some() && choice == RecoveryChoice::Keep {
         return None;
     }
     let (content, error) = match (had.is_some(), choice, state) {
         (true, RecoveryChoice::Discard, _) => (DISCARDED, Some(ErrorCode::Discarded)),
         // Discarding is about results of tools; the change stays, and has not been confirmed to
-        // anybody. An undo is no tool's: it is done or it is not.
-        (false, RecoveryChoice::Discard, CallState::AllEffects) if !is_undo(&call.view) => {
+        // anybody. An undo is no tool's: it is done or it is not; so is a keeping by hand.
+        (false, RecoveryChoice::Discard, CallState::AllEffects) if !is_own => {
             (DISCARDED, Some(ErrorCode::Discarded))
         }
         (_, RecoveryChoice::Undo, CallState::NoEffect | CallState::Finished) => {
@@ -111,16 +117,12 @@ pub(super) fn result_of(
     } else {
         (content, error)
     };
-    let is_known = call.command.is_some() || call.job.is_some();
-    let mut content = if is_command && is_known {
-        format!("{content}. {}", call.words())
-    } else if state == CallState::Unknown && is_known {
-        format!(
-            "jm ended before its outcome was recorded: {}. It was not run again; check what it may have done",
-            call.words()
-        )
-    } else {
-        content.to_owned()
+    let mut content = match call.ending() {
+        Some(ending) if is_command => format!("{content}. {}", as_sentence(&ending)),
+        Some(ending) if state == CallState::Unknown => format!(
+            "jm ended before its outcome was recorded: {ending}. It was not run again; check what it may have done"
+        ),
+        Some(_) | None => content.to_owned(),
     };
     if choice == RecoveryChoice::Discard
         && error == Some(ErrorCode::Discarded)

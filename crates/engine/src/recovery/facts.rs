@@ -19,7 +19,7 @@ use super::layered::{self, LayersPlace};
 use crate::core::Core;
 use crate::engine::Engine;
 use crate::files::{Standing, is_beneath_a_file, resolve};
-use crate::undo_call::is_undo;
+use crate::own_call::{is_keep, is_own_name};
 
 /// The state of a call, as far as it can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,17 +86,19 @@ pub struct Examined {
 impl Examined {
     /// The state of the call, in words.
     pub fn words(&self) -> String {
-        match (self.state, &self.command, &self.job) {
-            (CallState::Unknown, Some(command), _) => command_words(command),
-            (CallState::Held, Some(command), _) => {
-                format!("{}; {}", command_words(command), CallState::Held.words())
+        match (self.state, self.ending()) {
+            (CallState::Unknown, Some(ending)) => ending,
+            (state, Some(ending)) if state == CallState::Held || !self.layers.is_empty() => {
+                format!("{ending}; {}", state.words())
             }
-            (state, Some(command), _) if !self.layers.is_empty() => {
-                format!("{}; {}", command_words(command), state.words())
-            }
-            (CallState::Unknown, None, Some(job)) => job_words(job, &self.view.call.call),
-            (state, _, _) => state.words().to_owned(),
+            (state, _) => state.words().to_owned(),
         }
+    }
+
+    /// How its command ended, or what became of the process that it started, where that is known.
+    pub(super) fn ending(&self) -> Option<String> {
+        let of_job = |job| job_words(job, &self.view.call.call);
+        self.command.as_ref().map(command_words).or_else(|| self.job.as_ref().map(of_job))
     }
 }
 
@@ -187,11 +189,13 @@ pub(super) fn examine(core: &Core, view: CallView) -> Examined {
         .collect();
     let tool = core.registry.lookup(&view.call.name);
     // A tool that is not here any more may have been anything; an undo is no tool.
-    let runs = tool.map_or(!is_undo(&view), |tool| tool.spec().effect == ToolEffect::Runs);
+    let is_foreign = !is_own_name(&view.call.name);
+    let runs = tool.map_or(is_foreign, |tool| tool.spec().effect == ToolEffect::Runs);
     let any = |wanted| files.iter().any(|file| file.now == wanted);
     let state = match view.started() {
         _ if view.result().is_some() => CallState::Finished,
         _ if !layers.is_empty() => layered_state(layered::place_of(core, &layers)),
+        _ if is_keep(&view) && layered::is_held(core, &view.call.call) => CallState::Held,
         None if files.is_empty() => CallState::NeverStarted,
         _ if runs && layered::is_held(core, &view.call.call) => CallState::Held,
         // What it changed is known, how it ended is not.

@@ -11,8 +11,8 @@ use jm_types::{CallKey, ErrorCode, SessionId};
 
 use super::by_products::makes_only_by_products;
 use super::prompts::{Prompts, UndoGroup};
+use crate::own_call::UndoArguments;
 use crate::recovery::RecoveryChoice;
-use crate::undo_call::UndoArguments;
 
 /// The calls to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,8 +21,8 @@ use crate::core::Core;
 use crate::files::digest_at;
 use crate::layer_diff::{diff_of, versions_of};
 use crate::layers::{packed, state_on, steps_of};
+use crate::own_call::UNDO;
 use crate::recovery::converge::Guard;
-use crate::undo_call::UNDO;
 
 /// The way back of one layer.
 struct WayBack {

@@ -3,7 +3,7 @@
 use jm_store::{Damage, Store};
 use jm_types::{SessionId, ToolError};
 
-use crate::undo_call::UNDO;
+use crate::own_call::UNDO;
 
 /// A record that is not what was written may name the wrong file, or the wrong content for it.
 pub(super) fn refuse_damage(store: &Store, session: &SessionId) -> Result<(), ToolError> {

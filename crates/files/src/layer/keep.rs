@@ -214,14 +214,13 @@ impl Layer {
         if step.work == LayerWork::Attributes {
             return self.set_attributes(step, direction);
         }
-        let name = step.path.file_name().ok_or(Errno::INVAL)?;
-        let real = Place { parent: parent_of(&self.lower, &step.path)?, name: name.to_owned() };
+        let real = Place::beneath(&self.lower, &step.path)?;
         let aside = match step.work {
             LayerWork::Delete => {
                 Place { parent: self.attic.try_clone().map_err(as_errno)?, name: attic_name(step) }
             }
             LayerWork::Create | LayerWork::Replace | LayerWork::Attributes => {
-                Place { parent: parent_of(&self.upper, &step.path)?, name: name.to_owned() }
+                Place::beneath(&self.upper, &step.path)?
             }
         };
         match (step.work, direction) {
@@ -306,13 +305,19 @@ impl Direction {
 }
 
 /// A name in an open directory.
-struct Place {
+pub(super) struct Place {
     parent: OwnedFd,
     name: OsString,
 }
 
 impl Place {
-    fn move_to(&self, other: &Place) -> io::Result<()> {
+    /// The name of a path, in its parent beneath a root.
+    pub(super) fn beneath(root: &OwnedFd, path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
+        Ok(Self { parent: parent_of(root, path)?, name })
+    }
+
+    pub(super) fn move_to(&self, other: &Place) -> io::Result<()> {
         self.rename(other, RenameFlags::NOREPLACE)
     }
 
@@ -457,7 +462,7 @@ fn strip_marks(node: &OwnedFd) -> io::Result<()> {
 }
 
 /// The directory that holds a path, opened beneath a root without following links.
-fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+pub(super) fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     Opening::best(root).open(root, parent, flags, Mode::empty())

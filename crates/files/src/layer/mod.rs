@@ -14,7 +14,9 @@ mod relocate;
 mod remove;
 mod report;
 mod runs_later;
+mod selection;
 mod since;
+mod split;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -25,6 +27,7 @@ pub use relocate::{EntryName, exchange_names, move_directory};
 pub use remove::{remove_layer, renew_work};
 pub use report::{LayerReport, NodeChange, TouchedKinds};
 pub use runs_later::NameJudge;
+pub use selection::{Selection, SelectionError};
 pub use versions::FileVersions;
 
 pub use plan::{
@@ -61,13 +64,26 @@ impl Layer {
     /// Makes the directories of a new layer in the empty directory `home`, its upper directory dressed like
     /// the workspace's root, because its attributes are what the root shows.
     pub fn create(workspace: &Path, home: &Path) -> io::Result<Self> {
+        Self::with_marker(workspace, home, b"")
+    }
+
+    /// Makes the directories of a layer for a part of this one: its marker holds the time of this one's.
+    pub fn create_part(&self, workspace: &Path, home: &Path) -> io::Result<Self> {
+        let NodeTime { seconds, nanoseconds } = self.marker;
+        Self::with_marker(workspace, home, format!("{seconds} {nanoseconds}").as_bytes())
+    }
+
+    fn with_marker(workspace: &Path, home: &Path, marker: &[u8]) -> io::Result<Self> {
         let lower = open_directory(workspace)?;
         let home = open_directory(home)?;
         for name in [UPPER, WORK, ATTIC] {
             fs::mkdirat(&home, name, Mode::RWXU)?;
         }
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        fs::openat(&home, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
+        let file = fs::openat(&home, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
+        if io::write(&file, marker)? != marker.len() {
+            return Err(io::Errno::IO);
+        }
         let layer = Self::from_parts(lower, &home)?;
         node::dress_like(&layer.upper, &layer.lower)?;
         Ok(layer)
@@ -79,18 +95,33 @@ impl Layer {
     }
 
     fn from_parts(lower: OwnedFd, home: &OwnedFd) -> io::Result<Self> {
-        let marker = fs::statat(home, MARKER, fs::AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Self {
             lower,
             upper: open_directory_at(home, UPPER)?,
             attic: open_directory_at(home, ATTIC)?,
-            marker: NodeTime::changed(&marker),
+            marker: marker_in(home)?,
         })
     }
 
     /// Says if both sides lie on one file system, so that names can be exchanged.
     pub fn is_on_one_file_system(&self) -> io::Result<bool> {
         Ok(fs::fstat(&self.lower)?.st_dev == fs::fstat(&self.upper)?.st_dev)
+    }
+}
+
+/// The time of a layer's marker: the one that is written in it, or its own.
+fn marker_in(home: &OwnedFd) -> io::Result<NodeTime> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = fs::openat(home, MARKER, flags, Mode::empty())?;
+    let mut written = [0; 64];
+    let length = io::read(&file, &mut written[..])?;
+    let written = String::from_utf8_lossy(&written[..length]);
+    match written.split_once(' ') {
+        None => Ok(NodeTime::changed(&fs::fstat(&file)?)),
+        Some((seconds, nanoseconds)) => match (seconds.parse(), nanoseconds.parse()) {
+            (Ok(seconds), Ok(nanoseconds)) => Ok(NodeTime { seconds, nanoseconds }),
+            _ => Err(io::Errno::INVAL),
+        },
     }
 }
 

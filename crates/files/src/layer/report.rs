@@ -16,7 +16,7 @@ use super::runs_later::NameJudge;
 use crate::open::Opening;
 
 /// Names beyond this number are kept and not listed one by one.
-const MOST_NAMED: usize = 100_000;
+pub(super) const MOST_NAMED: usize = 100_000;
 
 /// The kind of change at one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ fn is_inside(path: &Path, directory: &Path) -> bool {
     !directory.as_os_str().is_empty() && path != directory && path.starts_with(directory)
 }
 
-fn change_of(step: &LayerStep) -> Option<NodeChange> {
+pub(super) fn change_of(step: &LayerStep) -> Option<NodeChange> {
     match step.work {
         LayerWork::Create => Some(NodeChange::Created),
         LayerWork::Replace => Some(NodeChange::Changed),

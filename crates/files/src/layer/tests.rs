@@ -275,3 +275,98 @@ fn set_id_bits_are_dropped_and_told() {
         assert_eq!(mode & 0o7777, 0o755, "{name}");
     }
 }
+
+fn report(layer: &Layer) -> LayerReport {
+    let judge = NameJudge::new(Path::new("/"), Vec::new());
+    layer.report(&judge, LayerBounds::default()).unwrap()
+}
+
+/// A part is kept with all that belongs to it, and the rest can be kept after it.
+#[test]
+fn chosen_names_are_kept_with_what_belongs_to_them() {
+    let cases = [
+        ("echo x >> src/b; echo y > n; rm big", "n", "echo y > n"),
+        ("echo x >> src/b; echo y > n; rm big", "src", "echo x >> src/b"),
+        ("echo x >> src/b; echo y > n; rm big", "big", "rm big"),
+        ("mkdir -p d/e; echo 1 > d/e/f; echo 2 > d/g", "d/e/f", "mkdir -p d/e; echo 1 > d/e/f"),
+        ("mv src/b src/moved; echo x > n", "src/moved", "mv src/b src/moved"),
+        ("mv src/b src/moved; echo x > n", "src/b", "mv src/b src/moved"),
+        ("mkdir d; mv src/b d/b; echo x > d/n", "src/b", "mkdir d; mv src/b d/b"),
+        ("mv link links; echo x > n", "links", "mv link links"),
+        ("mv src lib; echo x > n", "lib/deep", "mv src lib"),
+        ("ln big big2; echo x > n", "big2", "ln big big2"),
+        ("rm -r src; echo x > n", "./src/", "rm -r src"),
+        ("chmod 700 docs; echo x > docs/n", "docs/n", "echo x > docs/n"),
+        (
+            "mkdir .git; echo 1 > .git/a; echo 2 > .git/b; echo 3 > c",
+            ".git/a",
+            "mkdir .git; echo 1 > .git/a; echo 2 > .git/b",
+        ),
+    ];
+    for (script, wanted, same) in cases {
+        let world = World::new();
+        let layer = world.run(script);
+        let whole = report(&layer);
+        let selection = whole.select(&layer, &[wanted.to_owned()]).unwrap();
+        let home = world.home.join("part");
+        std::fs::create_dir(&home).unwrap();
+        let part = layer.create_part(&world.workspace, &home).unwrap();
+        layer.move_part(&whole, &selection, &part).unwrap();
+        let keep = |layer: &Layer| {
+            let found = report(layer);
+            assert_eq!(found.plan.conflicts, [], "{script}: {wanted}");
+            layer.keep(&found.plan.steps, &mut NoKeepLog).unwrap();
+        };
+        keep(&part);
+        shell(&world.copy, same);
+        assert_eq!(tree(&world.workspace), tree(&world.copy), "{script}: {wanted}");
+        keep(&layer);
+        let full = World::new();
+        shell(&full.copy, script);
+        assert_eq!(tree(&world.workspace), tree(&full.copy), "{script}: the rest of {wanted}");
+    }
+}
+
+#[test]
+fn a_part_that_cannot_stand_alone_is_refused() {
+    let cases = [
+        ("rm -r src", "src/b", "src/b cannot be kept alone: src was deleted as a whole"),
+        (
+            "rm -r docs; mkdir docs; echo x > docs/n",
+            "docs/n",
+            "docs/n cannot be kept alone: docs was replaced as a whole",
+        ),
+        (
+            "rm big; mkdir big; echo x > big/n",
+            "big/n",
+            "big/n cannot be kept alone: big was replaced as a whole",
+        ),
+        ("echo x > n", "m", "m: not among the changes"),
+    ];
+    for (script, wanted, expected) in cases {
+        let world = World::new();
+        let layer = world.run(script);
+        let refused = report(&layer).select(&layer, &[wanted.to_owned()]).unwrap_err();
+        assert_eq!(refused.to_string(), expected);
+    }
+}
+
+/// The marker of a part is that of the whole: a change between the command and the split is a conflict.
+#[test]
+fn a_part_knows_what_changed_beneath_since_the_command_began() {
+    let world = World::new();
+    let layer = world.run("echo layer >> src/b; echo x > n");
+    shell(&world.workspace, "echo person >> src/b");
+    let whole = report(&layer);
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let other = whole.select(&layer, &names(&["n"])).unwrap();
+    assert!(whole.conflicts_in(&other).is_empty());
+    let selection = whole.select(&layer, &names(&["src/b"])).unwrap();
+    assert_eq!(whole.conflicts_in(&selection).len(), 1);
+    let home = world.home.join("part");
+    std::fs::create_dir(&home).unwrap();
+    let part = layer.create_part(&world.workspace, &home).unwrap();
+    layer.move_part(&whole, &selection, &part).unwrap();
+    assert_eq!(report(&part).plan.conflicts.len(), 1);
+    assert_eq!(report(&Layer::open(&world.workspace, &home).unwrap()).plan.conflicts.len(), 1);
+}

@@ -3,15 +3,18 @@
 use std::io::ErrorKind;
 
 use anyhow::{Context, Result, anyhow, bail};
+use jm_engine::KeptNames;
 use jm_engine::layer_diff::held_diff;
 use jm_files::layer::{LayerBounds, LayerReport, NameJudge, StepState};
 use jm_files::{Sandbox, SandboxSettings};
 use jm_process::Confiner;
 use jm_process::held::{HeldEntry, HeldLayer, HeldLayers, HeldStage};
+use jm_types::ErrorCode;
 use jm_types::text::{one_line, reveal};
 
-use super::{exit, history, hold, print};
+use super::{exit, history, hold, print, recover, undo};
 use crate::cli::{Common, Held, HeldCommand};
+use crate::{sessions, wire};
 
 pub(crate) fn run(common: &Common, held: &Held) -> Result<u8> {
     let layers = hold::layers()?;
@@ -19,7 +22,9 @@ pub(crate) fn run(common: &Common, held: &Held) -> Result<u8> {
         None => list(&layers, held.json),
         Some(HeldCommand::List(listing)) => list(&layers, held.json || listing.json),
         Some(HeldCommand::Diff { id }) => diff(&take(common, &layers, id.as_deref())?),
-        Some(HeldCommand::Keep { id }) => keep(take(common, &layers, id.as_deref())?),
+        Some(HeldCommand::Keep { id, paths }) => {
+            keep(common, take(common, &layers, id.as_deref())?, paths)
+        }
         Some(HeldCommand::Drop { id }) => drop_layer(common, &layers, id.as_deref()),
     }
 }
@@ -89,7 +94,7 @@ fn diff(held: &HeldLayer) -> Result<u8> {
     Ok(exit::RAN)
 }
 
-fn keep(mut held: HeldLayer) -> Result<u8> {
+fn keep(common: &Common, held: HeldLayer, paths: &[String]) -> Result<u8> {
     if held.is_lost() {
         bail!(
             "the machine was restarted before these changes were on disk; they may be incomplete\n  hint: inspect them in {}, then `jm held drop {}`",
@@ -103,18 +108,33 @@ fn keep(mut held: HeldLayer) -> Result<u8> {
         print::note("jm: kept (resumed an interrupted keep)");
         return Ok(exit::RAN);
     }
-    let report = report(&held)?;
-    hold::describe(&report);
-    let is_kept = report.plan.conflicts.is_empty() && hold::keep(&mut held, &report)?;
-    if !is_kept {
-        print::note(&format!(
-            "jm: not kept: another program changed the same files since\n  hint: the held versions are in {}",
-            held.upper().display()
-        ));
-        return Ok(exit::DENIED);
+    hold::describe(&report(&held)?);
+    recorded_keep(common, held, paths)
+}
+
+/// Keeps a layer, or some files of it, as a change on record, and says so.
+pub(super) fn recorded_keep(common: &Common, held: HeldLayer, paths: &[String]) -> Result<u8> {
+    let (id, root) = (held.id().to_owned(), held.description().root.clone());
+    // The engine takes it.
+    drop(held);
+    let common = Common { root: vec![root], ..common.clone() };
+    let wired = wire::wire(&common)?;
+    let mut session = wired.session;
+    recover::before_work(&common, &wired.engine, &session.id)?;
+    let kept = wired.engine.keep_held(&mut session, &id, paths);
+    wired.engine.close(None).map_err(sessions::told)?;
+    match kept {
+        Ok(KeptNames { rest: None, .. }) => print::note("jm: kept"),
+        Ok(KeptNames { left, rest: Some(rest), .. }) => print::note(&format!(
+            "jm: kept; {} more set aside as {rest}\n  hint: `jm held diff {rest}`, `jm held keep {rest}` or `jm held drop {rest}`",
+            left.len()
+        )),
+        Err(error) if error.code() == ErrorCode::NotKept => {
+            print::note(&format!("jm: {}", undo::told(error)));
+            return Ok(exit::DENIED);
+        }
+        Err(error) => return Err(undo::told(error)),
     }
-    held.remove()?;
-    print::note("jm: kept");
     Ok(exit::RAN)
 }
 

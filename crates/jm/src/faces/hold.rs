@@ -1,7 +1,7 @@
 //! `jm sandbox --hold`: a command on a layer of its own, and the decision about what it changed.
 //!
-//! Law: nothing counts before it is kept, everything is kept or nothing, and what nobody decided about
-//! is set aside, never thrown away.
+//! Law: nothing counts before it is kept; what is kept is one change, on record where there is a journal; what nobody
+//! decided about is set aside, never thrown away.
 
 use std::path::{Path, PathBuf};
 
@@ -17,17 +17,19 @@ use jm_system::terminal::Terminal;
 use jm_types::text::{one_line, reveal};
 
 use super::prompt::show;
-use super::{exit, print};
-use crate::cli::SandboxArgs;
+use super::{exit, held, print};
+use crate::cli::{Common, SandboxArgs};
 use crate::locations;
 
 /// Names of one kind that are listed; of the rest only the number is told.
 const MOST_LISTED: usize = 40;
 
 /// The answer to "keep what it changed?".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeepAnswer {
     Keep,
+    /// These files, and what belongs to them; the others are left for later.
+    Some(Vec<String>),
     Drop,
     Ask,
 }
@@ -73,6 +75,7 @@ pub(crate) fn begin(
 
 /// Decides about a layer whose command has ended with this exit code.
 pub(crate) fn settle(
+    common: &Common,
     mut held: HeldLayer,
     judge: &NameJudge,
     answer: KeepAnswer,
@@ -103,32 +106,40 @@ pub(crate) fn settle(
         },
         given => given,
     };
-    if answer == KeepAnswer::Drop {
-        held.remove().context("cannot remove the layer")?;
-        if !report.is_empty() {
-            print::note("jm: dropped");
+    let paths = match answer {
+        KeepAnswer::Drop => {
+            held.remove().context("cannot remove the layer")?;
+            if !report.is_empty() {
+                print::note("jm: dropped");
+            }
+            return Ok(code);
         }
-        return Ok(code);
+        KeepAnswer::Some(paths) => paths,
+        KeepAnswer::Keep | KeepAnswer::Ask => Vec::new(),
+    };
+    if report.is_empty() || common.no_journal {
+        return keep_unrecorded(held, &report, code);
     }
-    match keep(&mut held, &report)? {
-        true => {
+    held.set_aside().context("cannot describe the layer")?;
+    match held::recorded_keep(common, held, &paths)? {
+        exit::RAN => Ok(code),
+        refused => Ok(refused),
+    }
+}
+
+/// Keeps what no journal knows: times alone, or anything where there is none.
+fn keep_unrecorded(mut held: HeldLayer, report: &LayerReport, code: u8) -> Result<u8> {
+    match held.keep(&report.plan.steps) {
+        Ok(()) => {
             held.remove().context("kept, but cannot remove the layer")?;
             if !report.is_empty() {
                 print::note("jm: kept");
             }
             Ok(code)
         }
-        false => set_aside(held),
-    }
-}
-
-/// Keeps everything; `false` when somebody else changed a file since it was looked at.
-pub(crate) fn keep(held: &mut HeldLayer, report: &LayerReport) -> Result<bool> {
-    match held.keep(&report.plan.steps) {
-        Ok(()) => Ok(true),
         Err(error @ KeepError::Changed { .. }) => {
             print::note(&format!("jm: not kept: {error}"));
-            Ok(false)
+            set_aside(held)
         }
         Err(error) => {
             held.set_aside().context("cannot describe the layer")?;
@@ -153,11 +164,21 @@ fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
     let Some(mut terminal) = Terminal::open() else { return Ok(None) };
     let is_cut = groups(report).iter().any(|group| group.len() > MOST_LISTED);
     let mut is_listed = !is_cut;
-    let (letters, more) = if is_cut { ("y/n/d/l", ", l (list every name)") } else { ("y/n/d", "") };
+    let (letters, more) =
+        if is_cut { ("y/n/k/d/l", ", l (list every name)") } else { ("y/n/k/d", "") };
     loop {
         show(&format!("Keep these changes? [{letters}] "))?;
-        let answer = terminal.answer()?.map(|answer| answer.trim().to_lowercase());
-        match answer.as_deref() {
+        let answer = terminal.answer()?.map(|answer| answer.trim().to_owned());
+        let paths = answer.as_deref().and_then(|answer| answer.strip_prefix("k "));
+        if let Some(paths) = paths {
+            let paths: Vec<String> = paths.split_whitespace().map(str::to_owned).collect();
+            match report.select(held.layer(), &paths) {
+                Ok(_) => return Ok(Some(KeepAnswer::Some(paths))),
+                Err(error) => show(&format!("{error}\n"))?,
+            }
+            continue;
+        }
+        match answer.map(|answer| answer.to_lowercase()).as_deref() {
             Some("y" | "yes") if is_listed => return Ok(Some(KeepAnswer::Keep)),
             Some("y" | "yes" | "l" | "list") if is_cut => {
                 let list = whole_list(report);
@@ -167,9 +188,9 @@ fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
             }
             Some("n" | "no") => return Ok(Some(KeepAnswer::Drop)),
             Some("d" | "diff") => show(&reveal(&held_diff(held.layer(), report)))?,
-            Some(_) => {
-                show(&format!("Please answer y (keep), n (drop), d (show the diff){more}.\n"))?;
-            }
+            Some(_) => show(&format!(
+                "Please answer y (keep), n (drop), k PATH … (keep these), d (show the diff){more}.\n"
+            ))?,
             None => {
                 show("\n")?;
                 return Ok(None);

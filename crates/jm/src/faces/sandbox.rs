@@ -83,7 +83,8 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     match (held, ended) {
         (None, ended) => ended,
         (Some((held, _)), Ok(code)) => {
-            hold::settle(held, &hold::judge(&sandbox, &plan), KeepAnswer::of(args), code)
+            let judge = hold::judge(&sandbox, &plan);
+            hold::settle(common, held, &judge, KeepAnswer::of(args), code)
         }
         (Some((held, _)), Err(error)) => {
             held.remove().context("cannot remove the layer")?;

@@ -23,12 +23,13 @@ use rustix::io::FdFlags;
 use super::folder::{COMMAND, END, JobEnd, JobEnding, OUTPUT, SOCKET};
 use super::protocol::{
     DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, JobLifetime, LINE, LOCK,
+    NETWORK_NAMESPACE, USER_NAMESPACE,
 };
 use super::screen::{ScreenText, TerminalScreen};
 use super::server::serve;
 use super::shared::{DaemonShared, in_words, lock};
 use super::typing::Typing;
-use crate::contract::descriptors::receive_descriptor;
+use crate::contract::descriptors::{high_numbered_copy, receive_descriptor};
 use crate::contract::ending::CommandEnding;
 use crate::contract::kill_failures::Unended;
 use crate::contract::message::{receive, send};
@@ -37,6 +38,7 @@ use crate::outside::command::{ENDED_SILENTLY, run_with_output};
 use crate::outside::launcher::Launcher;
 use crate::outside::launcher_link::{self, CommandOutput, LaunchTask};
 use crate::outside::output_reader::{ChunkAnswer, CommandStream, OutputListener};
+use crate::outside::session_loopback::SessionLoopback;
 use crate::outside::spool::{Spool, SpoolDir};
 
 /// Runs as the daemon of a job, if the first word of the command line says so.
@@ -53,11 +55,12 @@ fn run_daemon() -> Result<()> {
         rustix::io::fcntl_setfd(given(number), FdFlags::CLOEXEC)?;
     }
     let order: DaemonOrder = receive(line()?)?;
+    let loopback = if order.has_loopback { Some(Arc::new(session_loopback()?)) } else { None };
     let own = ProcessIdentity::own();
     let note = format!("{} {} {}\n", own.pid, own.started, own.boot);
     rustix::io::pwrite(given(LOCK), note.as_bytes(), 0)?;
     let began = Instant::now();
-    let KeptOutcome { how, screen, refused } = match run_to_its_end(&order) {
+    let KeptOutcome { how, screen, refused } = match run_to_its_end(&order, loopback) {
         Ok(kept) => kept,
         Err(error) if error.to_string().contains(ENDED_SILENTLY) => {
             KeptOutcome::nothing(JobEnding::Unknown)
@@ -72,6 +75,16 @@ fn run_daemon() -> Result<()> {
     };
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     write_end(&JobEnd { how, elapsed_ms, at_ms: now_epoch_ms(), screen, refused })
+}
+
+/// The loopback that we were given. Its descriptors go to the launcher and to whoever asks, and to no other process.
+fn session_loopback() -> Result<SessionLoopback> {
+    let mut taken = Vec::new();
+    for number in [USER_NAMESPACE, NETWORK_NAMESPACE] {
+        taken.push(high_numbered_copy(&given(number))?);
+        rustix::io::fcntl_setfd(given(number), FdFlags::CLOEXEC)?;
+    }
+    SessionLoopback::received(taken).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
 }
 
 fn line() -> Result<File> {
@@ -94,7 +107,10 @@ impl KeptOutcome {
 }
 
 /// Runs the command to its end.
-fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolError> {
+fn run_to_its_end(
+    order: &DaemonOrder,
+    loopback: Option<Arc<SessionLoopback>>,
+) -> std::result::Result<KeptOutcome, ToolError> {
     let fail = |error: std::io::Error| ToolError::failed("process", error.to_string());
     let streams = DaemonStreams::open(order).map_err(fail)?;
     let shared = Arc::new(DaemonShared {
@@ -105,6 +121,7 @@ fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolE
         screen: order.terminal.map(|size| Mutex::new(TerminalScreen::new(size))),
         cancel: Cancel::new(),
         reason: Mutex::new(None),
+        loopback: loopback.clone(),
     });
     listen(&shared).map_err(fail)?;
     if order.keeping == JobLifetime::WithTheSession {
@@ -136,6 +153,7 @@ fn run_to_its_end(order: &DaemonOrder) -> std::result::Result<KeptOutcome, ToolE
         let launcher = Launcher {
             records: Some(order.folder.clone()),
             bwrap: order.bwrap.clone(),
+            loopback,
             ..Launcher::new(&order.launcher)
         };
         let (child, line) = launcher_link::start(&launcher, task)?;

@@ -18,10 +18,12 @@ use serde::{Deserialize, Serialize};
 
 use super::protocol::{JobAnswer, JobLifetime, JobRequest, Typed, TypedCount};
 use super::screen::{ScreenText, TerminalScreen};
+use crate::contract::descriptors::receive_descriptors;
 use crate::contract::ending::{CommandEnding, Exit};
 use crate::contract::message::{receive, send};
 use crate::contract::terminal_size::TerminalSize;
 use crate::outside::records::read_record;
+use crate::outside::session_loopback::SessionLoopback;
 use crate::outside::spool::SpoolDir;
 
 pub(super) const DESCRIPTION: &str = "job.json";
@@ -234,6 +236,10 @@ impl Job {
     }
 
     pub(super) fn ask(&self, request: &JobRequest) -> Result<JobAnswer> {
+        receive(self.asked(request)?)
+    }
+
+    fn asked(&self, request: &JobRequest) -> Result<UnixStream> {
         use rustix::fd::AsRawFd;
         let folder = open_directory_at(&self.folder)?;
         let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
@@ -241,7 +247,13 @@ impl Job {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         send(&stream, request)?;
-        receive(&stream)
+        Ok(stream)
+    }
+
+    /// The loopback that it shares with its session; `None` for one that has a network of its own, or has ended.
+    pub(super) fn loopback(&self) -> Option<SessionLoopback> {
+        let stream = self.asked(&JobRequest::Loopback).ok()?;
+        SessionLoopback::received(receive_descriptors(&stream))
     }
 
     /// Ends it with all that it started, and waits for that. One that has ended stays as it is.

@@ -15,6 +15,7 @@ mod server;
 mod shared;
 mod typing;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, Result, Write};
@@ -22,7 +23,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_files::SafePath;
@@ -47,8 +48,12 @@ use crate::outside::command::open_directory;
 use crate::outside::launcher::{Confinement, Launcher};
 use crate::outside::program::CommandProgram;
 use crate::outside::reaper;
+use crate::outside::session_loopback::{SessionLoopback, can_join};
 use folder::{DESCRIPTION, LOCK_FILE, RULES_FILE};
-use protocol::{DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, LINE, LOCK};
+use protocol::{
+    DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, LINE, LOCK, NETWORK_NAMESPACE,
+    USER_NAMESPACE,
+};
 
 /// Of one session at a time.
 const MOST_RUNNING: usize = 16;
@@ -93,13 +98,15 @@ pub struct Jobs {
     folder: PathBuf,
     keep_bytes: u64,
     lines: Mutex<Vec<(Job, UnixStream)>>,
+    /// The loopbacks of sessions, as far as they were asked for.
+    loopbacks: Mutex<HashMap<String, Option<Arc<SessionLoopback>>>>,
 }
 
 impl Jobs {
     /// `keep_bytes` of each output are kept. Nothing is made before there is a job.
     pub fn new(folder: impl Into<PathBuf>, keep_bytes: u64) -> Self {
         let keep_bytes = keep_bytes.max(LEAST_KEPT);
-        Self { folder: folder.into(), keep_bytes, lines: Mutex::default() }
+        Self { folder: folder.into(), keep_bytes, ..Self::default() }
     }
 
     /// The oldest first.
@@ -153,6 +160,37 @@ impl Jobs {
         }
     }
 
+    /// The loopback that a session's background processes are in; `None` for a session without any. Another process may
+    /// have started them, so those that run are asked once.
+    pub fn loopback(&self, session: &str) -> Option<Arc<SessionLoopback>> {
+        if let Some(known) = self.loopbacks().get(session) {
+            return known.clone();
+        }
+        let jobs = self.of_session(session).unwrap_or_default();
+        let running = jobs.iter().filter(|job| job.is_running().unwrap_or(false));
+        let found = running.filter_map(Job::loopback).next().map(Arc::new);
+        self.loopbacks().insert(session.to_owned(), found.clone());
+        found
+    }
+
+    /// The loopback of a session that starts a process: its own one, or the first.
+    fn loopback_for(&self, spec: &JobSpec, launcher: &Launcher) -> Option<Arc<SessionLoopback>> {
+        let is_joined = spec.confinement.rules().is_some_and(can_join);
+        if !is_joined {
+            return None;
+        }
+        self.loopback(&spec.session).or_else(|| {
+            // Where it cannot be made the process has a network of its own.
+            let made = Arc::new(SessionLoopback::make(&launcher.program).ok()?);
+            self.loopbacks().insert(spec.session.clone(), Some(Arc::clone(&made)));
+            Some(made)
+        })
+    }
+
+    fn loopbacks(&self) -> MutexGuard<'_, HashMap<String, Option<Arc<SessionLoopback>>>> {
+        self.loopbacks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn start_daemon(
         &self,
         spec: &JobSpec,
@@ -163,21 +201,34 @@ impl Jobs {
             ToolError::failed("process", format!("cannot start its host: {error}"))
         };
         let directory = open_directory(&spec.directory)?;
-        let (job, lock) = self.make(spec, rules).map_err(fail)?;
+        let loopback = self.loopback_for(spec, launcher);
+        let rules = ConfinementRules { shares_loopback: loopback.is_some(), ..rules.clone() };
+        let (job, lock) = self.make(spec, &rules).map_err(fail)?;
         let order = DaemonOrder {
             words: spec.program.words(),
             directory: spec.directory.absolute().into_os_string(),
             lifetime_ms: job.description.lifetime_ms,
-            rules: rules.clone(),
+            rules,
             launcher: launcher.program.clone(),
             bwrap: launcher.bwrap.clone(),
             folder: job.folder().to_owned(),
             terminal: spec.terminal,
             keeping: spec.keeping,
             keep_bytes: self.keep_bytes,
+            has_loopback: loopback.is_some(),
         };
         let command = daemon_command(launcher, &spec.environment);
-        let line = launch(command, &job, lock, directory, &order);
+        let mut given = vec![
+            (OwnedFd::from(lock), LOCK),
+            (directory, DIRECTORY),
+            (open_directory_at(job.folder()).map_err(fail)?, FOLDER),
+        ];
+        for (fd, number) in loopback.iter().flat_map(|loopback| {
+            loopback.descriptors().into_iter().zip([USER_NAMESPACE, NETWORK_NAMESPACE])
+        }) {
+            given.push((fd.try_clone_to_owned().map_err(fail)?, number));
+        }
+        let line = launch(command, given, &order);
         let report = line.and_then(|line| Ok((receive::<DaemonReport>(&line)?, line)));
         match report {
             Ok((DaemonReport::Started, line)) => {
@@ -254,7 +305,7 @@ impl Jobs {
         );
     }
 
-    fn lines(&self) -> std::sync::MutexGuard<'_, Vec<(Job, UnixStream)>> {
+    fn lines(&self) -> MutexGuard<'_, Vec<(Job, UnixStream)>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -268,27 +319,22 @@ fn daemon_command(launcher: &Launcher, environment: &[(OsString, OsString)]) -> 
     command
 }
 
-/// Starts the daemon and gives it its order; our end of its line.
+/// Starts the daemon with its descriptors and gives it its order; our end of its line.
 fn launch(
     mut command: Command,
-    job: &Job,
-    lock: File,
-    directory: OwnedFd,
+    given: Vec<(OwnedFd, RawFd)>,
     order: &DaemonOrder,
 ) -> Result<UnixStream> {
     let (line, theirs) = UnixStream::pair()?;
-    let folder = open_directory_at(job.folder())?;
-    let given = vec![
-        (high_numbered_copy(&theirs)?, LINE),
-        (high_numbered_copy(&lock)?, LOCK),
-        (high_numbered_copy(&directory)?, DIRECTORY),
-        (high_numbered_copy(&folder)?, FOLDER),
-    ];
-    hand_over(&mut command, given);
+    let mut copies = vec![(high_numbered_copy(&theirs)?, LINE)];
+    for (fd, number) in &given {
+        copies.push((high_numbered_copy(fd)?, *number));
+    }
+    hand_over(&mut command, copies);
     // `bury` waits for it.
     reaper::shelter(|| command.spawn().map(Into::into))?;
     // The copies that the command holds are the daemon's alone.
-    drop((command, theirs, lock));
+    drop((command, theirs, given));
     line.set_read_timeout(Some(DAEMON_PATIENCE))?;
     send(&line, order)?;
     Ok(line)

@@ -27,6 +27,10 @@ pub(crate) const LOCK: RawFd = 4;
 pub(crate) const DIRECTORY: RawFd = 5;
 /// The job's folder.
 pub(crate) const FOLDER: RawFd = 6;
+/// The user namespace that owns the session's network; only for a command that joins it.
+pub(crate) const USER_NAMESPACE: RawFd = 7;
+/// The session's network namespace; only for a command that joins it.
+pub(crate) const NETWORK_NAMESPACE: RawFd = 8;
 
 /// The order that a daemon gets. Its environment is the command's.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,6 +46,8 @@ pub(crate) struct DaemonOrder {
     pub(crate) terminal: Option<TerminalSize>,
     pub(crate) keeping: JobLifetime,
     pub(crate) keep_bytes: u64,
+    /// It was given the descriptors of the session's loopback.
+    pub(crate) has_loopback: bool,
 }
 
 /// The lifetime of a job beyond the program that started it.
@@ -76,6 +82,8 @@ pub(crate) enum JobRequest {
     Write(Vec<Typed>),
     Screen,
     RefusedByProxy,
+    /// The descriptors of the session's loopback; answered with them alone.
+    Loopback,
     Stop,
 }
 

@@ -44,6 +44,7 @@ fn answer(stream: &UnixStream, shared: &DaemonShared) -> Result<()> {
             JobAnswer::Screen(shared.screen.as_ref().map(|screen| lock(screen).text()))
         }
         JobRequest::RefusedByProxy => JobAnswer::RefusedByProxy(shared.refused_by_proxy()),
+        JobRequest::Loopback => return shared.hand_on_loopback(stream),
         JobRequest::Stop => {
             shared.stop(CommandEnding::Stopped);
             JobAnswer::Stopping

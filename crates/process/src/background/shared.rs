@@ -1,6 +1,8 @@
 //! The state that the threads of a job's daemon share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io::Result;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jm_types::Cancel;
 use rustix::fd::OwnedFd;
@@ -8,9 +10,11 @@ use rustix::fd::OwnedFd;
 use super::protocol::{JobAnswer, Typed};
 use super::screen::TerminalScreen;
 use super::typing::Typing;
+use crate::contract::descriptors::send_descriptors;
 use crate::contract::ending::CommandEnding;
 use crate::outside::egress_proxy::ProxyRefusals;
 use crate::outside::refusal::Refusal;
+use crate::outside::session_loopback::SessionLoopback;
 
 /// The state that the threads of a daemon share.
 pub(super) struct DaemonShared {
@@ -26,6 +30,8 @@ pub(super) struct DaemonShared {
     pub(super) cancel: Cancel,
     /// The reason why it was stopped; the first one counts.
     pub(super) reason: Mutex<Option<CommandEnding>>,
+    /// The loopback that the job shares with its session.
+    pub(super) loopback: Option<Arc<SessionLoopback>>,
 }
 
 impl DaemonShared {
@@ -41,6 +47,14 @@ impl DaemonShared {
         match &mut *lock(&self.typing) {
             Some(typing) => typing.take(bytes),
             None => JobAnswer::Refused("it has not begun yet".to_owned()),
+        }
+    }
+
+    /// Gives the descriptors of the loopback to another process of the session; closes without any where there is none.
+    pub(super) fn hand_on_loopback(&self, to: &UnixStream) -> Result<()> {
+        match &self.loopback {
+            Some(loopback) => send_descriptors(to, &loopback.descriptors()),
+            None => Ok(()),
         }
     }
 

@@ -151,6 +151,9 @@ pub struct ConfinementRules {
     /// until it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<LayerPlace>,
+    /// Its loopback is that of the session, where the session has one, and not one of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_loopback: bool,
 }
 
 /// The directories of a layer. Each is opened by its name where it is mounted, and must be the one
@@ -175,6 +178,12 @@ impl ConfinementRules {
         self.identities.retain(|one| hidden.contains(one.path.as_os_str()));
         self.layer = Some(layer);
         self
+    }
+
+    /// The same rules in a network of its own.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { shares_loopback: false, ..self }
     }
 
     /// Tells whether a path lies below the root that the command sees through its layer.

@@ -170,6 +170,7 @@ mod tests {
             identities: Vec::new(),
             resources: Resources::default(),
             layer: None,
+            shares_loopback: false,
         };
         change(&mut rules);
         rules

@@ -17,6 +17,9 @@ use super::terminal_size::TerminalSize;
 /// The hidden word that makes the program its own launcher.
 pub const LAUNCH: &str = "__launch";
 
+/// The hidden word that makes the program the maker of a session's loopback.
+pub(crate) const LOOPBACK: &str = "__loopback";
+
 /// The one descriptor that a launcher is started with. The others come with the order, and are put
 /// under these numbers.
 pub(crate) const CONTROL: RawFd = 3;
@@ -33,8 +36,12 @@ pub(crate) const INNER_ORDER: RawFd = 7;
 pub(crate) const PROXY_LISTENER: RawFd = 8;
 /// The socket through which our end of the command's terminal is handed out; only with a terminal.
 pub(crate) const TERMINAL: RawFd = 9;
+/// The user namespace that owns the session's network; only for a command that joins it.
+pub(crate) const USER_NAMESPACE: RawFd = 10;
+/// The session's network namespace; only for a command that joins it.
+pub(crate) const NETWORK_NAMESPACE: RawFd = 11;
 /// From here on numbers mean nothing.
-pub(crate) const FREE: RawFd = 10;
+pub(crate) const FREE: RawFd = 12;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LaunchOrder {
@@ -58,6 +65,13 @@ pub(crate) struct LaunchOrder {
     pub(crate) bwrap: Option<OsString>,
     /// The credentials that the proxy asks for, where others than the command can reach it.
     pub(crate) credentials: Option<String>,
+}
+
+impl LaunchOrder {
+    /// Tells whether the command joins the session's network.
+    pub(crate) fn joins_loopback(&self) -> bool {
+        self.numbers.contains(&NETWORK_NAMESPACE)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,10 +8,12 @@ mod control;
 mod landlock;
 mod layer;
 mod limits;
+mod loopback;
 mod mount_calls;
 mod mounts;
 mod name_guard;
 mod namespaces;
+mod own_namespaces;
 mod placeholders;
 mod process_tree;
 mod proxy_listener;
@@ -36,13 +38,20 @@ use crate::contract::confinement_rules::Backend;
 use crate::contract::descriptors::receive_descriptors;
 use crate::contract::message::receive;
 pub use crate::contract::protocol::LAUNCH;
-use crate::contract::protocol::{FREE, INNER_ORDER, LaunchOrder, LaunchStage};
+use crate::contract::protocol::{FREE, INNER_ORDER, LOOPBACK, LaunchOrder, LaunchStage};
 
 /// Runs as a launcher, if the first word of the command line says so. Must be the first thing that
 /// the program does: no thread may be there yet.
 pub fn run_as_launcher() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
-    (words.next()? == LAUNCH).then(|| run(words.next().is_some()))
+    match words.next()? {
+        word if word == LAUNCH => Some(run(words.next().is_some())),
+        word if word == LOOPBACK => Some(match loopback::make() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        }),
+        _ => None,
+    }
 }
 
 /// Success says that no process is left, whatever became of the command.

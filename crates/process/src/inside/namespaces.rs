@@ -7,17 +7,16 @@ use std::io::Result;
 
 use jm_types::ignore_error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getegid, geteuid, kill_process, pidfd_open, waitpid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
 use rustix::thread::CapabilitySet;
 
 use super::control::report_failure;
 use super::name_guard::NameGuard;
+use super::own_namespaces::{clone, map_ids};
 use super::placeholders::Placeholders;
 use super::process_tree::{ProcessTree, Remaining};
 use super::step::{During, LaunchStep};
-use super::{mounts, supervisor};
+use super::{loopback, mounts, supervisor};
 use crate::contract::layout::mount_layout;
 use crate::contract::protocol::{CONTROL, LaunchOrder, given};
 
@@ -34,7 +33,12 @@ const NEW: libc::c_int = libc::CLONE_NEWUSER
 pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> LaunchStep<Remaining> {
     let placeholders = Placeholders::make(&order.rules).during("placeholders")?;
     let (go, say_go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
-    let network = if order.rules.network.is_own() { libc::CLONE_NEWNET } else { 0 };
+    // Before the clone, so that the command's own user namespace has no right over that network.
+    let network = match (order.rules.network.is_own(), order.joins_loopback()) {
+        (true, true) => loopback::join().map(|()| 0).during("network of the session")?,
+        (true, false) => libc::CLONE_NEWNET,
+        (false, _) => 0,
+    };
     let Some(first) = clone(NEW | network).during("namespaces")? else {
         drop(say_go);
         std::mem::forget(placeholders);
@@ -74,8 +78,8 @@ fn inside(order: &LaunchOrder, rights: CapabilitySet) -> i32 {
 fn build(order: &LaunchOrder) -> LaunchStep<Option<NameGuard>> {
     let layout = mount_layout(&order.rules);
     mounts::build(&order.rules, &layout)?;
-    if order.rules.network.is_own() {
-        raise_loopback().during("loopback")?;
+    if order.rules.network.is_own() && !order.joins_loopback() {
+        loopback::raise().during("loopback")?;
     }
     NameGuard::new(&order.rules, &layout).during("protected names")
 }
@@ -108,56 +112,4 @@ fn await_end_or_orphaned(first: Pid) -> Result<()> {
     }
     await_end(first);
     Ok(())
-}
-
-/// Like fork, into new namespaces. `None` in the child.
-#[allow(unsafe_code)]
-fn clone(flags: libc::c_int) -> Result<Option<Pid>> {
-    // SAFETY: without a stack and without shared memory this is a fork. The launcher has one
-    // thread, so no lock is held in the child.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags | libc::SIGCHLD, 0, 0, 0, 0) };
-    match i32::try_from(pid) {
-        Ok(0) => Ok(None),
-        Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),
-        _ => Err(std::io::Error::last_os_error()),
-    }
-}
-
-/// Everyone inside is who they are outside. A superuser's files may belong to anybody, so they map
-/// all users where they may.
-fn map_ids(first: Pid) -> Result<()> {
-    let write = |name: &str, text: &str| {
-        std::fs::write(format!("/proc/{}/{name}", first.as_raw_nonzero()), text)
-    };
-    let everyone = "0 0 4294967295\n";
-    if geteuid().is_root() && write("uid_map", everyone).is_ok() {
-        return write("gid_map", everyone);
-    }
-    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    write("setgroups", "deny\n")?;
-    write("uid_map", &format!("{user} {user} 1\n"))?;
-    write("gid_map", &format!("{group} {group} 1\n"))
-}
-
-/// A network of its own has a loopback that is down at first.
-#[allow(unsafe_code)]
-fn raise_loopback() -> Result<()> {
-    use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
-    // SAFETY: the request is zeroed and then holds the interface's name and the flag, which is
-    // what this ioctl reads; the socket is new and ours.
-    unsafe {
-        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        if socket < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        let socket = OwnedFd::from_raw_fd(socket);
-        let mut request: libc::ifreq = std::mem::zeroed();
-        request.ifr_name[0] = b'l' as libc::c_char;
-        request.ifr_name[1] = b'o' as libc::c_char;
-        request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
-        match libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    }
 }

@@ -101,14 +101,10 @@ impl CommandLayers {
         Ok(id)
     }
 
-    /// Takes a held layer back for a call that keeps it after all.
-    pub fn reclaim(&self, id: &str, call: &str) -> std::io::Result<HeldLayer> {
-        let mut layer = self.held.take(id)?;
+    /// Gives a held layer to a call that keeps it, everything in it on the disk.
+    pub fn reclaim(&self, mut layer: HeldLayer, call: &str) -> std::io::Result<HeldLayer> {
         if layer.description().stage == HeldStage::Running {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                "it was not on the disk when it was left",
-            ));
+            layer.set_aside()?;
         }
         for number in 1..=MOST_OF_A_CALL {
             let name = format!("{call}.{number}");

@@ -10,7 +10,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use jm_files::layer::{
-    KeepError, KeepLog, Layer, LayerStep, StepState, UPPER, WORK, remove_layer, renew_work,
+    KeepError, KeepLog, Layer, LayerReport, LayerStep, Selection, StepState, UPPER, WORK,
+    remove_layer, renew_work,
 };
 use jm_system::clock::now_epoch_ms;
 use jm_system::folder::readable_entries;
@@ -135,6 +136,25 @@ impl HeldLayers {
     pub fn take(&self, id: &str) -> std::io::Result<HeldLayer> {
         let (home, description) = self.described(id)?;
         HeldLayer::open(id, home, description)
+    }
+
+    /// Moves chosen names of a layer to a layer of their own, which is held like the rest.
+    pub fn split(
+        &self,
+        whole: &HeldLayer,
+        report: &LayerReport,
+        selection: &Selection,
+    ) -> std::io::Result<HeldLayer> {
+        let (id, home) = self.fresh()?;
+        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let layer = whole.layer.create_part(&whole.description.root, home.path())?;
+        let description = whole.description.clone();
+        let mut part = HeldLayer { id, home, description, layer, _lock: lock };
+        part.describe(Durability::PowerCut)?;
+        jm_system::fault::crash_point("held.split");
+        whole.layer.move_part(report, selection, &part.layer)?;
+        part.set_aside()?;
+        Ok(part)
     }
 
     /// Removes a layer without looking at it: its workspace may be gone.

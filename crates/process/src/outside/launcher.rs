@@ -1,8 +1,10 @@
 //! The launcher of a command as the program knows it, and the confinement of one command.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::prestarted::PrestartedLauncher;
+use super::session_loopback::{SessionLoopback, can_join};
 use crate::contract::confinement_rules::ConfinementRules;
 
 /// The program that becomes the launcher of a command.
@@ -16,6 +18,8 @@ pub struct Launcher {
     pub bwrap: Option<PathBuf>,
     /// One that was started ahead.
     pub prestarted: PrestartedLauncher,
+    /// The loopback of the session, for commands that share it.
+    pub loopback: Option<Arc<SessionLoopback>>,
 }
 
 impl Launcher {
@@ -26,6 +30,7 @@ impl Launcher {
             records: None,
             bwrap: None,
             prestarted: PrestartedLauncher::default(),
+            loopback: None,
         }
     }
 }
@@ -47,6 +52,16 @@ pub enum Confinement {
 }
 
 impl Confinement {
+    /// The same in the network of a session, where the command can be in one.
+    #[must_use]
+    pub fn joining(mut self, session: Option<Arc<SessionLoopback>>) -> Self {
+        if let Self::Supervised { launcher, rules, .. } = &mut self {
+            rules.shares_loopback = session.is_some() && can_join(rules);
+            launcher.loopback = session.filter(|_| rules.shares_loopback);
+        }
+        self
+    }
+
     /// The rules; `None` for a command that runs free.
     pub fn rules(&self) -> Option<&ConfinementRules> {
         match self {

@@ -145,7 +145,8 @@ fn start_launcher(
     let records = launcher.records.as_deref().filter(|_| task.record.is_some());
     let records = records.map(StateDir::open).transpose()?;
     let records = records.map(|records| open_directory_at(records.path())).transpose()?;
-    let credentials = credentials(task.rules)?;
+    let loopback = launcher.loopback.as_ref().filter(|_| task.rules.shares_loopback);
+    let credentials = credentials(task.rules, loopback.is_some())?;
     let (proxy, listener) = open_proxy(task.rules, credentials.as_deref())?.unzip();
     let mut given = vec![(task.stdin.as_fd(), 0), (counters.as_fd(), COUNTERS)];
     // Behind a layer nothing leads to the workspace itself.
@@ -155,6 +156,7 @@ fn start_launcher(
     given.extend(task.output.given());
     given.extend(records.as_ref().map(|records| (records.as_fd(), RECORDS)));
     given.extend(listener.as_ref().map(|listener| (listener.as_fd(), PROXY_LISTENER)));
+    given.extend(loopback.iter().flat_map(|loopback| loopback.numbered()));
     let (fds, numbers): (Vec<_>, Vec<_>) = given.into_iter().unzip();
     let order = LaunchOrder {
         numbers,
@@ -186,15 +188,15 @@ fn start_launcher(
 
 /// The credentials for the proxy. In a network of its own no other process finds it; elsewhere it is named by
 /// a port that everybody on the machine can see.
-fn credentials(rules: &ConfinementRules) -> std::io::Result<Option<String>> {
-    match (&rules.network, rules.backend) {
-        (Network::Listed(_), Backend::Landlock | Backend::None) => {
+fn credentials(rules: &ConfinementRules, is_shared: bool) -> std::io::Result<Option<String>> {
+    let is_alone = rules.backend.has_own_tree() && !is_shared;
+    match &rules.network {
+        Network::Listed(_) if !is_alone => {
             let mut noise = [0_u8; 16];
             rustix::rand::getrandom(&mut noise[..], rustix::rand::GetRandomFlags::empty())?;
             Ok(Some(format!("jm:{:032x}", u128::from_ne_bytes(noise))))
         }
-        (Network::Listed(_), Backend::Namespaces | Backend::Bwrap) => Ok(None),
-        (Network::Off | Network::On, _) => Ok(None),
+        Network::Listed(_) | Network::Off | Network::On => Ok(None),
     }
 }
 

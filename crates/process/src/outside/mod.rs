@@ -21,5 +21,6 @@ pub(crate) mod records;
 pub(crate) mod refusal;
 pub mod remaining_processes;
 pub mod server_process;
+pub mod session_loopback;
 pub mod spool;
 mod stdin_writer;

@@ -279,17 +279,20 @@ pub(crate) struct Invocation {
 pub(crate) struct Ground<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) holder: Option<&'a dyn CommandHolder>,
+    /// The session whose background processes the program may reach; `None` for none.
+    session: Option<&'a str>,
 }
 
 impl<'a> Ground<'a> {
     /// Of a call.
     pub(crate) fn of(scope: &'a Scope) -> Self {
-        Self { workspace: &scope.workspace, holder: scope.holder.as_deref() }
+        let (workspace, holder) = (&scope.workspace, scope.holder.as_deref());
+        Self { workspace, holder, session: Some(&scope.session_id) }
     }
 
     /// The workspace itself, for programs that are part of something else.
     pub(crate) fn direct(workspace: &'a Workspace) -> Self {
-        Self { workspace, holder: None }
+        Self { workspace, holder: None, session: None }
     }
 }
 
@@ -306,7 +309,7 @@ impl Invocation {
     /// Runs it to its end.
     pub(crate) fn run(
         self,
-        Ground { workspace, holder }: Ground<'_>,
+        Ground { workspace, holder, session }: Ground<'_>,
         cancel: &Cancel,
         listener: &mut dyn OutputListener,
     ) -> Result<Invoked, ToolError> {
@@ -318,7 +321,10 @@ impl Invocation {
         let confinement = match self.access {
             Access::ReadsOnly => workspace.confiner.reading(sandbox, &environment, record)?,
             Access::Full => {
-                workspace.confiner.confinement(sandbox, &environment, &self.program, record)
+                let loopback = session.and_then(|session| workspace.jobs.loopback(session));
+                let program = &self.program;
+                let confiner = &workspace.confiner;
+                confiner.confinement(sandbox, &environment, program, record).joining(loopback)
             }
         };
         match self.access {

@@ -172,7 +172,7 @@ pub(super) fn not_edited(app: &mut App) {
     }
 }
 
-/// A reason or numbers are typed.
+/// A reason, numbers or files are typed.
 fn is_typed_into(app: &App) -> bool {
     matches!(&app.panel, Some(Panel::Approval(approval)) if approval.typed().is_some())
 }
@@ -181,7 +181,8 @@ fn typed_key(app: &mut App, key: Key, is_burst: bool, out: &mut Vec<Effect>) {
     let Some(Panel::Approval(approval)) = &mut app.panel else { return };
     match key {
         Key::Escape => approval.mode = PanelMode::Asking,
-        Key::Enter if !is_burst => match approval.reason_given() {
+        Key::Enter if !is_burst => match approval.reason_given().or_else(|| approval.files_given())
+        {
             Some(answer) => approval_key_done(app, Done::Answered(answer), out),
             None => {
                 let done = approval.numbers_given();

@@ -3,6 +3,7 @@
 //! Law: the panel is drawn from data of the request, never from what a tool printed, and a call that
 //! was not asked about cannot be approved.
 
+mod file_selection;
 mod lines;
 
 use jm_types::{
@@ -48,6 +49,11 @@ pub enum PanelMode {
         /// The ids that run all the same.
         approved: Vec<String>,
         /// The reason as it is typed.
+        buffer: Buffer,
+    },
+    /// Which files of a command that has ended are kept.
+    Keep {
+        /// Numbers and paths as they are typed.
         buffer: Buffer,
     },
     /// How far "always" shall reach.
@@ -124,9 +130,10 @@ impl Approval {
         match mode {
             PanelMode::Scope => self.scope_key(key),
             PanelMode::ChoosingEdit => self.choose_edit(key),
-            PanelMode::Editing { .. } | PanelMode::Reason { .. } | PanelMode::Numbers { .. } => {
-                Done::Foreign
-            }
+            PanelMode::Editing { .. }
+            | PanelMode::Reason { .. }
+            | PanelMode::Keep { .. }
+            | PanelMode::Numbers { .. } => Done::Foreign,
             PanelMode::Asking | PanelMode::Help | PanelMode::BadEdit { .. } => self.asked_key(key),
         }
     }
@@ -142,6 +149,9 @@ impl Approval {
             }
             'n' | 'N' => {
                 self.mode = PanelMode::Reason { approved: Vec::new(), buffer: Buffer::default() };
+            }
+            'k' | 'K' if self.offers_files() => {
+                self.mode = PanelMode::Keep { buffer: Buffer::default() };
             }
             'a' | 'A' if self.offers_always() => self.mode = PanelMode::Scope,
             'p' | 'P' if self.opts_in() => return Done::Answered(self.question.answer_opt_in()),
@@ -214,6 +224,7 @@ impl Approval {
     pub fn typed(&self) -> Option<(&'static str, &Buffer)> {
         match &self.mode {
             PanelMode::Reason { buffer, .. } => Some(("reason: ", buffer)),
+            PanelMode::Keep { buffer } => Some(("keep: ", buffer)),
             PanelMode::Numbers { buffer, .. } => Some(("calls: ", buffer)),
             PanelMode::Asking
             | PanelMode::Help
@@ -227,7 +238,9 @@ impl Approval {
     /// The text that is being typed, to be changed.
     pub fn typed_mut(&mut self) -> Option<&mut Buffer> {
         match &mut self.mode {
-            PanelMode::Reason { buffer, .. } | PanelMode::Numbers { buffer, .. } => Some(buffer),
+            PanelMode::Reason { buffer, .. }
+            | PanelMode::Keep { buffer }
+            | PanelMode::Numbers { buffer, .. } => Some(buffer),
             PanelMode::Asking
             | PanelMode::Help
             | PanelMode::Scope
@@ -316,6 +329,7 @@ impl Approval {
     pub fn approves(&self, key: char) -> bool {
         match key.to_ascii_lowercase() {
             'y' => self.asks(),
+            'k' => self.asks() && self.offers_files(),
             'a' => self.asks() && self.offers_always(),
             'p' => self.asks() && self.opts_in(),
             _ => false,

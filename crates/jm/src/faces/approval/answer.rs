@@ -16,6 +16,8 @@ pub(super) enum Typed {
     Always,
     /// Run all, and switch on for this project what is off.
     OptIn,
+    /// Keep the files that are named, or ask which.
+    Keep(String),
     /// The arguments of this one.
     Edit(usize),
     Details,
@@ -33,6 +35,8 @@ pub(super) struct Choices {
     edit: bool,
     details: bool,
     masked: bool,
+    /// A command has ended, and its changes are what is asked about.
+    keeps: bool,
 }
 
 impl Choices {
@@ -45,12 +49,17 @@ impl Choices {
             edit: calls.iter().all(|call| call.can_edit),
             details: calls.iter().any(|call| call.preview.is_some()),
             masked: calls.iter().any(|call| call.unmasked.is_some()),
+            keeps: matches!(calls.as_slice(), [call] if !call.changes.is_empty()),
         }
     }
 
     /// The question with the letters of its answers.
     pub(super) fn question(self) -> String {
-        let asked = if self.count == 1 { "Run it?" } else { "Run them?" };
+        let asked = match self.count {
+            _ if self.keeps => "Keep the changes?",
+            1 => "Run it?",
+            _ => "Run them?",
+        };
         let letters = self.letters().join("/");
         match self.opts_in {
             true => format!(
@@ -68,7 +77,9 @@ impl Choices {
         let edit = self.edit.then(|| "e".to_owned());
         let details = self.details.then(|| "d".to_owned());
         let masked = self.masked.then(|| "s".to_owned());
-        let optional = [opt_in, numbers, always, edit, details, masked].into_iter().flatten();
+        let keep = self.keeps.then(|| "k".to_owned());
+        let optional = [keep, opt_in, numbers, always, edit, details, masked];
+        let optional = optional.into_iter().flatten();
         ["y", "n"].map(str::to_owned).into_iter().chain(optional).chain(["?".to_owned()]).collect()
     }
 
@@ -81,7 +92,10 @@ impl Choices {
     /// The meaning of each answer.
     pub(super) fn help(self) -> String {
         let (it, them) = if self.count == 1 { ("it", "it") } else { ("all", "any") };
-        let mut lines = vec![format!("  y         run {it}, this once")];
+        let mut lines = self.keep_help();
+        if !self.keeps {
+            lines.push(format!("  y         run {it}, this once"));
+        }
         if self.count > 1 {
             lines.push("  1,3 1-2   run these, and none of the others".to_owned());
         }
@@ -90,8 +104,10 @@ impl Choices {
                 "  p         run {it}, and turn commands on for this project; each still asks"
             ));
         }
-        lines.push(format!("  n         do not run {them}"));
-        lines.push(format!("  n REASON  do not run {them}, and tell the model why"));
+        if !self.keeps {
+            lines.push(format!("  n         do not run {them}"));
+            lines.push(format!("  n REASON  do not run {them}, and tell the model why"));
+        }
         if self.always {
             lines.push(format!(
                 "  a         run {it}, and store a rule for calls like it; the rule and its scope \
@@ -113,6 +129,16 @@ impl Choices {
         lines.join("\n") + "\n"
     }
 
+    fn keep_help(self) -> Vec<String> {
+        let lines = [
+            "  y         keep all changes",
+            "  k 1,3     keep these files and no others; numbers, ranges or paths",
+            "  n         keep none of them",
+            "  n REASON  keep none of them, and tell the model why",
+        ];
+        lines.into_iter().filter(|_| self.keeps).map(str::to_owned).collect()
+    }
+
     pub(super) fn parse(self, answer: &str) -> Option<Typed> {
         let (word, rest) = match answer.trim().split_once(char::is_whitespace) {
             Some((word, rest)) => (word, rest.trim()),
@@ -124,6 +150,7 @@ impl Choices {
             "n" | "no" => Some(Typed::None { reason: (!is_alone).then(|| rest.to_owned()) }),
             "a" | "always" if is_alone && self.always => Some(Typed::Always),
             "p" | "project" if is_alone && self.opts_in => Some(Typed::OptIn),
+            "k" | "keep" if self.keeps => Some(Typed::Keep(rest.to_owned())),
             "e" | "edit" if self.edit => self.place_to_edit(rest).map(Typed::Edit),
             "d" if is_alone && self.details => Some(Typed::Details),
             "s" if is_alone && self.masked => Some(Typed::Unmask),
@@ -184,6 +211,7 @@ mod tests {
             edit: true,
             details: true,
             masked: true,
+            keeps: false,
         };
         let some = |places: &[usize]| Some(Typed::Some(places.to_vec()));
         let no = |reason: Option<&str>| Some(Typed::None { reason: reason.map(str::to_owned) });
@@ -228,12 +256,17 @@ mod tests {
             edit: false,
             details: false,
             masked: false,
+            keeps: false,
         };
-        for letter in ["a", "d", "e", "p", "s"] {
+        for letter in ["a", "d", "e", "k", "k 1", "p", "s"] {
             assert_eq!(choices.parse(letter), None);
         }
         assert_eq!(choices.question(), "Run it? [y/n/?] ");
         assert_eq!(choices.please(), "Please answer y, n or ?.\n");
+        let keeps = Choices { keeps: true, details: true, ..choices };
+        assert_eq!(keeps.question(), "Keep the changes? [y/n/k/d/?] ");
+        assert_eq!(keeps.parse("k 1, src/x"), Some(Typed::Keep("1, src/x".to_owned())));
+        assert_eq!(keeps.parse("k"), Some(Typed::Keep(String::new())));
         let choices = Choices { count: 1, edit: true, ..choices };
         assert_eq!(choices.parse("e"), Some(Typed::Edit(0)));
         let choices = Choices { count: 3, always: true, details: true, masked: true, ..choices };

@@ -53,6 +53,7 @@ impl Dialogue<'_> {
                     Some(ApprovalAnswer { calls: chosen.map(once).collect() })
                 }
                 Some(Typed::Always) => self.always()?,
+                Some(Typed::Keep(typed)) => self.keep(typed)?,
                 Some(Typed::OptIn) => Some(self.question.answer_opt_in()),
                 Some(Typed::Edit(place)) => self.edit(place)?,
                 Some(Typed::Details) => {
@@ -124,6 +125,28 @@ impl Dialogue<'_> {
                 letters[0],
                 letters[0]
             ))?;
+        }
+    }
+
+    /// Reads which files are kept, and asks where none are named; `None` goes back to the question.
+    fn keep(&mut self, mut typed: String) -> Result<Option<ApprovalAnswer>> {
+        let call = &self.question.calls[0];
+        if typed.is_empty() {
+            show("Keep which files? [numbers or paths, Enter = back] ")?;
+            typed = self.terminal.answer_unless(self.cancel)?.unwrap_or_default();
+        }
+        if typed.trim().is_empty() {
+            return Ok(None);
+        }
+        match call.chosen(&typed) {
+            Ok(choice) => {
+                let answered = AnsweredCall::new(&call.id, choice);
+                Ok(Some(ApprovalAnswer { calls: vec![answered] }))
+            }
+            Err(why) => {
+                show(&format!("{}.\n", one_line(&why)))?;
+                Ok(None)
+            }
         }
     }
 

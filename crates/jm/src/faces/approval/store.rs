@@ -45,7 +45,10 @@ pub(crate) fn remember(
                 decline(engine, call);
                 continue;
             }
-            ApprovalChoice::No { .. } | ApprovalChoice::Once | ApprovalChoice::Edit { .. } => {
+            ApprovalChoice::No { .. }
+            | ApprovalChoice::Once
+            | ApprovalChoice::KeepSome { .. }
+            | ApprovalChoice::Edit { .. } => {
                 continue;
             }
         };

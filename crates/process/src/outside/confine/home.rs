@@ -38,6 +38,7 @@ mod tests {
                 identities: Vec::new(),
                 resources: Resources::default(),
                 layer: None,
+                shares_loopback: false,
             })
         };
         for writable in ["/home/nobody-here", "/home", "/"] {

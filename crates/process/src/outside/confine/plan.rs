@@ -85,6 +85,7 @@ pub(super) fn plan(
         identities: scan.identities,
         resources: settings.resources,
         layer: None,
+        shares_loopback: false,
     };
     let around: Vec<FileIdentity> = identities_around(&rules).collect();
     rules.identities.extend(around);

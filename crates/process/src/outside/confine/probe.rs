@@ -122,6 +122,7 @@ fn least_rules(readable: Vec<PathBuf>) -> ConfinementRules {
         identities: Vec::new(),
         resources: CommandSettings::default().resources,
         layer: None,
+        shares_loopback: false,
     }
 }
 

@@ -200,6 +200,7 @@ mod tests {
             identities: Vec::new(),
             resources: Resources::default(),
             layer: None,
+            shares_loopback: false,
         }
     }
 

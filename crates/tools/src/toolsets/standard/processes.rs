@@ -34,9 +34,9 @@ pub(super) const START_PROCESS: Row = Row {
         watcher or an interactive program, and return at once with its id. lifetime_seconds is the \
         longest that it may run; it is also ended with the session. Give it a terminal with pty for \
         programs that draw on the screen or ask for input there. Look at it, type into it, wait for \
-        it and stop it with process. In its sandbox it has a loopback network of its own, which other \
-        commands do not reach: talk to a server from the same command, as in `server & curl ...`. \
-        For a command that ends by itself soon use run_command.",
+        it and stop it with process. Commands of the session reach its servers on localhost, and \
+        nothing else does; where that is refused, talk to a server from the same command, as in \
+        `server & curl ...`. For a command that ends by itself soon use run_command.",
     schema: SchemaOf::Struct(derived::<StartProcess>),
     stakes: Stakes::RUNS,
     translation: &Translate { lower: lower_start, raise: raise_start },

@@ -10,6 +10,7 @@ use crate::text::{Line, Role, Style};
 const HELP: &[(&str, &str)] = &[
     ("y", "runs the selected"),
     ("n", "denies all, with a reason"),
+    ("k", "keeps some files"),
     ("a", "stores a rule"),
     ("e", "edits the arguments"),
     ("1–9", "selects; of 10 or more: 12 or 2,11-13, then Enter"),
@@ -125,6 +126,10 @@ impl Approval {
                 let title = "Reason for those left out (Enter sends, Esc goes back): ";
                 vec![Line::of(title, Role::Warning)]
             }
+            PanelMode::Keep { .. } => {
+                let title = "Keep which files? Numbers or paths (Enter sends, Esc goes back): ";
+                vec![Line::of(title, Role::Warning)]
+            }
             PanelMode::Scope => {
                 let (_, scopes) = self.question.offered();
                 let mut parts = vec![bold("Where?".into())];
@@ -143,7 +148,9 @@ impl Approval {
             PanelMode::Editing { .. } => vec![Line::of("Editing the arguments…", Role::Muted)],
             PanelMode::BadEdit { why } => {
                 let line = Line::of(format!("Not used: {}.", one_line(why)), Role::Warning);
-                vec![line, key("e", "edit again"), key("Esc", "back")]
+                let (letter, again) =
+                    if self.offers_files() { ("k", "name others") } else { ("e", "edit again") };
+                vec![line, key(letter, again), key("Esc", "back")]
             }
             PanelMode::Help => HELP.iter().map(|(letter, does)| key(letter, does)).collect(),
             PanelMode::Asking => self.asking(),
@@ -179,6 +186,7 @@ impl Approval {
             ("y", if self.opts_in() { "this once" } else { "yes" }, true),
             ("p", "turn commands on for this project", self.opts_in()),
             ("n", if self.opts_in() { "no, leave them off" } else { "no" }, true),
+            ("k", "keep some", self.offers_files()),
             ("a", "always", self.offers_always()),
             (digits.as_str(), "select", count > 1),
             ("e", "edit", self.offers_edit()),

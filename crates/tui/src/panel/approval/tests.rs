@@ -1,6 +1,6 @@
 //! Answers to a question about a batch, key by key.
 
-use jm_types::{AlwaysOffer, RiskLevel};
+use jm_types::{AlwaysOffer, ChangeWord, HeldChange, RiskLevel};
 
 use super::*;
 
@@ -58,6 +58,29 @@ fn all_none_or_some_with_a_reason() {
     assert_eq!(approval(1).key('x'), Done::Foreign);
     assert_eq!(approval(1).key('s'), Done::Foreign, "nothing is masked");
     assert_eq!(approval(1).key('d'), Done::ShowDiff);
+}
+
+#[test]
+fn some_files_of_an_ended_command_are_kept() {
+    let change =
+        |path: &str| HeldChange { path: path.to_owned(), change: ChangeWord::Created, inside: 0 };
+    let mut asked = approval(1);
+    assert_eq!(asked.key('k'), Done::Foreign, "nothing has ended");
+    asked.question.calls[0].changes = ["a", "b", "c/d"].map(change).into();
+    assert!(answers_of(&asked).contains("k keep some"));
+    assert!(asked.approves('k'));
+    assert_eq!(asked.key('k'), Done::Nothing);
+    asked.typed_mut().unwrap().set("9");
+    assert_eq!(asked.files_given(), None);
+    assert!(answers_of(&asked).starts_with("Not used: 9: not among the changes."));
+    assert_eq!(asked.key('k'), Done::Nothing);
+    asked.typed_mut().unwrap().set("1 c/d");
+    let paths = vec!["a".to_owned(), "c/d".to_owned()];
+    let kept = answer(&[("c1", ApprovalChoice::KeepSome { paths })]);
+    assert_eq!(asked.files_given(), Some(kept));
+    assert_eq!(asked.key('k'), Done::Nothing);
+    assert_eq!(asked.files_given(), None, "nothing was written");
+    assert!(matches!(asked.mode, PanelMode::Asking));
 }
 
 /// The end of a long line is part of what is approved.

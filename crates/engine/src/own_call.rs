@@ -1,4 +1,4 @@
-//! The call under which an undo or a redo stands in the journal.
+//! The calls of our own in the journal: an undo, a redo, a held layer that is kept by hand.
 
 use jm_store::CallView;
 use jm_types::CallKey;
@@ -16,6 +16,18 @@ pub(crate) struct UndoArguments {
     pub(crate) with: Option<CallKey>,
 }
 
+/// The name under which the keeping of a held layer stands in the journal.
+pub const KEEP: &str = "keep";
+
 pub(crate) fn is_undo(call: &CallView) -> bool {
     call.call.name == UNDO
+}
+
+pub(crate) fn is_keep(call: &CallView) -> bool {
+    call.call.name == KEEP
+}
+
+/// Tells whether it is a call of our own and not a tool's.
+pub(crate) fn is_own_name(name: &str) -> bool {
+    name == UNDO || name == KEEP
 }
