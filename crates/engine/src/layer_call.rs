@@ -1,15 +1,14 @@
 //! Keeping by hand: a layer that was set aside becomes a call of our own in the journal, with one change.
 
-use jm_store::{CallRecord, Record, StoredResult};
+use jm_store::{CallRecord, Record};
 use jm_system::fault::crash_point;
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
-use jm_types::text::sanitize;
-use jm_types::{ToolError, ToolResult, Verdict};
+use jm_types::{ToolError, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::held::{KeepFault, KeptNames, keep_names};
-use crate::own_call::KEEP;
+use crate::own_call::{KEEP, record_result};
 use crate::record::done_unrecorded;
 use crate::session::Session;
 
@@ -47,20 +46,8 @@ impl Engine {
         let calls = vec![opened];
         core.recorder.records(vec![Record::BatchOpened { batch, calls }, planned])?;
         let done = keep_names(&core, &call, id, wanted.as_deref()).map_err(KeepFault::into_error);
-        let (text, error) = match &done {
-            Ok(_) => ("kept".to_owned(), None),
-            Err(error) => (error.to_string(), Some(error.code())),
-        };
-        let result = ToolResult {
-            call_id: String::new(),
-            name: KEEP.to_owned(),
-            display: sanitize(&text),
-            content: text,
-            error,
-        };
-        let result = StoredResult::new(&result, Vec::new());
-        let finished = Record::Finished { call, result, duration_ms: 0 };
-        let recorded = core.recorder.records(vec![finished, Record::BatchSealed { batch }]);
+        let outcome = done.as_ref().map(|_| "kept".to_owned());
+        let recorded = record_result(&core, (batch, call), KEEP, outcome);
         crash_point("held.finished");
         let kept = done?;
         recorded.map(|()| kept).map_err(|error| done_unrecorded(KEEP, error))

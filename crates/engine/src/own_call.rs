@@ -1,8 +1,11 @@
 //! The calls of our own in the journal: an undo, a redo, a held layer that is kept by hand.
 
-use jm_store::CallView;
-use jm_types::CallKey;
+use jm_store::{CallView, Record, StoredResult};
+use jm_types::text::sanitize;
+use jm_types::{BatchNumber, CallKey, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
+
+use crate::core::Core;
 
 /// The name under which undo and redo stand in the journal.
 pub const UNDO: &str = "undo";
@@ -30,4 +33,27 @@ pub(crate) fn is_keep(call: &CallView) -> bool {
 /// Tells whether it is a call of our own and not a tool's.
 pub(crate) fn is_own_name(name: &str) -> bool {
     name == UNDO || name == KEEP
+}
+
+/// Gives a call of our own its result, and closes its batch.
+pub(crate) fn record_result(
+    core: &Core,
+    (batch, call): (BatchNumber, CallKey),
+    name: &str,
+    outcome: Result<String, &ToolError>,
+) -> Result<(), ToolError> {
+    let (text, error) = match outcome {
+        Ok(text) => (text, None),
+        Err(error) => (error.to_string(), Some(error.code())),
+    };
+    let result = ToolResult {
+        call_id: String::new(),
+        name: name.to_owned(),
+        display: sanitize(&text),
+        content: text,
+        error,
+    };
+    let result = StoredResult::new(&result, Vec::new());
+    let finished = Record::Finished { call, result, duration_ms: 0 };
+    core.recorder.records(vec![finished, Record::BatchSealed { batch }])
 }

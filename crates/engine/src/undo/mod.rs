@@ -18,13 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jm_files::{After, OpenDirectory, SafePath, Sandbox, directory};
-use jm_store::{
-    CallRecord, CallView, Concurrent, FileEffect, FileState, Record, Store, StoredResult,
-};
+use jm_store::{CallRecord, CallView, Concurrent, FileEffect, FileState, Record, Store};
 use jm_system::fault::crash_point;
 use jm_tools::ops::change::diff::unified_diff;
-use jm_types::text::sanitize;
-use jm_types::{CallKey, SessionId, ToolError, ToolResult};
+use jm_types::{CallKey, SessionId, ToolError};
 
 use self::by_products::is_by_product;
 use self::in_force::ChangeKind;
@@ -33,7 +30,7 @@ use crate::core::Core;
 use crate::effects::EffectLog;
 use crate::engine::Engine;
 use crate::files::resolve;
-use crate::own_call::{UNDO, UndoArguments, is_undo};
+use crate::own_call::{UNDO, UndoArguments, is_undo, record_result};
 use crate::record::done_unrecorded;
 use crate::recovery::converge::{Blocked, Guard, PathGoal, Steps, change_of, converge};
 use crate::recovery::take_trades;
@@ -164,23 +161,9 @@ impl Engine {
         // Before anything is staged, so that whatever is left of it is found.
         core.recorder.records(vec![Record::BatchOpened { batch, calls: vec![opened] }])?;
         let done = take(&call, report);
-        let (text, error) = match &done {
-            Ok(()) => {
-                let count = report.restored.len() + report.removed.len();
-                (format!("restored {count} file(s)"), None)
-            }
-            Err(error) => (error.to_string(), Some(error.code())),
-        };
-        let result = ToolResult {
-            call_id: String::new(),
-            name: UNDO.to_owned(),
-            display: sanitize(&text),
-            content: text,
-            error,
-        };
-        let result = StoredResult::new(&result, Vec::new());
-        let finished = Record::Finished { call, result, duration_ms: 0 };
-        let recorded = core.recorder.records(vec![finished, Record::BatchSealed { batch }]);
+        let count = report.restored.len() + report.removed.len();
+        let outcome = done.as_ref().map(|()| format!("restored {count} file(s)"));
+        let recorded = record_result(core, (batch, call), UNDO, outcome);
         crash_point("undo.finished");
         done.and(recorded.map_err(|error| done_unrecorded(UNDO, error)))
     }

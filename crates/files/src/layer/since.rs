@@ -75,7 +75,10 @@ impl Layer {
             return Ok(true);
         }
         match here.kind {
-            NodeKind::Directory => is_newer_inside(&self.directory(&step.path)?, settled),
+            NodeKind::Directory => match self.directory(&step.path) {
+                Err(Errno::ACCESS) => Ok(false),
+                opened => is_newer_inside(&opened?, settled),
+            },
             _ => Ok(false),
         }
     }

@@ -214,3 +214,63 @@ fn killed_at_random_moments_of_a_held_command() {
     });
     assert_nothing(&wrong);
 }
+
+/// A layer that is set aside, and kept by hand: all of it, or some of its files.
+fn set_aside() -> (Machine, String) {
+    let machine = machine();
+    let mut command = machine.jm(&["sandbox", "--hold", "--", "sh", "-c", COMMAND]);
+    let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(ended.code(), Some(3));
+    let listed = text(&machine.run(&["held", "list"]).stdout);
+    let id = listed.split_whitespace().next().unwrap().to_owned();
+    (machine, id)
+}
+
+/// NFR-REL-04: killed at every point of a keeping by hand. What was chosen is kept or it is not, what is not in the
+/// workspace is held, and all of it can be kept in the end.
+#[test]
+fn killed_at_every_point_of_keeping_by_hand() {
+    if !works() {
+        return;
+    }
+    let sides = sides();
+    for paths in [&[][..], &["new/deep", "a", "dir"]] {
+        let keep = |machine: &Machine, id: &str| {
+            let words = ["held", "keep", id].iter().chain(paths).copied().collect::<Vec<_>>();
+            machine.jm(&words)
+        };
+        let (first, id) = set_aside();
+        let passed = crate::matrix::passed(&first, keep(&first, &id));
+        assert!(passed.contains_key("held.finished"), "{passed:?}");
+        let chosen = first.tree();
+        let points = points(passed, 4);
+        println!("{} kills", points.len());
+        let wrong = in_parallel(&points, |point| {
+            let (machine, id) = set_aside();
+            killed_at(keep(&machine, &id), point);
+            machine.rest();
+            let mut wrong = Vec::new();
+            let recovered = machine.run(&["recover", "--on-recovery", "keep"]);
+            if recovered.status.code() != Some(0) {
+                wrong.push(format!("recover: {}", text(&recovered.stderr)));
+            }
+            let tree = machine.tree();
+            if tree != sides.before && tree != chosen {
+                wrong.push(format!("neither side: {:?}", tree.keys().collect::<Vec<_>>()));
+            }
+            let listed = text(&machine.run(&["held", "list"]).stdout);
+            for id in listed.lines().filter_map(|line| line.split_whitespace().next()) {
+                let kept = machine.run(&["held", "keep", id]);
+                if kept.status.code() != Some(0) {
+                    wrong.push(format!("keep {id}: {}", text(&kept.stderr)));
+                }
+            }
+            if machine.tree() != sides.after {
+                wrong.push(format!("not all of it could be kept; held were:\n{listed}"));
+            }
+            wrong.extend(crate::check::verified(&machine));
+            wrong.into_iter().map(|what| format!("{}:{}: {what}", point.0, point.1)).collect()
+        });
+        assert_nothing(&wrong);
+    }
+}

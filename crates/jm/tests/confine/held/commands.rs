@@ -169,4 +169,92 @@ pub(super) const SCRIPTS: &[(&str, &[&str], &str)] = &[
         &["git"],
         "mkdir nested && cd nested && git init -q -b main . && echo x > x && git add x && git commit -qm nested",
     ),
+    (
+        "a patch",
+        &["python3"],
+        "printf -- '--- a\\n+++ a\\n@@ -1 +1 @@\\n-one\\n+eins\\n' | git apply --unsafe-paths -p0 -",
+    ),
+    (
+        "bytes in the middle",
+        &[],
+        "dd if=/dev/zero of=big bs=1 seek=5 count=3 conv=notrunc status=none",
+    ),
+    (
+        "a hole",
+        &["python3"],
+        "python3 -c 'import ctypes, os; f = os.open(\"big\", os.O_RDWR); assert ctypes.CDLL(None).fallocate(f, 3, ctypes.c_long(0), ctypes.c_long(4096)) == 0'",
+    ),
+    (
+        "written past its end",
+        &["python3"],
+        "python3 -c 'f = open(\"a\", \"r+\"); f.seek(100000); f.write(\"far\")'",
+    ),
+    ("ten thousand files", &[], "mkdir t && cd t && seq 10000 | xargs touch"),
+    ("a thousand files beside others", &[], "cd src && seq 1000 | xargs touch && rm 9*"),
+    ("installed with a mode", &[], "install -d -m 750 opt/bin; install -m 700 run.sh opt/bin/run"),
+    ("a link to itself", &[], "ln -s loop loop; ln -s ../w/a around"),
+    ("found and deleted", &[], "find src -type f -delete; find . -maxdepth 1 -type l -delete"),
+    (
+        "a name that comes and goes",
+        &[],
+        "for i in 1 2 3; do echo $i > n; rm n; done; echo last > n",
+    ),
+    (
+        "directory, file, directory",
+        &[],
+        "rm -r docs; echo f > docs; rm docs; mkdir docs; echo d > docs/d",
+    ),
+    ("sticky bits", &[], "mkdir -m 1777 shared; chmod +t src; chmod 1700 docs"),
+    (
+        "a lock of another kind",
+        &["python3"],
+        "python3 -c 'import fcntl; f = open(\"src/b\", \"r+\"); fcntl.lockf(f, fcntl.LOCK_EX); f.truncate(0); f.write(\"mine\")'",
+    ),
+    (
+        "a database with a log",
+        &["python3"],
+        "python3 -c 'import sqlite3; d = sqlite3.connect(\"t.db\"); d.execute(\"pragma journal_mode=wal\"); d.execute(\"create table t (a)\"); d.execute(\"insert into t values (1)\"); d.commit(); d.close()'",
+    ),
+    (
+        "compiled modules",
+        &["python3"],
+        "echo 'x = 1' > m.py; touch -d 2001-01-01 m.py; python3 -m compileall -q m.py",
+    ),
+    ("a compiler", &["cc"], "echo 'int main(void) { return 0; }' > m.c; cc -o m m.c && ./m"),
+    (
+        "npm install offline",
+        &["npm"],
+        "mkdir dep; echo '{\"name\":\"dep\",\"version\":\"1.0.0\"}' > dep/package.json; echo '{\"name\":\"x\",\"version\":\"1.0.0\",\"dependencies\":{\"dep\":\"file:dep\"}}' > package.json; npm install --offline --no-audit --no-fund --silent",
+    ),
+    (
+        "node_modules removed",
+        &["npm"],
+        "mkdir dep; echo '{\"name\":\"dep\",\"version\":\"1.0.0\"}' > dep/package.json; echo '{\"name\":\"x\",\"version\":\"1.0.0\",\"dependencies\":{\"dep\":\"file:dep\"}}' > package.json; npm install --offline --no-audit --no-fund --silent; rm -rf node_modules",
+    ),
+    (
+        "git cherry-pick and revert",
+        &["git"],
+        "git checkout -qb side; echo s > s; git add s; git commit -qm side; git checkout -q main; git cherry-pick side > /dev/null; git revert --no-edit HEAD > /dev/null",
+    ),
+    (
+        "git rm and restore",
+        &["git"],
+        "git rm -q src/b; git reset -q --hard; rm a; git checkout -q -- a",
+    ),
+    (
+        "git notes and a branch that goes",
+        &["git"],
+        "git notes add -m note; git branch x; git branch -D x > /dev/null; git repack -adq",
+    ),
+    ("git configuration", &["git"], "git config alias.x status; git x --short"),
+    (
+        "a hook",
+        &["git"],
+        "mkdir -p .git/hooks; printf '#!/bin/sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo x > .envrc",
+    ),
+    (
+        "git clean of everything",
+        &["git"],
+        "mkdir build; echo o > build/o; git clean -qxfd; git reset -q --hard",
+    ),
 ];
