@@ -1,0 +1,213 @@
+//! Cost of commands on layers: `true` in trees of three sizes, beside `true` alone; deleting and undoing a large tree; many
+//! changed files kept; commands and reads of one message; a small crate built on a layer and directly.
+//!
+//! `cargo bench -p jm --bench layers`, on a disk and a quiet machine; `-- small` leaves out the tree of a million files.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
+
+mod shared;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+use shared::lines::Lines;
+use shared::{difference, heading, in_turns, ratio, report, sample};
+use tempfile::TempDir;
+
+const JM: &str = env!("CARGO_BIN_EXE_jm");
+const FILES_A_DIRECTORY: usize = 100;
+
+/// A workspace with a state directory beside it, so that both are on one mount.
+struct Place {
+    base: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let base = tempfile::tempdir().unwrap();
+        for name in ["w", "state"] {
+            std::fs::create_dir(base.path().join(name)).unwrap();
+        }
+        Self { base }
+    }
+
+    fn holding(count: usize) -> Self {
+        let place = Self::new();
+        for number in 0..count.div_ceil(FILES_A_DIRECTORY) {
+            let directory = place.at(&format!("w/tree/d{number}"));
+            std::fs::create_dir_all(&directory).unwrap();
+            let left = count - number * FILES_A_DIRECTORY;
+            for file in 0..left.min(FILES_A_DIRECTORY) {
+                std::fs::write(directory.join(file.to_string()), "x").unwrap();
+            }
+        }
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.base.path().join(name)
+    }
+
+    fn jm(&self, layer: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(JM);
+        command.current_dir(self.at("w")).env("JM_STATE_DIR", self.at("state"));
+        command.env("JM_TOOLS_SANDBOX_COMMANDS_LAYER", layer).env_remove("CARGO_TARGET_DIR");
+        command.args(["--yes", "--allow", "run_command"]).args(words);
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// One process that runs commands, as a session does.
+    fn session(&self, layer: &str) -> Lines {
+        Lines::start(&mut self.jm(layer, &["exec", "--jsonl"]))
+    }
+
+    fn done(&self, words: &[&str]) {
+        assert!(self.jm("on", words).stdout(Stdio::null()).status().unwrap().success());
+    }
+
+    /// A message of a scripted model with calls, and how long the whole turn takes.
+    fn message(&self, calls: &[String], flags: &[(&str, &str)]) -> Vec<Duration> {
+        let script = self.at("script.toml");
+        let steps = calls.join(", ");
+        let text =
+            format!("[[turn]]\nsteps = [{steps}]\n[[turn]]\nsteps = [{{ text = \"Done.\" }}]\n");
+        std::fs::write(&script, text).unwrap();
+        let model = format!("script:{}", script.display());
+        sample(10, || {
+            let mut command = self.jm("on", &["run", "--model", &model, "go"]);
+            command.envs(flags.iter().copied()).stdout(Stdio::null());
+            assert!(command.status().unwrap().success());
+        })
+    }
+}
+
+fn run(session: &mut Lines, command: &str) {
+    let call = json!({"id": "c", "name": "run_command", "args": {"command": command}});
+    let answer = session.ask(&call);
+    assert_eq!(answer["verdict"], "ran", "{answer}");
+}
+
+fn main() {
+    let is_small = std::env::args().any(|word| word == "small");
+    heading();
+    trees(if is_small { &[100, 100_000] } else { &[100, 100_000, 1_000_000] });
+    large_changes();
+    messages();
+    crate_builds();
+}
+
+/// Goals: within 3 ms of each other, under 4 ms more than `true` alone, the first within `find -type d`.
+fn trees(sizes: &[usize]) {
+    let alone = sample(100, || assert!(Command::new("true").status().unwrap().success()));
+    let alone = report("true, alone", &alone);
+    for count in sizes {
+        let place = Place::holding(*count);
+        let find = sample(3, || {
+            let mut find = Command::new("find");
+            find.args([".", "-type", "d"]).current_dir(place.at("w")).stdout(Stdio::null());
+            assert!(find.status().unwrap().success());
+        });
+        report(&format!("find -type d, {count} files"), &find);
+        let first = sample(3, || run(&mut place.session("on"), "true"));
+        report(&format!("true on a layer, {count} files, with its program"), &first);
+        let mut session = place.session("on");
+        run(&mut session, "true");
+        let again = report(
+            &format!("true on a layer, {count} files, from the second on"),
+            &sample(100, || run(&mut session, "true")),
+        );
+        difference("more than alone", again, alone);
+    }
+}
+
+/// Goal: 10,000 changed files kept in under 0.5 s.
+fn large_changes() {
+    let place = Place::holding(100_000);
+    let [gone, back] = in_turns(
+        3,
+        || place.done(&["call", "run_command", r#"{"command":"rm -rf tree"}"#]),
+        || place.done(&["undo"]),
+    );
+    report("rm -rf of 100,000 files", &gone);
+    report("its undo", &back);
+    let place = Place::holding(10_000);
+    let change = r#"{"command":"find tree -type f | xargs sed -i s/x/y/"}"#;
+    let [held, direct] = in_turns(
+        3,
+        || {
+            place.done(&["call", "run_command", change]);
+            place.done(&["undo"]);
+        },
+        || {
+            let mut find = Command::new("sh");
+            find.args([
+                "-c",
+                "cp -a tree other; find other -type f | xargs sed -i s/x/y/; rm -rf other",
+            ]);
+            assert!(find.current_dir(place.at("w")).status().unwrap().success());
+        },
+    );
+    report("10,000 files changed, kept and undone", &held);
+    report("the same in a copy, directly", &direct);
+}
+
+/// Goals: eight sleeps under 300 ms, eight reads under 4 ms, beside a message of as many calls that do nothing.
+fn messages() {
+    let place = Place::new();
+    std::fs::write(place.at("w/a"), "one\n").unwrap();
+    let eight = |name: &str, args: &str| -> Vec<String> {
+        let call =
+            |number| format!("{{ call = \"{name}\", id = \"c{number}\", args = {{ {args} }} }}");
+        (0..8).map(call).collect()
+    };
+    let parallel = [("JM_TOOLS_ALLOW_PARALLEL", "true")];
+    let none = report("a turn without calls", &place.message(&[], &[]));
+    let reads = place.message(&eight("read_file", "path = \"a\""), &[]);
+    difference("eight reads", report("a turn with eight reads", &reads), none);
+    let sleeps = place.message(&eight("run_command", "command = \"sleep 0.25\""), &parallel);
+    difference("eight sleeps of 0.25 s", report("a turn with eight sleeps", &sleeps), none);
+}
+
+/// Goals: within 5 % fresh and 25 % incremental.
+fn crate_builds() {
+    let [held, direct] = ["on", "off"].map(|layer| {
+        let place = Place::new();
+        let made = Command::new("cargo")
+            .args(["init", "-q", "--name", "small", "--lib"])
+            .current_dir(place.at("w"))
+            .status();
+        assert!(made.unwrap().success());
+        (place, layer)
+    });
+    let build = |(place, layer): &(Place, &str), script: &str| {
+        let arguments = json!({ "command": script }).to_string();
+        let mut command = place.jm(layer, &["call", "run_command", &arguments]);
+        assert!(command.stdout(Stdio::null()).status().unwrap().success());
+    };
+    let fresh = "rm -rf target; cargo build -q --offline";
+    let [ours, theirs] = in_turns(10, || build(&held, fresh), || build(&direct, fresh));
+    let ours = report("cargo build, fresh, held", &ours);
+    ratio("beside direct", ours, report("cargo build, fresh, direct", &theirs));
+    let touch = |place: &Path| {
+        let source = place.join("src/lib.rs");
+        let text = std::fs::read_to_string(&source).unwrap();
+        std::fs::write(&source, format!("{text}// more\n")).unwrap();
+    };
+    let again = "cargo build -q --offline";
+    let [ours, theirs] = in_turns(
+        10,
+        || {
+            touch(&held.0.at("w"));
+            build(&held, again);
+        },
+        || {
+            touch(&direct.0.at("w"));
+            build(&direct, again);
+        },
+    );
+    let ours = report("cargo build, incremental, held", &ours);
+    ratio("beside direct", ours, report("cargo build, incremental, direct", &theirs));
+}
