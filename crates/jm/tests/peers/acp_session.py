@@ -34,15 +34,23 @@ steps = [{ call = "write_file", args = { path = "evil.sh", content = "x" } }]
 expect = { results_contain = ["denied"] }
 steps = [{ text = "As you wish." }]
 [[turn]]
-steps = [{ call = "run_command", args = { command = "echo once >> ran; sleep 600" } }]
+steps = [{ call = "run_command", args = { command = "bash -c 'echo once >> ran; exec -a acp-peer-once sleep 600'" } }]
 [[turn]]
 steps = [{ text = "Stopped." }]
 [[turn]]
-steps = [{ call = "run_command", args = { command = "echo twice >> ran; sleep 600" } }]
+steps = [{ call = "run_command", args = { command = "bash -c 'echo again >> ran; exec -a acp-peer-again sleep 600'" } }]
 """
 AFTER = """
 [[turn]]
 steps = [{ text = "I see." }]
+"""
+WRITES = """
+[[turn]]
+steps = [{ call = "write_file", args = { path = "one.txt", content = "1" } }]
+[[turn]]
+steps = [{ call = "write_file", args = { path = "two.txt", content = "2" } }]
+[[turn]]
+steps = [{ text = "Written." }]
 """
 passed = 0
 
@@ -59,11 +67,13 @@ class Editor(acp.Client):
 
     def __init__(self):
         self.answers, self.updates, self.asked, self.running = [], [], [], asyncio.Event()
+        self.kinds = []
 
     async def request_permission(self, session_id, tool_call, options, **_):
         self.asked.append(tool_call)
         answer = self.answers.pop(0)
         known = [option.option_id for option in options]
+        self.kinds.append([option.kind for option in options])
         check(answer is None or answer in known, f"{answer} is offered: {known}")
         if answer is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
@@ -82,11 +92,11 @@ class Editor(acp.Client):
         return "".join(chunk.content.text for chunk in chunks)
 
 
-def agent(editor, script):
+def agent(editor, script, *more):
     path = HOME / f"script-{len(script)}.toml"
     path.write_text(script)
     env = dict(os.environ, HOME=str(HOME), JM_STATE_DIR=str(HOME / "state"))
-    words = ["acp", "--model", f"script:{path}", "--allow", "run_command"]
+    words = ["acp", "--model", f"script:{path}", "--allow", "run_command", *more]
     return acp.spawn_agent_process(editor, JM, *words, env=env, cwd=str(HOME))
 
 
@@ -97,12 +107,27 @@ async def begin(connection):
     check(answer.agent_capabilities.load_session, "sessions can be loaded")
 
 
-async def until_running(editor):
-    await asyncio.wait_for(editor.running.wait(), 60)
+def runs(mark):
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if line.read_bytes().startswith(mark.encode()):
+                return True
+        except OSError:
+            pass
+    return False
+
+
+async def until(is_so, what):
     for _ in range(600):
-        if (WORK / "ran").exists():
+        if is_so():
             return
         await asyncio.sleep(0.1)
+    check(False, what)
+
+
+async def until_running(editor, mark):
+    await asyncio.wait_for(editor.running.wait(), 60)
+    await until(lambda: runs(mark), "the command runs")
 
 
 async def first(editor):
@@ -124,17 +149,19 @@ async def first(editor):
         editor.answers = ["allow"]
         editor.running.clear()
         running = asyncio.create_task(prompt("run it"))
-        await until_running(editor)
+        await until_running(editor, "acp-peer-once")
         await connection.cancel(session_id=session)
         check((await running).stop_reason == "cancelled", "the turn is cancelled")
+        await until(lambda: not runs("acp-peer-once"), "the command is stopped")
         await prompt("go on")
-        (WORK / "ran").unlink()
+        (WORK / "ran").unlink(missing_ok=True)
         editor.answers = ["allow"]
         editor.running.clear()
         running = asyncio.create_task(prompt("run it again"))
-        await until_running(editor)
+        await until_running(editor, "acp-peer-again")
         process.kill()
         await process.wait()
+        await until(lambda: not runs("acp-peer-again"), "the command ends with the agent")
         running.cancel()
         return session
 
@@ -153,7 +180,8 @@ async def second(editor, session):
         answer = await connection.prompt(session_id=session, prompt=[acp.text_block("what now?")])
         check(answer.stop_reason == "end_turn", "it goes on after recovery")
         check(editor.words() == "I see.", editor.words())
-        check((WORK / "ran").read_text() == "twice\n", "nothing ran twice")
+        # It ran on a layer, which is set aside; run once more it would have been kept.
+        check(not (WORK / "ran").exists(), "nothing ran twice")
         await connection.close_session(session_id=session)
 
 
@@ -167,11 +195,23 @@ async def third(editor, session):
         check(editor.words() == "I see.", editor.words())
 
 
+async def fourth(editor):
+    async with agent(editor, WRITES, "--remember", "session") as (connection, _):
+        await begin(connection)
+        session = (await connection.new_session(cwd=str(WORK), mcp_servers=[])).session_id
+        editor.answers = ["always_session"]
+        await connection.prompt(session_id=session, prompt=[acp.text_block("write two files")])
+        kinds = ["allow_once", "allow_always", "reject_once"]
+        check(editor.kinds == [kinds], f"one question, with its scopes: {editor.kinds}")
+        check((WORK / "two.txt").read_text() == "2", "the second write was not asked about")
+
+
 async def main():
     (WORK / "app.conf").write_text("port = 8080\n")
     session = await first(Editor())
     await second(Editor(), session)
     await third(Editor(), session)
+    await fourth(Editor())
     print(f"{passed} checks of the Python SDK passed")
 
 
