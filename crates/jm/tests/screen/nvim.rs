@@ -101,7 +101,7 @@ fn a_conversation_in_neovim_survives_what_goes_wrong() {
     let program = format!("chat --json .*{}", desk.path("t.chat").display());
     let killed = Command::new("pkill").args(["-KILL", "-f", &program]).status().unwrap();
     assert!(killed.success());
-    desk.wait_for("send it again to go on");
+    desk.wait_for("send it again to continue");
 
     std::fs::write(desk.path("notes.txt"), "old\n").unwrap();
     script(WRITES);
