@@ -255,6 +255,17 @@ pub fn protected_part(relative: &Path) -> Option<(PathBuf, &'static str)> {
     })
 }
 
+/// The reason why a link at this path would lead to a name that a person decides about: such a name may stand below it.
+pub fn protected_below(relative: &Path) -> Option<&'static str> {
+    let name = relative.file_name()?.to_string_lossy();
+    let directory = relative.parent().unwrap_or(Path::new(""));
+    let above = table().above.get(&*fold(&name)).into_iter().flatten();
+    above.filter(|rule| rule.holds_in(directory)).find_map(|rule| match rule.protection {
+        Protection::NeedsPerson(why) => Some(why),
+        Protection::Never | Protection::RunsInBuilds | Protection::None => None,
+    })
+}
+
 /// Judges a path relative to its root, with all that lies above it.
 pub fn protection(relative: &Path) -> Protection {
     let mut directory = PathBuf::new();
@@ -294,6 +305,13 @@ impl Rule {
         Self { above, name, protection }
     }
 
+    /// The directories that stand before the name, each as a rule of its own.
+    fn directories(self) -> impl Iterator<Item = Self> {
+        let ends = self.above.match_indices('/').map(|(at, _)| at);
+        let ends = ends.chain((!self.above.is_empty()).then_some(self.above.len()));
+        ends.map(move |end| Self::new(&self.above[..end], self.protection))
+    }
+
     fn matches_name(&self, folded: &str) -> bool {
         let (before, after) = self.name.split_once('*').unwrap_or((self.name, ""));
         folded.strip_prefix(before).is_some_and(|rest| rest.ends_with(after))
@@ -312,6 +330,8 @@ impl Rule {
 struct Table {
     by_name: HashMap<&'static str, Vec<Rule>>,
     with_star: Vec<Rule>,
+    /// The directories of rules with several names, by their own last name.
+    above: HashMap<&'static str, Vec<Rule>>,
 }
 
 fn table() -> &'static Table {
@@ -323,10 +343,14 @@ fn table() -> &'static Table {
         let (with_star, plain): (Vec<Rule>, Vec<Rule>) =
             later.chain(builds).partition(|rule| rule.name.contains('*'));
         let mut by_name: HashMap<&'static str, Vec<Rule>> = HashMap::new();
+        let mut above: HashMap<&'static str, Vec<Rule>> = HashMap::new();
         for rule in plain {
             by_name.entry(rule.name).or_default().push(rule);
+            for directory in rule.directories() {
+                above.entry(directory.name).or_default().push(directory);
+            }
         }
-        Table { by_name, with_star }
+        Table { by_name, with_star, above }
     });
     &TABLE
 }

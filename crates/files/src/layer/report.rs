@@ -64,8 +64,8 @@ impl Layer {
         let plan = self.plan(bounds, &mut |node| {
             let kind = node.after.or(node.before).map(|facts| facts.kind);
             let is_gone = node.after.is_none() && is_inside(node.path, &gone);
-            if !is_gone {
-                runs_later.extend(judge.runs_later(node.path, kind == Some(NodeKind::Directory)));
+            if let Some(kind) = kind.filter(|_| !is_gone) {
+                runs_later.extend(judge.runs_later(node.path, kind));
             }
             if node.after.is_none() && !is_gone && kind == Some(NodeKind::Directory) {
                 node.path.clone_into(&mut gone);

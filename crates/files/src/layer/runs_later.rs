@@ -5,8 +5,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::node::NodeKind;
 use crate::git_control::{self as control, ControlEntry};
-use crate::names::{fold, protected_part};
+use crate::names::{fold, protected_below, protected_part};
 
 const GIT: &str = "git reads its configuration or runs programs from it";
 const ELSEWHERE: &str = "git finds its repository by it";
@@ -33,12 +34,9 @@ impl NameJudge {
         Self { upper: Some(upper.into()), ..self }
     }
 
-    /// The part of a relative path that something else runs or obeys later, and why.
-    pub fn runs_later(
-        &self,
-        relative: &Path,
-        is_directory: bool,
-    ) -> Option<(PathBuf, &'static str)> {
+    /// The part of a relative path that something else runs or obeys later, and why; `kind` is the node that stands
+    /// there now, or stood there.
+    pub fn runs_later(&self, relative: &Path, kind: NodeKind) -> Option<(PathBuf, &'static str)> {
         let absolute = self.root.join(relative);
         let by_name = protected_part(relative);
         if let Some((part, why)) = by_name {
@@ -47,20 +45,30 @@ impl NameJudge {
             }
             let below = relative.strip_prefix(&part).unwrap_or(relative);
             if below.as_os_str().is_empty() {
-                return (!is_directory).then_some((part, ELSEWHERE));
+                return (kind != NodeKind::Directory).then_some((part, ELSEWHERE));
             }
-            if let Some(inside) = control_part(below) {
+            if let Some(inside) = control_part(below, kind) {
                 return Some((part.join(inside), GIT));
             }
         }
+        // A link to a directory gives every name in it a second place.
+        if kind == NodeKind::Link
+            && let Some(why) = protected_below(relative)
+        {
+            return Some((relative.to_owned(), why));
+        }
         let known = self.known.iter().find(|known| absolute.starts_with(known));
         let known = known.and_then(|known| known.strip_prefix(&self.root).ok());
-        known.map(|part| (part.to_owned(), GIT)).or_else(|| self.in_bare_repository(relative))
+        known.map(|part| (part.to_owned(), GIT)).or_else(|| self.in_bare_repository(relative, kind))
     }
 
-    fn in_bare_repository(&self, relative: &Path) -> Option<(PathBuf, &'static str)> {
+    fn in_bare_repository(
+        &self,
+        relative: &Path,
+        kind: NodeKind,
+    ) -> Option<(PathBuf, &'static str)> {
         relative.ancestors().skip(1).find_map(|folder| {
-            let entry = control::entry_of(relative.strip_prefix(folder).ok()?)?;
+            let entry = entry_at(relative.strip_prefix(folder).ok()?, kind)?;
             let is_git = control::is_git_directory(self.git_names(folder));
             is_git.then(|| (folder.join(entry.name), GIT))
         })
@@ -83,19 +91,32 @@ fn is_git(part: &Path) -> bool {
 
 /// The entry of git's control surface that a path below `.git` is or lies in, also that of a submodule
 /// or of a linked work tree.
-fn control_part(below: &Path) -> Option<PathBuf> {
-    let named = |entry: &ControlEntry| PathBuf::from(entry.name);
-    if let Some(entry) = control::entry_of(below) {
-        return Some(named(entry));
+fn control_part(below: &Path, kind: NodeKind) -> Option<PathBuf> {
+    if let Some(entry) = entry_at(below, kind) {
+        return Some(PathBuf::from(entry.name));
     }
     let first = below.iter().next()?;
     if first != OsStr::new("modules") && first != OsStr::new("worktrees") {
         return None;
     }
+    // Git makes no links there; one may lead to another git directory.
+    if kind == NodeKind::Link {
+        return Some(below.to_owned());
+    }
     below.ancestors().skip(1).find_map(|folder| {
-        let entry = control::entry_of(below.strip_prefix(folder).ok()?)?;
-        Some(folder.join(named(entry)))
+        let entry = entry_at(below.strip_prefix(folder).ok()?, kind)?;
+        Some(folder.join(entry.name))
     })
+}
+
+/// The entry of the surface that a path below a git directory is or lies in, or that a link there leads to.
+fn entry_at(below: &Path, kind: NodeKind) -> Option<&'static ControlEntry> {
+    let leads_to = |entry: &&ControlEntry| {
+        kind == NodeKind::Link
+            && !below.as_os_str().is_empty()
+            && Path::new(entry.name).starts_with(below)
+    };
+    control::entry_of(below).or_else(|| control::SURFACE.iter().find(leads_to))
 }
 
 #[cfg(test)]
@@ -121,9 +142,41 @@ mod tests {
             ("AGENTS.md", Some("AGENTS.md")),
         ];
         for (path, expected) in cases {
-            let found = judge.runs_later(Path::new(path), false).map(|(part, _)| part);
+            let found = judge.runs_later(Path::new(path), NodeKind::File).map(|(part, _)| part);
             assert_eq!(found, expected.map(PathBuf::from), "{path}");
         }
-        assert_eq!(judge.runs_later(Path::new(".git"), true), None);
+        assert_eq!(judge.runs_later(Path::new(".git"), NodeKind::Directory), None);
+    }
+
+    /// A link in the place of a directory brings everything that it leads to under a name that counts.
+    #[test]
+    fn a_link_counts_for_the_names_that_it_would_lead_to() {
+        let judge = NameJudge::new("/nowhere", Vec::new());
+        let cases = [
+            ("src", None),
+            ("link.rs", None),
+            (".git/HEAD", None),
+            (".git/refs/heads/main", None),
+            (".git/objects", Some(".git/objects/info/alternates")),
+            (".git/objects/info", Some(".git/objects/info/alternates")),
+            (".git/info", Some(".git/info/attributes")),
+            ("sub/.git/info", Some("sub/.git/info/attributes")),
+            (".git/modules", Some(".git/modules")),
+            (".git/modules/a", Some(".git/modules/a")),
+            (".git/worktrees/x", Some(".git/worktrees/x")),
+            (".cargo", Some(".cargo")),
+            ("deep/.CARGO", Some("deep/.CARGO")),
+            (".local", Some(".local")),
+            (".local/share", Some(".local/share")),
+            (".yarn", Some(".yarn")),
+            (".github", Some(".github")),
+            ("share", None),
+        ];
+        for (path, expected) in cases {
+            let found = judge.runs_later(Path::new(path), NodeKind::Link).map(|(part, _)| part);
+            assert_eq!(found, expected.map(PathBuf::from), "{path}");
+            let directory = judge.runs_later(Path::new(path), NodeKind::Directory);
+            assert_eq!(directory, None, "{path} as a directory");
+        }
     }
 }
