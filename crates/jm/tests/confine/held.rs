@@ -1,7 +1,9 @@
 //! Commands on a layer: held and kept they leave what a direct run leaves, and none of them reaches the
 //! layer's directories or the workspace itself.
 
+mod cargo;
 mod commands;
+mod immutable;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};

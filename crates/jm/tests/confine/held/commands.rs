@@ -127,6 +127,11 @@ pub(super) const SCRIPTS: &[(&str, &[&str], &str)] = &[
     ("times", &[], "touch -d '2011-11-11 11:11:11.123' src docs big; touch -h -d 2012-12-12 link"),
     ("a copy with its times", &[], "cp -a src copied; cp -p big kept"),
     ("an archive", &["tar"], "tar cf t.tar src docs && mkdir o && tar xpf t.tar -C o && rm t.tar"),
+    (
+        "copies by rsync",
+        &["rsync"],
+        "rsync -aX --delete src/ docs/; rsync -a --inplace big docs/deep/c; rsync -a --remove-source-files docs/b moved; rsync -aH src/ linked",
+    ),
     ("a build", &["make"], "make -s; make -s"),
     ("a program of the workspace", &[], "./run.sh > ran; sh run.sh >> ran"),
     (
