@@ -191,9 +191,8 @@ impl CallHolder {
         if is_awaited {
             return Err(failed("an earlier program of this call waits for a decision"));
         }
-        let place = self.core.layers.place().ok_or_else(|| failed("no state directory"))?;
         let root = self.core.workspace.sandbox.working_root().path();
-        place.begin(root, words, &self.key).map_err(|error| {
+        self.core.layers.begin(root, words, &self.key).map_err(|error| {
             if root.is_dir() {
                 return failed(format!("no layer: {error}"));
             }
@@ -219,7 +218,7 @@ impl CallHolder {
             }
         };
         if report.is_empty() {
-            ignore_error(layer.remove(), "an empty layer that stays is collected later");
+            self.core.layers.give_back(layer);
             return None;
         }
         if let Some(why) = trouble.or_else(|| conflicts(&report.plan.conflicts)) {

@@ -1,14 +1,18 @@
 //! The layers of an engine's commands: where they lie, whether they work here, and the steps of each.
 
+use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 
 use jm_files::layer::{LayerStep, StepState};
 use jm_process::Confiner;
 use jm_process::command_layers::CommandLayers;
+use jm_process::held::HeldLayer;
 use jm_store::{LayerRecord, LayerSide, Store, StoreError};
-use jm_types::Digest;
+use jm_types::{CallKey, Digest, ignore_error};
 
 /// The choice whether commands run on layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,24 +36,37 @@ pub struct EngineLayers {
     works: OnceLock<Result<(), String>>,
     /// It was said that commands run directly.
     is_said: AtomicBool,
+    /// The thread that makes the last layer without changes ready for the next command, and gives it.
+    spare: Mutex<Option<SpareLayer>>,
 }
+
+type SpareLayer = JoinHandle<Option<HeldLayer>>;
 
 impl EngineLayers {
     /// Layers in a state directory, to be used as wanted.
     pub fn new(place: CommandLayers, wanted: LayerUse) -> Self {
-        Self { place: Some(place), wanted, ..Self::none() }
+        let mut layers = Self::none();
+        (layers.place, layers.wanted) = (Some(place), wanted);
+        layers
     }
 
     /// With commands of one message side by side, or one after another.
     #[must_use]
-    pub fn side_by_side(self, side_by_side: bool) -> Self {
-        Self { side_by_side, ..self }
+    pub fn side_by_side(mut self, side_by_side: bool) -> Self {
+        self.side_by_side = side_by_side;
+        self
     }
 
     /// No layers at all.
     pub fn none() -> Self {
-        let (works, is_said) = (OnceLock::new(), AtomicBool::new(false));
-        Self { place: None, wanted: LayerUse::Off, side_by_side: false, works, is_said }
+        Self {
+            place: None,
+            wanted: LayerUse::Off,
+            side_by_side: false,
+            works: OnceLock::new(),
+            is_said: AtomicBool::new(false),
+            spare: Mutex::default(),
+        }
     }
 
     /// The person's wish.
@@ -70,12 +87,53 @@ impl EngineLayers {
         self.place.as_ref()
     }
 
+    /// Takes back a layer in which nothing was changed, beside whatever comes next: making and removing its files takes
+    /// the disk longer than a short command runs.
+    pub(crate) fn give_back(&self, layer: HeldLayer) {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        // One is enough.
+        drop_spare(spare.take());
+        let thread = std::thread::Builder::new().name("jm-layers".to_owned());
+        // Where no thread is to be had the layer stays, and is collected later.
+        *spare = thread.spawn(move || CommandLayers::recycle(layer)).ok();
+    }
+
+    /// Makes the layer of a call's command, of one that was given back where there is one.
+    pub(crate) fn begin(
+        &self,
+        root: &Path,
+        words: &[OsString],
+        call: &CallKey,
+    ) -> std::io::Result<HeldLayer> {
+        let place = self.place.as_ref().ok_or(ErrorKind::NotFound)?;
+        let spare = {
+            let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+            spare.take_if(|thread| thread.is_finished())
+        };
+        let spare = spare.and_then(|thread| thread.join().ok()).flatten();
+        let again = spare.and_then(|spare| place.begin_again(spare, root, words, call));
+        again.map_or_else(|| place.begin(root, words, call), Ok)
+    }
+
     /// Says why commands cannot run on layers of this root, if they cannot; found out once.
     pub(crate) fn work(&self, confiner: &Confiner, root: &Path) -> Result<(), &str> {
         let Some(place) = &self.place else { return Err("no state directory") };
         let found = self.works.get_or_init(|| confiner.try_layer(root, place.held()));
         found.as_ref().copied().map_err(String::as_str)
     }
+}
+
+impl Drop for EngineLayers {
+    fn drop(&mut self) {
+        drop_spare(self.spare.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+fn drop_spare(spare: Option<SpareLayer>) {
+    // A thread that panicked has left the layer to be collected.
+    let layer = spare.and_then(|thread| thread.join().ok()).flatten();
+    let removed = layer.map(HeldLayer::remove).transpose();
+    ignore_error(removed, "an empty layer that stays is collected later");
 }
 
 /// The state in which every step is, once a layer is on this side.

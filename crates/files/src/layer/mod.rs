@@ -37,9 +37,11 @@ pub use plan::{
 
 use std::path::Path;
 
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io;
+
+use crate::file::OpenDirectory;
 
 /// The directories of one layer, by descriptor.
 #[derive(Debug)]
@@ -89,6 +91,25 @@ impl Layer {
         Ok(layer)
     }
 
+    /// Makes a layer in which nothing was changed like a new one: another marker, the root dressed anew. `false` where
+    /// it is none, or its workspace is not what lies there now.
+    pub fn begin_again(&mut self, workspace: &Path, home: &Path) -> io::Result<bool> {
+        let (now, before) = (fs::stat(workspace)?, fs::fstat(&self.lower)?);
+        let is_same = (now.st_dev, now.st_ino) == (before.st_dev, before.st_ino);
+        if !is_same || !OpenDirectory::names_in(&self.upper)?.is_empty() {
+            return Ok(false);
+        }
+        marks::strip(self.upper.as_fd())?;
+        let home = open_directory(home)?;
+        // Its change time is what counts, and that is now.
+        let now = fs::Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW };
+        let times = fs::Timestamps { last_access: now, last_modification: now };
+        fs::utimensat(&home, MARKER, &times, fs::AtFlags::SYMLINK_NOFOLLOW)?;
+        self.marker = marker_in(&home)?;
+        node::dress_like(&self.upper, &self.lower)?;
+        Ok(true)
+    }
+
     /// Opens a layer that was made before.
     pub fn open(workspace: &Path, home: &Path) -> io::Result<Self> {
         Self::from_parts(open_directory(workspace)?, &open_directory(home)?)
@@ -132,7 +153,7 @@ fn open_directory(path: &Path) -> io::Result<OwnedFd> {
 
 /// Opens a directory by its name in another, without following a link.
 pub(crate) fn open_directory_at(
-    parent: impl rustix::fd::AsFd,
+    parent: impl AsFd,
     name: impl rustix::path::Arg,
 ) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

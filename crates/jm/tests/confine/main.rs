@@ -17,6 +17,7 @@ mod only_reads;
 mod packages;
 mod races;
 mod reading;
+mod ready;
 mod replaced;
 mod signals;
 mod spare;

@@ -168,6 +168,13 @@ pub struct LayerPlace {
     pub work: FileIdentity,
 }
 
+impl LayerPlace {
+    /// The directory that holds the layer's own, and those of others.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.upper.path.parent()?.parent()
+    }
+}
+
 impl ConfinementRules {
     /// The same rules on a layer. Protected names need no mounts there, because what becomes of them
     /// is judged when the layer is kept.
@@ -184,6 +191,23 @@ impl ConfinementRules {
     #[must_use]
     pub fn alone(self) -> Self {
         Self { shares_loopback: false, ..self }
+    }
+
+    /// The same rules without the names of the workspace, as far as a launcher can prepare for them: `None` for a
+    /// command that is not on a layer or shares its network.
+    pub(crate) fn forecast(&self) -> Option<Self> {
+        let can_be_made_ahead = self.backend == Backend::Namespaces
+            && self.layer.is_some()
+            && self.network.is_own()
+            && !self.shares_loopback;
+        let is_outside = |path: &&PathBuf| !self.is_on_layer(path);
+        can_be_made_ahead.then(|| Self {
+            kept: Vec::new(),
+            absent: Vec::new(),
+            identities: Vec::new(),
+            hidden: self.hidden.iter().filter(is_outside).cloned().collect(),
+            ..self.clone()
+        })
     }
 
     /// Tells whether a path lies below the root that the command sees through its layer.

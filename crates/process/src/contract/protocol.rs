@@ -1,7 +1,8 @@
 //! The protocol between the program and its launcher (`SOCK_STREAM`, `SCM_RIGHTS`).
 //!
-//! The command's descriptors and one order go in, one report comes out, each as JSON on a socket that
-//! both hold. Any further byte from the program asks the launcher to stop the command; the end of the
+//! A forecast, the command's descriptors and one order go in, one report comes out, each as JSON on a socket that
+//! both hold. The forecast is the confinement of a command like the last one, or `null`: a launcher that waits makes
+//! what it can of it ahead. Any further byte from the program asks the launcher to stop the command; the end of the
 //! stream says that the program is gone, which asks the same.
 
 use std::ffi::OsString;

@@ -14,14 +14,34 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen,
 };
 
+use rustix::io::Errno;
+
+use super::mount_calls::open_beneath;
 use crate::contract::confinement_rules::{FileIdentity, LayerPlace};
 
 /// Mounts the overlay; it is attached nowhere yet.
 pub(crate) fn overlay(place: &LayerPlace) -> Result<OwnedFd> {
-    let lower = open_known(&place.root)?;
-    let (upper, work) = (open_known(&place.upper)?, open_known(&place.work)?);
+    let open = |known: &FileIdentity| must_be(open_directory(&known.path)?, known);
+    mount_overlay(&open(&place.root)?, &open(&place.upper)?, &open(&place.work)?)
+}
+
+/// The same by copies of two mounts: of the workspace's root, and of the directory that holds the layers.
+pub(crate) fn overlay_within(
+    place: &LayerPlace,
+    ground: OwnedFd,
+    layers: &OwnedFd,
+) -> Result<OwnedFd> {
+    let open = |known: &FileIdentity| {
+        let home = place.home().ok_or(Errno::INVAL)?;
+        let name = known.path.strip_prefix(home).map_err(|_| Errno::INVAL)?;
+        must_be(open_beneath(layers, name)?, known)
+    };
+    mount_overlay(&must_be(ground, &place.root)?, &open(&place.upper)?, &open(&place.work)?)
+}
+
+fn mount_overlay(lower: &OwnedFd, upper: &OwnedFd, work: &OwnedFd) -> Result<OwnedFd> {
     let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    for (key, directory) in [("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)] {
+    for (key, directory) in [("lowerdir", lower), ("upperdir", upper), ("workdir", work)] {
         fsconfig_set_string(&overlay, key, format!("/proc/self/fd/{}", directory.as_raw_fd()))?;
     }
     // Marks that an ordinary user may write.
@@ -31,7 +51,7 @@ pub(crate) fn overlay(place: &LayerPlace) -> Result<OwnedFd> {
     // Without it the end of each command would sync the whole file system.
     fsconfig_set_flag(&overlay, "volatile")?;
     fsconfig_create(&overlay)?;
-    Ok(fsmount(&overlay, FsMountFlags::FSMOUNT_CLOEXEC, attributes(&lower)?)?)
+    Ok(fsmount(&overlay, FsMountFlags::FSMOUNT_CLOEXEC, attributes(lower)?)?)
 }
 
 /// An overlay inherits nothing from the mount beneath it.
@@ -45,8 +65,7 @@ fn attributes(lower: &OwnedFd) -> Result<MountAttrFlags> {
     }
 }
 
-fn open_known(known: &FileIdentity) -> Result<OwnedFd> {
-    let opened = open_directory(&known.path)?;
+fn must_be(opened: OwnedFd, known: &FileIdentity) -> Result<OwnedFd> {
     let found = rustix::fs::fstat(&opened)?;
     if (found.st_dev, found.st_ino) == (known.device, known.inode) {
         return Ok(opened);
@@ -55,7 +74,7 @@ fn open_known(known: &FileIdentity) -> Result<OwnedFd> {
     Err(Error::other(format!("{path} was moved or replaced meanwhile; nothing ran, run it again")))
 }
 
-fn open_directory(path: &Path) -> Result<OwnedFd> {
+pub(super) fn open_directory(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     Ok(rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)?)

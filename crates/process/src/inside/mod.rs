@@ -14,27 +14,30 @@ mod mounts;
 mod name_guard;
 mod namespaces;
 mod own_namespaces;
+mod parked;
 mod placeholders;
 mod process_tree;
 mod proxy_listener;
 mod pty;
+mod ready_namespaces;
 mod rename_calls;
 mod seccomp;
 mod step;
 mod supervisor;
 mod system_mounts;
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, ErrorKind, Read, Result};
 use std::process::ExitCode;
 
-use rustix::fd::{AsRawFd, OwnedFd, RawFd};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use control::{control, copy_of, report_failure};
 use name_guard::NameGuard;
 use process_tree::{ProcessTree, Remaining};
+use ready_namespaces::ReadyNamespaces;
 use step::{During, LaunchStep};
 
-use crate::contract::confinement_rules::Backend;
+use crate::contract::confinement_rules::{Backend, ConfinementRules};
 use crate::contract::descriptors::receive_descriptors;
 use crate::contract::message::receive;
 pub use crate::contract::protocol::LAUNCH;
@@ -56,20 +59,35 @@ pub fn run_as_launcher() -> Option<ExitCode> {
 
 /// Success says that no process is left, whatever became of the command.
 fn run(is_inner: bool) -> ExitCode {
-    let order = if is_inner { receive(copy_of(INNER_ORDER)) } else { await_order() };
-    match order.and_then(|order| serve(&order)) {
+    let served = if is_inner {
+        receive(copy_of(INNER_ORDER)).and_then(|order| serve(&order, None))
+    } else {
+        wait_and_serve()
+    };
+    match served {
         Ok(Remaining::None) => ExitCode::SUCCESS,
         Ok(Remaining::Processes(_)) | Err(_) => ExitCode::FAILURE,
     }
 }
 
-/// For as long as the program may take to have one; an error when it is gone.
-fn await_order() -> Result<LaunchOrder> {
+/// Makes ready what the forecast allows, and waits for the order for as long as the program may take to have one; an
+/// error when it is gone.
+fn wait_and_serve() -> Result<Remaining> {
     limits::drop_inherited();
     // It holds no directory that a person may want to remove.
     rustix::process::chdir("/")?;
-    let given = receive_descriptors(control());
-    let order: LaunchOrder = receive(control())?;
+    let forecast: Option<ConfinementRules> = receive(control())?;
+    // Where that does not work, the command finds out what the matter is.
+    let ready =
+        forecast.and_then(|forecast| ReadyNamespaces::make(forecast, limits::file_rights()).ok());
+    let order = receive_order(&control())?;
+    serve(&order, ready)
+}
+
+/// The order, with its descriptors in their places.
+fn receive_order(from: impl AsFd + Read) -> Result<LaunchOrder> {
+    let given = receive_descriptors(&from);
+    let order: LaunchOrder = receive(from)?;
     if given.len() != order.numbers.len() {
         return Err(Error::from(ErrorKind::InvalidData));
     }
@@ -93,11 +111,11 @@ fn put_in_place(given: Vec<OwnedFd>, numbers: &[RawFd]) -> Result<()> {
     Ok(())
 }
 
-fn serve(order: &LaunchOrder) -> Result<Remaining> {
+fn serve(order: &LaunchOrder, ready: Option<ReadyNamespaces>) -> Result<Remaining> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let rights = limits::file_rights();
     let outcome = match (order.rules.backend, order.stage) {
-        (Backend::Namespaces, _) => namespaces::launch(order, rights),
+        (Backend::Namespaces, _) => namespaces::launch(order, rights, ready),
         (Backend::Bwrap, LaunchStage::Outside) => bwrap::launch(order, rights),
         (Backend::Bwrap, LaunchStage::Inside) => bwrap::complete(order)
             .and_then(|guard| supervisor::supervise(order, ProcessTree::Namespace, guard, rights)),

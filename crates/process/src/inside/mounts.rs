@@ -22,6 +22,7 @@ use super::mount_calls::{
     MountDepth, MountPiece, MountShape, MountSource, attach, change, clone_itself, clone_of,
     clone_within, mount_at, mount_on, nothing, open_beneath, tmpfs,
 };
+use super::parked::Parked;
 use super::step::{During, LaunchStep, StepFailure};
 use super::system_mounts::{build_dev, build_proc, open_devices, terminals};
 use crate::contract::confinement_rules::{ConfinementRules, LayerPlace};
@@ -30,19 +31,58 @@ use crate::contract::mount_table::mount_points;
 use crate::contract::within::is_within;
 
 pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()> {
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).during("mounts")?;
+    be_private().during("mounts")?;
     let points = mounted_inside(rules);
+    let root = build_outside(rules, layout, |layer| on_layer(layer).map(Some))?;
+    attach_all_inside(&root, rules, inside(rules, layout), points.as_deref())?;
+    seal(&root).during("mount /")?;
+    leave().during("mount /")
+}
+
+/// Builds the same but for what only an order tells: the layer, and the names inside the workspace. What is needed for
+/// the layer stands by in the new tree, and nothing else of the old one is held.
+pub(super) fn build_ahead(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<OwnedFd> {
+    be_private().during("mounts")?;
+    let parked = Parked::take(rules).during("mount the workspace")?;
+    let root = build_outside(rules, layout, |_| Ok(None))?;
+    parked.put(&root).during("mount the workspace")?;
+    leave().during("mount /")?;
+    Ok(root)
+}
+
+/// Adds what was missing, once there is an order.
+pub(super) fn complete_ahead(
+    root: &OwnedFd,
+    rules: &ConfinementRules,
+    layout: &Layout,
+) -> LaunchStep<()> {
+    let layer = rules.layer.iter();
+    for layer in layer {
+        let step = format!("mount {}", layer.root.path.display());
+        let overlay = Parked::overlay(root, layer).during(step.clone())?;
+        attach(root, workspace_piece(layer, overlay)).during(step)?;
+    }
+    // An overlay shows no mount of what lies beneath it.
+    attach_all_inside(root, rules, inside(rules, layout), Some(&[]))?;
+    seal(root).during("mount /")
+}
+
+fn be_private() -> rustix::io::Result<()> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+}
+
+/// Mounts everything that lies outside directories that the command may write, and those themselves; `held` gives
+/// the one that is on a layer.
+fn build_outside(
+    rules: &ConfinementRules,
+    layout: &Layout,
+    held: impl Fn(&LayerPlace) -> Result<Option<MountPiece>>,
+) -> LaunchStep<OwnedFd> {
     let mut pieces = Vec::new();
-    let mut inside = Vec::new();
-    for (path, place) in layout {
-        if is_inside(path, rules) {
-            inside.push((path.as_path(), *place));
-            continue;
-        }
+    for (path, place) in layout.iter().filter(|(path, _)| !is_inside(path, rules)) {
         let step = || format!("mount {}", path.display());
         let made = match &rules.layer {
-            Some(layer) if layer.root.path == *path => on_layer(layer).map(Some),
+            Some(layer) if layer.root.path == *path => held(layer),
             _ => piece(path.clone(), *place),
         };
         pieces.extend(made.map_err(|error| StepFailure { step: step(), error })?);
@@ -57,9 +97,18 @@ pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()>
         let step = format!("mount {}", piece.path.display());
         attach(&root, piece).during(step)?;
     }
-    attach_all_inside(&root, rules, inside, points.as_deref())?;
-    change(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, MountDepth::Alone).during("mount /")?;
-    leave().during("mount /")
+    Ok(root)
+}
+
+/// The names of a layout that lie inside directories that the command may write.
+fn inside<'a>(rules: &ConfinementRules, layout: &'a Layout) -> Vec<(&'a Path, MountKind)> {
+    let names = layout.iter().filter(|(path, _)| is_inside(path, rules));
+    names.map(|(path, place)| (path.as_path(), *place)).collect()
+}
+
+/// The new tree's own root cannot be written any more.
+fn seal(root: &OwnedFd) -> Result<()> {
+    change(root, MountAttrFlags::MOUNT_ATTR_RDONLY, MountDepth::Alone)
 }
 
 /// Tells whether a path lies below a directory that the command may write: others who write there may
@@ -76,14 +125,12 @@ pub(crate) fn complete(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<
     terminals()
         .and_then(|tree| mount_at(&root, Path::new("dev/pts"), &tree))
         .during("mount /dev")?;
-    let inside = layout.iter().filter(|(path, _)| is_inside(path, rules));
-    let inside = inside.map(|(path, place)| (path.as_path(), *place)).collect();
-    attach_all_inside(&root, rules, inside, points.as_deref())
+    attach_all_inside(&root, rules, inside(rules, layout), points.as_deref())
 }
 
 /// Mount points below directories that the command may write, before any of ours. `None` where the
 /// kernel does not tell.
-fn mounted_inside(rules: &ConfinementRules) -> Option<Vec<PathBuf>> {
+pub(super) fn mounted_inside(rules: &ConfinementRules) -> Option<Vec<PathBuf>> {
     let table = std::fs::read("/proc/self/mountinfo").ok()?;
     Some(mount_points(&table).filter(|point| is_inside(point, rules)).collect())
 }
@@ -170,8 +217,12 @@ fn moved(path: &Path) -> Error {
 
 /// A workspace root as an overlay.
 fn on_layer(layer: &LayerPlace) -> Result<MountPiece> {
-    let what = MountSource::Tree(layer::overlay(layer)?, MountShape::Directory);
-    Ok(MountPiece { path: layer.root.path.clone(), what })
+    Ok(workspace_piece(layer, layer::overlay(layer)?))
+}
+
+fn workspace_piece(layer: &LayerPlace, overlay: OwnedFd) -> MountPiece {
+    let what = MountSource::Tree(overlay, MountShape::Directory);
+    MountPiece { path: layer.root.path.clone(), what }
 }
 
 fn piece(path: PathBuf, place: MountKind) -> Result<Option<MountPiece>> {

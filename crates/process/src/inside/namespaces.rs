@@ -15,6 +15,7 @@ use super::name_guard::NameGuard;
 use super::own_namespaces::{clone, map_ids};
 use super::placeholders::Placeholders;
 use super::process_tree::{ProcessTree, Remaining};
+use super::ready_namespaces::ReadyNamespaces;
 use super::step::{During, LaunchStep};
 use super::{loopback, mounts, supervisor};
 use crate::contract::layout::mount_layout;
@@ -30,41 +31,76 @@ const NEW: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-pub(crate) fn launch(order: &LaunchOrder, rights: CapabilitySet) -> LaunchStep<Remaining> {
+pub(crate) fn launch(
+    order: &LaunchOrder,
+    rights: CapabilitySet,
+    ready: Option<ReadyNamespaces>,
+) -> LaunchStep<Remaining> {
     let placeholders = Placeholders::make(&order.rules).during("placeholders")?;
-    let (go, say_go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
-    // Before the clone, so that the command's own user namespace has no right over that network.
-    let network = match (order.rules.network.is_own(), order.joins_loopback()) {
-        (true, true) => loopback::join().map(|()| 0).during("network of the session")?,
-        (true, false) => libc::CLONE_NEWNET,
-        (false, _) => 0,
+    let first = match ready.and_then(|ready| ready.take_order(order)) {
+        Some(first) => first,
+        None => start_first(new_network(order)?, || inside(order, rights))?,
     };
-    let Some(first) = clone(NEW | network).during("namespaces")? else {
-        drop(say_go);
-        std::mem::forget(placeholders);
-        // The go is not given when the launcher outside could not do its part.
-        let is_go = rustix::io::read(&go, &mut [0_u8; 1][..]).is_ok_and(|count| count == 1);
-        std::process::exit(if is_go { inside(order, rights) } else { 1 });
-    };
-    let mapped = map_ids(first).during("user namespace");
-    if let Err(failure) = mapped {
-        ignore_error(kill_process(first, Signal::KILL), "one that is gone has ended");
-        await_end(first);
-        return Err(failure);
-    }
-    rustix::io::write(&say_go, b"g").during("namespaces")?;
     supervisor::be_quiet().during("descriptors")?;
     await_end_or_orphaned(first).during("namespaces")?;
     drop(placeholders);
     Ok(Remaining::None)
 }
 
+/// The flag for a network of the command's own.
+fn new_network(order: &LaunchOrder) -> LaunchStep<libc::c_int> {
+    match (order.rules.network.is_own(), order.joins_loopback()) {
+        // Before the clone, so that the command's own user namespace has no right over that network.
+        (true, true) => loopback::join().map(|()| 0).during("network of the session"),
+        (true, false) => Ok(libc::CLONE_NEWNET),
+        (false, _) => Ok(0),
+    }
+}
+
+/// Starts the first process of new namespaces, which ends with the code that `work` gives.
+pub(super) fn start_first(network: libc::c_int, work: impl FnOnce() -> i32) -> LaunchStep<Pid> {
+    let (go, say_go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).during("pipe")?;
+    let Some(first) = clone(NEW | network).during("namespaces")? else {
+        drop(say_go);
+        // The go is not given when the launcher outside could not do its part.
+        let is_go = rustix::io::read(&go, &mut [0_u8; 1][..]).is_ok_and(|count| count == 1);
+        drop(go);
+        std::process::exit(if is_go { work() } else { 1 });
+    };
+    let told = map_ids(first)
+        .and_then(|()| Ok(rustix::io::write(&say_go, b"g")?))
+        .during("user namespace");
+    if let Err(failure) = told {
+        end(first);
+        return Err(failure);
+    }
+    Ok(first)
+}
+
+/// Ends a first process, and with it everybody in its namespaces.
+pub(super) fn end(first: Pid) {
+    ignore_error(kill_process(first, Signal::KILL), "one that is gone has ended");
+    await_end(first);
+}
+
 /// The first process of the namespaces.
 fn inside(order: &LaunchOrder, rights: CapabilitySet) -> i32 {
-    let outcome = rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .during("parent")
-        .and_then(|()| build(order))
-        .and_then(|guard| supervisor::supervise(order, ProcessTree::Namespace, guard, rights));
+    let built = die_with_parent().and_then(|()| build(order));
+    run_inside(order, rights, built)
+}
+
+pub(super) fn die_with_parent() -> LaunchStep<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).during("parent")
+}
+
+/// Runs the command in the tree that was built, or reports why it was not.
+pub(super) fn run_inside(
+    order: &LaunchOrder,
+    rights: CapabilitySet,
+    built: LaunchStep<Option<NameGuard>>,
+) -> i32 {
+    let outcome =
+        built.and_then(|guard| supervisor::supervise(order, ProcessTree::Namespace, guard, rights));
     match outcome {
         Ok(_) => 0,
         Err(failure) => {

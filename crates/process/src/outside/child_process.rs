@@ -137,7 +137,7 @@ impl Companion {
             return None;
         }
         let status = self.process.try_wait().ok().flatten();
-        if let Some(line) = &self.line {
+        if let Some(line) = &mut self.line {
             return match line.report() {
                 Ok(Some((ending, _))) => Some(in_words(ending)),
                 Ok(None) => None,

@@ -23,7 +23,7 @@ use super::launcher::Confinement;
 use super::launcher_link::{self, CommandOutput, LaunchTask, LauncherLink};
 use super::output_reader::{CommandStream, NoListener, OutputListener, OutputReader, OutputView};
 pub use super::program::CommandProgram;
-use super::reaper;
+use super::reaper::{self, RegisteredChild};
 pub use super::stdin_writer::CommandInput;
 use super::stdin_writer::StdinWriter;
 pub use crate::contract::ending::{CommandEnding, Exit};
@@ -189,15 +189,7 @@ fn watch(
     };
     let stopped = running.until_it_ends(cancel, listener);
     running.wind_down(stopped, listener);
-    // The first process is not reaped yet, so its group number cannot have been given away.
-    let mut unended: Vec<Unended> = kill_group(pid).into_iter().collect();
-    let status = running.await_exit(&child)?;
-    if running.link.is_some() && status.is_some_and(|status| status.success()) {
-        registered.release()
-    } else {
-        // Whoever still holds a pipe is killed here, so the pipes close.
-        kill_failures::join(&mut unended, registered.sweep())
-    }
+    let (status, mut unended) = running.clear_away(&child, registered)?;
     let ended = running.how_it_ended(stopped, status).map(|(ending, more)| {
         kill_failures::join(&mut unended, more);
         ending
@@ -343,21 +335,47 @@ impl RunningCommand {
         if let Some(pipe) = self.stdin.wanted() {
             fds.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::OUT));
         }
+        let report = self.link.as_ref().and_then(LauncherLink::early_report);
+        let watches_report = report.is_some();
+        fds.extend(report.map(|report| PollFd::from_borrowed_fd(report, PollFlags::IN)));
         let timeout = Timespec {
             tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(most.subsec_nanos()),
         };
-        let exited = match poll(&mut fds, Some(&timeout)) {
-            Ok(_) => !fds[0].revents().is_empty(),
-            Err(_) => false,
-        };
+        let happened = poll(&mut fds, Some(&timeout)).is_ok();
+        let has =
+            |fd: Option<&PollFd<'_>>| happened && fd.is_some_and(|fd| !fd.revents().is_empty());
+        let (exited, reported) = (has(fds.first()), watches_report && has(fds.last()));
         self.stdin.write_available();
         self.stdout.read_available(listener);
         self.stderr.read_available(listener);
-        if let Some(link) = &self.link {
-            link.count(self.stdout.total(), self.stderr.total());
+        let Some(link) = &mut self.link else { return exited };
+        link.count(self.stdout.total(), self.stderr.total());
+        // Whoever has ended has reported before.
+        let is_over = reported && link.take_early_report();
+        exited || is_over
+    }
+
+    /// Sees to it that no process of the command is left; gives the exit status, and names what could not be ended.
+    fn clear_away(
+        &self,
+        child: &ChildProcess,
+        registered: RegisteredChild,
+    ) -> Result<(Option<ExitStatus>, Vec<Unended>), ToolError> {
+        if self.link.as_ref().is_some_and(LauncherLink::has_reported) {
+            registered.leave();
+            return Ok((None, Vec::new()));
         }
-        exited
+        // The first process is not reaped yet, so its group number cannot have been given away.
+        let mut unended: Vec<Unended> = kill_group(child.pid()).into_iter().collect();
+        let status = self.await_exit(child)?;
+        if self.link.is_some() && status.is_some_and(|status| status.success()) {
+            registered.release()
+        } else {
+            // Whoever still holds a pipe is killed here, so the pipes close.
+            kill_failures::join(&mut unended, registered.sweep())
+        }
+        Ok((status, unended))
     }
 
     /// Gives a launcher the time to end the command in an orderly way.
@@ -388,11 +406,11 @@ impl RunningCommand {
     /// The launcher saw it, and what it could not end; without one, the status of the first process
     /// says it.
     fn how_it_ended(
-        &self,
+        &mut self,
         stopped: Option<CommandEnding>,
         status: Option<ExitStatus>,
     ) -> Result<(CommandEnding, Vec<Unended>), ToolError> {
-        let Some(link) = &self.link else {
+        let Some(link) = &mut self.link else {
             let ending =
                 stopped.or_else(|| status.map(from_status)).unwrap_or(CommandEnding::TimedOut);
             return Ok((ending, Vec::new()));

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use jm_files::layer::remove_layer;
 use jm_system::folder::readable_entries;
 use jm_system::state::StateDir;
+use jm_types::ignore_error;
 
 use super::held::{HeldLayer, HeldLayers, HeldStage, LOCK, read_description};
+use super::reaper;
 
 const DIRECTORY: &str = "layers";
 /// Commands that one call may start on layers.
@@ -61,6 +63,44 @@ impl CommandLayers {
             }
         }
         Err(Error::other("the call has started too many commands"))
+    }
+
+    /// The same with a layer in which an earlier command changed nothing; `None` where it is of no use, and then it is
+    /// gone.
+    pub fn begin_again(
+        &self,
+        spare: HeldLayer,
+        root: &Path,
+        command: &[OsString],
+        call: &str,
+    ) -> Option<HeldLayer> {
+        let old = spare.upper().parent().map(Path::to_owned);
+        let id = format!("{call}.1");
+        let is_same_root = spare.description().root == root;
+        let begun = match self.path(&id) {
+            Ok(path) if is_same_root => spare.begin_again((id, &path), command, call),
+            Ok(_) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match begun {
+            Ok(Some(layer)) => Some(layer),
+            Ok(None) | Err(_) => {
+                let removed = old.map(|old| remove_layer(&old)).transpose();
+                ignore_error(removed, "an empty layer that stays is collected later");
+                None
+            }
+        }
+    }
+
+    /// Makes a layer ready for another command where nothing is in it; otherwise removes it.
+    pub fn recycle(layer: HeldLayer) -> Option<HeldLayer> {
+        // Its mount ends with the launcher, and it must not be mounted twice.
+        reaper::await_leaving();
+        if layer.is_untouched() && layer.renew().is_ok() {
+            return Some(layer);
+        }
+        ignore_error(layer.remove(), "an empty layer that stays is collected later");
+        None
     }
 
     /// Takes a layer by its name.

@@ -191,7 +191,7 @@ impl HeldLayer {
     ) -> std::io::Result<Self> {
         let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
         let description = HeldDescription {
-            command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command: words(command),
             root: root.to_owned(),
             began_ms: now_epoch_ms(),
             stage: HeldStage::Running,
@@ -203,6 +203,27 @@ impl HeldLayer {
         // After a power cut nothing in it is to be relied on, and its description is missed as little.
         held.describe(Durability::ProcessEnd)?;
         Ok(held)
+    }
+
+    /// Gives an empty layer, which was renewed, to another command; `None` where it is of no use any more.
+    pub(super) fn begin_again(
+        mut self,
+        (id, path): (String, &Path),
+        command: &[OsString],
+        call: &str,
+    ) -> std::io::Result<Option<Self>> {
+        let old = self.home.path().to_owned();
+        if !self.layer.begin_again(&self.description.root, &old)? {
+            return Ok(None);
+        }
+        rustix::fs::renameat_with(CWD, &old, CWD, path, RenameFlags::NOREPLACE)?;
+        self.home = StateDir::open(path)?;
+        self.id = id;
+        self.description.command = words(command);
+        self.description.began_ms = now_epoch_ms();
+        self.description.call = Some(call.to_owned());
+        self.describe(Durability::ProcessEnd)?;
+        Ok(Some(self))
     }
 
     /// Takes a layer that was made before.
@@ -332,6 +353,10 @@ impl KeepLog for StepsFile<'_> {
         let text = serde_json::to_vec(steps).map_err(|error| error.to_string())?;
         self.0.write(STEPS, &text).map_err(|error| error.to_string())
     }
+}
+
+fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 fn in_use() -> Error {

@@ -77,8 +77,21 @@ pub(crate) struct LauncherLink {
     control: UnixStream,
     counters: OwnedFd,
     proxy: Option<EgressProxy>,
-    /// The program of the next launcher, and the slot in which it waits.
-    again: (PathBuf, PrestartedLauncher),
+    next: NextLauncher,
+    /// The launcher has nothing to tidy up outside its namespaces: when it has reported, it is not waited for.
+    ends_alone: bool,
+    /// The report that came before the end of the launcher.
+    reported: Option<LaunchReport>,
+}
+
+/// The launcher of the next command.
+#[derive(Debug)]
+struct NextLauncher {
+    program: PathBuf,
+    /// The slot in which it waits.
+    slot: PrestartedLauncher,
+    /// The rules that it can prepare for.
+    forecast: Option<ConfinementRules>,
 }
 
 pub(crate) fn start(
@@ -180,10 +193,16 @@ fn start_launcher(
     let ready = launcher.prestarted.take().and_then(|waiting| send_descriptor(waiting).ok());
     let WaitingLauncher { child, control } = match ready {
         Some(ready) => ready,
-        None => send_descriptor(WaitingLauncher::start(&launcher.program)?)?,
+        None => send_descriptor(WaitingLauncher::start(&launcher.program, None)?)?,
     };
-    let again = (launcher.program.clone(), launcher.prestarted.clone());
-    Ok((child, LauncherLink { control, counters, proxy, again }))
+    let next = NextLauncher {
+        program: launcher.program.clone(),
+        slot: launcher.prestarted.clone(),
+        forecast: task.rules.forecast(),
+    };
+    // On a layer no placeholder stands in the workspace.
+    let ends_alone = task.rules.backend == Backend::Namespaces && task.rules.layer.is_some();
+    Ok((child, LauncherLink { control, counters, proxy, next, ends_alone, reported: None }))
 }
 
 /// The credentials for the proxy. In a network of its own no other process finds it; elsewhere it is named by
@@ -212,8 +231,8 @@ fn open_proxy(
 impl LauncherLink {
     /// The command runs; the next one shall not have to wait.
     pub(crate) fn prepare_next(&self) {
-        let (program, prestarted) = &self.again;
-        prestarted.prepare(program);
+        let NextLauncher { program, slot, forecast } = &self.next;
+        slot.prepare(program, forecast.as_ref());
     }
 
     /// Asks for an orderly end.
@@ -243,20 +262,48 @@ impl LauncherLink {
         );
     }
 
-    /// Reads the launcher's report; it has ended, so it has sent it.
-    pub(crate) fn report(&self) -> Result<Option<(CommandEnding, Vec<Unended>)>, ToolError> {
-        if self.control.set_nonblocking(true).is_err() {
-            return Ok(None);
-        }
+    /// The socket on which a report comes that ends the command before its launcher has ended: by then all processes of
+    /// the command have, and removing namespaces and mounts takes the kernel as long as making them.
+    pub(crate) fn early_report(&self) -> Option<BorrowedFd<'_>> {
+        (self.ends_alone && self.reported.is_none()).then(|| self.control.as_fd())
+    }
+
+    /// Takes the report that the socket holds; `true` if nothing is left of the command.
+    pub(crate) fn take_early_report(&mut self) -> bool {
         match receive(&self.control) {
-            Ok(LaunchReport::Ended(ended, unended)) => Ok(Some((ended, unended))),
-            Ok(LaunchReport::NotStarted { step, why }) if step.is_empty() => {
+            Ok(report) => self.reported = Some(report),
+            // It is gone without a word, which its exit code tells.
+            Err(_) => self.ends_alone = false,
+        }
+        self.has_reported()
+    }
+
+    /// Tells whether nothing is left of the command, whatever its launcher still does.
+    pub(crate) fn has_reported(&self) -> bool {
+        let is_whole = |report: &LaunchReport| match report {
+            LaunchReport::Ended(_, unended) => unended.is_empty(),
+            LaunchReport::NotStarted { .. } => false,
+        };
+        self.ends_alone && self.reported.as_ref().is_some_and(is_whole)
+    }
+
+    /// The launcher's report: it has ended, or reported before.
+    pub(crate) fn report(&mut self) -> Result<Option<(CommandEnding, Vec<Unended>)>, ToolError> {
+        match self.reported.take().or_else(|| self.last_report()) {
+            None => Ok(None),
+            Some(LaunchReport::Ended(ended, unended)) => Ok(Some((ended, unended))),
+            Some(LaunchReport::NotStarted { step, why }) if step.is_empty() => {
                 Err(ToolError::failed("command", format!("cannot start: {why}")))
             }
-            Ok(LaunchReport::NotStarted { step, why }) => {
+            Some(LaunchReport::NotStarted { step, why }) => {
                 Err(ToolError::failed("command", format!("it was not started: {step}: {why}")))
             }
-            Err(_) => Ok(None),
         }
+    }
+
+    /// Reads what a launcher that has ended left in the socket.
+    fn last_report(&self) -> Option<LaunchReport> {
+        self.control.set_nonblocking(true).ok()?;
+        receive(&self.control).ok()
     }
 }

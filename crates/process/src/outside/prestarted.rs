@@ -1,7 +1,8 @@
-//! A launcher that waits for the next command, so that a command need not wait for its launcher.
+//! A launcher that waits for the next command, so that a command need not wait for its launcher, nor for its
+//! namespaces where the next one is expected to be like the last.
 //!
-//! Law: while it waits it holds nothing of ours but its end of a socket. It ends when ours closes, and
-//! never knows of a command that is not for it: an order is given whole or not at all.
+//! Law: while it waits it holds nothing of ours but its end of a socket, and mounts in namespaces of its own. It ends when
+//! ours closes, and never knows of a command that is not for it: an order is given whole or not at all.
 
 use std::io::Result;
 use std::os::unix::net::UnixStream;
@@ -10,7 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::child::ChildProcess;
 use super::reaper;
+use crate::contract::confinement_rules::ConfinementRules;
 use crate::contract::descriptors::high_numbered_copy;
+use crate::contract::message::send;
 use crate::contract::protocol::{CONTROL, LAUNCH};
 
 /// A launcher without an order.
@@ -21,9 +24,11 @@ pub(crate) struct WaitingLauncher {
 }
 
 impl WaitingLauncher {
-    pub(crate) fn start(program: &Path) -> Result<Self> {
+    /// Starts one; `forecast` are the rules for which it makes namespaces ready.
+    pub(crate) fn start(program: &Path, forecast: Option<&ConfinementRules>) -> Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
         let child = ChildProcess::start(program, LAUNCH, high_numbered_copy(&theirs)?, CONTROL)?;
+        send(&control, &forecast)?;
         Ok(Self { child, control })
     }
 
@@ -70,7 +75,7 @@ impl PrestartedLauncher {
 
     /// A command runs: sees to it that a launcher is there for the next one. Without one, that one only
     /// takes a little longer.
-    pub(crate) fn prepare(&self, program: &Path) {
+    pub(crate) fn prepare(&self, program: &Path, forecast: Option<&ConfinementRules>) {
         if !self.is_wanted() {
             return;
         }
@@ -78,7 +83,7 @@ impl PrestartedLauncher {
         reaper::bury();
         let mut control = None;
         let child = reaper::shelter(|| {
-            let waiting = WaitingLauncher::start(program)?;
+            let waiting = WaitingLauncher::start(program, forecast)?;
             control = Some(waiting.control);
             Ok(waiting.child)
         });
@@ -121,5 +126,6 @@ impl Drop for PrestartSlot {
         if let PrestartState::Ready(waiting) = state {
             waiting.end();
         }
+        reaper::await_leaving();
     }
 }

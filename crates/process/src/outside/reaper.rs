@@ -20,6 +20,7 @@ static COMMANDS: Mutex<RunningCommands> = Mutex::new(RunningCommands {
     waited_for: BTreeSet::new(),
     strangers: BTreeSet::new(),
     sheltered: BTreeSet::new(),
+    leaving: BTreeSet::new(),
     is_sweep_due: false,
 });
 
@@ -30,6 +31,8 @@ struct RunningCommands {
     strangers: BTreeSet<i32>,
     /// Children that outlive the call that started them, or wait for the next one.
     sheltered: BTreeSet<i32>,
+    /// Launchers that have reported and have nothing left to do but to end.
+    leaving: BTreeSet<i32>,
     /// Set when one of those that ran may have left something behind.
     is_sweep_due: bool,
 }
@@ -77,13 +80,22 @@ pub(crate) fn shelter(
     Ok(child)
 }
 
-/// Takes in the sheltered children that have ended.
+/// Takes in the sheltered and leaving children that have ended.
 pub(crate) fn bury() {
     let has_ended = |pid: &i32| {
         let pid = Pid::from_raw(*pid);
         pid.is_none_or(|pid| !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)))
     };
-    commands().sheltered.retain(|pid| !has_ended(pid));
+    let mut commands = commands();
+    commands.sheltered.retain(|pid| !has_ended(pid));
+    commands.leaving.retain(|pid| !has_ended(pid));
+}
+
+/// Waits for the launchers that are leaving, as long as that takes at most.
+pub(crate) fn await_leaving() {
+    let began = Instant::now();
+    let leaving = std::mem::take(&mut commands().leaving);
+    leaving.into_iter().filter_map(Pid::from_raw).for_each(|pid| reap(pid, began));
 }
 
 /// Protects a child from being swept away until it is dropped.
@@ -94,6 +106,13 @@ impl RegisteredChild {
     pub(crate) fn release(self) {
         // Where others left something to sweep, they are told by the one who sweeps.
         drop(commands().end(self.0));
+    }
+
+    /// The same before the launcher itself has ended, which is taken in later.
+    pub(crate) fn leave(self) {
+        let mut commands = commands();
+        commands.leaving.insert(self.0.as_raw_nonzero().get());
+        drop(commands.end(self.0));
     }
 
     /// Kills and reaps what commands left behind, and names what could not be killed.
@@ -117,7 +136,8 @@ impl RunningCommands {
         self.waited_for.remove(&pid.as_raw_nonzero().get());
         if self.is_sweep_due && self.waited_for.is_empty() {
             self.is_sweep_due = false;
-            return kill_all_but(self.strangers.union(&self.sheltered).copied().collect());
+            let others = [&self.strangers, &self.sheltered, &self.leaving];
+            return kill_all_but(others.into_iter().flatten().copied().collect());
         }
         Vec::new()
     }

@@ -2,7 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use jm_files::Sandbox;
 use jm_types::ignore_error;
@@ -10,7 +11,7 @@ use jm_types::ignore_error;
 use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
 use super::scan::{ProtectedNames, protected_names};
-use super::survey::WorkspaceSurvey;
+use super::survey::{FoundNames, WorkspaceSurvey};
 use crate::contract::confinement_rules::{Access, Backend, ConfinementRules};
 use crate::contract::record::CommandRecord;
 use crate::outside::launcher::{Confinement, Launcher};
@@ -28,7 +29,20 @@ pub struct Confiner {
     reader_access: Access,
     /// The names of the workspace that have to be judged, shared by everything made of this one.
     survey: Arc<WorkspaceSurvey>,
+    recent: Mutex<Option<RecentPlan>>,
 }
+
+/// A plan that was made a moment ago: a command is planned when it is judged, and once more when it starts.
+#[derive(Debug)]
+struct RecentPlan {
+    made: Instant,
+    names: FoundNames,
+    environment: Vec<(OsString, OsString)>,
+    plan: ConfinementPlan,
+}
+
+/// Toolchains and settings of the home are not looked up twice within this time. Names of the workspace are, always.
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 impl Confiner {
     /// A confiner that has tried nothing yet.
@@ -39,19 +53,21 @@ impl Confiner {
             chosen: OnceLock::new(),
             reader_access: Access::ReadsOnly,
             survey: Arc::default(),
+            recent: Mutex::default(),
         }
     }
 
     /// No launcher: commands have all the rights of this process.
     pub fn unsupervised() -> Self {
         let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
-        let (chosen, survey) = (OnceLock::new(), Arc::default());
-        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly, survey }
+        let (chosen, survey, recent) = (OnceLock::new(), Arc::default(), Mutex::default());
+        Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly, survey, recent }
     }
 
     pub(super) fn with_settings(&self, settings: CommandSettings, reader_access: Access) -> Self {
         let (launcher, chosen) = (self.launcher.clone(), self.chosen.clone());
-        Self { launcher, settings, chosen, reader_access, survey: Arc::clone(&self.survey) }
+        let (survey, recent) = (Arc::clone(&self.survey), Mutex::default());
+        Self { launcher, settings, chosen, reader_access, survey, recent }
     }
 
     /// The access that a command gets which was judged to only read.
@@ -90,7 +106,21 @@ impl Confiner {
 
     /// The rules that a command would get now, and what they leave open.
     pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> ConfinementPlan {
-        plan(sandbox, &self.survey.names(sandbox), &self.settings, self.backend(), environment)
+        let names = self.survey.names(sandbox);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current = |recent: &&RecentPlan| {
+            recent.made.elapsed() < A_MOMENT
+                && recent.environment == environment
+                && recent.names == names
+        };
+        if let Some(recent) = recent.as_ref().filter(is_current) {
+            return recent.plan.clone();
+        }
+        let plan = plan(sandbox, &names, &self.settings, self.backend(), environment);
+        let environment = environment.to_vec();
+        let made = Instant::now();
+        *recent = Some(RecentPlan { made, names, environment, plan: plan.clone() });
+        plan
     }
 
     /// `record` names the file that says how the command ended, if we cannot any more.

@@ -34,7 +34,7 @@ const WATCHED: &[u64] =
     &[0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e];
 
 /// The names that have to be judged.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FoundNames {
     /// The names themselves; directories that cannot be entered, and git's, are among them.
     pub(super) paths: BTreeSet<PathBuf>,
