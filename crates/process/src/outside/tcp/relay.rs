@@ -18,6 +18,11 @@ pub(crate) struct ConnectionEnds<'a> {
 }
 
 impl ConnectionEnds<'_> {
+    /// Both directions, until both ends have said everything.
+    pub(crate) fn join(self) {
+        self.both_ways(|| self.send_on(&[]));
+    }
+
     /// The answers on a thread of their own, what is asked on this one.
     pub(crate) fn both_ways(self, ask: impl FnOnce()) {
         std::thread::scope(|scope| {
