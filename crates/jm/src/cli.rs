@@ -173,7 +173,7 @@ pub(crate) enum Command {
     Gc(Gc),
     /// Show the disk usage of the journal
     Du(ListingArgs),
-    /// List background processes of sessions, or stop or read one
+    /// List background processes of sessions, or stop, read or publish one
     Ps(Ps),
     /// Run a command in the sandbox that commands of tools get
     Sandbox(SandboxArgs),
@@ -319,7 +319,7 @@ pub(crate) struct Ps {
     #[arg(long, conflicts_with_all = ["stop", "output", "screen"])]
     pub(crate) all: bool,
     /// Process to publish ports of, with --publish PORT
-    #[arg(requires = "publish")]
+    #[arg(requires = "publish", conflicts_with_all = ["json", "all", "stop", "output", "screen"])]
     pub(crate) id: Option<String>,
     /// Stop this process and its children
     #[arg(long, value_name = "ID", conflicts_with_all = ["output", "screen"])]
