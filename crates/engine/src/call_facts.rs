@@ -39,6 +39,7 @@ pub(crate) fn judge(
         paths: preflight.paths.clone(),
         command: intent.command.as_ref(),
         pinned: intent.pinned.as_deref(),
+        publishes: &intent.publishes,
         is_held,
     };
     let policy = core.policy.now();

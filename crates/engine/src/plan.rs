@@ -329,6 +329,7 @@ fn request(
         warnings,
         command: facts.command.as_ref().map(|shown| shown.command.clone()),
         directory: facts.command.as_ref().map(|shown| shown.directory.clone()),
+        publishes: intent.publishes.clone(),
         preview: facts.preview.as_ref().map(|preview| preview.text.clone()),
         unmasked: facts.preview.as_ref().and_then(|preview| preview.unmasked.clone()),
         arguments: call.arguments.clone(),

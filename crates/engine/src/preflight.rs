@@ -85,6 +85,15 @@ pub(crate) fn preflight(
         warnings.extend(granted);
         warnings.extend(listed(core).filter(|_| starts_programs));
     }
+    warnings.extend(intent.publishes.iter().map(|port| {
+        format!("If approved: port {port} of this process is reachable at 127.0.0.1:{port}, by all programs and users of this machine")
+    }));
+    intent.publishes.retain(|port| !core.workspace.confiner.settings().publish.contains(port));
+    if !intent.publishes.is_empty() {
+        // The person gave no leave for it, and a rule about the command is about the command.
+        floor = Floor::Person;
+        intent.risk = RiskLevel::High;
+    }
     Ok(Preflight { warnings, floor, paths })
 }
 

@@ -88,6 +88,9 @@ pub(crate) struct Common {
     /// Let commands write this directory besides the roots (repeatable)
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) writable: Vec<PathBuf>,
+    /// Publish a port of background processes at 127.0.0.1 of this machine, without asking (repeatable)
+    #[arg(long, global = true, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1024..))]
+    pub(crate) publish: Vec<u16>,
     /// Read this file instead of the user's configuration [env: JM_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -170,7 +173,7 @@ pub(crate) enum Command {
     Gc(Gc),
     /// Show the disk usage of the journal
     Du(ListingArgs),
-    /// List background processes of sessions, or stop or read one
+    /// List background processes of sessions, or stop, read or publish one
     Ps(Ps),
     /// Run a command in the sandbox that commands of tools get
     Sandbox(SandboxArgs),
@@ -315,6 +318,9 @@ pub(crate) struct Ps {
     /// Also those that have ended
     #[arg(long, conflicts_with_all = ["stop", "output", "screen"])]
     pub(crate) all: bool,
+    /// Process to publish ports of, with --publish PORT
+    #[arg(requires = "publish", conflicts_with_all = ["json", "all", "stop", "output", "screen"])]
+    pub(crate) id: Option<String>,
     /// Stop this process and its children
     #[arg(long, value_name = "ID", conflicts_with_all = ["output", "screen"])]
     pub(crate) stop: Option<String>,

@@ -36,19 +36,20 @@ pub(crate) fn flags(common: &Common) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// For commands whose end nobody looks up later.
+/// For commands of no session.
 pub(crate) fn confiner(config: &Config) -> Result<Confiner> {
     Ok(Confiner::new(launcher(), settings(config)?))
 }
 
-/// For commands of a session: how they ended is known also if we are not there to hear it.
+/// For commands of a session: how they ended is known also if we are not there to hear it, unless nothing is recorded.
 pub(crate) fn recording_confiner(common: &Common, config: &Config) -> Result<Confiner> {
+    let settings = CommandSettings { publish: common.publish.clone(), ..settings(config)? };
     if common.no_journal {
-        return confiner(config);
+        return Ok(Confiner::new(launcher(), settings));
     }
     let records = locations::state()?.path().join(RECORDS);
     let launcher = Launcher { records: Some(records), ..launcher() };
-    Ok(Confiner::new(launcher, settings(config)?))
+    Ok(Confiner::new(launcher, settings))
 }
 
 pub(crate) fn launcher() -> Launcher {
@@ -74,6 +75,7 @@ fn settings(config: &Config) -> Result<CommandSettings> {
         network,
         exceptions,
         writable: commands.writable.iter().map(real).collect::<Result<_>>()?,
+        publish: Vec::new(),
         resources: Resources {
             processes: commands.max_processes,
             memory_bytes: commands.max_memory_bytes,

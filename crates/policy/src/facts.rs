@@ -64,6 +64,8 @@ pub struct CallFacts<'a> {
     pub command: Option<&'a CommandLine>,
     /// The tool's name with a hash of what defines it.
     pub pinned: Option<&'a str>,
+    /// Ports that it would publish on this machine without the person's leave.
+    pub publishes: &'a [u16],
     /// A command of which nothing counts before it is kept, and which reaches nothing but the workspace.
     pub is_held: bool,
 }
@@ -81,7 +83,7 @@ impl<'a> CallFacts<'a> {
         let (floor, origin) = (Floor::None, ToolOrigin::Person);
         let (id, arguments, paths) = ("", "{}", Vec::new());
         let (governing, command, pinned) = (tool, None, None);
-        let is_held = false;
+        let (publishes, is_held) = (&[][..], false);
         Self {
             id,
             tool,
@@ -94,6 +96,7 @@ impl<'a> CallFacts<'a> {
             paths,
             command,
             pinned,
+            publishes,
             is_held,
         }
     }

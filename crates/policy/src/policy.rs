@@ -307,6 +307,9 @@ impl Policy {
             return decision;
         }
         let text = match (facts.floor, facts.effect.is_command()) {
+            (Floor::Person, _) if !facts.publishes.is_empty() => {
+                "publishing a port needs approval every time"
+            }
             (Floor::Person, true) => "this command needs approval every time",
             (Floor::Person, false) => "protected files need approval every time",
             (Floor::None | Floor::Confirmation, true) => "commands need approval",

@@ -34,6 +34,11 @@ pub trait Operation: std::fmt::Debug + Send + Sized + 'static {
         None
     }
 
+    /// The ports that it would publish on this machine; pure.
+    fn publishes(&self) -> Vec<u16> {
+        Vec::new()
+    }
+
     /// The command as a question names it; of a project's tests the one that its files tell. Reads, never
     /// writes.
     fn shown_command(&self, _: &Scope) -> Option<ShownCommand> {

@@ -75,6 +75,8 @@ pub struct Intent {
     pub stands_for: Option<&'static str>,
     /// The command that would run, parsed; `None` where the call names none.
     pub command: Option<CommandLine>,
+    /// Ports that programs of this machine would reach.
+    pub publishes: Vec<u16>,
     /// The tool's name with a hash of all that defines it: a remembered approval of this name holds only for
     /// the very tool that it was given for.
     pub pinned: Option<String>,

@@ -28,6 +28,8 @@ pub struct Status {
     pub cost: Option<f64>,
     /// Processes that the session started in the background, and that run.
     pub processes: usize,
+    /// Ports of them that are open on this machine.
+    pub published: Vec<u16>,
 }
 
 /// A part of the line in two lengths; the highest rank goes first.
@@ -113,6 +115,11 @@ impl Status {
             let short = format!("{} proc", self.processes);
             fields.push(Field::of(4, &processes, &short, Role::Accent));
         }
+        if let [first, more @ ..] = &self.published[..] {
+            let more: String = more.iter().map(|port| format!(",{port}")).collect();
+            let short = format!(":{first}{more}");
+            fields.push(Field::of(1, &format!("127.0.0.1{short}"), &short, Role::Warning));
+        }
         if queued > 0 {
             let queued = format!("{queued} queued");
             fields.push(Field::of(0, &queued, &queued, Role::Accent));
@@ -172,6 +179,11 @@ mod tests {
         assert!(busy.line(0, 120).plain().ends_with("$0.02 · 2 processes"));
         assert_eq!(busy.line(0, 40).plain(), "claude · approve prompt · 12% · 2 proc");
         assert!(Status { processes: 1, ..busy }.line(0, 120).plain().ends_with(" · 1 process"));
+        let open = Status { processes: 1, published: vec![8123], ..status.clone() };
+        assert!(open.line(0, 120).plain().ends_with(" · 1 process · 127.0.0.1:8123"));
+        assert_eq!(open.line(0, 40).plain(), "claude · approve prompt · 12% · :8123");
+        let open = Status { published: vec![8123, 8124], ..status.clone() };
+        assert!(open.line(0, 120).plain().ends_with(" · 127.0.0.1:8123,8124"));
         assert_eq!(status.usage(), "34.5k in · 830 out · 0 cached · $0.0210");
     }
 }

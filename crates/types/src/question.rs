@@ -45,6 +45,9 @@ pub struct CallQuestion {
     /// The directory it runs in, relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// Ports that programs of this machine would reach, and that nobody gave leave for beforehand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub publishes: Vec<u16>,
     /// The diff, or the whole command with its environment and input; secrets masked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
@@ -296,6 +299,7 @@ impl CallQuestion {
             warnings: Vec::new(),
             command: None,
             directory: None,
+            publishes: Vec::new(),
             preview: None,
             unmasked: None,
             changes: Vec::new(),

@@ -170,6 +170,7 @@ impl Prepared for Call {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            publishes: Vec::new(),
             pinned: None,
         }
     }

@@ -139,6 +139,7 @@ impl Prepared for Probe {
             paths: self.paths.clone(),
             stands_for: None,
             command: None,
+            publishes: Vec::new(),
             pinned: None,
         }
     }

@@ -213,12 +213,20 @@ impl Drop for Asks {
 }
 
 fn nobody(request: &CallQuestion) -> ToolError {
-    let hint = if request.needs_person {
+    let hint = if !request.publishes.is_empty() {
+        let flags = publish_flags(&request.publishes);
+        format!("run it in a terminal, or add --yes; `{flags}` gives leave to publish, and no more")
+    } else if request.needs_person {
         "run it in a terminal, or add --yes".to_owned()
     } else {
         format!("run it in a terminal, or add `--allow {}`, --approve auto or --yes", request.tool)
     };
     ToolError::new(ErrorKind::NeedsPerson { summary: request.summary.clone() }).hint(hint)
+}
+
+/// The flags that give leave to publish these ports.
+pub(super) fn publish_flags(ports: &[u16]) -> String {
+    ports.iter().map(|port| format!("--publish {port}")).collect::<Vec<_>>().join(" ")
 }
 
 /// The screen is held only while something is written, so that others can say something meanwhile.

@@ -3,7 +3,9 @@
 //! Law: it looks and stops by the job's own lock and socket. A number of a process is shown to
 //! people, and nothing is signalled by it.
 
-use anyhow::{Context, Result};
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result, bail};
 use jm_process::background::{Job, JobDescription, JobEnding, JobLifetime, JobState, Jobs};
 use jm_process::command::CommandEnding;
 use jm_system::clock::now_epoch_ms;
@@ -24,8 +26,33 @@ pub(crate) fn run(common: &Common, ps: &Ps) -> Result<u8> {
         (Some(name), _, _) => stop(&find(&jobs, name)?),
         (_, Some(name), _) => output(&find(&jobs, name)?, ps),
         (_, _, Some(name)) => screen(&find(&jobs, name)?),
+        (None, None, None) if !common.publish.is_empty() => {
+            let name = ps.id.as_deref();
+            let name = name.context("No process named (usage: `jm ps --publish PORT ID`)")?;
+            publish(&find(&jobs, name)?, &common.publish)
+        }
         (None, None, None) => list(&jobs, ps),
     }
+}
+
+/// Publishes ports by the person's own word.
+fn publish(job: &Job, ports: &[u16]) -> Result<u8> {
+    let name = job.name();
+    if !job.is_running()? {
+        bail!("{name} is not running");
+    }
+    for port in ports {
+        match job.publish(*port) {
+            Ok(()) => print::line(&format!("{name} port {port} is published at 127.0.0.1:{port}"))?,
+            Err(error) if error.kind() == ErrorKind::AddrInUse => bail!(
+                "port {port} is in use on this machine (127.0.0.1)\n  hint: end the program that has it (`jm ps` lists published ports)"
+            ),
+            Err(error) => bail!(
+                "port {port} of {name} cannot be published: {error}\n  hint: only processes of the sandbox back end namespaces, without `--network`, have ports to publish"
+            ),
+        }
+    }
+    Ok(exit::RAN)
 }
 
 fn find(jobs: &Jobs, name: &str) -> Result<Job> {
@@ -58,17 +85,35 @@ pub(super) fn running_of(jobs: &Jobs, session: &SessionId) -> Vec<String> {
     running.collect()
 }
 
+/// The ports of a session's jobs that are published, in order.
+pub(super) fn published_of(jobs: &Jobs, session: &SessionId) -> Vec<u16> {
+    let jobs = jobs.of_session(session.as_str()).unwrap_or_default();
+    let mut ports: Vec<u16> = jobs.iter().flat_map(Job::published).collect();
+    ports.sort_unstable();
+    ports
+}
+
 fn in_words(job: &Job, state: &JobState) -> String {
     let JobDescription { command, keeping, .. } = &job.description;
     let kept = if *keeping == JobLifetime::Kept { ", kept" } else { "" };
     let state = match state {
         JobState::Running { pid } => {
             let (elapsed, left) = times(&job.description);
-            format!("pid {pid}, running for {} s, {} s left{kept}", elapsed / 1000, left / 1000)
+            let published = published_in_words(&job.published());
+            let (elapsed, left) = (elapsed / 1000, left / 1000);
+            format!("pid {pid}, running for {elapsed} s, {left} s left{kept}{published}")
         }
         JobState::Ended(end) => end.how.words(),
     };
     one_line(&format!("{}  {state}  {command}", job.name()))
+}
+
+fn published_in_words(ports: &[u16]) -> String {
+    let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    match addresses.is_empty() {
+        true => String::new(),
+        false => format!(", published at {}", addresses.join(", ")),
+    }
 }
 
 /// How long it has run, and how long it still may.
@@ -91,7 +136,7 @@ fn as_json(job: &Job, state: &JobState) -> Value {
         "directory": description.directory, "running": pid.is_some(), "pid": pid,
         "started_at_ms": description.started_at_ms, "lifetime_ms": description.lifetime_ms,
         "left_ms": left_ms, "kept": description.keeping == JobLifetime::Kept,
-        "terminal": description.terminal, "ended": ended,
+        "terminal": description.terminal, "published": job.published(), "ended": ended,
     })
 }
 

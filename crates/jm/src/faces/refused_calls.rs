@@ -4,6 +4,8 @@ use jm_types::CallQuestion;
 use jm_types::text::{one_line, reveal};
 use serde::Serialize;
 
+use super::prompt::publish_flags;
+
 /// A call that needed an answer in a run without a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Unanswered {
@@ -12,6 +14,9 @@ pub(crate) struct Unanswered {
     pub(crate) summary: String,
     /// Rules for `--allow` that would have allowed it; none where only an answer can.
     pub(crate) allow: Vec<String>,
+    /// Ports for `--publish` that it would publish.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) publish: Vec<u16>,
 }
 
 impl Unanswered {
@@ -26,6 +31,7 @@ impl Unanswered {
             name: request.tool.clone(),
             summary: request.summary.clone(),
             allow: offered.unwrap_or_else(by_name),
+            publish: request.publishes.clone(),
         }
     }
 }
@@ -41,6 +47,10 @@ pub(crate) fn told(calls: &[Unanswered]) -> String {
         text.push_str(&format!("\n  {}: {}", one_line(&call.name), call.summary));
         let flags: Vec<String> = call.allow.iter().map(|rule| flag(rule)).collect();
         text.push_str(&match flags.is_empty() {
+            true if !call.publish.is_empty() => {
+                let flags = publish_flags(&call.publish);
+                format!("\n    allow it with --yes; {flags} gives leave to publish, and no more")
+            }
             true => "\n    no rule can allow it; --yes does".to_owned(),
             false => format!("\n    allow it with {}", flags.join(" ")),
         });

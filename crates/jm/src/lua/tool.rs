@@ -253,6 +253,7 @@ impl Prepared for LuaCall {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            publishes: Vec::new(),
             pinned: None,
         }
     }

@@ -107,6 +107,7 @@ impl Prepared for McpCall {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            publishes: Vec::new(),
             pinned: Some(self.tool.pin()),
         }
     }

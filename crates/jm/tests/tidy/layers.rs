@@ -86,10 +86,14 @@ fn modules_import_each_other_in_one_direction() {
 
 /// The files with sockets of the internet: the proxy that commands pass, and its end inside.
 const EGRESS_PROXY: &[&str] = &[
+    LOOPBACK_TCP,
     "crates/process/src/outside/egress_proxy/",
     "crates/process/src/inside/proxy_listener.rs",
     "crates/types/src/hosts.rs",
 ];
+
+/// The files with sockets that stay on this machine.
+const LOOPBACK_TCP: &str = "crates/process/src/outside/tcp/";
 
 /// The dependencies of a manifest's section that are ours.
 fn own_dependencies(manifest: &str) -> BTreeSet<String> {
@@ -143,6 +147,22 @@ fn the_tools_know_no_network() {
     for (name, text) in sources().iter().filter(|(name, _)| !is_test(name) && !is_proxy(name)) {
         assert!(!product(text).contains("std::net"), "{name} uses std::net");
     }
+}
+
+/// The first word with which a file could leave loopback.
+fn leaves_loopback(text: &str) -> Option<&'static str> {
+    let words = ["TcpStream::connect", "UNSPECIFIED", "0.0.0.0", "ToSocketAddrs", "IpAddr::"];
+    words.into_iter().find(|word| product(text).contains(word))
+}
+
+#[test]
+fn sockets_beside_the_proxy_stay_on_loopback() {
+    let sources = sources();
+    let room = sources.iter().filter(|(name, _)| name.starts_with(LOOPBACK_TCP));
+    let found: Vec<_> = room.map(|(name, text)| (name, leaves_loopback(text))).collect();
+    assert!(found.len() > 2, "{found:?}");
+    assert!(found.iter().all(|(_, word)| word.is_none()), "{found:?}");
+    assert!(leaves_loopback("let it = TcpStream::connect(address);").is_some());
 }
 
 /// True if every profile of the manifest unwinds.

@@ -6,7 +6,7 @@
 //! everything.
 
 use std::fs::File;
-use std::io::Result;
+use std::io::{ErrorKind, Result};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -23,8 +23,9 @@ use rustix::io::FdFlags;
 use super::folder::{COMMAND, END, JobEnd, JobEnding, OUTPUT, SOCKET};
 use super::protocol::{
     DAEMON, DIRECTORY, DaemonOrder, DaemonReport, FOLDER, JobLifetime, LINE, LOCK,
-    NETWORK_NAMESPACE, USER_NAMESPACE,
+    NETWORK_NAMESPACE, Publication, USER_NAMESPACE,
 };
+use super::publisher::Publisher;
 use super::screen::{ScreenText, TerminalScreen};
 use super::server::serve;
 use super::shared::{DaemonShared, in_words, lock};
@@ -60,7 +61,11 @@ fn run_daemon() -> Result<()> {
     let note = format!("{} {} {}\n", own.pid, own.started, own.boot);
     rustix::io::pwrite(given(LOCK), note.as_bytes(), 0)?;
     let began = Instant::now();
-    let KeptOutcome { how, screen, refused } = match run_to_its_end(&order, loopback) {
+    let publisher = Arc::new(Publisher::new(order.launcher.clone(), loopback.clone()));
+    let ran = publish(&publisher, &order.publication)
+        .and_then(|()| run_to_its_end(&order, loopback, &publisher));
+    publisher.close();
+    let KeptOutcome { how, screen, refused } = match ran {
         Ok(kept) => kept,
         Err(error) if error.to_string().contains(ENDED_SILENTLY) => {
             KeptOutcome::nothing(JobEnding::Unknown)
@@ -75,6 +80,23 @@ fn run_daemon() -> Result<()> {
     };
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     write_end(&JobEnd { how, elapsed_ms, at_ms: now_epoch_ms(), screen, refused })
+}
+
+/// Publishes ports before the command starts: without one that is required it is not started.
+fn publish(publisher: &Arc<Publisher>, ports: &Publication) -> std::result::Result<(), ToolError> {
+    let fail = |why: String| ToolError::failed("process", why);
+    for port in &ports.required {
+        match publisher.publish(*port) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                let report = line().and_then(|line| send(line, &DaemonReport::PortTaken(*port)));
+                ignore_error(report, "a program that is gone needs no report");
+                return Err(fail(format!("port {port} is in use")));
+            }
+            Err(error) => return Err(fail(format!("port {port} was not published: {error}"))),
+        }
+    }
+    publisher.publish_when_free(ports.granted.clone()).map_err(|error| fail(error.to_string()))
 }
 
 /// The loopback that we were given. Its descriptors go to the launcher and to whoever asks, and to no other process.
@@ -110,6 +132,7 @@ impl KeptOutcome {
 fn run_to_its_end(
     order: &DaemonOrder,
     loopback: Option<Arc<SessionLoopback>>,
+    publisher: &Arc<Publisher>,
 ) -> std::result::Result<KeptOutcome, ToolError> {
     let fail = |error: std::io::Error| ToolError::failed("process", error.to_string());
     let streams = DaemonStreams::open(order).map_err(fail)?;
@@ -122,6 +145,7 @@ fn run_to_its_end(
         cancel: Cancel::new(),
         reason: Mutex::new(None),
         loopback: loopback.clone(),
+        publisher: Arc::clone(publisher),
     });
     listen(&shared).map_err(fail)?;
     if order.keeping == JobLifetime::WithTheSession {

@@ -36,6 +36,8 @@ pub(super) const RULES_FILE: &str = "walls.json";
 pub(super) const COMMAND: &str = "command";
 pub(super) const OUTPUT: &str = "output";
 const SEEN: &str = "seen";
+/// The ports that are published, while it runs.
+pub(super) const PUBLISHED: &str = "published";
 
 const MOST_NOTE_BYTES: u64 = 4 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -212,10 +214,34 @@ impl Job {
         match self.ask(&JobRequest::Write(typed))? {
             JobAnswer::Taken(taken) => Ok(taken),
             JobAnswer::Refused(why) => Err(Error::new(ErrorKind::InvalidInput, why)),
-            JobAnswer::Screen(_) | JobAnswer::RefusedByProxy(_) | JobAnswer::Stopping => {
-                Err(ErrorKind::InvalidData.into())
-            }
+            JobAnswer::Screen(_)
+            | JobAnswer::RefusedByProxy(_)
+            | JobAnswer::Published
+            | JobAnswer::PortTaken
+            | JobAnswer::Stopping => Err(ErrorKind::InvalidData.into()),
         }
+    }
+
+    /// Publishes a port of a job that runs; an error of the kind `AddrInUse` where something else has it.
+    pub fn publish(&self, port: u16) -> Result<()> {
+        match self.ask(&JobRequest::Publish(port))? {
+            JobAnswer::Published => Ok(()),
+            JobAnswer::PortTaken => Err(ErrorKind::AddrInUse.into()),
+            JobAnswer::Refused(why) => Err(Error::new(ErrorKind::Unsupported, why)),
+            JobAnswer::Taken(_)
+            | JobAnswer::Screen(_)
+            | JobAnswer::RefusedByProxy(_)
+            | JobAnswer::Stopping => Err(ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// The ports of it that are published now, in order; none of one that has ended.
+    pub fn published(&self) -> Vec<u16> {
+        if !self.is_running().unwrap_or(false) {
+            return Vec::new();
+        }
+        let note = read_text(&self.folder.join(PUBLISHED), MOST_NOTE_BYTES).ok().flatten();
+        note.and_then(|note| serde_json::from_str(&note).ok()).unwrap_or_default()
     }
 
     /// The content of its terminal, now or last. `None` without a terminal.

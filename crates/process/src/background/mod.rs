@@ -8,6 +8,7 @@ mod daemon;
 mod folder;
 mod keys;
 mod protocol;
+mod publisher;
 mod reading;
 mod refused;
 mod screen;
@@ -36,7 +37,7 @@ use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 pub use daemon::run_as_daemon;
 pub use folder::{Job, JobDescription, JobEnd, JobEnding, JobSeen, JobState};
 pub use keys::{KEY_NAMES, NoSuchKey, TerminalKey};
-pub use protocol::{JobLifetime, Typed, TypedCount};
+pub use protocol::{JobLifetime, Publication, Typed, TypedCount};
 pub use reading::JobExcerpt;
 pub use screen::ScreenText;
 
@@ -89,6 +90,8 @@ pub struct JobSpec {
     pub keeping: JobLifetime,
     /// The rules that hold it.
     pub confinement: Confinement,
+    /// The ports of it that are published.
+    pub publication: Publication,
 }
 
 /// The jobs of this state, and the lines to those that end with us. By default there is no place for
@@ -216,6 +219,7 @@ impl Jobs {
             keeping: spec.keeping,
             keep_bytes: self.keep_bytes,
             has_loopback: loopback.is_some(),
+            publication: spec.publication.clone(),
         };
         let command = daemon_command(launcher, &spec.environment);
         let mut given = vec![
@@ -240,6 +244,10 @@ impl Jobs {
             Ok((DaemonReport::NotStarted(why), _)) => {
                 self.forget(&job);
                 Err(ToolError::failed("process", why))
+            }
+            Ok((DaemonReport::PortTaken(port), _)) => {
+                self.forget(&job);
+                Err(port_taken(port))
             }
             Err(error) => {
                 self.forget(&job);
@@ -308,6 +316,13 @@ impl Jobs {
     fn lines(&self) -> MutexGuard<'_, Vec<(Job, UnixStream)>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The error about a port that a program of this machine has.
+fn port_taken(port: u16) -> ToolError {
+    let why = format!("port {port} is in use on this machine (127.0.0.1)");
+    ToolError::failed("start_process", why)
+        .hint("choose another port, or end the program that has it")
 }
 
 fn daemon_command(launcher: &Launcher, environment: &[(OsString, OsString)]) -> Command {

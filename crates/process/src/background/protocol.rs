@@ -48,6 +48,16 @@ pub(crate) struct DaemonOrder {
     pub(crate) keep_bytes: u64,
     /// It was given the descriptors of the session's loopback.
     pub(crate) has_loopback: bool,
+    pub(crate) publication: Publication,
+}
+
+/// The ports of a job that are published on this machine, at 127.0.0.1.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publication {
+    /// Without these the job is not started.
+    pub required: Vec<u16>,
+    /// These are published as soon as they are free.
+    pub granted: Vec<u16>,
 }
 
 /// The lifetime of a job beyond the program that started it.
@@ -65,6 +75,8 @@ pub(crate) enum DaemonReport {
     /// The launcher runs.
     Started,
     NotStarted(String),
+    /// Nothing was started: something else on this machine has this port.
+    PortTaken(u16),
 }
 
 /// Something typed into a job.
@@ -84,6 +96,8 @@ pub(crate) enum JobRequest {
     RefusedByProxy,
     /// The descriptors of the session's loopback; answered with them alone.
     Loopback,
+    /// Publishes a port.
+    Publish(u16),
     Stop,
 }
 
@@ -92,8 +106,10 @@ pub(crate) enum JobAnswer {
     Taken(TypedCount),
     Screen(Option<ScreenText>),
     RefusedByProxy(Vec<String>),
+    Published,
     Stopping,
     Refused(String),
+    PortTaken,
 }
 
 /// The part of typed bytes that the job has taken.

@@ -3,7 +3,7 @@
 //! Law: only processes of the same user are answered, one question each, and none can hold the daemon
 //! up for long.
 
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
@@ -45,6 +45,11 @@ fn answer(stream: &UnixStream, shared: &DaemonShared) -> Result<()> {
         }
         JobRequest::RefusedByProxy => JobAnswer::RefusedByProxy(shared.refused_by_proxy()),
         JobRequest::Loopback => return shared.hand_on_loopback(stream),
+        JobRequest::Publish(port) => match shared.publisher.publish(port) {
+            Ok(()) => JobAnswer::Published,
+            Err(error) if error.kind() == ErrorKind::AddrInUse => JobAnswer::PortTaken,
+            Err(error) => JobAnswer::Refused(error.to_string()),
+        },
         JobRequest::Stop => {
             shared.stop(CommandEnding::Stopped);
             JobAnswer::Stopping

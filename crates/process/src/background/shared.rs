@@ -8,6 +8,7 @@ use jm_types::Cancel;
 use rustix::fd::OwnedFd;
 
 use super::protocol::{JobAnswer, Typed};
+use super::publisher::Publisher;
 use super::screen::TerminalScreen;
 use super::typing::Typing;
 use crate::contract::descriptors::send_descriptors;
@@ -32,6 +33,7 @@ pub(super) struct DaemonShared {
     pub(super) reason: Mutex<Option<CommandEnding>>,
     /// The loopback that the job shares with its session.
     pub(super) loopback: Option<Arc<SessionLoopback>>,
+    pub(super) publisher: Arc<Publisher>,
 }
 
 impl DaemonShared {

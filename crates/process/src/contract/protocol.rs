@@ -21,6 +21,12 @@ pub const LAUNCH: &str = "__launch";
 /// The hidden word that makes the program the maker of a session's loopback.
 pub(crate) const LOOPBACK: &str = "__loopback";
 
+/// The hidden word that makes the program a maker of sockets in a session's loopback.
+pub(crate) const SOCKETS: &str = "__sockets";
+/// The bytes that ask for a socket of that family.
+pub(crate) const SOCKET_IPV4: u8 = b'4';
+pub(crate) const SOCKET_IPV6: u8 = b'6';
+
 /// The one descriptor that a launcher is started with. The others come with the order, and are put
 /// under these numbers.
 pub(crate) const CONTROL: RawFd = 3;

@@ -43,12 +43,15 @@ fn hand_out() -> Result<()> {
     send_descriptors(control(), &[user.as_fd(), network.as_fd()])
 }
 
-/// Joins the session's network, and first the user namespace that gives the right to do so.
+/// Joins the session's network with the descriptors that a launcher is given.
 pub(super) fn join() -> Result<()> {
-    let user = LinkNameSpaceType::User;
-    move_into_link_name_space(given(USER_NAMESPACE), Some(user))?;
-    let network = LinkNameSpaceType::Network;
-    Ok(move_into_link_name_space(given(NETWORK_NAMESPACE), Some(network))?)
+    join_namespaces(given(USER_NAMESPACE), given(NETWORK_NAMESPACE))
+}
+
+/// Joins a network, and first the user namespace that gives the right to do so.
+pub(super) fn join_namespaces(user: impl AsFd, network: impl AsFd) -> Result<()> {
+    move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
+    Ok(move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
 /// A network of its own has a loopback that is down at first.

@@ -9,6 +9,7 @@ mod landlock;
 mod layer;
 mod limits;
 mod loopback;
+mod loopback_sockets;
 mod mount_calls;
 mod mounts;
 mod name_guard;
@@ -41,7 +42,7 @@ use crate::contract::confinement_rules::{Backend, ConfinementRules};
 use crate::contract::descriptors::receive_descriptors;
 use crate::contract::message::receive;
 pub use crate::contract::protocol::LAUNCH;
-use crate::contract::protocol::{FREE, INNER_ORDER, LOOPBACK, LaunchOrder, LaunchStage};
+use crate::contract::protocol::{FREE, INNER_ORDER, LOOPBACK, LaunchOrder, LaunchStage, SOCKETS};
 
 /// Runs as a launcher, if the first word of the command line says so. Must be the first thing that
 /// the program does: no thread may be there yet.
@@ -49,12 +50,14 @@ pub fn run_as_launcher() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     match words.next()? {
         word if word == LAUNCH => Some(run(words.next().is_some())),
-        word if word == LOOPBACK => Some(match loopback::make() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        }),
+        word if word == LOOPBACK => Some(exit_code(&loopback::make())),
+        word if word == SOCKETS => Some(exit_code(&loopback_sockets::serve())),
         _ => None,
     }
+}
+
+fn exit_code(outcome: &Result<()>) -> ExitCode {
+    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Success says that no process is left, whatever became of the command.

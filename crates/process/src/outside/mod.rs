@@ -24,3 +24,4 @@ pub mod server_process;
 pub mod session_loopback;
 pub mod spool;
 mod stdin_writer;
+pub(crate) mod tcp;

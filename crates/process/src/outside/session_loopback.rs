@@ -11,7 +11,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 
 use super::child::ChildProcess;
 use super::reaper;
-use crate::contract::confinement_rules::{Backend, ConfinementRules};
+use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
 use crate::contract::descriptors::{high_numbered_copy, receive_descriptors};
 use crate::contract::protocol::{CONTROL, LOOPBACK, NETWORK_NAMESPACE, USER_NAMESPACE};
 
@@ -54,5 +54,27 @@ impl SessionLoopback {
 
 /// Tells whether a command with these rules can be in a network that it shares.
 pub(crate) fn can_join(rules: &ConfinementRules) -> bool {
-    rules.backend == Backend::Namespaces && rules.network.is_own()
+    port_reach(rules.backend, &rules.network) == PortReach::Published
+}
+
+/// The way in which a program of this machine reaches a port that a background process listens on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortReach {
+    /// The port has to be published: the process is in the session's network.
+    Published,
+    /// As it is: the process has this machine's own network.
+    Direct,
+    /// In no way: the process has a network of its own, or no sockets.
+    Unreachable,
+}
+
+/// Tells how ports of background processes can be reached.
+pub fn port_reach(backend: Backend, network: &Network) -> PortReach {
+    match (backend, network.is_own()) {
+        (Backend::None, _) | (Backend::Namespaces | Backend::Bwrap | Backend::Landlock, false) => {
+            PortReach::Direct
+        }
+        (Backend::Namespaces, true) => PortReach::Published,
+        (Backend::Bwrap | Backend::Landlock, true) => PortReach::Unreachable,
+    }
 }

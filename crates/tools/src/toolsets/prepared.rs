@@ -45,6 +45,7 @@ impl<O: Operation> Prepared for PreparedCall<O> {
             paths: within.chain(operation.paths()).collect(),
             stands_for: *stands_for,
             command: operation.command(),
+            publishes: operation.publishes(),
             pinned: None,
         }
     }

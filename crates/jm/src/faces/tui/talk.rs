@@ -209,8 +209,9 @@ impl Talk {
     fn look_at_processes(&mut self) {
         let Some(open) = &mut self.open else { return };
         let processes = ps::running_of(&open.jobs, &open.session).len();
-        if open.status.processes != processes {
-            open.status.processes = processes;
+        let published = ps::published_of(&open.jobs, &open.session);
+        if (open.status.processes, &open.status.published) != (processes, &published) {
+            open.status = Status { processes, published, ..open.status.clone() };
             self.desk.send(Msg::Status(Box::new(open.status.clone())));
         }
     }
@@ -470,5 +471,6 @@ fn status(common: &Common, agent: &Agent) -> Status {
         tokens_cached: usage.cache_read,
         cost: agent.client().cost(&usage),
         processes: ps::running_of(&core.workspace.jobs, &agent.driver.session.id).len(),
+        published: ps::published_of(&core.workspace.jobs, &agent.driver.session.id),
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod desk;
 mod ends;
+mod published;
 mod terminals;
 
 use crate::world::{User, World, users, works};

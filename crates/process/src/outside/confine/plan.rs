@@ -30,6 +30,8 @@ pub struct CommandSettings {
     pub exceptions: HostExceptions,
     /// Directories besides the workspace that commands may write.
     pub writable: Vec<PathBuf>,
+    /// Ports of background processes that may be published without a question.
+    pub publish: Vec<u16>,
     /// Bounds of processes, memory and files.
     pub resources: Resources,
 }
@@ -38,7 +40,8 @@ impl Default for CommandSettings {
     fn default() -> Self {
         let resources = Resources::default();
         let (network, exceptions) = (Network::Off, HostExceptions::default());
-        Self { backend: None, network, exceptions, writable: Vec::new(), resources }
+        let (writable, publish) = (Vec::new(), Vec::new());
+        Self { backend: None, network, exceptions, writable, publish, resources }
     }
 }
 

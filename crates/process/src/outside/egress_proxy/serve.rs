@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::ProxyConnection;
 use super::address::may_connect;
-use super::relay::{ConnectionEnds, TunnelFault, say_last};
 use super::request::{ProxyRequest, RefusedRequest, RequestHead, RequestPurpose, parse, read_head};
+use super::tunnel::{TunnelFault, say_last};
 use crate::outside::refusal::Refusal;
+use crate::outside::tcp::relay::ConnectionEnds;
 use jm_types::HostVerdict;
 use jm_types::hosts::{Host, HostRule};
 
-impl ProxyConnection {
+impl ProxyConnection<'_> {
     pub(super) fn serve(&self, client: &Arc<TcpStream>) {
         let until = Instant::now() + self.shared.patience;
         let RequestHead { head, early } = match read_head(client, until) {
@@ -32,7 +33,7 @@ impl ProxyConnection {
         &self,
         request: &ProxyRequest,
     ) -> std::result::Result<Arc<TcpStream>, RefusedRequest> {
-        let shared = &self.shared;
+        let shared = self.shared;
         if shared.pass.is_some() && request.credentials != shared.pass {
             return Err(RefusedRequest {
                 code: 407,
@@ -61,7 +62,7 @@ impl ProxyConnection {
             why: format!("{host}:{port} cannot be reached: {error}"),
         })?;
         let server = Arc::new(server);
-        if shared.remember(self.number, &server) {
+        if self.connection.remember(&server) {
             Ok(server)
         } else {
             Err(RefusedRequest { code: 503, why: "the command has ended".to_owned() })

@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Shutdown, TcpStream};
 use std::sync::mpsc;
 use std::time::Instant;
 
 use super::client_hello::tests::greeting;
 use super::*;
 use crate::contract::descriptors::send_descriptor;
+use crate::outside::tcp::connections::MOST_CONNECTIONS;
 use jm_types::ignore_error;
 
 /// A hang detector.

@@ -161,6 +161,7 @@ impl Prepared for ExternalCall {
             paths: Vec::new(),
             stands_for: None,
             command: None,
+            publishes: Vec::new(),
             pinned: None,
         }
     }

@@ -4,14 +4,16 @@
 //! calls. Nothing here waits longer than it was asked to.
 
 mod excerpt;
+mod ports;
+mod wait;
 
 use std::ffi::OsString;
 use std::io::ErrorKind as IoKind;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jm_process::background::{
-    Job, JobEnding, JobLifetime, JobSeen, JobSpec, JobState, ScreenText, TerminalSize, Typed,
-    TypedCount,
+    Job, JobDescription, JobEnding, JobLifetime, JobSeen, JobSpec, JobState, ScreenText,
+    TerminalSize, Typed, TypedCount,
 };
 use jm_process::command::CommandProgram;
 use jm_shell::CommandLine;
@@ -26,19 +28,13 @@ use crate::ops::resolve_existing;
 use crate::ops::run::line_of;
 use crate::tool::{PathUse, Preview, ShownCommand, Use};
 pub use excerpt::JobText;
+pub use ports::{JobPort, PortState};
+use wait::{await_echo, printed, wait};
 
 /// The name of the terminal's type (TERM); our screen understands what is written for it.
 const TERM: &str = "xterm-256color";
-/// After a start and after typing, output is waited for, and then for a pause in it.
-const ECHO: Duration = Duration::from_millis(700);
-const PAUSE: Duration = Duration::from_millis(80);
-const SLICE: Duration = Duration::from_millis(20);
-/// Between the end of a wait and the end of the call's own time.
-const MARGIN: Duration = Duration::from_secs(1);
 /// For the lines around an output.
 const FRAME: usize = 1024;
-/// So much of new output is searched for a text that is waited for.
-const SEARCHED: usize = 1024 * 1024;
 
 /// Something to do with the jobs that are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +67,17 @@ pub struct StartJob {
     pub terminal: Option<TerminalSize>,
     /// The end of its session ends it, or not.
     pub keeping: JobLifetime,
+    /// Ports of it that are published on this machine.
+    pub publish: Vec<u16>,
+}
+
+/// A job that was started.
+#[derive(Debug)]
+pub struct StartedJob {
+    /// The job, and its first output.
+    pub look: Look,
+    /// Its ports that were to be published.
+    pub ports: Vec<JobPort>,
 }
 
 /// A request to one job.
@@ -161,6 +168,8 @@ pub struct ListedJob {
     pub keeping: JobLifetime,
     /// The size of its terminal; `None` for pipes.
     pub terminal: Option<TerminalSize>,
+    /// Its ports that are published now.
+    pub published: Vec<u16>,
 }
 
 /// The state of a job.
@@ -207,7 +216,7 @@ pub enum LookedAt {
 }
 
 impl Operation for StartJob {
-    type Outcome = Look;
+    type Outcome = StartedJob;
 
     fn paths(&self) -> Vec<PathUse> {
         vec![PathUse::new(&self.directory, Use::List)]
@@ -217,8 +226,16 @@ impl Operation for StartJob {
         Some(line_of(&self.program))
     }
 
-    fn preview(&self, _: &Scope, summary: CallSummary<'_>) -> Result<Option<Preview>, ToolError> {
-        Ok(summary.in_full())
+    fn publishes(&self) -> Vec<u16> {
+        self.publish.clone()
+    }
+
+    fn preview(
+        &self,
+        scope: &Scope,
+        summary: CallSummary<'_>,
+    ) -> Result<Option<Preview>, ToolError> {
+        ports::check(scope, &self.publish).map(|()| summary.in_full())
     }
 
     fn shown_command(&self, _: &Scope) -> Option<ShownCommand> {
@@ -230,7 +247,7 @@ impl Operation for StartJob {
         Foreseen::Unknown
     }
 
-    fn perform(self, execution: Execution<'_>) -> Result<Look, ToolError> {
+    fn perform(self, execution: Execution<'_>) -> Result<StartedJob, ToolError> {
         self.run(execution.scope)
     }
 }
@@ -268,7 +285,8 @@ fn failed(error: std::io::Error) -> ToolError {
 }
 
 impl StartJob {
-    fn run(self, scope: &Scope) -> Result<Look, ToolError> {
+    fn run(self, scope: &Scope) -> Result<StartedJob, ToolError> {
+        ports::check(scope, &self.publish)?;
         let workspace = &scope.workspace;
         let directory = resolve_existing(&workspace.sandbox, &self.directory)?;
         let mut environment = workspace.environment.sanitize(std::env::vars_os());
@@ -290,6 +308,7 @@ impl StartJob {
             terminal: self.terminal,
             keeping: self.keeping,
             confinement,
+            publication: ports::publication(scope, &self.publish),
         })?;
         await_echo(scope, &job, 0)?;
         if let JobState::Ended(end) = job.state().map_err(failed)?
@@ -298,7 +317,8 @@ impl StartJob {
             workspace.jobs.forget(&job);
             return Err(ToolError::failed("start_process", why));
         }
-        glance(scope, &job, None)
+        let ports = ports::ports_of(scope, &job, &self.publish)?;
+        Ok(StartedJob { look: glance(scope, &job, None)?, ports })
     }
 }
 
@@ -399,8 +419,9 @@ fn listed(scope: &Scope, job: &Job) -> Result<ListedJob, ToolError> {
             JobStatus::Ended { how: end.how, elapsed: Duration::from_millis(end.elapsed_ms) }
         }
     };
-    let (command, keeping) = (description.command, description.keeping);
-    Ok(ListedJob { id, command, status, keeping, terminal: description.terminal })
+    let published = job.published();
+    let JobDescription { command, keeping, terminal, .. } = description;
+    Ok(ListedJob { id, command, status, keeping, terminal, published })
 }
 
 fn write(
@@ -435,58 +456,4 @@ fn over(scope: &Scope, job: &Job, how: &JobEnding) -> ToolError {
     let id = JobId::of(&scope.session_id, job.name()).unwrap_or(JobId(0));
     ToolError::failed("process", format!("nothing was typed: {id} is not running; {}", how.words()))
         .hint("read it to see what it printed, or start it again")
-}
-
-fn printed(job: &Job) -> Result<u64, ToolError> {
-    job.read(0, None, 0).map(|excerpt| excerpt.total).map_err(failed)
-}
-
-/// Until what was done to it has had its effect, as far as one can see.
-fn await_echo(scope: &Scope, job: &Job, before: u64) -> Result<(), ToolError> {
-    let until = Instant::now() + ECHO;
-    let mut last = (before, Instant::now());
-    while Instant::now() < until && job.is_running().map_err(failed)? {
-        scope.cancel.checkpoint()?;
-        std::thread::sleep(SLICE);
-        let now = printed(job)?;
-        if now != last.0 {
-            last = (now, Instant::now());
-        } else if now != before && last.1.elapsed() >= PAUSE {
-            return Ok(());
-        }
-    }
-    Ok(())
-}
-
-/// Waits for the end of a job or for a text, and tells whether the text came.
-fn wait(
-    scope: &Scope,
-    job: &Job,
-    most: Duration,
-    text: Option<&str>,
-) -> Result<Option<bool>, ToolError> {
-    let call_ends = scope.deadline.checked_sub(MARGIN).unwrap_or(scope.deadline);
-    let until = call_ends.min(Instant::now() + most);
-    loop {
-        scope.cancel.checkpoint()?;
-        // Before the output, so that a job that has ended has printed all of it.
-        let is_running = job.is_running().map_err(failed)?;
-        if let Some(text) = text
-            && shows(job, text).map_err(failed)?
-        {
-            return Ok(Some(true));
-        }
-        if !is_running || Instant::now() >= until {
-            return Ok(text.map(|_| false));
-        }
-        std::thread::sleep(SLICE);
-    }
-}
-
-/// Tells whether a text is on the screen, or among what was printed since the session last read.
-fn shows(job: &Job, text: &str) -> std::io::Result<bool> {
-    if job.screen()?.is_some_and(|screen| screen.text.contains(text)) {
-        return Ok(true);
-    }
-    Ok(JobText::new_since(job, job.seen().read, SEARCHED)?.text.contains(text))
 }

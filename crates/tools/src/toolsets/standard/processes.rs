@@ -13,7 +13,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ops::job::{
-    JobCall, JobId, JobOutcome, JobQuery, JobStatus, JobView, ListedJob, Look, LookedAt, StartJob,
+    JobCall, JobId, JobOutcome, JobPort, JobQuery, JobStatus, JobView, ListedJob, Look, LookedAt,
+    PortState, StartJob, StartedJob,
 };
 use crate::tool::Output;
 use crate::toolsets::args::parse_args;
@@ -22,6 +23,9 @@ use crate::toolsets::lowered::{Lowered, Stakes};
 use crate::toolsets::row::{Row, SchemaOf, Translate};
 
 const LONGEST_LIFETIME: u64 = 12 * 60 * 60;
+/// Below this only the superuser may listen, in the session's network too.
+const LOWEST_PORT: u16 = 1024;
+const MOST_PORTS: usize = 8;
 const USUAL_WAIT: u64 = 10;
 const LONGEST_WAIT: u64 = 600;
 /// A program that measures its terminal gets one in which it can draw.
@@ -35,8 +39,9 @@ pub(super) const START_PROCESS: Row = Row {
         longest that it may run; it is also ended with the session. Give it a terminal with pty for \
         programs that draw on the screen or ask for input there. Look at it, type into it, wait for \
         it and stop it with process. Commands of the session reach its servers on localhost, and \
-        nothing else does; where that is refused, talk to a server from the same command, as in \
-        `server & curl ...`. For a command that ends by itself soon use run_command.",
+        nothing else does, but for ports in publish, which the user's browser reaches too; where \
+        that is refused, talk to a server from the same command, as in `server & curl ...`. For a \
+        command that ends by itself soon use run_command.",
     schema: SchemaOf::Struct(derived::<StartProcess>),
     stakes: Stakes::RUNS,
     translation: &Translate { lower: lower_start, raise: raise_start },
@@ -78,6 +83,12 @@ struct StartProcess {
         description = "Let it run on when the session ends, until its lifetime is over. Only when the user asked for that. Default false."
     )]
     keep_after_session: Option<bool>,
+    #[schemars(
+        description = "Ports it listens on that the user wants to reach too, at 127.0.0.1 of the user's machine, such as [8123]. Only when the user wants to see it, in a browser for instance. The user is asked.",
+        length(max = 8),
+        inner(range(min = 1024, max = 65535))
+    )]
+    publish: Option<Vec<u16>>,
 }
 
 fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> {
@@ -96,10 +107,16 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> 
     } else {
         (JobLifetime::WithTheSession, "")
     };
+    let publish = ports(args.publish.unwrap_or_default())?;
+    let published = match publish.is_empty() {
+        true => String::new(),
+        false => format!(", published at {}", addresses(&publish)),
+    };
     let place = args.cwd.as_deref().map(|cwd| format!(" in {cwd}")).unwrap_or_default();
     let lifetime = args.lifetime_seconds;
-    let summary =
-        format!("Start in the background{how}, for {lifetime} s at most{place}: {command}");
+    let summary = format!(
+        "Start in the background{published}{how}, for {lifetime} s at most{place}: {command}"
+    );
     let start = StartJob {
         program,
         command,
@@ -107,8 +124,29 @@ fn lower_start(args: Value, _: &Limits) -> Result<Lowered<StartJob>, ToolError> 
         lifetime: Duration::from_secs(lifetime),
         terminal,
         keeping,
+        publish,
     };
     Ok(Lowered::new(start, summary))
+}
+
+/// Ports that can be published, each once.
+fn ports(mut ports: Vec<u16>) -> Result<Vec<u16>, ToolError> {
+    ports.sort_unstable();
+    ports.dedup();
+    if let Some(port) = ports.iter().find(|port| **port < LOWEST_PORT) {
+        return Err(ToolError::bad_args(format!(
+            "port {port} cannot be published; {LOWEST_PORT} to 65535 can"
+        ))
+        .hint("let the server listen on a port from 1024 on, such as 8080"));
+    }
+    if ports.len() > MOST_PORTS {
+        return Err(ToolError::bad_args(format!("at most {MOST_PORTS} ports can be published")));
+    }
+    Ok(ports)
+}
+
+fn addresses(ports: &[u16]) -> String {
+    ports.iter().map(|port| format!("127.0.0.1:{port}")).collect::<Vec<_>>().join(", ")
 }
 
 fn program(
@@ -312,13 +350,35 @@ fn shown(typed: &[Typed]) -> String {
     typed.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn raise_start(look: Look, _: usize) -> Result<Output, ToolError> {
+fn raise_start(started: StartedJob, _: usize) -> Result<Output, ToolError> {
+    let StartedJob { look, ports } = started;
     let ListedJob { id, command, keeping, .. } = &look.listed;
     let end = match keeping {
         JobLifetime::WithTheSession => "it ends with this session",
         JobLifetime::Kept => "it is kept after this session",
     };
-    Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{}", text_of(&look))))
+    let ports: String = ports.iter().map(|port| format!("({})\n", port_words(*port))).collect();
+    Ok(Output::Text(format!("Started {id}: {command}\n({end})\n{ports}{}", text_of(&look))))
+}
+
+fn port_words(JobPort { port, state }: JobPort) -> String {
+    match state {
+        PortState::Published => {
+            format!("port {port} is published: the user reaches it at 127.0.0.1:{port}")
+        }
+        PortState::PublishedBy(id) => {
+            format!("port {port} is published by {id} at 127.0.0.1:{port}, for this process too")
+        }
+        PortState::InUse => {
+            format!("port {port} is not published yet: another program has it on this machine")
+        }
+        PortState::Direct => {
+            format!("port {port} needs no publishing: the process has the network of this machine")
+        }
+        PortState::Unreachable => {
+            format!("port {port} is not published: the sandbox back end cannot do that")
+        }
+    }
 }
 
 fn raise_process(outcome: JobOutcome, _: usize) -> Result<Output, ToolError> {
@@ -334,7 +394,12 @@ fn raise_process(outcome: JobOutcome, _: usize) -> Result<Output, ToolError> {
 fn line_of(listed: &ListedJob) -> String {
     let kept = if listed.keeping == JobLifetime::Kept { ", kept" } else { "" };
     let terminal = if listed.terminal.is_some() { ", terminal" } else { "" };
-    format!("{}: {}{kept}{terminal}: {}", listed.id, words(&listed.status), listed.command)
+    let published = match listed.published.is_empty() {
+        true => String::new(),
+        false => format!(", published at {}", addresses(&listed.published)),
+    };
+    let state = words(&listed.status);
+    format!("{}: {state}{kept}{terminal}{published}: {}", listed.id, listed.command)
 }
 
 fn words(status: &JobStatus) -> String {

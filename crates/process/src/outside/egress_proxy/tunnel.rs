@@ -1,28 +1,18 @@
-//! Bytes between a client and a server.
-//!
-//! Law: an end that says no more is told to the other end, which may still answer. A buffer for
-//! each direction is all the memory a connection takes, however much goes through it.
+//! The beginning of what goes through the proxy: a greeting of TLS that is for the host that was asked for, or one message.
 
-use std::io::{ErrorKind, Read, Result, Write};
+use std::io::{ErrorKind, Result};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::client_hello::{self, Hello};
 use super::framing::Framing;
+use crate::outside::tcp::relay::{ConnectionEnds, read, write};
 use jm_types::hosts::Host;
-use jm_types::ignore_error;
 
 const BUFFER: usize = 16 * 1024;
 /// After a refusal, for the client to read it.
 const LINGER: Duration = Duration::from_secs(1);
 const MOST_LINGERING: usize = 64 * 1024;
-
-/// Both ends of a connection that was admitted.
-#[derive(Clone, Copy)]
-pub(super) struct ConnectionEnds<'a> {
-    pub(super) client: &'a TcpStream,
-    pub(super) server: &'a TcpStream,
-}
 
 /// The reason why the beginning of a tunnel is not let through.
 pub(super) enum TunnelFault {
@@ -49,7 +39,7 @@ impl ConnectionEnds<'_> {
     /// Both directions, until both ends have said everything. `early` came with the request. What
     /// is not let through is told before anything ends.
     pub(super) fn tunnel(self, host: &Host, early: Vec<u8>, tell: impl FnOnce(TunnelFault) + Send) {
-        both_ways(self, || match self.hello(host, early) {
+        self.both_ways(|| match self.hello(host, early) {
             Ok(early) => self.send_on(&early),
             Err(odd) => {
                 let alert = odd.alert();
@@ -62,7 +52,7 @@ impl ConnectionEnds<'_> {
 
     /// One message to the server, and all that it answers.
     pub(super) fn exchange(self, head: &[u8], body: Framing, early: Vec<u8>) {
-        both_ways(self, || {
+        self.both_ways(|| {
             if write(self.server, head).and_then(|()| self.send_body(body, early)).is_err() {
                 self.hang_up();
             }
@@ -88,14 +78,6 @@ impl ConnectionEnds<'_> {
         }
     }
 
-    fn send_on(self, early: &[u8]) {
-        let sent = write(self.server, early).and_then(|()| copy(self.client, self.server));
-        match sent {
-            Ok(()) => close(self.server),
-            Err(_) => self.hang_up(),
-        }
-    }
-
     /// The body and nothing behind it.
     fn send_body(self, mut body: Framing, early: Vec<u8>) -> Result<()> {
         let mut buffer = [0; BUFFER];
@@ -112,35 +94,6 @@ impl ConnectionEnds<'_> {
             }
         }
     }
-
-    fn hang_up(self) {
-        for end in [self.client, self.server] {
-            ignore_error(
-                end.shutdown(Shutdown::Both),
-                "it may be closed already, which is what we want",
-            );
-        }
-    }
-}
-
-/// The answers on this thread, what is asked on another.
-fn both_ways(ends: ConnectionEnds<'_>, ask: impl FnOnce()) {
-    std::thread::scope(|scope| {
-        let answer = move || match copy(ends.server, ends.client) {
-            Ok(()) => close(ends.client),
-            Err(_) => ends.hang_up(),
-        };
-        match std::thread::Builder::new().spawn_scoped(scope, answer) {
-            Ok(answers) => {
-                ask();
-                ignore_error(
-                    answers.join(),
-                    "joined, a panic over there is not passed on: this connection is over either way",
-                );
-            }
-            Err(_) => ends.hang_up(),
-        }
-    })
 }
 
 /// The last words to a client, and time to read them: closing with something unread would take them
@@ -159,31 +112,4 @@ pub(super) fn say_last(client: &TcpStream, words: &[u8]) {
             _ => return,
         }
     }
-}
-
-fn close(end: &TcpStream) {
-    ignore_error(end.shutdown(Shutdown::Write), "one that is closed already is what we want");
-}
-
-fn copy(from: &TcpStream, to: &TcpStream) -> Result<()> {
-    let mut buffer = [0; BUFFER];
-    loop {
-        match read(from, &mut buffer)? {
-            0 => return Ok(()),
-            count => write(to, &buffer[..count])?,
-        }
-    }
-}
-
-fn read(mut from: &TcpStream, buffer: &mut [u8]) -> Result<usize> {
-    loop {
-        match from.read(buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
-}
-
-fn write(mut to: &TcpStream, bytes: &[u8]) -> Result<()> {
-    to.write_all(bytes)
 }
