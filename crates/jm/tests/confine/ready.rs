@@ -206,11 +206,12 @@ fn they_end_with_their_program() {
     }
 }
 
-/// The attempts that do harm in namespaces that were made ready.
+/// The attempts that do harm in namespaces that were made ready; as whoever has the fewest rights, with `--long` as everybody.
 #[test]
 fn none_escapes_from_namespaces_that_were_ready() {
     let mut wrong = Vec::new();
-    for user in everybody() {
+    let is_long = std::env::var_os("JM_LONG").is_some();
+    for user in everybody().filter(|user| is_long || users().last() == Some(user)) {
         let mut world = World::new(user, "namespaces");
         let mut session = Session::open(&world);
         world.look_again();

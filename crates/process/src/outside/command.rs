@@ -174,9 +174,6 @@ fn watch(
     })?;
     let pid = child.pid();
     listener.started(pid.as_raw_nonzero().get().unsigned_abs());
-    if let Some(link) = &link {
-        link.prepare_next();
-    }
     // A launcher keeps the time itself; we only notice if it does not.
     let deadline = began + bounds.timeout + if link.is_some() { OVERTIME } else { Duration::ZERO };
     let mut running = match RunningCommand::new(pid, streams, bounds, deadline, wake, link) {
@@ -190,6 +187,7 @@ fn watch(
     let stopped = running.until_it_ends(cancel, listener);
     running.wind_down(stopped, listener);
     let (status, mut unended) = running.clear_away(&child, registered)?;
+    running.link.iter_mut().for_each(LauncherLink::prepare_next);
     let ended = running.how_it_ended(stopped, status).map(|(ending, more)| {
         kill_failures::join(&mut unended, more);
         ending

@@ -229,10 +229,10 @@ fn open_proxy(
 }
 
 impl LauncherLink {
-    /// The command runs; the next one shall not have to wait.
-    pub(crate) fn prepare_next(&self) {
-        let NextLauncher { program, slot, forecast } = &self.next;
-        slot.prepare(program, forecast.as_ref());
+    /// The command is over; the next one shall not have to wait.
+    pub(crate) fn prepare_next(&mut self) {
+        let NextLauncher { program, slot, forecast } = &mut self.next;
+        slot.prepare(program, forecast.take());
     }
 
     /// Asks for an orderly end.

@@ -8,6 +8,7 @@ use std::io::Result;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use super::child::ChildProcess;
 use super::reaper;
@@ -57,61 +58,58 @@ enum PrestartState {
     #[default]
     Unused,
     Used,
-    Ready(WaitingLauncher),
+    /// The thread that starts it, and gives it.
+    Ready(JoinHandle<Option<WaitingLauncher>>),
 }
 
 impl PrestartedLauncher {
-    /// The one that waits. One that was killed meanwhile is none.
+    /// The one that waits. One that was killed meanwhile, or is being started, is none.
     pub(crate) fn take(&self) -> Option<WaitingLauncher> {
         let mut state = self.0.lock();
         match std::mem::replace(&mut *state, PrestartState::Used) {
-            PrestartState::Ready(waiting) => waiting.is_alive().then_some(waiting),
-            before @ (PrestartState::Unused | PrestartState::Used) => {
+            // Whoever asks may hold what the thread waits for.
+            PrestartState::Ready(thread) if thread.is_finished() => {
+                started(thread).filter(WaitingLauncher::is_alive)
+            }
+            before => {
                 *state = before;
                 None
             }
         }
     }
 
-    /// A command runs: sees to it that a launcher is there for the next one. Without one, that one only
-    /// takes a little longer.
-    pub(crate) fn prepare(&self, program: &Path, forecast: Option<&ConfinementRules>) {
-        if !self.is_wanted() {
-            return;
-        }
-        // Those that were killed while they waited.
-        reaper::bury();
-        let mut control = None;
-        let child = reaper::shelter(|| {
-            let waiting = WaitingLauncher::start(program, forecast)?;
-            control = Some(waiting.control);
-            Ok(waiting.child)
-        });
-        if let (Ok(child), Some(control)) = (child, control) {
-            self.put(WaitingLauncher { child, control });
-        }
-    }
-
-    fn is_wanted(&self) -> bool {
+    /// A command has ended: sees to it that a launcher is there for the next one, without keeping anybody waiting.
+    /// Without one, that one only takes a little longer.
+    pub(crate) fn prepare(&self, program: &Path, forecast: Option<ConfinementRules>) {
         let mut state = self.0.lock();
         match *state {
-            PrestartState::Used => true,
-            PrestartState::Ready(_) => false,
-            PrestartState::Unused => {
-                *state = PrestartState::Used;
-                false
-            }
+            PrestartState::Ready(_) => return,
+            PrestartState::Unused => return *state = PrestartState::Used,
+            PrestartState::Used => {}
+        }
+        let program = program.to_owned();
+        let thread = std::thread::Builder::new().name("jm-launcher".to_owned());
+        if let Ok(thread) = thread.spawn(move || start_sheltered(&program, forecast.as_ref())) {
+            *state = PrestartState::Ready(thread);
         }
     }
+}
 
-    fn put(&self, waiting: WaitingLauncher) {
-        let mut state = self.0.lock();
-        match *state {
-            PrestartState::Unused | PrestartState::Used => *state = PrestartState::Ready(waiting),
-            // Another command was as fast.
-            PrestartState::Ready(_) => waiting.end(),
-        }
-    }
+fn start_sheltered(program: &Path, forecast: Option<&ConfinementRules>) -> Option<WaitingLauncher> {
+    // Those that were killed while they waited.
+    reaper::bury();
+    let mut control = None;
+    let child = reaper::shelter(|| {
+        let waiting = WaitingLauncher::start(program, forecast)?;
+        control = Some(waiting.control);
+        Ok(waiting.child)
+    });
+    Some(WaitingLauncher { child: child.ok()?, control: control? })
+}
+
+/// Waits for the thread. One that panicked has started none.
+fn started(thread: JoinHandle<Option<WaitingLauncher>>) -> Option<WaitingLauncher> {
+    thread.join().ok().flatten()
 }
 
 impl PrestartSlot {
@@ -123,8 +121,8 @@ impl PrestartSlot {
 impl Drop for PrestartSlot {
     fn drop(&mut self) {
         let state = std::mem::take(&mut *self.lock());
-        if let PrestartState::Ready(waiting) = state {
-            waiting.end();
+        if let PrestartState::Ready(thread) = state {
+            started(thread).into_iter().for_each(WaitingLauncher::end);
         }
         reaper::await_leaving();
     }

@@ -29,13 +29,15 @@ pub struct Confiner {
     reader_access: Access,
     /// The names of the workspace that have to be judged, shared by everything made of this one.
     survey: Arc<WorkspaceSurvey>,
-    recent: Mutex<Option<RecentPlan>>,
+    /// Shared likewise.
+    recent: Arc<Mutex<Option<RecentPlan>>>,
 }
 
 /// A plan that was made a moment ago: a command is planned when it is judged, and once more when it starts.
 #[derive(Debug)]
 struct RecentPlan {
     made: Instant,
+    settings: CommandSettings,
     names: FoundNames,
     environment: Vec<(OsString, OsString)>,
     plan: ConfinementPlan,
@@ -53,20 +55,20 @@ impl Confiner {
             chosen: OnceLock::new(),
             reader_access: Access::ReadsOnly,
             survey: Arc::default(),
-            recent: Mutex::default(),
+            recent: Arc::default(),
         }
     }
 
     /// No launcher: commands have all the rights of this process.
     pub fn unsupervised() -> Self {
         let settings = CommandSettings { backend: Some(Backend::None), ..Default::default() };
-        let (chosen, survey, recent) = (OnceLock::new(), Arc::default(), Mutex::default());
+        let (chosen, survey, recent) = (OnceLock::new(), Arc::default(), Arc::default());
         Self { launcher: None, settings, chosen, reader_access: Access::ReadsOnly, survey, recent }
     }
 
     pub(super) fn with_settings(&self, settings: CommandSettings, reader_access: Access) -> Self {
         let (launcher, chosen) = (self.launcher.clone(), self.chosen.clone());
-        let (survey, recent) = (Arc::clone(&self.survey), Mutex::default());
+        let (survey, recent) = (Arc::clone(&self.survey), Arc::clone(&self.recent));
         Self { launcher, settings, chosen, reader_access, survey, recent }
     }
 
@@ -110,6 +112,7 @@ impl Confiner {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let is_current = |recent: &&RecentPlan| {
             recent.made.elapsed() < A_MOMENT
+                && recent.settings == self.settings
                 && recent.environment == environment
                 && recent.names == names
         };
@@ -117,9 +120,13 @@ impl Confiner {
             return recent.plan.clone();
         }
         let plan = plan(sandbox, &names, &self.settings, self.backend(), environment);
-        let environment = environment.to_vec();
-        let made = Instant::now();
-        *recent = Some(RecentPlan { made, names, environment, plan: plan.clone() });
+        *recent = Some(RecentPlan {
+            made: Instant::now(),
+            settings: self.settings.clone(),
+            names,
+            environment: environment.to_vec(),
+            plan: plan.clone(),
+        });
         plan
     }
 
