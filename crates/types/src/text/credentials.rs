@@ -219,6 +219,9 @@ fn unquoted(word: &Word<'_>, offset: usize) -> Range<usize> {
 
 fn flags(words: &[Word<'_>]) -> Vec<Range<usize>> {
     let words = options(words);
+    if !words.iter().any(|word| word.text.starts_with('-')) {
+        return Vec::new();
+    }
     let has = |name: &str| {
         let base = |word: &Word<'_>| word.text.rsplit('/').next() == Some(name);
         name.is_empty() || words.iter().any(base)
