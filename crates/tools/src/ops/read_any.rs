@@ -56,12 +56,10 @@ impl ReadAny {
         let size = file.size;
         let is_text = !is_binary(&head, head.len() as u64 == size);
         if is_text {
-            match self.read.text(scope, &path, file, head.clone()) {
-                Ok(ReadOutcome::Text(text)) => return Ok(AnyOutcome::Text(text)),
+            match self.read.text(scope, &path, file, head)? {
+                ReadOutcome::Text(text) => return Ok(AnyOutcome::Text(text)),
                 // Other bytes came later.
-                Ok(ReadOutcome::Base64 { .. }) => {}
-                Err(error) if encoding_of(&head, b"").is_none() => return Err(error),
-                Err(_) => {}
+                ReadOutcome::Base64 { .. } => {}
             }
         }
         let limit = scope.limits.read_bytes.min(scope.capacity as u64);

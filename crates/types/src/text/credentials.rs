@@ -70,6 +70,10 @@ const FLAGS: &[Flag] = &[
 
 /// Byte ranges of the credentials in a command line, in order.
 pub(super) fn credential_spans(command: &str) -> Vec<Range<usize>> {
+    // An option has a dash, an address a colon, a field of JSON quotes; most summaries have none of them.
+    if !command.contains(['-', ':', '"']) && !command.contains("configure") {
+        return Vec::new();
+    }
     let mut spans: Vec<Range<usize>> = simple_commands(command)
         .iter()
         .flat_map(|words| {
@@ -219,9 +223,6 @@ fn unquoted(word: &Word<'_>, offset: usize) -> Range<usize> {
 
 fn flags(words: &[Word<'_>]) -> Vec<Range<usize>> {
     let words = options(words);
-    if !words.iter().any(|word| word.text.starts_with('-')) {
-        return Vec::new();
-    }
     let has = |name: &str| {
         let base = |word: &Word<'_>| word.text.rsplit('/').next() == Some(name);
         name.is_empty() || words.iter().any(base)
