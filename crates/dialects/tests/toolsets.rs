@@ -15,7 +15,7 @@ const CONFIGURED: Timeouts =
     Timeouts { file_operations: Duration::from_secs(20), shell_commands: Duration::from_secs(300) };
 
 fn tools(toolset: Toolset) -> Vec<Box<dyn ToolExecutor>> {
-    dialect_of(toolset).tools(&CONFIGURED).unwrap()
+    dialect_of(toolset).tools(&CONFIGURED)
 }
 
 /// Every tool of every toolset, with the toolset's name.

@@ -19,7 +19,7 @@
 //! # let minute = Duration::from_secs(60);
 //! # let timeouts = Timeouts { file_operations: minute, shell_commands: minute };
 //! let engine = Engine::new(Core {
-//!     registry: ToolRegistry::speaking(&STANDARD, STANDARD.tools(&timeouts)?)?,
+//!     registry: ToolRegistry::speaking(&STANDARD, STANDARD.tools(&timeouts))?,
 //!     policy: Policy::of_mode(ApprovalMode::Prompt).into(),
 //!     recorder: CallRecorder::none(),
 //!     // The workspace, limits and channels.

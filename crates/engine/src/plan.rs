@@ -273,9 +273,13 @@ fn disposition(
 
 fn facts_of(core: &Core, call: &ToolCall, intent: &Intent) -> Facts {
     let summary = summarize(&intent.summary, SUMMARY_CHARACTERS);
+    let whole_summary = match summary.cut {
+        true => folded(&redact_command(&intent.summary)),
+        false => summary.text.clone(),
+    };
     Facts {
         summary: summary.text,
-        whole_summary: folded(&redact_command(&intent.summary)),
+        whole_summary,
         is_cut: summary.cut,
         risk: Some(intent.risk),
         only_reads: core.registry.lookup(&call.name).is_ok_and(|tool| !tool.is_side_effecting()),

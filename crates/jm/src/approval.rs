@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow};
 use jm_config::{
-    ALLOW_RULES, ASK_RULES, AUTO_APPROVE, Config, DENY_RULES, Loaded, PresetEntry, RuleEntry,
+    ALLOW_RULES, ASK_RULES, AUTO_APPROVE, DENY_RULES, Loaded, PresetEntry, RuleEntry,
     SettingOrigin, Source,
 };
 use jm_dialects::dialect_of;
@@ -17,9 +17,10 @@ use jm_policy::{
     RuleSite, Subject,
 };
 use jm_tools::Workspace;
+use jm_tools::toolsets::Row;
 use jm_types::{Profile, Toolset, Verdict};
 
-use crate::{remembered, wire};
+use crate::remembered;
 
 /// The reach of a policy: a workspace, and a session in it.
 #[derive(Debug, Clone)]
@@ -47,7 +48,7 @@ impl Site {
 
 /// The policy that is in force at a site. Gives warnings about remembered answers that cannot be used.
 pub(crate) fn policy(loaded: &mut Loaded, site: &Site) -> Result<(Policy, Vec<String>)> {
-    let subjects = Subjects::new()?;
+    let subjects = Subjects::new();
     let mut rules = configured(loaded, &subjects)?;
     let (remembered, warnings) = remembered_rules(site, &subjects);
     // A remembered answer is the person's own, like a rule that they wrote.
@@ -128,7 +129,7 @@ pub(crate) fn list_of(
     items: &[String],
     removed: &[String],
 ) -> Result<ApprovalList> {
-    Ok(resolved_list(loaded, &Subjects::new()?, items, removed)?)
+    Ok(resolved_list(loaded, &Subjects::new(), items, removed)?)
 }
 
 fn resolved_list(
@@ -150,14 +151,9 @@ fn resolved_list(
 }
 
 /// The names of the built-in tools of some toolsets.
-pub(crate) fn tool_names(is_wanted: impl Fn(&Toolset) -> bool) -> Result<BTreeSet<String>> {
-    let timeouts = wire::timeouts(&Config::default());
-    let mut names = BTreeSet::new();
-    for toolset in Toolset::ALL.iter().filter(|toolset| is_wanted(toolset)) {
-        let tools = dialect_of(*toolset).tools(&timeouts)?;
-        names.extend(tools.iter().map(|tool| tool.name().to_owned()));
-    }
-    Ok(names)
+pub(crate) fn tool_names(is_wanted: impl Fn(&Toolset) -> bool) -> BTreeSet<String> {
+    let toolsets = Toolset::ALL.iter().filter(|toolset| is_wanted(toolset));
+    toolsets.flat_map(|it| dialect_of(*it).all_rows()).map(|row| row.name.to_owned()).collect()
 }
 
 /// The tools whose patterns speak of commands, and those whose patterns speak of paths.
@@ -168,20 +164,12 @@ pub(crate) struct Subjects {
 }
 
 impl Subjects {
-    pub(crate) fn new() -> Result<Self> {
-        // Only the names are of interest.
-        let timeouts = wire::timeouts(&Config::default());
-        let (mut commands, mut paths) = (BTreeSet::new(), BTreeSet::new());
-        for toolset in Toolset::ALL {
-            for tool in dialect_of(*toolset).tools(&timeouts)? {
-                let set = match tool.spec().effect.is_command() {
-                    true => &mut commands,
-                    false => &mut paths,
-                };
-                set.insert(tool.name().to_owned());
-            }
-        }
-        Ok(Self { commands, paths })
+    pub(crate) fn new() -> Self {
+        let rows = Toolset::ALL.iter().flat_map(|toolset| dialect_of(*toolset).all_rows());
+        let (commands, paths): (Vec<&Row>, Vec<&Row>) =
+            rows.partition(|row| row.stakes.effect.is_command());
+        let names = |rows: Vec<&Row>| rows.into_iter().map(|row| row.name.to_owned()).collect();
+        Self { commands: names(commands), paths: names(paths) }
     }
 
     /// Reads a rule.
@@ -215,7 +203,7 @@ pub(crate) fn check_host_rules(loaded: &Loaded) -> Result<()> {
     let approval = &loaded.config.tools.approval;
     let mut rules = [&approval.allow, &approval.ask, &approval.deny].into_iter().flatten();
     match rules.any(|rule| rule.tool() == HOST_RULE) {
-        true => configured(loaded, &Subjects::new()?).map(drop),
+        true => configured(loaded, &Subjects::new()).map(drop),
         false => Ok(()),
     }
 }

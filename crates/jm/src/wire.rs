@@ -21,7 +21,7 @@ use jm_tools::schema::Schema;
 use jm_tools::toolsets::Timeouts;
 use jm_tools::{ToolRegistry, ToolSource, Workspace};
 use jm_types::text::{one_line, suggest};
-use jm_types::{Limits, Profile, ToolDefinition, ToolEvent, Toolset};
+use jm_types::{Limits, Profile, ToolDefinition, ToolEvent};
 use serde_json::{Map, json};
 use tokio::sync::mpsc;
 
@@ -292,7 +292,7 @@ pub(crate) fn timeouts(config: &Config) -> Timeouts {
 pub(crate) fn registry(config: &Config) -> Result<ToolRegistry> {
     let timeouts = timeouts(config);
     let dialect = dialect_of(config.toolset);
-    Ok(ToolRegistry::speaking(dialect, dialect.tools(&timeouts)?)?)
+    Ok(ToolRegistry::speaking(dialect, dialect.tools(&timeouts))?)
 }
 
 /// A name that no tool has would allow or deny nothing, which nobody means: an error on the command line,
@@ -340,7 +340,7 @@ fn check_names(common: &Common, loaded: &mut Loaded, project: Option<&Project>) 
         return Ok(());
     }
     // The lists name tools of every toolset.
-    let all = names_of_all_toolsets(&loaded.config)?;
+    let all = approval::tool_names(|_| true);
     let all: Vec<String> = own.into_iter().chain(all).collect();
     let unknown: Vec<String> =
         unknown.into_iter().filter(|name| !all.contains(*name)).cloned().collect();
@@ -403,16 +403,6 @@ fn known_names(common: &Common, loaded: &Loaded, project: Option<&Project>) -> R
     let scripts = scripts(common, loaded, &workspace, project)?;
     let scripts = scripts.iter().flat_map(ToolSource::names);
     Ok(known.names().iter().cloned().chain(manual).chain(external).chain(scripts).collect())
-}
-
-fn names_of_all_toolsets(config: &Config) -> Result<Vec<String>> {
-    let timeouts = timeouts(config);
-    let mut names = Vec::new();
-    for toolset in Toolset::ALL {
-        let tools = dialect_of(*toolset).tools(&timeouts)?;
-        names.extend(tools.iter().map(|tool| tool.name().to_owned()));
-    }
-    Ok(names)
 }
 
 fn limits(loaded: &Loaded) -> Limits {

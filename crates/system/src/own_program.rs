@@ -10,6 +10,8 @@ use std::process::{Child, Command, Stdio};
 
 use jm_types::ignore_error;
 
+use crate::folder::Descent;
+
 /// From here on a write past the limit of a file's size is an error instead of our end. Whoever we start
 /// is ended by it as ever: a handler is nothing that they inherit.
 #[allow(unsafe_code)]
@@ -60,17 +62,15 @@ impl ScratchDir {
 
     /// Tells whether a file of that name is anywhere beneath it.
     pub fn holds(&self, name: &str) -> bool {
-        let mut folders = vec![self.path.clone()];
-        while let Some(folder) = folders.pop() {
+        let mut descent = Descent::below(&self.path);
+        while let Some(entry) = descent.next() {
             // A directory that is gone by now, or that a running command keeps shut, holds nothing for us.
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            for entry in entries {
-                if entry.file_name() == name {
-                    return true;
-                }
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    folders.push(entry.path());
-                }
+            let Ok(entry) = entry else { continue };
+            if entry.file_name() == name {
+                return true;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                descent.enter(&entry);
             }
         }
         false

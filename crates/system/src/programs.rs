@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use jm_types::Digest;
 use rustix::fs::{Access, access};
 
+use crate::folder::Descent;
 use crate::state::open_without_waiting;
 use crate::stream_hash::hash_reader;
 
@@ -110,28 +111,25 @@ pub fn tree_digests(directory: &Path) -> Result<Vec<(PathBuf, Digest)>> {
     if !metadata.is_dir() {
         return Err(Error::new(ErrorKind::InvalidInput, "is not a directory"));
     }
-    let mut left = vec![(directory.to_owned(), 0)];
-    while let Some((folder, depth)) = left.pop() {
-        for entry in std::fs::read_dir(&folder)? {
-            let entry = entry?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
-            if kind.is_dir() && depth < DEEPEST {
-                left.push((path, depth + 1));
-                continue;
-            }
-            let digest = if kind.is_symlink() {
-                Digest::of(std::fs::read_link(&path)?.as_os_str().as_encoded_bytes())
-            } else {
-                bytes += entry.metadata()?.len();
-                let kept =
-                    if bytes <= MOST_BYTES { digest_program(&path, MOST_BYTES)? } else { None };
-                kept.ok_or_else(|| too_large(directory))?
-            };
-            if found.len() == MOST_FILES {
-                return Err(too_large(directory));
-            }
-            found.push((path.strip_prefix(directory).unwrap_or(&path).to_owned(), digest));
+    let mut descent = Descent::below(directory);
+    while let Some(entry) = descent.next() {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if kind.is_dir() && descent.level() < DEEPEST {
+            descent.enter(&entry);
+            continue;
         }
+        let digest = if kind.is_symlink() {
+            Digest::of(std::fs::read_link(&path)?.as_os_str().as_encoded_bytes())
+        } else {
+            bytes += entry.metadata()?.len();
+            let kept = if bytes <= MOST_BYTES { digest_program(&path, MOST_BYTES)? } else { None };
+            kept.ok_or_else(|| too_large(directory))?
+        };
+        if found.len() == MOST_FILES {
+            return Err(too_large(directory));
+        }
+        found.push((path.strip_prefix(directory).unwrap_or(&path).to_owned(), digest));
     }
     found.sort();
     Ok(found)

@@ -1,7 +1,7 @@
 //! The context of one call (FR-REG-04), made fresh for each.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use jm_files::{CommitLog, NoLog, ProjectState, SafePath, Sandbox};
@@ -28,6 +28,12 @@ pub async fn cancelled(cancel: &Cancel) {
     });
     // The sender is dropped, not used, so the answer is always an error; its arrival is the news.
     told.await.unwrap_or_default();
+}
+
+/// A channel that nobody listens to; one serves everybody who needs one.
+pub(crate) fn unheard_channel() -> mpsc::Sender<ToolEvent> {
+    static CLOSED: OnceLock<mpsc::Sender<ToolEvent>> = OnceLock::new();
+    CLOSED.get_or_init(|| mpsc::channel(1).0).clone()
 }
 
 /// The ground that all calls of a session stand on.
@@ -166,7 +172,7 @@ impl CallContext {
             effects: Arc::new(Mutex::new(NoLog)),
             holder: None,
             cancel: Cancel::new(),
-            output_tx: mpsc::channel(1).0,
+            output_tx: unheard_channel(),
             limits,
             output_limit: usize::MAX,
             capacity: usize::MAX,

@@ -10,7 +10,7 @@ use jm_types::ToolEvent;
 use jm_types::text::sanitize::Sanitizer;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::context::{CallContext, Whole};
+use crate::context::{CallContext, Whole, unheard_channel};
 
 /// Sends output on as it comes, already safe for a terminal.
 #[derive(Debug)]
@@ -62,10 +62,9 @@ impl Events {
 
     /// For callers that only want the result.
     pub fn unheard() -> Self {
-        let (sender, _) = mpsc::channel(1);
         let (stdout, stderr) = (Sanitizer::default(), Sanitizer::default());
         Self {
-            sender,
+            sender: unheard_channel(),
             tool_call_id: String::new(),
             stdout,
             stderr,

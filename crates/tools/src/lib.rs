@@ -13,7 +13,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let minute = Duration::from_secs(60);
 //! let timeouts = Timeouts { file_operations: minute, shell_commands: minute };
-//! let registry = ToolRegistry::speaking(&STANDARD, STANDARD.tools(&timeouts)?)?;
+//! let registry = ToolRegistry::speaking(&STANDARD, STANDARD.tools(&timeouts))?;
 //! let args = json!({"path": "notes.txt", "content": "one\n"});
 //! let tool = registry.lookup("write_file")?;
 //! tool.validate(&args)?;

@@ -23,8 +23,6 @@ pub struct ToolSpec {
     pub name: String,
     /// The text for the model.
     pub description: String,
-    /// The JSON schema of the arguments.
-    pub schema: Value,
     /// The most that any call does to the world.
     pub effect: ToolEffect,
     /// The highest risk of any call.
@@ -136,10 +134,8 @@ pub trait ToolExecutor: Send + Sync {
         &self.spec().description
     }
 
-    /// The JSON schema of the arguments.
-    fn schema(&self) -> &Value {
-        &self.spec().schema
-    }
+    /// The JSON schema of the arguments; asked for only where it is needed.
+    fn schema(&self) -> &Value;
 
     /// True if some call may change something.
     fn is_side_effecting(&self) -> bool {

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 fn tools_of(toolset: Toolset) -> Vec<Box<dyn ToolExecutor>> {
     let seconds = Duration::from_secs;
     let timeouts = Timeouts { file_operations: seconds(30), shell_commands: seconds(300) };
-    dialect_of(toolset).tools(&timeouts).unwrap()
+    dialect_of(toolset).tools(&timeouts)
 }
 
 fn forge_tools() -> Vec<Box<dyn ToolExecutor>> {
@@ -122,6 +122,7 @@ type Given = Arc<Mutex<Vec<(String, Duration, usize, usize, bool, PathBuf)>>>;
 /// Counts how often it is asked for its schema, and keeps what its calls were given.
 struct Witness {
     spec: ToolSpec,
+    schema: Value,
     schemas: Arc<AtomicUsize>,
     given: Given,
 }
@@ -131,14 +132,14 @@ impl Witness {
         let spec = ToolSpec {
             name: name.to_owned(),
             description: "for tests".to_owned(),
-            // Not so plain that no validator is needed.
-            schema: json!({"type": "object", "minProperties": 0}),
             effect: ToolEffect::Reads,
             risk: RiskLevel::Low,
             needs_person: false,
             timeout: None,
         };
-        Self { spec, schemas: Arc::default(), given: Arc::default() }
+        // Not so plain that no validator is needed.
+        let schema = json!({"type": "object", "minProperties": 0});
+        Self { spec, schema, schemas: Arc::default(), given: Arc::default() }
     }
 }
 
@@ -152,7 +153,7 @@ impl ToolExecutor for Witness {
 
     fn schema(&self) -> &Value {
         self.schemas.fetch_add(1, Ordering::Relaxed);
-        &self.spec.schema
+        &self.schema
     }
 
     fn prepare(&self, _: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
@@ -205,6 +206,7 @@ type Parts = Arc<Mutex<Vec<(Arc<Sandbox>, Arc<EnvSanitizer>)>>>;
 /// Keeps what its calls were given.
 struct Shared {
     spec: ToolSpec,
+    schema: Value,
     given: Parts,
 }
 
@@ -214,6 +216,10 @@ struct SharedCall(Parts);
 impl ToolExecutor for Shared {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
     }
 
     fn prepare(&self, _: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
@@ -243,7 +249,8 @@ impl Prepared for SharedCall {
 #[test]
 fn the_calls_of_a_batch_share_sandbox_sanitiser_and_journal() {
     let given = Parts::default();
-    let tool = Shared { spec: Witness::new("shared").spec, given: Arc::clone(&given) };
+    let Witness { spec, schema, .. } = Witness::new("shared");
+    let tool = Shared { spec, schema, given: Arc::clone(&given) };
     let state = tempfile::tempdir().unwrap();
     let owner = Owner { pid: 1, started: 1, boot: String::new() };
     let path = state.path().join("journal.db");

@@ -49,6 +49,7 @@ pub(crate) enum With {
 #[derive(Debug, Clone)]
 pub(crate) struct Probe {
     pub(crate) spec: ToolSpec,
+    pub(crate) schema: Value,
     pub(crate) act: Act,
     pub(crate) paths: Vec<PathUse>,
     pub(crate) ran: Arc<AtomicUsize>,
@@ -63,14 +64,14 @@ impl Probe {
         let spec = ToolSpec {
             name: name.to_owned(),
             description: "for tests".to_owned(),
-            schema: json!({ "type": "object" }),
             effect: ToolEffect::Reads,
             risk: RiskLevel::Low,
             needs_person: false,
             timeout: None,
         };
         let (ran, prepared) = Default::default();
-        Self { spec, act, paths: Vec::new(), ran, prepared }
+        let schema = json!({ "type": "object" });
+        Self { spec, schema, act, paths: Vec::new(), ran, prepared }
     }
 
     pub(crate) fn says(name: &str) -> Self {
@@ -117,6 +118,10 @@ impl With {
 impl ToolExecutor for Probe {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
     }
 
     fn prepare(&self, _: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {

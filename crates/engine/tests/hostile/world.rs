@@ -141,11 +141,8 @@ impl World {
             state: Arc::new(ProjectState::new(state.path(), &root)),
         };
         let (sender, events) = mpsc::channel(setting.events);
-        let tools = dialect_of(setting.toolset)
-            .tools(&setting.timeouts)
-            .unwrap()
-            .into_iter()
-            .chain(setting.tools);
+        let tools =
+            dialect_of(setting.toolset).tools(&setting.timeouts).into_iter().chain(setting.tools);
         let engine = Engine::new(Core {
             registry: ToolRegistry::new(tools).unwrap(),
             workspace: workspace.clone(),

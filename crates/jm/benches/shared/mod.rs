@@ -70,7 +70,7 @@ pub(crate) fn engine(root: &Path, recorder: CallRecorder) -> Engine {
     let minute = Duration::from_secs(60);
     let timeouts = Timeouts { file_operations: 10 * minute, shell_commands: 10 * minute };
     Engine::new(Core {
-        registry: ToolRegistry::new(STANDARD.tools(&timeouts).unwrap()).unwrap(),
+        registry: ToolRegistry::new(STANDARD.tools(&timeouts)).unwrap(),
         workspace: Workspace {
             sandbox: Arc::new(Sandbox::new(&SandboxSettings::rooted_at(root)).unwrap()),
             environment: Arc::new(EnvSanitizer::new(&[])),

@@ -14,7 +14,7 @@ pub(crate) fn run() -> Result<u8> {
     let timeouts: Timeouts = wire::timeouts(&jm_config::Config::default());
     for toolset in Toolset::ALL {
         let dialect = dialect_of(*toolset);
-        let registry = ToolRegistry::speaking(dialect, dialect.tools(&timeouts)?)?;
+        let registry = ToolRegistry::speaking(dialect, dialect.tools(&timeouts))?;
         print::line(&format!("## `{}`\n", toolset.name()))?;
         registry.definitions().iter().try_for_each(|tool| print::text(&section(tool)))?;
     }

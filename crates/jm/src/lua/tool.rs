@@ -86,7 +86,6 @@ impl LuaTools {
         let spec = ToolSpec {
             name: tool.name,
             description: tool.description,
-            schema: tool.input_schema,
             effect: ToolEffect::Runs,
             risk: RiskLevel::High,
             needs_person: false,
@@ -94,7 +93,8 @@ impl LuaTools {
         };
         let (scripts, init) = (Arc::clone(self.scripts.as_ref()?), Arc::clone(&self.init));
         let (owner, strict, context) = (self.owner, tool.strict, self.context.clone());
-        let tool = LuaTool { spec, scripts, init, owner, strict, context };
+        let schema = tool.input_schema;
+        let tool = LuaTool { spec, schema, scripts, init, owner, strict, context };
         let tool = Registered::new(Box::new(tool));
         Some(match tool.check() {
             Ok(()) => Ok(Arc::new(tool)),
@@ -182,6 +182,7 @@ impl ToolSource for LuaTools {
 
 struct LuaTool {
     spec: ToolSpec,
+    schema: Value,
     scripts: Arc<Scripts>,
     init: Arc<Path>,
     owner: Owner,
@@ -192,6 +193,10 @@ struct LuaTool {
 impl ToolExecutor for LuaTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
     }
 
     fn prepare(&self, args: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {

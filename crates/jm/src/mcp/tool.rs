@@ -41,7 +41,6 @@ impl McpTool {
         let spec = ToolSpec {
             name: tool.name.clone(),
             description: tool.description.clone(),
-            schema: tool.schema.clone(),
             effect: ToolEffect::Runs,
             risk: risk(tool.hint),
             needs_person: false,
@@ -71,6 +70,10 @@ fn risk(hint: RiskHint) -> RiskLevel {
 impl ToolExecutor for McpTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn schema(&self) -> &Value {
+        &self.tool.schema
     }
 
     fn prepare(&self, args: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {

@@ -360,6 +360,9 @@ impl Spool {
             return Ok(Vec::new());
         }
         self.state = SpoolState::Sealed;
+        if self.stdout.begun == 0 && self.stderr.begun == 0 {
+            return Ok(Vec::new());
+        }
         SpoolDir { path: self.folder.clone() }.find(&self.name)
     }
 }

@@ -57,9 +57,22 @@ impl Read {
                 "{} is a binary file; line ranges are for text",
                 self.path
             ))),
-            (Some(range), false) => self.lines(scope, &path, file, head, range),
             (None, true) => base64_of(scope, &path, file, head),
-            (None, false) => self.whole(scope, &path, file, head),
+            (_, false) => self.text(scope, &path, file, head),
+        }
+    }
+
+    /// Reads a file that was opened already and begins as text; `head` is what was read of it.
+    pub(crate) fn text(
+        &self,
+        scope: &Scope,
+        path: &SafePath,
+        file: OpenFile,
+        head: Vec<u8>,
+    ) -> Result<ReadOutcome, ToolError> {
+        match self.range {
+            Some(range) => self.lines(scope, path, file, head, range),
+            None => self.whole(scope, path, file, head),
         }
     }
 

@@ -53,17 +53,15 @@ impl ReadAny {
         }
         let (path, mut file) = open_existing(scope, &self.read.path)?;
         let head = sniff(&mut file)?;
-        let is_text = !is_binary(&head, head.len() as u64 == file.size);
+        let size = file.size;
+        let is_text = !is_binary(&head, head.len() as u64 == size);
         if is_text {
-            match self.read.run(scope) {
-                Ok(ReadOutcome::Text(text)) => return Ok(AnyOutcome::Text(text)),
+            match self.read.text(scope, &path, file, head)? {
+                ReadOutcome::Text(text) => return Ok(AnyOutcome::Text(text)),
                 // Other bytes came later.
-                Ok(ReadOutcome::Base64 { .. }) => {}
-                Err(error) if encoding_of(&head, b"").is_none() => return Err(error),
-                Err(_) => {}
+                ReadOutcome::Base64 { .. } => {}
             }
         }
-        let size = file.size;
         let limit = scope.limits.read_bytes.min(scope.capacity as u64);
         let (bytes, is_cut) = OpenFile::open(&path)?.read_up_to(limit)?;
         let encoding = encoding_of(&bytes, b"").filter(|_| !is_cut);

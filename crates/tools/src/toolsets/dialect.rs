@@ -28,21 +28,22 @@ pub struct Dialect {
 
 impl Dialect {
     /// All its tools, its own and the borrowed ones.
-    pub fn tools(
-        &'static self,
-        timeouts: &Timeouts,
-    ) -> Result<Vec<Box<dyn ToolExecutor>>, ToolError> {
+    pub fn tools(&'static self, timeouts: &Timeouts) -> Vec<Box<dyn ToolExecutor>> {
         let within = |time: Duration| self.timeout.map_or(time, |most| time.min(most));
         let timeouts = Timeouts {
             file_operations: within(timeouts.file_operations),
             shell_commands: within(timeouts.shell_commands),
         };
+        self.all_rows().map(|row| row.tool(&self.envelope, &timeouts)).collect()
+    }
+
+    /// The rows of all its tools, its own and the borrowed ones.
+    pub fn all_rows(&'static self) -> impl Iterator<Item = &'static Row> {
         let lent = |(lender, names): &(&'static Dialect, &'static [&'static str])| {
             let (rows, names) = (lender.rows, *names);
             rows.iter().filter(move |row| names.contains(&row.name))
         };
-        let borrowed = self.borrowed.iter().flat_map(lent);
-        self.rows.iter().chain(borrowed).map(|row| row.tool(&self.envelope, &timeouts)).collect()
+        self.rows.iter().chain(self.borrowed.iter().flat_map(lent))
     }
 
     /// Puts a success into the envelope, within `limit`.

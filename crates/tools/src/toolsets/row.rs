@@ -2,6 +2,7 @@
 //!
 //! Law: a row pairs `lower` and `raise` of one operation; the compiler refuses any other pair.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use jm_files::NoLog;
@@ -112,23 +113,20 @@ impl<O: Operation> Translation for Translate<O> {
 }
 
 struct RowTool {
+    row: &'static Row,
     spec: ToolSpec,
-    stakes: Stakes,
+    /// Made when it is first asked for: a call needs that of its own tool alone.
+    schema: OnceLock<Value>,
     envelope: &'static Envelope,
-    translation: &'static dyn Translation,
 }
 
 impl Row {
     /// The tool of this row, which answers in that envelope.
     pub(super) fn tool(
-        &self,
+        &'static self,
         envelope: &'static Envelope,
         timeouts: &Timeouts,
-    ) -> Result<Box<dyn ToolExecutor>, ToolError> {
-        let schema = self
-            .schema
-            .value()
-            .map_err(|error| ToolError::failed(self.name, format!("schema: {error}")))?;
+    ) -> Box<dyn ToolExecutor> {
         let Stakes { effect, risk, needs_person } = self.stakes;
         let timeout = match effect {
             ToolEffect::Reads | ToolEffect::Changes => timeouts.file_operations,
@@ -137,14 +135,12 @@ impl Row {
         let spec = ToolSpec {
             name: self.name.to_owned(),
             description: self.description.to_owned(),
-            schema,
             effect,
             risk,
             needs_person,
             timeout: Some(timeout),
         };
-        let (stakes, translation) = (self.stakes, self.translation);
-        Ok(Box::new(RowTool { spec, stakes, envelope, translation }))
+        Box::new(RowTool { row: self, spec, schema: OnceLock::new(), envelope })
     }
 }
 
@@ -153,7 +149,12 @@ impl ToolExecutor for RowTool {
         &self.spec
     }
 
+    fn schema(&self) -> &Value {
+        // A document that is no JSON, which a test rules out, would be a schema that nothing satisfies.
+        self.schema.get_or_init(|| self.row.schema.value().unwrap_or(Value::Bool(false)))
+    }
+
     fn prepare(&self, args: Value, limits: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
-        self.translation.prepare(args, limits, self.stakes, self.envelope)
+        self.row.translation.prepare(args, limits, self.row.stakes, self.envelope)
     }
 }

@@ -293,7 +293,7 @@ fn schemas_that_loop_or_lead_elsewhere() {
     for (what, schema, expected) in cases {
         let began = Instant::now();
         let mut probe = Probe::says("probe");
-        probe.spec.schema = schema;
+        probe.schema = schema;
         let registry = ToolRegistry::new([probe.boxed()]).unwrap();
         let tool = registry.lookup("probe").unwrap();
         let outcome = tool.validate(&json!({ "a": {}, "b": [1] }));

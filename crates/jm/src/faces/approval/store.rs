@@ -93,7 +93,7 @@ fn store(
             vec![0; rules.len()]
         }
     };
-    let subjects = Subjects::new()?;
+    let subjects = Subjects::new();
     let mut parsed: Vec<PolicyRule> = Vec::new();
     for (rule, number) in rules.iter().zip(numbers) {
         let origin = RuleOrigin::Remembered { number };

@@ -3,11 +3,10 @@
 //! Law: found out by doing it. What the kernel answers without a reason is looked for beforehand and
 //! told in words.
 
-use std::collections::VecDeque;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use jm_system::folder::readable_entries;
+use jm_system::folder::Descent;
 use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
 use rustix::process::{getegid, geteuid};
 
@@ -109,21 +108,20 @@ fn foreign(root: &Path) -> Option<PathBuf> {
         return None;
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    let mut waiting = VecDeque::from([root.to_owned()]);
+    let mut descent = Descent::below(root);
     let mut left = MOST_ENTRIES;
-    while let Some(folder) = waiting.pop_front() {
-        for entry in readable_entries(&folder) {
-            let Ok(found) = entry.metadata() else { continue };
-            if (found.uid(), found.gid()) != (user, group) {
-                return Some(entry.path());
-            }
-            if found.is_dir() {
-                waiting.push_back(entry.path());
-            }
-            left -= 1;
-            if left == 0 {
-                return None;
-            }
+    while let Some(entry) = descent.next() {
+        let Ok(entry) = entry else { continue };
+        let Ok(found) = entry.metadata() else { continue };
+        if (found.uid(), found.gid()) != (user, group) {
+            return Some(entry.path());
+        }
+        if found.is_dir() {
+            descent.enter(&entry);
+        }
+        left -= 1;
+        if left == 0 {
+            return None;
         }
     }
     None

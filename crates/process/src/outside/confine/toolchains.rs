@@ -18,7 +18,7 @@ use table::{CREDENTIALS, PUBLIC, Parts, TOOLCHAINS, Toolchain};
 use jm_files::Sandbox;
 use jm_files::denies::DenyList;
 use jm_files::system_secrets;
-use jm_system::folder::readable_entries;
+use jm_system::folder::{Descent, readable_entries};
 
 use crate::contract::layout::is_cache;
 use crate::contract::within::is_within;
@@ -234,15 +234,17 @@ impl SecretSearch<'_> {
             return self.hidden.push(path.to_owned());
         }
         for entry in readable_entries(path) {
-            self.judge(path, &entry);
+            self.judge(&entry);
         }
     }
 
     /// Hides a name if it is a secret. A link shows nothing by itself.
-    fn judge(&mut self, folder: &Path, entry: &DirEntry) -> SearchDescend {
+    fn judge(&mut self, entry: &DirEntry) -> SearchDescend {
         let Ok(kind) = entry.file_type() else { return SearchDescend::No };
+        let path = entry.path();
+        let folder = path.parent().unwrap_or(&path);
         if !kind.is_symlink() && self.is_secret(folder, &entry.file_name()) {
-            self.hidden.push(entry.path());
+            self.hidden.push(path);
             return SearchDescend::No;
         }
         if kind.is_dir() { SearchDescend::Yes } else { SearchDescend::No }
@@ -252,25 +254,24 @@ impl SecretSearch<'_> {
     /// the programs remain and the directories do not.
     fn through(&mut self, path: &Path) {
         let already = self.hidden.len();
-        let mut waiting = vec![path.to_owned()];
+        let mut descent = Descent::below(path);
         let mut seen = 0;
-        while let Some(folder) = waiting.pop() {
-            for entry in readable_entries(&folder) {
-                seen += 1;
-                if self.judge(&folder, &entry) == SearchDescend::Yes {
-                    waiting.push(entry.path());
-                }
-            }
+        while let Some(entry) = descent.next() {
+            let Ok(entry) = entry else { continue };
+            seen += 1;
             if seen > MOST_NAMES {
                 self.hidden.truncate(already);
                 return self.only_files_of(path);
+            }
+            if self.judge(&entry) == SearchDescend::Yes {
+                descent.enter(&entry);
             }
         }
     }
 
     fn only_files_of(&mut self, path: &Path) {
         for entry in readable_entries(path) {
-            if self.judge(path, &entry) == SearchDescend::Yes {
+            if self.judge(&entry) == SearchDescend::Yes {
                 let folder = entry.path();
                 let is_shown = |shown: &PathBuf| is_within(shown, &folder);
                 if !self.readable.iter().any(is_shown) {

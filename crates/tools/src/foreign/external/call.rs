@@ -44,6 +44,7 @@ pub(super) enum Declared {
 #[derive(Debug)]
 pub(super) struct ExternalTool {
     spec: ToolSpec,
+    schema: Value,
     program: TrustedProgram,
     declared: Declared,
 }
@@ -91,19 +92,22 @@ impl ExternalTool {
         let spec = ToolSpec {
             name: name.to_owned(),
             description: schema.description,
-            schema: schema.parameters,
             effect: ToolEffect::Runs,
             risk: RiskLevel::High,
             needs_person: false,
             timeout: None,
         };
-        Self { spec, program: TrustedProgram::of(candidate), declared }
+        Self { spec, schema: schema.parameters, program: TrustedProgram::of(candidate), declared }
     }
 }
 
 impl ToolExecutor for ExternalTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
     }
 
     fn prepare(&self, args: Value, _: &Limits) -> Result<Box<dyn Prepared>, ToolError> {
