@@ -4,6 +4,7 @@
 //! cannot enforce is said before anything runs.
 
 mod confiner;
+mod folder_walk;
 mod grant;
 mod grants;
 mod home;

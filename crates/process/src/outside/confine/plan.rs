@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use jm_files::Sandbox;
 
+use super::folder_walk::MOST_ENTRIES;
 use super::home::home_in_workspace;
 use super::scan::scan;
-use super::survey::{FoundNames, MOST_ENTRIES};
+use super::survey::FoundNames;
 use super::toolchains;
 use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, Network, Resources,

@@ -15,14 +15,13 @@ use std::sync::{Mutex, PoisonError};
 
 use jm_files::Sandbox;
 use jm_files::names::{Protection, protection_in};
-use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, FileType, Mode, OFlags, RawDir, inotify};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::inotify;
 
+use super::folder_walk::FolderWalk;
 use crate::contract::mount_table::mount_points;
 use crate::contract::within::is_within;
 
-/// Names of the workspace beyond this number are not judged.
-pub(super) const MOST_ENTRIES: usize = 5_000_000;
 /// Of the watches that the machine has for a user, this part may be ours.
 const SHARE_OF_WATCHES: usize = 4;
 /// With more events than this in a row a walk is quicker.
@@ -132,69 +131,13 @@ impl Surveyed {
 
     /// Looks through a directory and all below it.
     fn walk(&mut self, sandbox: &Sandbox, root: &Path, top: PathBuf) {
-        let mut space = vec![MaybeUninit::uninit(); 32 * 1024];
-        let (mut waiting, mut entries) = (vec![top], 0);
-        while let Some(folder) = waiting.pop() {
-            if entries > MOST_ENTRIES {
-                self.found.is_cut = true;
-                return;
-            }
-            // Before it is read, so that nothing happens between the two.
-            if self.watch.as_mut().is_some_and(|watch| watch.add(&folder).is_none()) {
-                self.watch = None;
-            }
-            match self.folder(sandbox, root, &folder, &mut space, &mut waiting) {
-                Ok(count) => entries += count,
-                Err(_) => {
-                    self.found.paths.insert(folder);
-                }
-            }
-        }
-    }
-
-    /// Looks at the names of one directory; gives their number.
-    fn folder(
-        &mut self,
-        sandbox: &Sandbox,
-        root: &Path,
-        folder: &Path,
-        space: &mut [MaybeUninit<u8>],
-        waiting: &mut Vec<PathBuf>,
-    ) -> rustix::io::Result<usize> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = match rustix::fs::openat(CWD, folder, flags, Mode::empty()) {
-            // It went, or became something else, which is told.
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(0),
-            opened => opened?,
-        };
-        // One that only lists its names would pass for a directory of missing files.
-        rustix::fs::statat(&opened, ".", rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
-        let relative = folder.strip_prefix(root).unwrap_or(folder);
-        let (mut entries, mut count) = (RawDir::new(&opened, space), 0);
-        while let Some(entry) = entries.next() {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
-            count += 1;
-            let is_directory = match entry.file_type() {
-                FileType::Unknown => {
-                    folder.join(name).symlink_metadata().is_ok_and(|it| it.is_dir())
-                }
-                kind => kind.is_dir(),
-            };
-            // By one of its names a directory may be git's own.
-            if name == "HEAD" {
-                self.found.paths.insert(folder.to_owned());
-            }
-            if is_judged(sandbox, folder, relative, name) {
-                self.found.paths.insert(folder.join(name));
-            } else if is_directory {
-                waiting.push(folder.join(name));
-            }
-        }
-        Ok(count)
+        let events = self.watch.as_ref().map(|watch| watch.events.as_fd());
+        let walked = FolderWalk::new(sandbox, root, events).run(top);
+        self.found.paths.extend(walked.found);
+        self.found.is_cut |= walked.is_cut;
+        let is_watched = walked.is_watched;
+        let watch = self.watch.take().filter(|_| is_watched);
+        self.watch = watch.and_then(|watch| watch.with(walked.watched));
     }
 
     /// Takes in what happened since the last time.
@@ -242,7 +185,7 @@ impl Surveyed {
 }
 
 /// Tells whether a name has to be judged wherever it is seen; what it holds is judged with it.
-fn is_judged(sandbox: &Sandbox, folder: &Path, relative: &Path, name: &OsStr) -> bool {
+pub(super) fn is_judged(sandbox: &Sandbox, folder: &Path, relative: &Path, name: &OsStr) -> bool {
     let is_protected = match protection_in(relative, name) {
         Protection::NeedsPerson(_) | Protection::Never => true,
         Protection::RunsInBuilds | Protection::None => false,
@@ -287,23 +230,10 @@ impl FolderWatch {
         Some(Self { events, folders: HashMap::new(), most: limit / SHARE_OF_WATCHES })
     }
 
-    /// `None` where it cannot be watched, but for one that is gone.
-    fn add(&mut self, folder: &Path) -> Option<()> {
-        let kinds = inotify::WatchFlags::CREATE
-            | inotify::WatchFlags::MOVED_TO
-            | inotify::WatchFlags::ATTRIB
-            | inotify::WatchFlags::ONLYDIR
-            | inotify::WatchFlags::DONT_FOLLOW;
-        match inotify::add_watch(&self.events, folder, kinds) {
-            Ok(number) => {
-                self.folders.insert(number, folder.to_owned());
-                (self.folders.len() <= self.most).then_some(())
-            }
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Some(()),
-            // It cannot be entered, so it is found itself; its directory tells when that changes.
-            Err(rustix::io::Errno::ACCESS) => Some(()),
-            Err(_) => None,
-        }
+    /// Takes in the watches that a walk has added; `None` where that makes too many.
+    fn with(mut self, watched: Vec<(i32, PathBuf)>) -> Option<Self> {
+        self.folders.extend(watched);
+        (self.folders.len() <= self.most).then_some(self)
     }
 
     /// Everything that happened since the last time, once for each name: another process may exchange names without end.

@@ -1,0 +1,203 @@
+//! A walk through the directories of a workspace on several threads (`getdents`), each watched before it is read
+//! (`inotify`).
+//!
+//! Law: no link is followed. A directory that cannot be entered is among the names found, and what lies below a found
+//! name is not looked at.
+
+use std::ffi::OsStr;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use jm_files::Sandbox;
+use rustix::fd::BorrowedFd;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, inotify};
+use rustix::io::{self, Errno};
+
+use super::survey::is_judged;
+
+/// Names of the workspace beyond this number are not judged.
+pub(super) const MOST_ENTRIES: usize = 5_000_000;
+const MOST_THREADS: usize = 4;
+/// Fewer directories are looked at sooner than a thread starts.
+const WORTH_THREADS: usize = 32;
+const SPACE: usize = 32 * 1024;
+
+/// A walk, shared by its threads.
+pub(super) struct FolderWalk<'a> {
+    sandbox: &'a Sandbox,
+    root: &'a Path,
+    /// The instance of `inotify` that watches each directory; `None` for none.
+    events: Option<BorrowedFd<'a>>,
+    state: Mutex<WalkState>,
+    has_more: Condvar,
+}
+
+/// Names and watches that a walk brings.
+#[derive(Default)]
+pub(super) struct WalkedFolders {
+    pub(super) found: Vec<PathBuf>,
+    pub(super) watched: Vec<(i32, PathBuf)>,
+    /// Every directory is watched that is there and can be entered.
+    pub(super) is_watched: bool,
+    /// There are more names than are looked at.
+    pub(super) is_cut: bool,
+}
+
+#[derive(Default)]
+struct WalkState {
+    waiting: Vec<PathBuf>,
+    /// Threads that look at a directory now.
+    busy: usize,
+    entries: usize,
+    walked: WalkedFolders,
+}
+
+/// What one directory holds.
+#[derive(Default)]
+struct FolderNames {
+    found: Vec<PathBuf>,
+    below: Vec<PathBuf>,
+    count: usize,
+}
+
+impl<'a> FolderWalk<'a> {
+    pub(super) fn new(
+        sandbox: &'a Sandbox,
+        root: &'a Path,
+        events: Option<BorrowedFd<'a>>,
+    ) -> Self {
+        let walked = WalkedFolders { is_watched: true, ..WalkedFolders::default() };
+        let state = Mutex::new(WalkState { walked, ..WalkState::default() });
+        Self { sandbox, root, events, state, has_more: Condvar::new() }
+    }
+
+    /// Walks from a directory on.
+    pub(super) fn run(self, top: PathBuf) -> WalkedFolders {
+        self.state().waiting.push(top);
+        let mut space = vec![MaybeUninit::uninit(); SPACE];
+        while self.state().waiting.len() < WORTH_THREADS {
+            let Some(folder) = self.next() else { break };
+            self.look(folder, &mut space);
+        }
+        if !self.state().waiting.is_empty() {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            std::thread::scope(|scope| {
+                for _ in 1..threads.min(MOST_THREADS) {
+                    // Without one more it only takes longer.
+                    drop(std::thread::Builder::new().spawn_scoped(scope, || self.work()));
+                }
+                self.work();
+            });
+        }
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).walked
+    }
+
+    fn work(&self) {
+        let mut space = vec![MaybeUninit::uninit(); SPACE];
+        while let Some(folder) = self.next() {
+            self.look(folder, &mut space);
+        }
+    }
+
+    /// The next directory; `None` when all were looked at.
+    fn next(&self) -> Option<PathBuf> {
+        let mut state = self.state();
+        loop {
+            if let Some(folder) = state.waiting.pop() {
+                state.busy += 1;
+                return Some(folder);
+            }
+            if state.busy == 0 {
+                return None;
+            }
+            state = self.has_more.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn look(&self, folder: PathBuf, space: &mut [MaybeUninit<u8>]) {
+        // Before it is read, so that nothing happens between the two.
+        let watched = self.events.map(|events| watch(events, &folder));
+        let names = self.names(&folder, space);
+        let mut state = self.state();
+        match watched {
+            Some(Ok(Some(number))) => state.walked.watched.push((number, folder.clone())),
+            Some(Ok(None)) | None => {}
+            Some(Err(_)) => state.walked.is_watched = false,
+        }
+        match names {
+            Ok(names) => {
+                state.entries += names.count;
+                state.walked.found.extend(names.found);
+                state.waiting.extend(names.below);
+            }
+            Err(_) => state.walked.found.push(folder),
+        }
+        if state.entries > MOST_ENTRIES && !state.waiting.is_empty() {
+            state.walked.is_cut = true;
+            state.waiting.clear();
+        }
+        state.busy -= 1;
+        self.has_more.notify_all();
+    }
+
+    /// Looks at the names of one directory.
+    fn names(&self, folder: &Path, space: &mut [MaybeUninit<u8>]) -> io::Result<FolderNames> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut names = FolderNames::default();
+        let opened = match rustix::fs::openat(CWD, folder, flags, Mode::empty()) {
+            // It went, or became something else, which is told.
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(names),
+            opened => opened?,
+        };
+        // One that only lists its names would pass for a directory of missing files.
+        rustix::fs::statat(&opened, ".", AtFlags::SYMLINK_NOFOLLOW)?;
+        let relative = folder.strip_prefix(self.root).unwrap_or(folder);
+        let mut entries = RawDir::new(&opened, space);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            names.count += 1;
+            // By one of its names a directory may be git's own.
+            if name == "HEAD" {
+                names.found.push(folder.to_owned());
+            }
+            if is_judged(self.sandbox, folder, relative, name) {
+                names.found.push(folder.join(name));
+            } else if is_directory(entry.file_type(), folder, name) {
+                names.below.push(folder.join(name));
+            }
+        }
+        Ok(names)
+    }
+
+    fn state(&self) -> MutexGuard<'_, WalkState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_directory(kind: FileType, folder: &Path, name: &OsStr) -> bool {
+    match kind {
+        FileType::Unknown => folder.join(name).symlink_metadata().is_ok_and(|it| it.is_dir()),
+        kind => kind.is_dir(),
+    }
+}
+
+/// The number of a directory's watch; `None` for one that is gone, or cannot be entered: that is found itself, and its
+/// directory tells when that changes.
+fn watch(events: BorrowedFd<'_>, folder: &Path) -> io::Result<Option<i32>> {
+    let kinds = inotify::WatchFlags::CREATE
+        | inotify::WatchFlags::MOVED_TO
+        | inotify::WatchFlags::ATTRIB
+        | inotify::WatchFlags::ONLYDIR
+        | inotify::WatchFlags::DONT_FOLLOW;
+    match inotify::add_watch(events, folder, kinds) {
+        Ok(number) => Ok(Some(number)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
