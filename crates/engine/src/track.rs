@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use jm_files::Sandbox;
 use jm_files::git_control;
 use jm_files::index::{
-    FileStat, Index, IndexDifference, IndexMemory, IndexedFile, Known, LookBudget,
+    FileStat, Index, IndexDifference, IndexMemory, IndexedFile, Known, LookBudget, ReadScope,
 };
 use jm_files::names::protected_part;
 use jm_process::confine::ProtectedNames;
@@ -47,11 +47,11 @@ pub(crate) async fn around(
         return outcome;
     }
     let beside = Beside::watch(core, now_epoch_ms());
-    let before = look(core).await?;
+    let before = look(core, ReadScope::Unknown).await?;
     let outcome = work.await;
     // It has run, whatever becomes of the look and the record: its outcome stands, and if nothing can be
     // recorded any more the next write says so.
-    let difference = match look(core).await {
+    let difference = match look(core, ReadScope::Moved).await {
         Ok(after) => before.difference(&after),
         Err(error) => IndexDifference { gap: Some(reason(&error)), ..IndexDifference::default() },
     };
@@ -126,7 +126,8 @@ fn notice(path: &Path) -> String {
     format!("the command changed {part}; check it: {why}")
 }
 
-async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
+/// Looks at the workspace. What there was no time to read before a command is read before the next one.
+async fn look(core: &Arc<Core>, reads: ReadScope) -> Result<Index, ToolError> {
     let core = Arc::clone(core);
     let looked = off_thread(move || {
         let mut known = core.index.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,7 +135,8 @@ async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
         if known.is_empty() {
             *known = remembered(sandbox, &core.recorder);
         }
-        look_within(sandbox, &core.recorder, &mut known, LookBudget::default())
+        let budget = LookBudget { reads, ..LookBudget::default() };
+        look_within(sandbox, &core.recorder, &mut known, budget)
     });
     looked.await.unwrap_or_else(|_| {
         Err(ToolError::failed("tracking", "the workspace could not be scanned"))
@@ -189,7 +191,12 @@ mod tests {
         known: Index,
     }
 
-    const MOST: LookBudget = LookBudget { time: Duration::MAX, bytes: u64::MAX, files: usize::MAX };
+    const MOST: LookBudget = LookBudget {
+        time: Duration::MAX,
+        bytes: u64::MAX,
+        files: usize::MAX,
+        reads: ReadScope::Unknown,
+    };
 
     impl Ground {
         /// A workspace with so many files of a hundred bytes each, written a while ago.

@@ -13,6 +13,7 @@ use jm_types::Digest;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::folder_row::{FileEntry, FolderRow};
+use crate::query::path_from;
 use crate::{Store, StoreError};
 
 /// One file as it was: how its directory entry describes it is its reader's affair.
@@ -191,7 +192,8 @@ pub(crate) fn damaged(connection: &Connection) -> Result<Vec<PathBuf>, StoreErro
         let is_sound = FolderRow::read(row)?.is_some_and(|part| part.files().is_some());
         if !is_sound {
             let (root, folder): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            damaged.push(Path::new(&root).join(crate::query::path_from(folder)));
+            // Without the slash that joining an empty path leaves.
+            damaged.push(Path::new(&root).join(path_from(folder)).components().collect());
         }
     }
     Ok(damaged)

@@ -11,7 +11,7 @@ use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use super::Index;
-use super::limits::LookLimits;
+use super::limits::{LookLimits, ReadScope};
 use super::stat::{FileStat, Known};
 use super::table::{EntryState, FolderTable, TableDraft, TableEntry};
 use crate::file::OpenDirectory;
@@ -154,7 +154,7 @@ impl FolderLook<'_> {
             let name = listed.name.as_encoded_bytes();
             let before = known.and_then(|known| advance(known, &mut at, name));
             let Some(entry) = self.look_at(listed, before) else { continue };
-            if entry.state == EntryState::Unread {
+            if entry.state == EntryState::Unread && !self.is_left_unread(&entry, before) {
                 unread.extend(u32::try_from(draft.len()));
             }
             draft.push(name, entry);
@@ -166,6 +166,13 @@ impl FolderLook<'_> {
             }
             _ => FoundFolder::New { table: draft.table(&self.path), unread },
         }
+    }
+
+    /// Tells whether a file stays unread, because it did not move and only those that did are read.
+    fn is_left_unread(&self, entry: &TableEntry, before: Option<&TableEntry>) -> bool {
+        let is_same =
+            |before: &TableEntry| (before.state, before.stat) == (entry.state, entry.stat);
+        self.ground.limits.budget.reads == ReadScope::Moved && before.is_some_and(is_same)
     }
 
     /// `None` where there is nothing, or nothing of the project.

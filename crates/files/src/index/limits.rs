@@ -13,11 +13,23 @@ pub struct LookBudget {
     pub bytes: u64,
     /// Names that one look may meet. Each takes about a hundred bytes of memory.
     pub files: usize,
+    /// The files that are read within it.
+    pub reads: ReadScope,
+}
+
+/// The files that a look reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadScope {
+    /// All whose content is not known.
+    Unknown,
+    /// Those that moved since the look before, and none that it had no budget for.
+    Moved,
 }
 
 impl Default for LookBudget {
     fn default() -> Self {
-        Self { time: Duration::from_secs(5), bytes: 256 * 1024 * 1024, files: 1_000_000 }
+        let (time, reads) = (Duration::from_secs(5), ReadScope::Unknown);
+        Self { time, bytes: 256 * 1024 * 1024, files: 1_000_000, reads }
     }
 }
 

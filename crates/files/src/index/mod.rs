@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use difference::{IndexChange, IndexDifference};
-pub use limits::LookBudget;
+pub use limits::{LookBudget, ReadScope};
 pub use memory::IndexMemory;
 pub use stat::{FileStat, IndexedFile, Known};
 

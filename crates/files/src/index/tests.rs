@@ -19,8 +19,12 @@ struct Tree {
     root: PathBuf,
 }
 
-const PATIENT: LookBudget =
-    LookBudget { time: Duration::MAX, bytes: 256 * 1024 * 1024, files: 1_000_000 };
+const PATIENT: LookBudget = LookBudget {
+    time: Duration::MAX,
+    bytes: 256 * 1024 * 1024,
+    files: 1_000_000,
+    reads: ReadScope::Unknown,
+};
 
 impl Tree {
     fn new() -> Self {
@@ -322,7 +326,13 @@ fn a_file_that_was_not_read_and_did_not_change_is_known_not_to_have_changed() {
     let before = tree.look(&Index::default(), LookBudget { bytes: 0, ..PATIENT });
     assert_eq!(before.file_count(), 0);
     assert_eq!(before.difference(&tree.look(&before, PATIENT)), IndexDifference::default());
+    let moved = LookBudget { reads: ReadScope::Moved, ..PATIENT };
+    let after = tree.look(&before, moved);
+    assert_eq!((after.file_count(), before.difference(&after)), (0, IndexDifference::default()));
     tree.write("b", "other");
+    let after = tree.look(&before, moved);
+    assert_eq!((after.file_count(), after.file(&tree.root.join("b")).is_some()), (1, true));
+    assert_eq!(before.difference(&after), before.difference(&tree.look(&before, PATIENT)));
     let difference = before.difference(&tree.look(&before, PATIENT));
     assert!(difference.files.is_empty(), "{difference:?}");
     assert_eq!(difference.gap, Some(format!("not looked into: {}/b", tree.root.display())));
