@@ -194,7 +194,7 @@ mod tests {
     const MOST: LookBudget = LookBudget {
         time: Duration::MAX,
         bytes: u64::MAX,
-        files: usize::MAX,
+        names: usize::MAX,
         reads: ReadScope::Unknown,
     };
 

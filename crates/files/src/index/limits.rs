@@ -4,15 +4,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The time, bytes and files that one look may cost.
+/// The time, bytes and names that one look may cost.
 #[derive(Debug, Clone, Copy)]
 pub struct LookBudget {
     /// The longest that one look may take.
     pub time: Duration,
     /// Bytes that one look may hash.
     pub bytes: u64,
-    /// Names that one look may meet. Each takes about a hundred bytes of memory.
-    pub files: usize,
+    /// Names that one look may meet, of directories too. Each takes about a hundred bytes of memory.
+    pub names: usize,
     /// The files that are read within it.
     pub reads: ReadScope,
 }
@@ -29,7 +29,7 @@ pub enum ReadScope {
 impl Default for LookBudget {
     fn default() -> Self {
         let (time, reads) = (Duration::from_secs(5), ReadScope::Unknown);
-        Self { time, bytes: 256 * 1024 * 1024, files: 1_000_000, reads }
+        Self { time, bytes: 256 * 1024 * 1024, names: 1_200_000, reads }
     }
 }
 
@@ -53,8 +53,8 @@ impl LookLimits {
         if self.cut.get().is_some() {
             return true;
         }
-        let why = if self.names.load(Ordering::Relaxed) + more >= self.budget.files {
-            Some(format!("only the first {} files were looked at", self.budget.files))
+        let why = if self.names.load(Ordering::Relaxed) + more >= self.budget.names {
+            Some(format!("only the first {} names were looked at", self.budget.names))
         } else {
             let elapsed = self.began.elapsed();
             (elapsed > self.budget.time)

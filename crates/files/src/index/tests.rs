@@ -22,7 +22,7 @@ struct Tree {
 const PATIENT: LookBudget = LookBudget {
     time: Duration::MAX,
     bytes: 256 * 1024 * 1024,
-    files: 1_000_000,
+    names: 1_200_000,
     reads: ReadScope::Unknown,
 };
 
@@ -276,8 +276,8 @@ fn a_hundred_and_fifty_thousand_files_are_tracked() {
     let shared =
         first.folders.iter().filter(|table| second.folders.iter().any(|o| Arc::ptr_eq(o, table)));
     assert_eq!(shared.count(), 151 - 2);
-    let few = tree.look(&Index::default(), LookBudget { files: 1_000, ..PATIENT });
-    assert_eq!(few.cut.as_deref(), Some("only the first 1000 files were looked at"));
+    let few = tree.look(&Index::default(), LookBudget { names: 1_000, ..PATIENT });
+    assert_eq!(few.cut.as_deref(), Some("only the first 1000 names were looked at"));
     assert!(few.file_count() < 3_000);
 }
 
