@@ -4,10 +4,9 @@
 //! memory is bounded, the time that it takes counts as time of the look, and what was kept before a
 //! look was cut short need not be read again.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use jm_files::index::IndexedFile;
+use jm_files::index::{IndexedFile, Known};
 use jm_store::{Entry as Append, FileRow, IndexUpdate};
 use jm_types::ToolError;
 
@@ -24,33 +23,31 @@ pub(crate) struct ContentKeeper<'a> {
     waiting: Vec<Vec<u8>>,
     rows: Vec<FileRow>,
     size: usize,
-    /// Files whose rows are written, or about to be.
-    pub(crate) written: BTreeSet<PathBuf>,
     failed: Option<ToolError>,
 }
 
-/// The row of a file. Only what is sure is remembered: a file that changed in the moment it was read
-/// is not.
-pub(crate) fn row(path: &Path, file: &IndexedFile) -> Option<FileRow> {
-    let stat = file.is_settled.then(|| serde_json::to_string(&file.stat).ok()).flatten()?;
-    Some(FileRow { path: path.to_owned(), stat, sha256: file.sha256 })
+/// The stored form of a file. Only what is sure is remembered: a file that changed in the moment it was
+/// read is not.
+fn row(path: &Path, file: &IndexedFile) -> Option<FileRow> {
+    let row = || FileRow { path: path.to_owned(), stat: file.stat.to_bytes(), sha256: file.sha256 };
+    (file.known == Known::Settled).then(row)
 }
 
 impl<'a> ContentKeeper<'a> {
     pub(crate) fn new(recorder: &'a CallRecorder, root: &'a Path) -> Self {
-        let (waiting, rows, written) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { recorder, root, waiting, rows, size: 0, written, failed: None }
+        let (waiting, rows) = (Vec::new(), Vec::new());
+        Self { recorder, root, waiting, rows, size: 0, failed: None }
     }
 
-    pub(crate) fn keep(&mut self, path: &Path, file: &IndexedFile, bytes: Vec<u8>) {
+    /// Keeps a file with its content, or without one where that is kept already.
+    pub(crate) fn keep(&mut self, path: &Path, file: &IndexedFile, bytes: Option<Vec<u8>>) {
         if self.recorder.journal().is_none() || self.failed.is_some() {
             return;
         }
-        self.size += bytes.len();
-        self.waiting.push(bytes);
+        self.size += bytes.as_ref().map_or(0, Vec::len);
+        self.waiting.extend(bytes);
         self.rows.extend(row(path, file));
-        self.written.insert(path.to_owned());
-        if self.size >= BYTES || self.waiting.len() >= FILES {
+        if self.size >= BYTES || self.waiting.len().max(self.rows.len()) >= FILES {
             self.write(Vec::new());
         }
     }
@@ -64,13 +61,8 @@ impl<'a> ContentKeeper<'a> {
         self.size = 0;
     }
 
-    /// The last contents, and what else the look says of the index.
-    pub(crate) fn finish(
-        mut self,
-        rows: Vec<FileRow>,
-        gone: Vec<PathBuf>,
-    ) -> Result<(), ToolError> {
-        self.rows.extend(rows);
+    /// The last contents, and the files that are gone.
+    pub(crate) fn finish(mut self, gone: Vec<PathBuf>) -> Result<(), ToolError> {
         let is_anything = !(self.waiting.is_empty() && self.rows.is_empty() && gone.is_empty());
         if self.failed.is_none() && is_anything {
             self.write(gone);

@@ -3,17 +3,19 @@
 //! Law: nothing is guessed. What was not looked at is said to be untracked, so that undo never
 //! promises what it cannot do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use jm_files::Sandbox;
 use jm_files::git_control;
-use jm_files::index::{Index, IndexDifference, IndexedFile, LookBudget};
+use jm_files::index::{
+    FileStat, Index, IndexDifference, IndexMemory, IndexedFile, Known, LookBudget, ReadScope,
+};
 use jm_files::names::protected_part;
 use jm_process::confine::ProtectedNames;
-use jm_store::{FileRow, Record, Tracking};
+use jm_store::{Record, StoredFile, Tracking};
 use jm_system::clock::now_epoch_ms;
 use jm_system::fault::crash_point;
 use jm_system::worker::off_thread;
@@ -21,7 +23,7 @@ use jm_tools::Output;
 use jm_types::{CallKey, ToolCall, ToolError, ToolEvent};
 
 use crate::concurrent::{A_MOMENT, Beside, without_theirs};
-use crate::content_keeper::{ContentKeeper, row};
+use crate::content_keeper::ContentKeeper;
 use crate::core::Core;
 use crate::effects::effects_of;
 use crate::record::{CallRecorder, reason};
@@ -45,11 +47,11 @@ pub(crate) async fn around(
         return outcome;
     }
     let beside = Beside::watch(core, now_epoch_ms());
-    let before = look(core).await?;
+    let before = look(core, ReadScope::Unknown).await?;
     let outcome = work.await;
     // It has run, whatever becomes of the look and the record: its outcome stands, and if nothing can be
     // recorded any more the next write says so.
-    let difference = match look(core).await {
+    let difference = match look(core, ReadScope::Moved).await {
         Ok(after) => before.difference(&after),
         Err(error) => IndexDifference { gap: Some(reason(&error)), ..IndexDifference::default() },
     };
@@ -124,15 +126,17 @@ fn notice(path: &Path) -> String {
     format!("the command changed {part}; check it: {why}")
 }
 
-async fn look(core: &Arc<Core>) -> Result<Index, ToolError> {
+/// Looks at the workspace. What there was no time to read before a command is read before the next one.
+async fn look(core: &Arc<Core>, reads: ReadScope) -> Result<Index, ToolError> {
     let core = Arc::clone(core);
     let looked = off_thread(move || {
         let mut known = core.index.lock().unwrap_or_else(PoisonError::into_inner);
         let sandbox = &core.workspace.sandbox;
-        if known.files.is_empty() {
-            known.files = remembered(sandbox, &core.recorder);
+        if known.is_empty() {
+            *known = remembered(sandbox, &core.recorder);
         }
-        look_within(sandbox, &core.recorder, &mut known, LookBudget::default())
+        let budget = LookBudget { reads, ..LookBudget::default() };
+        look_within(sandbox, &core.recorder, &mut known, budget)
     });
     looked.await.unwrap_or_else(|_| {
         Err(ToolError::failed("tracking", "the workspace could not be scanned"))
@@ -149,43 +153,25 @@ fn look_within(
     let mut keeper = ContentKeeper::new(recorder, sandbox.working_root().path());
     let mut keep = |path: &Path, file: &IndexedFile, bytes| keeper.keep(path, file, bytes);
     let index = Index::look(sandbox, known, budget, &mut keep);
-    let (rows, gone) = change(known, &index, &keeper.written);
-    keeper.finish(rows, gone)?;
-    match index.cut {
-        // What was not reached this time is what it was.
-        Some(_) => known.files.extend(index.files.clone()),
-        None => known.clone_from(&index),
-    }
+    keeper.finish(known.outdated_by(&index))?;
+    known.learn(&index);
     Ok(index)
 }
 
-/// The index of an earlier process; a row that cannot be read is looked at again.
-fn remembered(sandbox: &Sandbox, recorder: &CallRecorder) -> BTreeMap<PathBuf, IndexedFile> {
+/// The index of an earlier process; a file of it that cannot be read is looked at again.
+fn remembered(sandbox: &Sandbox, recorder: &CallRecorder) -> Index {
     let root = sandbox.working_root().path();
-    let rows = recorder.journal().and_then(|journal| journal.store().files(root).ok());
-    let file = |row: FileRow| {
-        let stat = serde_json::from_str(&row.stat).ok()?;
-        Some((row.path, IndexedFile { stat, sha256: row.sha256, is_settled: true }))
+    let mut memory = IndexMemory::new(root);
+    let mut add = |StoredFile { folder, name, stat, sha256 }: StoredFile<'_>| {
+        let names = str::from_utf8(folder).ok().zip(str::from_utf8(name).ok());
+        if let Some(((folder, name), stat)) = names.zip(FileStat::from_bytes(stat)) {
+            memory.add(folder, name, &IndexedFile { stat, sha256, known: Known::Settled });
+        }
     };
-    rows.unwrap_or_default().into_iter().filter_map(file).collect()
-}
-
-/// The changes of the index beside the rows that were written with contents: rows that moved, and paths
-/// that are gone.
-fn change(
-    known: &Index,
-    index: &Index,
-    written: &BTreeSet<PathBuf>,
-) -> (Vec<FileRow>, Vec<PathBuf>) {
-    let moved = |(path, file): &(&PathBuf, &IndexedFile)| {
-        !written.contains(*path) && known.files.get(*path) != Some(*file)
-    };
-    let is_gone = |path: &&PathBuf| match index.files.get(*path) {
-        Some(file) => !file.is_settled,
-        None => index.could_see(path),
-    };
-    let rows = index.files.iter().filter(moved).filter_map(|(path, file)| row(path, file));
-    (rows.collect(), known.files.keys().filter(is_gone).cloned().collect())
+    let read = recorder.journal().map(|journal| journal.store().each_file(root, &mut add));
+    // Without it everything is looked at again.
+    read.transpose().unwrap_or_default();
+    memory.finish()
 }
 
 #[cfg(test)]
@@ -205,7 +191,12 @@ mod tests {
         known: Index,
     }
 
-    const MOST: LookBudget = LookBudget { time: Duration::MAX, bytes: u64::MAX, files: usize::MAX };
+    const MOST: LookBudget = LookBudget {
+        time: Duration::MAX,
+        bytes: u64::MAX,
+        names: usize::MAX,
+        reads: ReadScope::Unknown,
+    };
 
     impl Ground {
         /// A workspace with so many files of a hundred bytes each, written a while ago.
@@ -235,8 +226,9 @@ mod tests {
         /// Rows of the index, and contents: what is kept by now.
         fn kept(&self) -> (usize, u64) {
             let store = self.recorder.journal().unwrap().store();
-            let rows = store.files(self.sandbox.working_root().path()).unwrap();
-            (rows.len(), store.blob_stats().unwrap().count)
+            let mut rows = 0;
+            store.each_file(self.sandbox.working_root().path(), |_| rows += 1).unwrap();
+            (rows, store.blob_stats().unwrap().count)
         }
     }
 
@@ -256,7 +248,7 @@ mod tests {
         });
         assert_eq!(count, 1_200);
         assert!(most_left <= 512, "{most_left} files waited");
-        keeper.finish(Vec::new(), Vec::new()).unwrap();
+        keeper.finish(Vec::new()).unwrap();
         assert_eq!(ground.kept(), (1_200, 1_200));
     }
 
@@ -266,7 +258,7 @@ mod tests {
         let mut ground = Ground::new(10);
         for (look, kept) in [(1, 3), (2, 6), (3, 9), (4, 10)] {
             let index = ground.look(LookBudget { bytes: 350, ..MOST });
-            assert_eq!(index.files.len(), kept, "look {look}");
+            assert_eq!(index.file_count(), kept, "look {look}");
             assert_eq!(ground.kept(), (kept, kept as u64), "look {look}");
             let gap = index.difference(&ground.look(LookBudget { bytes: 0, ..MOST })).gap;
             assert_eq!(gap, None, "look {look}: nothing moved");
@@ -278,7 +270,7 @@ mod tests {
     fn without_time_nothing_is_tracked() {
         let mut ground = Ground::new(10);
         let index = ground.look(LookBudget { time: Duration::ZERO, ..MOST });
-        assert!(index.files.is_empty() && index.cut.is_some());
+        assert!(index.file_count() == 0 && index.cut.is_some());
         assert_eq!(ground.kept(), (0, 0));
         let whole = ground.look(MOST);
         let difference = index.difference(&whole);

@@ -188,6 +188,13 @@ impl OpenDirectory {
         Ok(Self { fd, absolute: path.root().path().join(relative) })
     }
 
+    /// A directory beneath the working root, by its path from there.
+    pub(crate) fn beneath(sandbox: &Sandbox, relative: &Path) -> rustix::io::Result<Self> {
+        let (root, flags) = (sandbox.working_root(), OFlags::RDONLY | OFlags::DIRECTORY);
+        let fd = sandbox.opening().open(root, relative, flags, fs::Mode::empty())?;
+        Ok(Self { fd, absolute: root.path().join(relative) })
+    }
+
     /// Opens a directory below this one by its name.
     pub fn enter(&self, name: &OsString) -> Result<Self, ListingFailure> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

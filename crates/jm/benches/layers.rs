@@ -1,7 +1,9 @@
 //! Cost of commands on layers: `true` in trees of three sizes, beside `true` alone; deleting and undoing a large tree; many
-//! changed files kept; commands and reads of one message; a small crate built on a layer and directly.
+//! changed files kept; commands and reads of one message; a small crate built on a layer and directly; the two looks
+//! around a direct command beside `find` with `stat`.
 //!
-//! `cargo bench -p jm --bench layers`, on a disk and a quiet machine; `-- trees`, `changes`, `messages` or `builds` measures a part.
+//! `cargo bench -p jm --bench layers`, on a disk and a quiet machine; `-- trees`, `changes`, `messages`, `builds` or `looks`
+//! measures a part.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark stops where it fails")]
 
@@ -34,13 +36,19 @@ impl Place {
     }
 
     fn holding(count: usize) -> Self {
+        Self::with(count, |_| "x".to_owned())
+    }
+
+    /// So many files, with the contents that their numbers give.
+    fn with(count: usize, content: impl Fn(usize) -> String) -> Self {
         let place = Self::new();
         for number in 0..count.div_ceil(FILES_A_DIRECTORY) {
             let directory = place.at(&format!("w/tree/d{number}"));
             std::fs::create_dir_all(&directory).unwrap();
             let left = count - number * FILES_A_DIRECTORY;
             for file in 0..left.min(FILES_A_DIRECTORY) {
-                std::fs::write(directory.join(file.to_string()), "x").unwrap();
+                let content = content(number * FILES_A_DIRECTORY + file);
+                std::fs::write(directory.join(file.to_string()), content).unwrap();
             }
         }
         place
@@ -107,6 +115,9 @@ fn main() {
     }
     if is_wanted("builds") {
         crate_builds();
+    }
+    if is_wanted("looks") {
+        looks(100_000);
     }
 }
 
@@ -186,6 +197,41 @@ fn messages() {
     difference("eight reads", report("a turn with eight reads", &reads), none);
     let sleeps = place.message(&eight("run_command", "command = \"sleep 0.25\""), &parallel);
     difference("eight sleeps of 0.25 s", report("a turn with eight sleeps", &sleeps), none);
+}
+
+/// Goal: a look takes 1.5 times as long as `find` with `stat`; a direct command has two of them.
+fn looks(count: usize) {
+    let [small, large] = [1, count].map(|count| Place::with(count, |number| number.to_string()));
+    let begin = Instant::now();
+    run(&mut large.session("off"), "true");
+    report("a direct command and its program, all files new", &[begin.elapsed()]);
+    let begin = Instant::now();
+    run(&mut large.session("off"), "true");
+    report("the next one", &[begin.elapsed()]);
+    (0..4).for_each(|_| run(&mut large.session("off"), "true"));
+    let known = sample(3, || run(&mut large.session("off"), "true"));
+    report("the same, files known from the journal", &known);
+    let [mut alone, mut session] = [small.session("off"), large.session("off")];
+    run(&mut session, "true");
+    let [base, _] = in_turns(20, || run(&mut alone, "true"), || ());
+    let base = report("true directly, 1 file", &base);
+    let [ours, theirs] = in_turns(
+        20,
+        || run(&mut session, "true"),
+        || {
+            let mut find = Command::new("find");
+            find.args([".", "-printf", "%s %T@ %i\\n"]).current_dir(large.at("w"));
+            assert!(find.stdout(Stdio::null()).status().unwrap().success());
+        },
+    );
+    let ours = report(&format!("true directly, {count} files"), &ours);
+    let look = ours.saturating_sub(base) / 2;
+    let theirs = report("find -printf '%s %T@ %i'", &theirs);
+    println!("{:<50} {look:>12.2?}", "one look");
+    ratio("beside find", look, theirs);
+    let [alone, session] = [alone, session].map(|lines| lines.peak_memory());
+    println!("{:<50} {alone:>9} kB", "peak memory, 1 file");
+    println!("{:<50} {session:>9} kB\n", &format!("peak memory, {count} files"));
 }
 
 /// Goals: within 5 % fresh and 25 % incremental.

@@ -83,13 +83,13 @@ pub(crate) fn put_stream(
     Ok(())
 }
 
-/// SQL condition for contents without a use: no session, no index of a workspace, no output.
+/// SQL condition for contents that no session and no output uses. An index of a workspace may
+/// (`IndexedContents`).
 pub(crate) const UNUSED: &str = "sha256 NOT IN (SELECT sha256 FROM uses)
-    AND sha256 NOT IN (SELECT sha256 FROM files)
     AND sha256 NOT IN (SELECT sha256 FROM outputs)";
 
-/// Forgets a content if nothing needs it any more, and remembers that it was there. Returns the bytes that
-/// its pieces take; they stay until `remove_pieces`.
+/// Forgets a content if no session and no output needs it any more, and remembers that it was there. Returns
+/// the bytes that its pieces take; they stay until `remove_pieces`. Indexes are the caller's affair.
 pub(crate) fn release_unused(
     step: &Transaction<'_>,
     name: &str,

@@ -7,11 +7,12 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use jm_types::SessionId;
+use jm_types::{Digest, SessionId};
 use rusqlite::{Connection, Transaction, params};
 
 use crate::blobs::{self, UNUSED};
 use crate::connection::checkpoint;
+use crate::index_content::{IndexedContents, unindex};
 use crate::{Owner, Record, Store, StoreError, output};
 
 /// The result of a collection.
@@ -55,7 +56,7 @@ const MOST_PAGES: i64 = 4096;
 /// An old journal of so many bytes is rewritten in a fraction of a second.
 const SMALL: u64 = 16 * 1024 * 1024;
 
-/// Contents that may be let go, those that no workspace holds now before those that one does.
+/// Contents that may be let go, the oldest first.
 const CANDIDATES: &str = "
     SELECT sha256 FROM blobs
     WHERE sha256 NOT IN (SELECT json_extract(body, '$.result.content_blob') FROM records
@@ -64,7 +65,7 @@ const CANDIDATES: &str = "
                          WHERE kind = 'message' AND body LIKE '%\"content_blob\"%')
       AND sha256 NOT IN (SELECT sha256 FROM uses WHERE session IN
                          (SELECT session FROM sessions WHERE sealed_at < opened_at))
-    ORDER BY sha256 IN (SELECT sha256 FROM files), added, sha256";
+    ORDER BY added, sha256";
 
 impl Store {
     /// Removes contents that no session uses, and the space they took, beside sessions at work.
@@ -131,14 +132,20 @@ impl Store {
     }
 
     fn remove_unused(&self, freed: &mut Collected) -> Result<(), StoreError> {
-        let mut names = self.names(&format!("SELECT sha256 FROM blobs WHERE {UNUSED}"))?;
-        if names.len() == 0 {
+        let mut indexed = IndexedContents::default();
+        let names = self.names(&format!("SELECT sha256 FROM blobs WHERE {UNUSED}"))?;
+        let (_, names) = self.divided(names, &mut indexed)?;
+        if names.is_empty() {
             return Ok(());
         }
+        let mut names = names.into_iter();
         let delete = format!("DELETE FROM blobs WHERE sha256 = ?1 AND {UNUSED} RETURNING stored");
         self.in_steps(|step, until| {
             let mut delete = step.prepare_cached(&delete)?;
             for name in names.by_ref() {
+                if indexed.hold(step, &name)? {
+                    continue;
+                }
                 let mut gone = delete.query([&name])?;
                 while let Some(row) = gone.next()? {
                     freed.blobs += 1;
@@ -182,10 +189,12 @@ impl Store {
         if self.blob_stats()?.stored <= most {
             return Ok(());
         }
+        let mut indexed = IndexedContents::default();
         self.in_steps(|step, until| {
             let mut left = blobs::stats(step, "")?.stored;
             while left > most {
-                let Some(released) = output::release_oldest(step, "", now)? else { break };
+                let released = output::release_oldest(step, "", now, &mut indexed)?;
+                let Some(released) = released else { break };
                 for (_, stored) in released {
                     left = left.saturating_sub(stored);
                     freed.blobs += 1;
@@ -204,26 +213,48 @@ impl Store {
             return Ok(());
         }
         let mut later = Later::now(&self.connection())?;
-        let mut names = self.names(CANDIDATES)?;
+        let (held, others) =
+            self.divided(self.names(CANDIDATES)?, &mut IndexedContents::default())?;
+        // Those that no workspace holds now before those that one does.
+        let mut names = others.into_iter().chain(held);
         self.in_steps(|step, until| {
             later.read(step)?;
             let mut left = blobs::stats(step, "")?.stored;
+            let mut gone = HashSet::new();
+            let mut progress = Progress::Done;
             for name in names.by_ref() {
                 if left <= most {
-                    return Ok(Progress::Done);
+                    break;
                 }
                 if !later.needs(step, &name)? {
                     let stored = forget(step, &name, now)?;
+                    gone.extend(name.parse::<Digest>());
                     left = left.saturating_sub(stored);
                     freed.blobs += 1;
                     freed.stored += stored;
                 }
                 if Instant::now() >= until {
-                    return Ok(Progress::Goes);
+                    progress = Progress::Goes;
+                    break;
                 }
             }
-            Ok(Progress::Done)
+            unindex(step, &gone)?;
+            Ok(progress)
         })
+    }
+
+    /// The contents that an index names now, and the others.
+    fn divided(
+        &self,
+        names: impl Iterator<Item = String>,
+        indexed: &mut IndexedContents,
+    ) -> Result<(Vec<String>, Vec<String>), StoreError> {
+        let connection = self.connection();
+        let (mut held, mut others) = (Vec::new(), Vec::new());
+        for name in names {
+            if indexed.hold(&connection, &name)? { &mut held } else { &mut others }.push(name);
+        }
+        Ok((held, others))
     }
 
     /// Gives the disk what is free, and the log's space too; readers that still need it keep it.
@@ -319,9 +350,9 @@ fn pragma(connection: &Connection, name: &str) -> Result<i64, StoreError> {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(Into::into)
 }
 
-/// Removes every use of the content; the bytes that its pieces take.
+/// Removes every use of the content but those of indexes (`unindex`); the bytes that its pieces take.
 pub(crate) fn forget(step: &Transaction<'_>, name: &str, now: i64) -> Result<u64, StoreError> {
-    for table in ["uses", "files", "outputs"] {
+    for table in ["uses", "outputs"] {
         let delete = format!("DELETE FROM {table} WHERE sha256 = ?1");
         step.prepare_cached(&delete)?.execute(params![name])?;
     }

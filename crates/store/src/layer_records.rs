@@ -9,6 +9,7 @@ use jm_types::{CallKey, Digest, SessionId};
 use serde::{Deserialize, Serialize};
 
 use crate::collect::forget;
+use crate::index_content::unindex;
 use crate::{Record, Store, StoreError};
 
 /// The side to which the workspace is brought.
@@ -125,6 +126,9 @@ impl Store {
     /// known.
     pub fn release_steps(&self, steps: Digest, now: u64) -> Result<(), StoreError> {
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        self.write(|step| forget(step, &steps.to_string(), now)).map(drop)
+        self.write(|step| {
+            forget(step, &steps.to_string(), now)?;
+            unindex(step, &[steps].into())
+        })
     }
 }

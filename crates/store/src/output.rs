@@ -9,6 +9,7 @@ use jm_types::{CallKey, Digest};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::blobs::{self, BlobStats};
+use crate::index_content::IndexedContents;
 use crate::journal::Journal;
 use crate::output_records::{StoredOutput, StoredPart, StoredStream};
 use crate::{Store, StoreError};
@@ -46,8 +47,9 @@ impl Journal {
                 )?
                 .execute(params![call.as_str(), part.sha256.to_string(), now])?;
             }
+            let mut indexed = IndexedContents::default();
             while stored(step)? > most {
-                let Some(released) = release_oldest(step, call, now)? else { break };
+                let Some(released) = release_oldest(step, call, now, &mut indexed)? else { break };
                 for (name, _) in released {
                     blobs::remove_pieces(step, &name, usize::MAX)?;
                 }
@@ -71,6 +73,7 @@ pub(crate) fn release_oldest(
     step: &Transaction<'_>,
     spared: &str,
     now: i64,
+    indexed: &mut IndexedContents,
 ) -> Result<Option<Vec<(String, u64)>>, StoreError> {
     let oldest = "SELECT call FROM outputs WHERE call <> ?1 ORDER BY added, call LIMIT 1";
     let oldest = step.query_row(oldest, [spared], |row| row.get(0)).optional()?;
@@ -83,6 +86,10 @@ pub(crate) fn release_oldest(
     step.execute("DELETE FROM outputs WHERE call = ?1", [&call])?;
     let mut released = Vec::new();
     for name in names {
+        // A file of a workspace may have the same content.
+        if indexed.hold(step, &name)? {
+            continue;
+        }
         let stored = blobs::release_unused(step, &name, now)?;
         released.extend(stored.map(|stored| (name, stored)));
     }

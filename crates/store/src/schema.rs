@@ -140,6 +140,23 @@ CREATE INDEX layered ON records (session, seq) WHERE kind = 'layered';
 -- the records `titled` and `used`: what a session is called, and which models answered in it
 CREATE INDEX used ON records (session, seq) WHERE kind IN ('titled', 'used');
 ",
+    "
+-- the workspace index by directory instead of by file; what is missing costs a read, so old rows go, and the
+-- table stays for a program of the version before that is at work meanwhile
+DELETE FROM files;
+CREATE TABLE folders (
+    -- ever higher, so that a collection finds what was written since
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    root     TEXT NOT NULL,
+    folder   BLOB NOT NULL,
+    -- the first of its names, where a directory has more than one row
+    first    BLOB NOT NULL,
+    contents BLOB NOT NULL,
+    entries  BLOB NOT NULL,
+    hash     BLOB NOT NULL,
+    UNIQUE (root, folder, first)
+) STRICT;
+",
 ];
 
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

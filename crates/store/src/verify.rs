@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jm_types::{CallKey, Digest, ReadRecord, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::files::row_hash;
+use crate::files::damaged;
 use crate::journal::{chain, root_hash};
 use crate::marks::Marks;
 use crate::query::path_from;
@@ -46,9 +46,9 @@ pub enum Damage {
         /// The file that it names.
         path: PathBuf,
     },
-    /// A file as the index of its workspace has it.
+    /// A directory's files as the index of their workspace has them.
     Index {
-        /// The file that the row names.
+        /// The directory.
         path: PathBuf,
     },
     /// A content whose bytes do not have the hash that they are stored under.
@@ -120,17 +120,8 @@ impl Store {
     }
 
     fn verify_index(&self, damage: &mut Vec<Damage>) -> Result<(), StoreError> {
-        let connection = self.connection();
-        let mut select = connection.prepare("SELECT root, path, stat, sha256, hash FROM files")?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let (root, path): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            let (stat, sha256): (String, String) = (row.get(2)?, row.get(3)?);
-            let hash: Vec<u8> = row.get(4)?;
-            if row_hash(&root, &path, &stat, &sha256).as_bytes() != hash.as_slice() {
-                damage.push(Damage::Index { path: path_from(path) });
-            }
-        }
+        let damaged = damaged(&self.connection())?;
+        damage.extend(damaged.into_iter().map(|path| Damage::Index { path }));
         Ok(())
     }
 

@@ -35,6 +35,14 @@ impl Lines {
         serde_json::from_str(&line).expect(&line)
     }
 
+    /// The most memory that the program has had so far, in kilobytes (`VmHWM`).
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim_end_matches("kB").trim().parse().unwrap()
+    }
+
     pub(crate) fn ask(&mut self, message: &Value) -> Value {
         self.send(message);
         self.receive()

@@ -112,7 +112,7 @@ fn an_old_journal_is_not_rewritten_while_a_session_is_at_work() {
     session.send(&crate::command("head -c 200000 /dev/urandom | od > big"));
     session.send(&crate::command("rm big"));
     let connection = Connection::open(&journal).unwrap();
-    connection.execute_batch("DELETE FROM uses; DELETE FROM files").unwrap();
+    connection.execute_batch("DELETE FROM uses; DELETE FROM folders").unwrap();
     drop(connection);
     let said = world.says(0, &["gc"]);
     assert!(said.contains("`jm gc --compact`") && !said.contains("damage"), "{said}");
