@@ -5,6 +5,7 @@
 
 mod bwrap;
 mod control;
+mod first_process;
 mod landlock;
 mod layer;
 mod limits;
@@ -14,6 +15,7 @@ mod mount_calls;
 mod mounts;
 mod name_guard;
 mod namespaces;
+mod order;
 mod own_namespaces;
 mod parked;
 mod placeholders;
@@ -27,22 +29,20 @@ mod step;
 mod supervisor;
 mod system_mounts;
 
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::Result;
 use std::process::ExitCode;
-
-use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use control::{control, copy_of, report_failure};
 use name_guard::NameGuard;
+use order::receive_order;
 use process_tree::{ProcessTree, Remaining};
 use ready_namespaces::ReadyNamespaces;
 use step::{During, LaunchStep};
 
 use crate::contract::confinement_rules::{Backend, ConfinementRules};
-use crate::contract::descriptors::receive_descriptors;
 use crate::contract::message::receive;
 pub use crate::contract::protocol::LAUNCH;
-use crate::contract::protocol::{FREE, INNER_ORDER, LOOPBACK, LaunchOrder, LaunchStage, SOCKETS};
+use crate::contract::protocol::{INNER_ORDER, LOOPBACK, LaunchOrder, LaunchStage, SOCKETS};
 
 /// Runs as a launcher, if the first word of the command line says so. Must be the first thing that
 /// the program does: no thread may be there yet.
@@ -85,33 +85,6 @@ fn wait_and_serve() -> Result<Remaining> {
         forecast.and_then(|forecast| ReadyNamespaces::make(forecast, limits::file_rights()).ok());
     let order = receive_order(&control())?;
     serve(&order, ready)
-}
-
-/// The order, with its descriptors in their places.
-fn receive_order(from: impl AsFd + Read) -> Result<LaunchOrder> {
-    let given = receive_descriptors(&from);
-    let order: LaunchOrder = receive(from)?;
-    if given.len() != order.numbers.len() {
-        return Err(Error::from(ErrorKind::InvalidData));
-    }
-    put_in_place(given, &order.numbers)?;
-    Ok(order)
-}
-
-/// Under the numbers that everybody here knows them by. First all of them are moved out of the way: one
-/// may have come as another's number.
-#[allow(unsafe_code)]
-fn put_in_place(given: Vec<OwnedFd>, numbers: &[RawFd]) -> Result<()> {
-    let away = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, FREE);
-    let moved = given.iter().map(away).collect::<rustix::io::Result<Vec<_>>>()?;
-    drop(given);
-    for (fd, number) in moved.iter().zip(numbers) {
-        // SAFETY: takes no pointers; the numbers are reserved for this in every launcher.
-        if unsafe { libc::dup2(fd.as_raw_fd(), *number) } < 0 {
-            return Err(Error::last_os_error());
-        }
-    }
-    Ok(())
 }
 
 fn serve(order: &LaunchOrder, ready: Option<ReadyNamespaces>) -> Result<Remaining> {

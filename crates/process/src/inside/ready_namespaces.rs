@@ -13,10 +13,11 @@ use rustix::fd::OwnedFd;
 use rustix::process::Pid;
 use rustix::thread::CapabilitySet;
 
+use super::first_process::{die_with_parent, end, run_inside, start_first};
 use super::name_guard::NameGuard;
-use super::namespaces::{die_with_parent, end, run_inside, start_first};
+use super::order::receive_order;
 use super::step::{During, LaunchStep};
-use super::{loopback, mounts, receive_order};
+use super::{loopback, mounts};
 use crate::contract::confinement_rules::ConfinementRules;
 use crate::contract::descriptors::{high_numbered_copy, send_descriptors};
 use crate::contract::layout::{Layout, MountKind, mount_layout};

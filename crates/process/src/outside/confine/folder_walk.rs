@@ -11,11 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use jm_files::Sandbox;
+use jm_files::names::{Protection, protection_in};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, inotify};
 use rustix::io::{self, Errno};
-
-use super::survey::is_judged;
 
 /// Names of the workspace beyond this number are not judged.
 pub(super) const MOST_ENTRIES: usize = 5_000_000;
@@ -54,7 +53,7 @@ struct WalkState {
     walked: WalkedFolders,
 }
 
-/// What one directory holds.
+/// The names of one directory.
 #[derive(Default)]
 struct FolderNames {
     found: Vec<PathBuf>,
@@ -178,6 +177,15 @@ impl<'a> FolderWalk<'a> {
     fn state(&self) -> MutexGuard<'_, WalkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Tells whether a name has to be judged wherever it is seen; what it holds is judged with it.
+pub(super) fn is_judged(sandbox: &Sandbox, folder: &Path, relative: &Path, name: &OsStr) -> bool {
+    let is_protected = match protection_in(relative, name) {
+        Protection::NeedsPerson(_) | Protection::Never => true,
+        Protection::RunsInBuilds | Protection::None => false,
+    };
+    is_protected || name == ".git" || sandbox.denies_in(folder, name)
 }
 
 fn is_directory(kind: FileType, folder: &Path, name: &OsStr) -> bool {

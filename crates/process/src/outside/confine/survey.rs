@@ -14,11 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use jm_files::Sandbox;
-use jm_files::names::{Protection, protection_in};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
 
-use super::folder_walk::FolderWalk;
+use super::folder_walk::{FolderWalk, is_judged};
 use crate::contract::mount_table::mount_points;
 use crate::contract::within::is_within;
 
@@ -182,15 +181,6 @@ impl Surveyed {
             }
         }
     }
-}
-
-/// Tells whether a name has to be judged wherever it is seen; what it holds is judged with it.
-pub(super) fn is_judged(sandbox: &Sandbox, folder: &Path, relative: &Path, name: &OsStr) -> bool {
-    let is_protected = match protection_in(relative, name) {
-        Protection::NeedsPerson(_) | Protection::Never => true,
-        Protection::RunsInBuilds | Protection::None => false,
-    };
-    is_protected || name == ".git" || sandbox.denies_in(folder, name)
 }
 
 /// Tells whether the names of a directory can be listed and looked up: one that only lists them would
