@@ -54,7 +54,7 @@ impl Session {
             let launcher = children(self.program.id()).into_iter().next();
             let first = launcher.and_then(|launcher| children(launcher).into_iter().next());
             if let (Some(launcher), Some(first)) = (launcher, first)
-                && mount_points(first).iter().any(|point| point == "/.parked/ground")
+                && mount_points(first).iter().any(|point| point == "/.standby/ground")
             {
                 return [launcher, first];
             }
@@ -157,7 +157,7 @@ fn nothing_of_what_stands_by_is_left_for_the_command() {
         let mut session = Session::open(&world);
         session.ready();
         let seen = session.run("ls -a /; cat /proc/self/mountinfo");
-        assert!(seen.contains("usr") && !seen.contains("parked"), "{seen}");
+        assert!(seen.contains("usr") && !seen.contains("standby"), "{seen}");
     }
 }
 

@@ -22,7 +22,7 @@ use super::mount_calls::{
     MountDepth, MountPiece, MountShape, MountSource, attach, change, clone_itself, clone_of,
     clone_within, mount_at, mount_on, nothing, open_beneath, tmpfs,
 };
-use super::parked::Parked;
+use super::standby::StandbyMounts;
 use super::step::{During, LaunchStep, StepFailure};
 use super::system_mounts::{build_dev, build_proc, open_devices, terminals};
 use crate::contract::confinement_rules::{ConfinementRules, LayerPlace};
@@ -43,9 +43,9 @@ pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()>
 /// the layer stands by in the new tree, and nothing else of the old one is held.
 pub(super) fn build_ahead(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<OwnedFd> {
     be_private().during("mounts")?;
-    let parked = Parked::take(rules).during("mount the workspace")?;
+    let standby = StandbyMounts::take(rules).during("mount the workspace")?;
     let root = build_outside(rules, layout, |_| Ok(None))?;
-    parked.put(&root).during("mount the workspace")?;
+    standby.put(&root).during("mount the workspace")?;
     leave().during("mount /")?;
     Ok(root)
 }
@@ -59,7 +59,7 @@ pub(super) fn complete_ahead(
     let layer = rules.layer.iter();
     for layer in layer {
         let step = format!("mount {}", layer.root.path.display());
-        let overlay = Parked::overlay(root, layer).during(step.clone())?;
+        let overlay = StandbyMounts::overlay(root, layer).during(step.clone())?;
         attach(root, workspace_piece(layer, overlay)).during(step)?;
     }
     // An overlay shows no mount of what lies beneath it.

@@ -14,17 +14,17 @@ use super::layer::{open_directory, overlay_within};
 use super::mount_calls::{MountDepth, clone_within, mount_at, open_beneath, tmpfs};
 use crate::contract::confinement_rules::{ConfinementRules, LayerPlace};
 
-const PARKED: &str = ".parked";
-const GROUND: &str = ".parked/ground";
-const LAYERS: &str = ".parked/layers";
+const STANDBY: &str = ".standby";
+const GROUND: &str = ".standby/ground";
+const LAYERS: &str = ".standby/layers";
 
 /// The copies, attached nowhere yet.
-pub(super) struct Parked {
+pub(super) struct StandbyMounts {
     ground: OwnedFd,
     layers: OwnedFd,
 }
 
-impl Parked {
+impl StandbyMounts {
     pub(super) fn take(rules: &ConfinementRules) -> Result<Self> {
         let layer = rules.layer.as_ref();
         let missing = || std::io::Error::from(std::io::ErrorKind::InvalidInput);
@@ -36,8 +36,8 @@ impl Parked {
 
     /// Attaches them below a directory that nobody can enter.
     pub(super) fn put(self, root: &OwnedFd) -> Result<()> {
-        rustix::fs::mkdirat(root, PARKED, Mode::RWXU)?;
-        mount_at(root, Path::new(PARKED), &tmpfs("0700")?)?;
+        rustix::fs::mkdirat(root, STANDBY, Mode::RWXU)?;
+        mount_at(root, Path::new(STANDBY), &tmpfs("0700")?)?;
         for (name, tree) in [(GROUND, self.ground), (LAYERS, self.layers)] {
             rustix::fs::mkdirat(root, name, Mode::RWXU)?;
             mount_at(root, Path::new(name), &tree)?;
@@ -45,13 +45,13 @@ impl Parked {
         Ok(())
     }
 
-    /// The overlay of a layer, made of what is parked below the root; then nothing is parked there any more.
+    /// The overlay of a layer, made of what stands by below the root; then nothing stands by there any more.
     pub(super) fn overlay(root: &OwnedFd, layer: &LayerPlace) -> Result<OwnedFd> {
         let ground = open_beneath(root, Path::new(GROUND))?;
         let layers = open_beneath(root, Path::new(LAYERS))?;
         let overlay = overlay_within(layer, ground, &layers)?;
-        unmount(Path::new("/").join(PARKED), UnmountFlags::DETACH)?;
-        rustix::fs::unlinkat(root, PARKED, AtFlags::REMOVEDIR)?;
+        unmount(Path::new("/").join(STANDBY), UnmountFlags::DETACH)?;
+        rustix::fs::unlinkat(root, STANDBY, AtFlags::REMOVEDIR)?;
         Ok(overlay)
     }
 }
