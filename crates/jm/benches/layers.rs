@@ -20,6 +20,8 @@ use tempfile::TempDir;
 
 const JM: &str = env!("CARGO_BIN_EXE_jm");
 const FILES_A_DIRECTORY: usize = 100;
+/// Less than any model takes between two calls.
+const THOUGHT: Duration = Duration::from_millis(50);
 
 /// A workspace with a state directory beside it, so that both are on one mount.
 struct Place {
@@ -142,6 +144,17 @@ fn trees(sizes: &[usize]) {
             &sample(100, || run(&mut session, "true")),
         );
         difference("more than alone", again, alone);
+        let calm = (0..40).map(|_| {
+            std::thread::sleep(THOUGHT);
+            let begin = Instant::now();
+            run(&mut session, "true");
+            begin.elapsed()
+        });
+        let mut calm: Vec<Duration> = calm.collect();
+        calm.sort_unstable();
+        let calm = report("the same with a pause before each", &calm);
+        difference("more than alone", calm, alone);
+        println!("{:<50} {:>9} kB\n", "peak memory", session.peak_memory());
     }
 }
 
@@ -162,6 +175,21 @@ fn large_changes() {
     report("rm -rf of 100,000 files", &gone);
     report("its undo", &back);
     let place = Place::holding(10_000);
+    let [kept, dropped] = ["--keep", "--drop"].map(|end| {
+        let script = "find tree -type f | xargs sed -i s/x/y/";
+        let mut all = Vec::new();
+        for _ in 0..3 {
+            let begin = Instant::now();
+            place.done(&["sandbox", "--hold", end, "--", "sh", "-c", script]);
+            all.push(begin.elapsed());
+            if end == "--keep" {
+                place.done(&["undo"]);
+            }
+        }
+        all.sort_unstable();
+        report(&format!("10,000 files changed on a layer, {end}"), &all)
+    });
+    difference("keeping them", kept, dropped);
     let change = r#"{"command":"find tree -type f | xargs sed -i s/x/y/"}"#;
     let [held, direct] = in_turns(
         3,

@@ -36,6 +36,7 @@ pub use plan::{
 };
 
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, Mode, OFlags};
@@ -83,8 +84,10 @@ impl Layer {
         }
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = fs::openat(&home, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
-        if io::write(&file, marker)? != marker.len() {
-            return Err(io::Errno::IO);
+        match marker {
+            [] => stamp(&file)?,
+            written if io::write(&file, written)? == written.len() => {}
+            _ => return Err(io::Errno::IO),
         }
         let layer = Self::from_parts(lower, &home)?;
         node::dress_like(&layer.upper, &layer.lower)?;
@@ -100,12 +103,8 @@ impl Layer {
             return Ok(false);
         }
         marks::strip(self.upper.as_fd())?;
-        let home = open_directory(home)?;
-        // Its change time is what counts, and that is now.
-        let now = fs::Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW };
-        let times = fs::Timestamps { last_access: now, last_modification: now };
-        fs::utimensat(&home, MARKER, &times, fs::AtFlags::SYMLINK_NOFOLLOW)?;
-        self.marker = marker_in(&home)?;
+        stamp(&open_marker(&open_directory(home)?)?)?;
+        self.marker = marker_in(&open_directory(home)?)?;
         node::dress_like(&self.upper, &self.lower)?;
         Ok(true)
     }
@@ -130,10 +129,35 @@ impl Layer {
     }
 }
 
+/// Gives a marker a change time that is later than that of everything changed before it. Where the kernel counts in
+/// ticks, that is the next tick; a file system that counts in seconds is not waited for.
+fn stamp(marker: &OwnedFd) -> io::Result<()> {
+    const PAUSE: Duration = Duration::from_micros(200);
+    const MOST_PAUSES: usize = 100;
+    let now = fs::Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW };
+    let touch = || {
+        fs::futimens(marker, &fs::Timestamps { last_access: now, last_modification: now })?;
+        // A time that was looked at is not given again.
+        Ok(NodeTime::changed(&fs::fstat(marker)?))
+    };
+    let before = touch()?;
+    for _ in 0..MOST_PAUSES {
+        if touch()? > before {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+fn open_marker(home: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fs::openat(home, MARKER, flags, Mode::empty())
+}
+
 /// The time of a layer's marker: the one that is written in it, or its own.
 fn marker_in(home: &OwnedFd) -> io::Result<NodeTime> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = fs::openat(home, MARKER, flags, Mode::empty())?;
+    let file = open_marker(home)?;
     let mut written = [0; 64];
     let length = io::read(&file, &mut written[..])?;
     let written = String::from_utf8_lossy(&written[..length]);

@@ -85,7 +85,6 @@ struct StartProcess {
     keep_after_session: Option<bool>,
     #[schemars(
         description = "Ports it listens on that the user wants to reach too, at 127.0.0.1 of the user's machine, such as [8123]. Only when the user wants to see it, in a browser for instance. The user is asked.",
-        length(max = 8),
         inner(range(min = 1024, max = 65535))
     )]
     publish: Option<Vec<u16>>,
