@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub use jm_types::Network;
@@ -208,6 +209,17 @@ impl ConfinementRules {
             hidden: self.hidden.iter().filter(is_outside).cloned().collect(),
             ..self.clone()
         })
+    }
+
+    /// Tells whether the protected names are what they were when these rules were computed.
+    pub(crate) fn is_as_planned(&self) -> bool {
+        let is_same = |one: &FileIdentity| {
+            let found = one.path.symlink_metadata();
+            found.is_ok_and(|found| (found.dev(), found.ino()) == (one.device, one.inode))
+        };
+        let missing = self.kept.iter().filter(|kept| kept.now != KeptPresence::Present);
+        let mut missing = missing.map(|kept| &kept.path).chain(&self.absent);
+        self.identities.iter().all(is_same) && missing.all(|path| path.symlink_metadata().is_err())
     }
 
     /// Tells whether a path lies below the root that the command sees through its layer.

@@ -43,7 +43,7 @@ struct RecentPlan {
     plan: ConfinementPlan,
 }
 
-/// Toolchains and settings of the home are not looked up twice within this time. Names of the workspace are, always.
+/// Toolchains and settings of the home are not looked up again within this time. Names of the workspace are, always.
 const A_MOMENT: Duration = Duration::from_millis(50);
 
 impl Confiner {
@@ -109,18 +109,8 @@ impl Confiner {
     /// The rules that a command would get now, and what they leave open.
     pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> ConfinementPlan {
         let names = self.survey.names(sandbox);
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_current = |recent: &&RecentPlan| {
-            recent.made.elapsed() < A_MOMENT
-                && recent.settings == self.settings
-                && recent.environment == environment
-                && recent.names == names
-        };
-        if let Some(recent) = recent.as_ref().filter(is_current) {
-            return recent.plan.clone();
-        }
         let plan = plan(sandbox, &names, &self.settings, self.backend(), environment);
-        *recent = Some(RecentPlan {
+        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(RecentPlan {
             made: Instant::now(),
             settings: self.settings.clone(),
             names,
@@ -128,6 +118,27 @@ impl Confiner {
             plan: plan.clone(),
         });
         plan
+    }
+
+    /// The same for a command that starts: the plan by which it was judged a moment ago, if that still holds. It serves
+    /// one command, because that one may change anything.
+    fn starting_plan(
+        &self,
+        sandbox: &Sandbox,
+        environment: &[(OsString, OsString)],
+    ) -> ConfinementPlan {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_current = |recent: &RecentPlan| {
+            recent.made.elapsed() < A_MOMENT
+                && recent.settings == self.settings
+                && recent.environment == environment
+                && recent.names == self.survey.names(sandbox)
+                && recent.plan.rules.is_as_planned()
+        };
+        match recent.filter(is_current) {
+            Some(recent) => recent.plan,
+            None => self.plan(sandbox, environment),
+        }
     }
 
     /// `record` names the file that says how the command ended, if we cannot any more.
@@ -141,7 +152,7 @@ impl Confiner {
         if self.launcher.is_none() {
             return Confinement::Unsupervised;
         }
-        self.confined_by(self.plan(sandbox, environment).rules, program, record)
+        self.confined_by(self.starting_plan(sandbox, environment).rules, program, record)
     }
 
     /// The same by rules that were computed already.
