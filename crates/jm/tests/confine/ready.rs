@@ -1,15 +1,13 @@
 //! Namespaces that are made ready for the next command: it sees the world as it is when it starts and not as it was
 //! when they were made, nobody depends on them, nobody finds a way through them, and they end with their program.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::BufReader;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use crate::escapes::attempts;
-use crate::spare::assert_gone;
+use crate::spare::{assert_gone, run};
 use crate::world::{CANARY, User, World, own_all, users, works};
 
 /// A hang detector, no measure of speed.
@@ -39,12 +37,7 @@ impl Session {
     }
 
     fn run(&mut self, command: &str) -> String {
-        let call = json!({"id": "c", "name": "run_command", "args": {"command": command}});
-        writeln!(self.calls, "{call}").unwrap();
-        let mut line = String::new();
-        self.answers.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap();
-        answer["content"].as_str().unwrap_or(&line).to_owned()
+        run(&mut self.calls, &mut self.answers, command)
     }
 
     /// The launcher that waits, and the first process of its namespaces, once both are there and the tree is built.

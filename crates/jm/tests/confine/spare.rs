@@ -34,12 +34,7 @@ impl Desk {
     }
 
     fn run(&mut self, command: &str) -> String {
-        let call = json!({"id": "c", "name": "run_command", "args": {"command": command}});
-        writeln!(self.calls, "{call}").unwrap();
-        let mut line = String::new();
-        self.answers.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap();
-        answer["content"].as_str().unwrap_or(&line).to_owned()
+        run(&mut self.calls, &mut self.answers, command)
     }
 
     /// The launchers that wait, once the number of them is `many`.
@@ -60,6 +55,20 @@ impl Desk {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// Runs a command in a program that is told one call after another.
+pub(crate) fn run(
+    calls: &mut ChildStdin,
+    answers: &mut BufReader<ChildStdout>,
+    command: &str,
+) -> String {
+    let call = json!({"id": "c", "name": "run_command", "args": {"command": command}});
+    writeln!(calls, "{call}").unwrap();
+    let mut line = String::new();
+    answers.read_line(&mut line).unwrap();
+    let answer: Value = serde_json::from_str(&line).unwrap();
+    answer["content"].as_str().unwrap_or(&line).to_owned()
 }
 
 /// True if the process table knows it, be it as dead.

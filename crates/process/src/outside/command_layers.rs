@@ -14,7 +14,6 @@ use jm_system::state::StateDir;
 use jm_types::ignore_error;
 
 use super::held::{HeldLayer, HeldLayers, HeldStage, LOCK, read_description};
-use super::reaper;
 
 const DIRECTORY: &str = "layers";
 /// Commands that one call may start on layers.
@@ -94,8 +93,6 @@ impl CommandLayers {
 
     /// Makes a layer ready for another command where nothing is in it; otherwise removes it.
     pub fn recycle(layer: HeldLayer) -> Option<HeldLayer> {
-        // Its mount ends with the launcher, and it must not be mounted twice.
-        reaper::await_leaving();
         if layer.is_untouched() && layer.renew().is_ok() {
             return Some(layer);
         }

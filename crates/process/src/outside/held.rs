@@ -21,6 +21,7 @@ use jm_system::state::{StateDir, StateLock, fresh_id};
 use rustix::fs::{CWD, RenameFlags};
 use serde::{Deserialize, Serialize};
 
+use super::reaper;
 use crate::contract::confinement_rules::{FileIdentity, LayerPlace};
 
 const DIRECTORY: &str = "held";
@@ -284,6 +285,8 @@ impl HeldLayer {
 
     /// Makes the layer ready for another command, which sees what the ones before it changed.
     pub fn renew(&self) -> std::io::Result<()> {
+        // Its mount ends with the launcher, and it must not be mounted twice.
+        reaper::await_leaving();
         Ok(renew_work(self.home.path())?)
     }
 
