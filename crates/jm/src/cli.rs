@@ -89,7 +89,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) writable: Vec<PathBuf>,
     /// Publish a port of background processes at 127.0.0.1 of this machine, without asking (repeatable)
-    #[arg(long, global = true, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1024..))]
+    #[arg(long, global = true, value_name = "PORT", value_parser = published_port)]
     pub(crate) publish: Vec<u16>,
     /// Read this file instead of the user's configuration [env: JM_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
@@ -441,6 +441,12 @@ pub(crate) struct TrustArgs {
     /// Only show whether the project is trusted
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) show: bool,
+}
+
+/// A port that can be published.
+fn published_port(text: &str) -> Result<u16, &'static str> {
+    let port = text.parse().ok().filter(|port| *port >= 1024);
+    port.ok_or("use a port from 1024 to 65535")
 }
 
 #[cfg(test)]

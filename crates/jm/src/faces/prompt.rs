@@ -215,7 +215,9 @@ impl Drop for Asks {
 fn nobody(request: &CallQuestion) -> ToolError {
     let hint = if !request.publishes.is_empty() {
         let flags = publish_flags(&request.publishes);
-        format!("run it in a terminal, or add --yes; `{flags}` gives leave to publish, and no more")
+        format!(
+            "run it in a terminal, or add --yes; `{flags}` allows the port, but not the command"
+        )
     } else if request.needs_person {
         "run it in a terminal, or add --yes".to_owned()
     } else {

@@ -49,7 +49,7 @@ pub(crate) fn told(calls: &[Unanswered]) -> String {
         text.push_str(&match flags.is_empty() {
             true if !call.publish.is_empty() => {
                 let flags = publish_flags(&call.publish);
-                format!("\n    allow it with --yes; {flags} gives leave to publish, and no more")
+                format!("\n    allow it with --yes; {flags} allows the port, but not the command")
             }
             true => "\n    no rule can allow it; --yes does".to_owned(),
             false => format!("\n    allow it with {}", flags.join(" ")),
