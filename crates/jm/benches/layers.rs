@@ -1,6 +1,6 @@
 //! Cost of commands on layers: `true` in trees of three sizes, beside `true` alone; deleting and undoing a large tree; many
 //! changed files kept; commands and reads of one message; a small crate built on a layer and directly; the two looks
-//! around a direct command beside `find` with `stat`.
+//! around a direct command beside `find` with `stat`. Beside them what the bare system calls of the same work take.
 //!
 //! `cargo bench -p jm --bench layers`, on a disk and a quiet machine; `-- trees`, `changes`, `messages`, `builds` or `looks`
 //! measures a part.
@@ -9,11 +9,12 @@
 
 mod shared;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use shared::bare;
 use shared::lines::Lines;
 use shared::{difference, heading, in_turns, ratio, report, sample};
 use tempfile::TempDir;
@@ -127,6 +128,7 @@ fn main() {
 fn trees(sizes: &[usize]) {
     let alone = sample(100, || assert!(Command::new("true").status().unwrap().success()));
     let alone = report("true, alone", &alone);
+    bare_command();
     for count in sizes {
         let place = Place::holding(*count);
         let find = sample(3, || {
@@ -156,6 +158,24 @@ fn trees(sizes: &[usize]) {
         difference("more than alone", calm, alone);
         println!("{:<50} {:>9} kB\n", "peak memory", session.peak_memory());
     }
+}
+
+/// What a command on a layer does at least: an overlay in namespaces, and a durable write each before the question, before
+/// the start, at the end and with the answer.
+fn bare_command() {
+    let place = Place::holding(100);
+    let overlaid = sample(100, || {
+        let mut child = bare::start_on_overlay(&["true"], &place.at("w"), &place.at("layer"));
+        assert!(child.wait().unwrap().success());
+    });
+    report("true in namespaces on an overlay, bare calls", &overlaid);
+    let database = bare::database(&place.at("bare.db"));
+    let mut number = 0;
+    let commits = sample(100, || {
+        (0..4).for_each(|_| bare::commit(&database, number));
+        number += 1;
+    });
+    report("four durable writes, bare calls", &commits);
 }
 
 /// Goal: 10,000 changed files kept in under 0.5 s.
@@ -192,6 +212,7 @@ fn large_changes() {
     kept.sort_unstable();
     report("10,000 files changed on a layer, set aside", &changed);
     report("keeping them", &kept);
+    bare_exchange();
     let change = r#"{"command":"find tree -type f | xargs sed -i s/x/y/"}"#;
     let [held, direct] = in_turns(
         3,
@@ -212,6 +233,27 @@ fn large_changes() {
     report("the same in a copy, directly", &direct);
 }
 
+/// What keeping does at least: every file in its place and the old one aside, durably.
+fn bare_exchange() {
+    let [one, other] = [Place::new(), Place::new()];
+    let fill = |place: &Place| {
+        for number in 0..10_000 {
+            std::fs::write(place.at(&format!("w/{number}")), "x").unwrap();
+        }
+    };
+    fill(&other);
+    let mut times: Vec<Duration> = (0..3)
+        .map(|_| {
+            fill(&one);
+            let begin = Instant::now();
+            bare::exchange_all(&one.at("w"), &other.at("w"));
+            begin.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    report("10,000 files exchanged, bare calls", &times);
+}
+
 /// Goals: eight sleeps under 300 ms, eight reads under 4 ms, beside a message of as many calls that do nothing.
 fn messages() {
     let place = Place::new();
@@ -227,6 +269,15 @@ fn messages() {
     difference("eight reads", report("a turn with eight reads", &reads), none);
     let sleeps = place.message(&eight("run_command", "command = \"sleep 0.25\""), &parallel);
     difference("eight sleeps of 0.25 s", report("a turn with eight sleeps", &sleeps), none);
+    let bare = sample(10, || {
+        let start = |number: usize| {
+            let layer = place.at(&format!("layer{number}"));
+            bare::start_on_overlay(&["sleep", "0.25"], &place.at("w"), &layer)
+        };
+        let children: Vec<_> = (0..8).map(start).collect();
+        children.into_iter().for_each(|mut child| assert!(child.wait().unwrap().success()));
+    });
+    report("eight sleeps in namespaces on overlays, bare calls", &bare);
 }
 
 /// Goal: a look takes 1.5 times as long as `find` with `stat`; a direct command has two of them.
@@ -266,41 +317,59 @@ fn looks(count: usize) {
 
 /// Goals: within 5 % fresh and 25 % incremental.
 fn crate_builds() {
-    let [held, direct] = ["on", "off"].map(|layer| {
+    for lines in [0, 3_000] {
+        let (held, direct) = (CrateBuild::new("on", lines), CrateBuild::new("off", lines));
+        let [ours, theirs] = in_turns(10, || held.fresh(), || direct.fresh());
+        let ours = report(&format!("cargo build, {lines} lines, fresh, held"), &ours);
+        ratio("beside direct", ours, report("directly", &theirs));
+        let [ours, theirs] = in_turns(10, || held.incremental(), || direct.incremental());
+        let ours = report(&format!("cargo build, {lines} lines, incremental, held"), &ours);
+        ratio("beside direct", ours, report("directly", &theirs));
+    }
+}
+
+/// A crate without dependencies, and whether it is built on a layer.
+struct CrateBuild {
+    place: Place,
+    layer: &'static str,
+}
+
+impl CrateBuild {
+    fn new(layer: &'static str, lines: usize) -> Self {
         let place = Place::new();
-        let made = Command::new("cargo")
-            .args(["init", "-q", "--name", "small", "--lib"])
-            .current_dir(place.at("w"))
-            .status();
-        assert!(made.unwrap().success());
-        (place, layer)
-    });
-    let build = |(place, layer): &(Place, &str), script: &str| {
+        let mut init = Command::new("cargo");
+        init.args(["init", "-q", "--name", "small", "--lib"]).current_dir(place.at("w"));
+        assert!(init.status().unwrap().success());
+        let build = Self { place, layer };
+        for number in 0..lines / 10 {
+            build.append(&format!(
+                "#[derive(Debug, Clone, PartialEq, Default)]\npub struct S{number} {{\n    \
+                 pub names: Vec<String>,\n    pub size: usize,\n}}\nimpl S{number} {{\n    \
+                 pub fn sum(&self) -> usize {{\n        self.names.iter().map(String::len).sum::<usize>() \
+                 + self.size\n    }}\n}}\n"
+            ));
+        }
+        build
+    }
+
+    fn append(&self, text: &str) {
+        let source = self.place.at("w/src/lib.rs");
+        let old = std::fs::read_to_string(&source).unwrap();
+        std::fs::write(&source, old + text).unwrap();
+    }
+
+    fn run(&self, script: &str) {
         let arguments = json!({ "command": script }).to_string();
-        let mut command = place.jm(layer, &["call", "run_command", &arguments]);
+        let mut command = self.place.jm(self.layer, &["call", "run_command", &arguments]);
         assert!(command.stdout(Stdio::null()).status().unwrap().success());
-    };
-    let fresh = "rm -rf target; cargo build -q --offline";
-    let [ours, theirs] = in_turns(10, || build(&held, fresh), || build(&direct, fresh));
-    let ours = report("cargo build, fresh, held", &ours);
-    ratio("beside direct", ours, report("cargo build, fresh, direct", &theirs));
-    let touch = |place: &Path| {
-        let source = place.join("src/lib.rs");
-        let text = std::fs::read_to_string(&source).unwrap();
-        std::fs::write(&source, format!("{text}// more\n")).unwrap();
-    };
-    let again = "cargo build -q --offline";
-    let [ours, theirs] = in_turns(
-        10,
-        || {
-            touch(&held.0.at("w"));
-            build(&held, again);
-        },
-        || {
-            touch(&direct.0.at("w"));
-            build(&direct, again);
-        },
-    );
-    let ours = report("cargo build, incremental, held", &ours);
-    ratio("beside direct", ours, report("cargo build, incremental, direct", &theirs));
+    }
+
+    fn fresh(&self) {
+        self.run("rm -rf target; cargo build -q --offline");
+    }
+
+    fn incremental(&self) {
+        self.append("// more\n");
+        self.run("cargo build -q --offline");
+    }
 }

@@ -15,7 +15,7 @@ use jm_store::{CallRecord, Entry, Journal, Owner, Record, StoredResult};
 use jm_system::clock::now_epoch_ms;
 use jm_types::{ToolResult, Verdict};
 use serde_json::json;
-use shared::{Desk, heading, report, sample};
+use shared::{Desk, bare, heading, report, sample};
 
 fn main() {
     let scratch = tempfile::tempdir().unwrap();
@@ -34,15 +34,11 @@ fn journal(path: &Path, session: &str, root: &Path) -> Journal {
 }
 
 fn one_call(root: &Path) {
-    let bare = rusqlite::Connection::open(root.join("bare.db")).unwrap();
-    bare.pragma_update(None, "journal_mode", "WAL").unwrap();
-    bare.pragma_update(None, "synchronous", "FULL").unwrap();
-    bare.execute_batch("CREATE TABLE t (n INTEGER PRIMARY KEY, body TEXT)").unwrap();
+    let database = bare::database(&root.join("bare.db"));
     let mut number = 0;
     let commit = sample(1_000, || {
         number += 1;
-        let body = format!("{number} {}", "x".repeat(300));
-        bare.execute("INSERT INTO t (body) VALUES (?1)", [body]).unwrap();
+        bare::commit(&database, number);
     });
     let commit = report("one bare commit, WAL, synchronous FULL", &commit);
     std::fs::write(root.join("file"), "a line of text\n".repeat(273)).unwrap();

@@ -1,4 +1,4 @@
-//! The wall clock and the calendar (UTC, Gregorian), and local time for people (the system's time zone, or `TZ`).
+//! The wall clock and the calendar, in UTC and in local time for people (the system's time zone, or `TZ`).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,41 +10,24 @@ pub fn now_epoch_ms() -> u64 {
 
 /// A moment as people write it, in local time: `2026-11-16 04:51:24`.
 pub fn local_time(epoch_ms: u64) -> String {
-    let moment = i64::try_from(epoch_ms).ok().and_then(chrono::DateTime::from_timestamp_millis);
-    let local = |moment: chrono::DateTime<chrono::Utc>| moment.with_timezone(&chrono::Local);
-    moment.map(|moment| local(moment).format("%Y-%m-%d %H:%M:%S").to_string()).unwrap_or_default()
+    let local = utc(epoch_ms).with_timezone(&chrono::Local);
+    local.format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// Formats seconds since the epoch as `20261116-045124`, in UTC: names that sort by time.
 pub fn utc_stamp(seconds: u64) -> String {
-    let [year, month, day, hour, minute, second] = utc(seconds);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+    utc(seconds.saturating_mul(1000)).format("%Y%m%d-%H%M%S").to_string()
 }
 
 /// Formats milliseconds since the epoch as people write a point in time: `2026-11-16 04:51:24Z`.
 pub fn utc_moment(epoch_ms: u64) -> String {
-    let [year, month, day, hour, minute, second] = utc(epoch_ms / 1000);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
+    utc(epoch_ms).format("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
-/// Year, month, day, hour, minute and second.
-fn utc(seconds: u64) -> [u64; 6] {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil_date(days);
-    [year, month, day, rest / 3600, rest / 60 % 60, rest % 60]
-}
-
-/// The date that lies so many days after the first of January 1970, by the rules of the Gregorian
-/// calendar in eras of 400 years that begin in March.
-fn civil_date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+/// The moment in UTC, or the calendar's last one for what lies beyond it.
+fn utc(epoch_ms: u64) -> chrono::DateTime<chrono::Utc> {
+    let known = i64::try_from(epoch_ms).ok().and_then(chrono::DateTime::from_timestamp_millis);
+    known.unwrap_or(chrono::DateTime::<chrono::Utc>::MAX_UTC)
 }
 
 #[cfg(test)]
@@ -60,6 +43,7 @@ mod tests {
             (1_709_251_200, "20240301-000000"),
             (4_107_542_399, "21000228-235959"),
             (4_107_542_400, "21000301-000000"),
+            (u64::MAX, "+2621421231-235959"),
         ];
         for (seconds, expected) in cases {
             assert_eq!(utc_stamp(seconds), expected);

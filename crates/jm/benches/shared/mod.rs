@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub(crate) mod bare;
 pub(crate) mod lines;
 
 use std::path::Path;
