@@ -175,6 +175,15 @@ pub static KEYS: &[ConfigKey] = &[
         },
         help: "directories that commands may write, besides the roots",
     },
+    ConfigKey {
+        path: "tools.sandbox.commands.direct",
+        kind: ValueKind::List {
+            field: |config| &mut config.tools.sandbox.commands.direct,
+            joining: Joining::Replaces,
+            fewest: 0,
+        },
+        help: "directories of the workspace, relative to its root, that approved commands on a layer change directly: not kept or dropped with the command, and not undone",
+    },
     number(
         "tools.sandbox.commands.max_processes",
         |config| &mut config.tools.sandbox.commands.max_processes,

@@ -165,6 +165,8 @@ pub struct CommandSection {
     pub network: Network,
     /// Directories outside the workspace that a command may change.
     pub writable: Vec<String>,
+    /// Directories of the workspace that a command changes directly, also on a layer.
+    pub direct: Vec<String>,
     /// Processes of one command at the same time.
     pub max_processes: u64,
     /// Memory of one process, in bytes.
@@ -180,6 +182,7 @@ impl Default for CommandSection {
             layer: CommandLayer::default(),
             network: Network::default(),
             writable: Vec::new(),
+            direct: Vec::new(),
             max_processes: defaults::COMMAND_PROCESSES,
             max_memory_bytes: defaults::COMMAND_MEMORY_BYTES,
             max_file_bytes: defaults::COMMAND_FILE_BYTES,

@@ -24,6 +24,7 @@ const RULES: &[(&str, Option<&str>, Option<&str>)] = &[
     ("tools.sandbox.commands.layer", Some("'on'"), None),
     ("tools.sandbox.commands.network", None, Some("'on'")),
     ("tools.sandbox.commands.writable", None, Some("['/srv']")),
+    ("tools.sandbox.commands.direct", None, Some("['target']")),
     ("tools.sandbox.commands.max_processes", Some("1023"), Some("1025")),
     ("tools.sandbox.commands.max_memory_bytes", Some("17179869183"), Some("17179869185")),
     ("tools.sandbox.commands.max_file_bytes", Some("17179869183"), Some("17179869185")),

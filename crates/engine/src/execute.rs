@@ -107,7 +107,7 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
         Ok(CommandGround::Layers(own)) => {
             ctx.holder = Some(Arc::clone(&own) as Arc<dyn CommandHolder>);
             holder = Some(own);
-            run(core, &call, prepared, &mut ctx).await
+            track::around_direct(core, &call, run(core, &call, prepared, &mut ctx)).await
         }
     };
     core.announce(ToolEvent::Completed { tool_call_id: call.id.clone() }).await;

@@ -12,8 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jm_files::layer::{KeepError, LayerBounds, LayerReport, NameJudge, NodeChange};
 use jm_process::command::FinishedCommand;
-use jm_process::confine::{Backend, ConfinementRules};
+use jm_process::confine::{Backend, ConfinementRules, FileIdentity, LayerPlace};
 use jm_process::held::HeldLayer;
+use jm_store::{Record, Tracking};
 use jm_system::worker::off_thread;
 use jm_tools::{CommandHolder, CommandStart, HeldRun, NotKept, Prepared};
 use jm_types::text::one_line;
@@ -314,6 +315,21 @@ impl CallHolder {
         Ok(HeldRun { finished: outcome?, not_kept: None })
     }
 
+    /// Records, before the command starts, what of its changes nobody will know.
+    fn record_direct(&self, place: &LayerPlace) -> Result<(), ToolError> {
+        if place.direct.is_empty() {
+            return Ok(());
+        }
+        let name = |direct: &FileIdentity| {
+            let name = direct.path.strip_prefix(&place.root.path).unwrap_or(&direct.path);
+            format!("{}/", shown(name))
+        };
+        let names: Vec<String> = place.direct.iter().map(name).collect();
+        let gap = format!("{}: changed directly (tools.sandbox.commands.direct)", names.join(", "));
+        let tracking = Tracking { gap: Some(gap), ..Tracking::default() };
+        self.core.recorder.records(vec![Record::Tracked { call: self.key.clone(), tracking }])
+    }
+
     /// Tells of what is never kept.
     fn tell_refused(&self, report: &LayerReport) {
         for node in report.plan.refused.iter().take(MOST_LISTED) {
@@ -346,7 +362,9 @@ impl CommandHolder for CallHolder {
             return self.hold_on(stack, (words, known), rules, start);
         }
         let layer = self.begin(words)?;
-        let place = layer.place().map_err(|error| failed(format!("no layer: {error}")))?;
+        let mut place = layer.place().map_err(|error| failed(format!("no layer: {error}")))?;
+        place.direct = self.core.workspace.confiner.direct_directories(&place.root.path);
+        self.record_direct(&place)?;
         let outcome = start(rules.on_layer(place));
         self.is_settling.store(true, Ordering::Release);
         let has_turn = match &self.company {

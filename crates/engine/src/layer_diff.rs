@@ -1,9 +1,9 @@
 //! The files of a command that was kept from a layer, as they were and became: one version lies in the workspace, the
 //! other in the layer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use jm_files::layer::{FileVersions, Layer, LayerReport, LayerStep, NodeKind};
+use jm_files::layer::{FileVersions, Layer, LayerReport, LayerStep, NodeFacts, NodeKind};
 use jm_process::command_layers::CommandLayers;
 use jm_store::{LayerRecord, LayerSide, Store};
 use jm_tools::ops::change::diff::unified_diff;
@@ -23,6 +23,19 @@ pub fn layer_versions(
     let Ok(steps) = steps_of(store, record) else { return Vec::new() };
     let Ok(layer) = place.take(&record.layer) else { return Vec::new() };
     versions_of(layer.layer(), record, &steps)
+}
+
+/// The names that a recorded layer makes, changes or removes, below its root, and whether each is a directory; none where
+/// its versions are let go.
+pub fn layer_names(store: &Store, record: &LayerRecord) -> Vec<(PathBuf, bool)> {
+    let steps = steps_of(store, record).unwrap_or_default();
+    let named = |step: LayerStep| {
+        let is_directory = |node: &NodeFacts| node.kind == NodeKind::Directory;
+        let sides = [&step.before, &step.after].map(|node| node.as_ref().is_some_and(is_directory));
+        // A directory that stays has another time or mode.
+        (sides != [true, true]).then_some((step.path, sides.contains(&true)))
+    };
+    steps.into_iter().filter_map(named).collect()
 }
 
 pub(crate) fn versions_of(

@@ -84,6 +84,7 @@ pub(crate) fn preflight(
         warnings.extend(gaps);
         warnings.extend(granted);
         warnings.extend(listed(core).filter(|_| starts_programs));
+        warnings.extend(direct(core, intent).filter(|_| starts_programs));
     }
     warnings.extend(intent.publishes.iter().map(|port| {
         format!("If approved: port {port} of this process is reachable at 127.0.0.1:{port}, by all programs and users of this machine")
@@ -160,6 +161,16 @@ fn granted(core: &Core) -> Vec<String> {
         Network::Listed(_) | Network::Off => {}
     }
     granted
+}
+
+/// The directories that it changes directly although it is on a layer. A person wrote them down.
+fn direct(core: &Core, intent: &Intent) -> Option<String> {
+    let is_on_layer = core.layers.wanted() != LayerUse::Off && !is_held(core, intent);
+    let names = core.workspace.confiner.settings().direct.iter();
+    let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+    let text =
+        || format!("If approved: direct changes in {}, which are not undone", names.join(", "));
+    (is_on_layer && !names.is_empty()).then(text)
 }
 
 /// The hosts it may reach. A person wrote them down and the egress proxy holds a command to them, so they are

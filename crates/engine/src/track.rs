@@ -43,7 +43,7 @@ pub(crate) async fn around(
     let names = core.workspace.confiner.protected_names(sandbox);
     if core.recorder.journal().is_none() {
         let outcome = work.await;
-        tell_protected(core, call, &names, &IndexDifference::default()).await;
+        tell_protected(core, call, &names, |_| true, &IndexDifference::default()).await;
         return outcome;
     }
     let beside = Beside::watch(core, now_epoch_ms());
@@ -56,7 +56,25 @@ pub(crate) async fn around(
         Err(error) => IndexDifference { gap: Some(reason(&error)), ..IndexDifference::default() },
     };
     tracked(core, key, beside, &difference).unwrap_or_default();
-    tell_protected(core, call, &names, &difference).await;
+    tell_protected(core, call, &names, |_| true, &difference).await;
+    outcome
+}
+
+/// Runs a call's commands on their layer, and tells of protected names in directories that they change directly.
+pub(crate) async fn around_direct(
+    core: &Core,
+    call: &ToolCall,
+    work: impl Future<Output = Result<Output, ToolError>>,
+) -> Result<Output, ToolError> {
+    let workspace = &core.workspace;
+    let direct = workspace.confiner.direct_directories(workspace.sandbox.working_root().path());
+    if direct.is_empty() {
+        return work.await;
+    }
+    let before = workspace.confiner.protected_names(&workspace.sandbox);
+    let outcome = work.await;
+    let is_direct = |path: &Path| direct.iter().any(|direct| path.starts_with(&direct.path));
+    tell_protected(core, call, &before, is_direct, &IndexDifference::default()).await;
     outcome
 }
 
@@ -88,6 +106,7 @@ async fn tell_protected(
     core: &Core,
     call: &ToolCall,
     before: &ProtectedNames,
+    is_meant: impl Fn(&Path) -> bool,
     difference: &IndexDifference,
 ) {
     let sandbox = &core.workspace.sandbox;
@@ -96,7 +115,8 @@ async fn tell_protected(
         relative.next().map(Path::to_owned)
     };
     let now = core.workspace.confiner.protected_names(sandbox);
-    let made = now.difference(before).filter_map(|(path, _)| below(path));
+    let made = now.difference(before).filter(|(path, _)| is_meant(path));
+    let made = made.filter_map(|(path, _)| below(path));
     let changed = difference.files.iter().filter_map(|moved| below(&moved.path));
     let changed = changed.filter(|path| protected_part(path).is_some());
     let told: BTreeSet<String> = made.chain(changed).map(|path| notice(&path)).collect();

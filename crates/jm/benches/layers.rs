@@ -160,7 +160,7 @@ fn trees(sizes: &[usize]) {
     }
 }
 
-/// What a command on a layer does at least: an overlay in namespaces, and a durable write each before the question, before
+/// The least that a command on a layer does: an overlay in namespaces, and a durable write each before the question, before
 /// the start, at the end and with the answer.
 fn bare_command() {
     let place = Place::holding(100);
@@ -233,7 +233,7 @@ fn large_changes() {
     report("the same in a copy, directly", &direct);
 }
 
-/// What keeping does at least: every file in its place and the old one aside, durably.
+/// The least that keeping does: every file in its place and the old one aside, durably.
 fn bare_exchange() {
     let [one, other] = [Place::new(), Place::new()];
     let fill = |place: &Place| {

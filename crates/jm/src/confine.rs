@@ -1,6 +1,6 @@
 //! How commands are confined: from flags and settings to whoever confines them.
 
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use jm_config::{CommandBackend, Config, RuleEntry};
@@ -75,6 +75,7 @@ fn settings(config: &Config) -> Result<CommandSettings> {
         network,
         exceptions,
         writable: commands.writable.iter().map(real).collect::<Result<_>>()?,
+        direct: direct(&commands.direct)?,
         publish: Vec::new(),
         resources: Resources {
             processes: commands.max_processes,
@@ -82,6 +83,22 @@ fn settings(config: &Config) -> Result<CommandSettings> {
             file_bytes: commands.max_file_bytes,
         },
     })
+}
+
+/// Directories of the workspace by names that stay in it, whatever is there.
+fn direct(names: &[String]) -> Result<Vec<PathBuf>> {
+    let path = |name: &String| {
+        let path = PathBuf::from(name);
+        let is_plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        let mut names = path.components().filter(|part| matches!(part, Component::Normal(_)));
+        if names.next().is_some() && path.components().all(is_plain) {
+            return Ok(path);
+        }
+        bail!(
+            "tools.sandbox.commands.direct: `{name}` is not a directory inside the workspace\n  hint: name it relative to the root, such as `target`"
+        )
+    };
+    names.iter().map(path).collect()
 }
 
 /// The hosts that commands reach, by the network setting and the rules about hosts.

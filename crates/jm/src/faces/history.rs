@@ -78,7 +78,10 @@ pub(crate) fn change(before: &FileState, after: &FileState) -> &'static str {
 
 /// A path as a diff names it: from the root where it is beneath it.
 pub(crate) fn from_root<'a>(root: &Path, path: &'a Path) -> std::borrow::Cow<'a, str> {
-    path.strip_prefix(root).unwrap_or(path).to_string_lossy()
+    match path.strip_prefix(root).unwrap_or(path) {
+        itself if itself.as_os_str().is_empty() => ".".into(),
+        below => below.to_string_lossy(),
+    }
 }
 
 /// The changes of a call as far as their contents are kept.

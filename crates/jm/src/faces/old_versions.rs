@@ -3,11 +3,12 @@
 //! Law: the journal lets a layer go before its directory does, so that undo never finds half of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jm_engine::layer_diff::layer_versions;
+use jm_engine::layer_diff::{layer_names, layer_versions};
 use jm_files::layer::FileVersions;
+use jm_files::{Sandbox, SandboxSettings, is_ignored_directory};
 use jm_process::command_layers::CommandLayers;
 use jm_store::{CallView, LayerRecord, LayerView, Store};
 use jm_system::clock::now_epoch_ms;
@@ -76,8 +77,12 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
         }
     }
     let contents = store.blob_stats().map_err(sessions::told)?.stored;
-    let kept = recorded(store)?;
+    let mut kept = recorded(store)?;
     let mut bytes: u64 = kept.iter().map(|view| view.layer.bytes).sum();
+    if contents.saturating_add(bytes) > most {
+        // A build can be run again.
+        kept.sort_by_cached_key(|view| !is_all_ignored(store, &view.layer));
+    }
     let mut let_go = 0;
     for view in kept.iter().filter(|view| !view.is_unsettled) {
         if contents.saturating_add(bytes) <= most {
@@ -97,10 +102,28 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
     }
     if let_go > 0 {
         print::line(&format!(
-            "Removed the {let_go} oldest layers (over the quota): these commands can no longer be undone"
+            "Removed {let_go} layers (over the quota; those of ignored directories, then the oldest): these commands can no longer be undone"
         ))?;
     }
     Ok(bytes)
+}
+
+/// Tells whether everything that a layer changed lies in directories that the project ignores.
+fn is_all_ignored(store: &Store, record: &LayerRecord) -> bool {
+    let Ok(sandbox) = Sandbox::new(&SandboxSettings::rooted_at(&record.root)) else { return false };
+    let is_ignored = |directory: &Path| {
+        let path = directory.to_str().and_then(|name| sandbox.resolve(name).ok());
+        path.is_some_and(|path| is_ignored_directory(&path))
+    };
+    let mut known: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    let mut is_below = |(path, is_directory): &(PathBuf, bool)| {
+        let directories = path.ancestors().skip(usize::from(!is_directory));
+        directories.filter(|directory| !directory.as_os_str().is_empty()).any(|directory| {
+            *known.entry(directory.to_owned()).or_insert_with(|| is_ignored(directory))
+        })
+    };
+    let names = layer_names(store, record);
+    !names.is_empty() && names.iter().all(&mut is_below)
 }
 
 fn is_stored(store: &Store, view: &LayerView) -> bool {

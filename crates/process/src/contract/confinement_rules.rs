@@ -167,6 +167,9 @@ pub struct LayerPlace {
     pub upper: FileIdentity,
     /// The directory that overlayfs works in.
     pub work: FileIdentity,
+    /// Directories below the root that the command changes directly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub direct: Vec<FileIdentity>,
 }
 
 impl LayerPlace {
@@ -174,16 +177,22 @@ impl LayerPlace {
     pub(crate) fn home(&self) -> Option<&Path> {
         self.upper.path.parent()?.parent()
     }
+
+    /// Tells whether a path lies in a directory that the command changes directly, or is one.
+    pub(crate) fn is_direct(&self, path: &Path) -> bool {
+        self.direct.iter().any(|direct| is_within(path, &direct.path))
+    }
 }
 
 impl ConfinementRules {
     /// The same rules on a layer. Protected names need no mounts there, because what becomes of them
-    /// is judged when the layer is kept.
+    /// is judged when the layer is kept; those of direct directories do.
     pub fn on_layer(mut self, layer: LayerPlace) -> Self {
-        self.kept.clear();
-        self.absent.clear();
+        self.kept.retain(|kept| layer.is_direct(&kept.path));
+        self.absent.retain(|path| layer.is_direct(path));
         let hidden: HashSet<&OsStr> = self.hidden.iter().map(|path| path.as_os_str()).collect();
-        self.identities.retain(|one| hidden.contains(one.path.as_os_str()));
+        self.identities
+            .retain(|one| hidden.contains(one.path.as_os_str()) || layer.is_direct(&one.path));
         self.layer = Some(layer);
         self
     }
@@ -198,7 +207,7 @@ impl ConfinementRules {
     /// command that is not on a layer or shares its network.
     pub(crate) fn forecast(&self) -> Option<Self> {
         let can_be_made_ahead = self.backend == Backend::Namespaces
-            && self.layer.is_some()
+            && self.layer.as_ref().is_some_and(|layer| layer.direct.is_empty())
             && self.network.is_own()
             && !self.shares_loopback;
         let is_outside = |path: &&PathBuf| !self.is_on_layer(path);
@@ -222,10 +231,17 @@ impl ConfinementRules {
         self.identities.iter().all(is_same) && missing.all(|path| path.symlink_metadata().is_err())
     }
 
-    /// Tells whether a path lies below the root that the command sees through its layer.
+    /// Tells whether the command sees a path below the root through its layer.
     pub(crate) fn is_on_layer(&self, path: &Path) -> bool {
-        let root = self.layer.as_ref().map(|layer| &*layer.root.path);
-        root.is_some_and(|root| path != root && is_within(path, root))
+        self.layer.as_ref().is_some_and(|layer| {
+            let root = &*layer.root.path;
+            path != root && is_within(path, root) && !layer.is_direct(path)
+        })
+    }
+
+    /// The directories below the root of a layer that the command changes directly.
+    pub(crate) fn direct(&self) -> &[FileIdentity] {
+        self.layer.as_ref().map_or(&[], |layer| &layer.direct)
     }
 }
 

@@ -78,6 +78,7 @@ pub(crate) fn mount_layout(rules: &ConfinementRules) -> Layout {
         Access::Full => MountKind::Writable,
     };
     all.extend(rules.writable.iter().map(|path| (path.clone(), root)));
+    all.extend(rules.direct().iter().map(|direct| (direct.path.clone(), root)));
     all.extend(rules.kept.iter().map(|kept| (kept.path.clone(), MountKind::Kept)));
     all.extend(rules.hidden.iter().map(|path| (path.clone(), MountKind::Hidden)));
     all.extend(anchor_directories(rules).into_iter().map(|path| (path, MountKind::Writable)));
@@ -125,6 +126,7 @@ pub(crate) fn anchor_directories(rules: &ConfinementRules) -> Vec<PathBuf> {
     let held = held.filter(|_| rules.access == Access::Full);
     // On a layer the kernel renames no directory that was there before.
     let held = held.filter(|path| !rules.is_on_layer(path));
+    let held = held.chain(rules.direct().iter().map(|direct| &direct.path));
     let mut known = HashSet::new();
     let mut anchors = Vec::new();
     for path in held {
@@ -221,6 +223,7 @@ mod tests {
             root: identity("/home/me/w"),
             upper: identity("/home/me/.local/state/journeyman/held/1/upper"),
             work: identity("/home/me/.local/state/journeyman/held/1/work"),
+            direct: Vec::new(),
         };
         let direct = rules(|rules| {
             rules.readable = vec!["/usr".into(), "/home/me/w/bin".into()];
@@ -243,6 +246,42 @@ mod tests {
         check(&held, &expected);
     }
 
+    #[test]
+    fn in_direct_directories_of_a_layer_protected_names_are_mounted() {
+        let identity = |path: &str| FileIdentity { path: path.into(), device: 1, inode: 1 };
+        let layer = LayerPlace {
+            root: identity("/home/me/w"),
+            upper: identity("/home/me/upper"),
+            work: identity("/home/me/work"),
+            direct: vec![identity("/home/me/w/out/target")],
+        };
+        let kept = |path: &str| KeptName { path: path.into(), now: KeptPresence::Present };
+        let all = rules(|rules| {
+            rules.readable = vec!["/usr".into()];
+            rules.kept = vec![kept("/home/me/w/.envrc"), kept("/home/me/w/out/target/a/.envrc")];
+            rules.absent =
+                vec!["/home/me/w/out/config".into(), "/home/me/w/out/target/HEAD".into()];
+            rules.identities =
+                vec![identity("/home/me/w/.envrc"), identity("/home/me/w/out/target/a/.envrc")];
+        });
+        let held = all.on_layer(layer);
+        assert_eq!(held.identities, [identity("/home/me/w/out/target/a/.envrc")]);
+        assert_eq!(held.absent, [PathBuf::from("/home/me/w/out/target/HEAD")]);
+        assert!(held.forecast().is_none());
+        let expected = [
+            ("/home/me", MountKind::Scratch),
+            ("/home/me/w", MountKind::Writable),
+            ("/home/me/w/out", MountKind::Writable),
+            ("/home/me/w/out/target", MountKind::Writable),
+            ("/home/me/w/out/target/a", MountKind::Writable),
+            ("/home/me/w/out/target/a/.envrc", MountKind::Kept),
+            ("/tmp", MountKind::Scratch),
+            ("/usr", MountKind::Readable),
+            ("/var/tmp", MountKind::Scratch),
+        ];
+        check(&held, &expected);
+    }
+
     /// Looked for one by one in a list they took half a minute.
     #[test]
     fn thousands_of_denied_names_on_a_layer_cost_no_more_each() {
@@ -257,6 +296,7 @@ mod tests {
             root: identity("/home/me/w"),
             upper: identity("/home/me/upper"),
             work: identity("/home/me/work"),
+            direct: Vec::new(),
         };
         let began = std::time::Instant::now();
         let held = direct.on_layer(layer);

@@ -5,7 +5,7 @@
 //! say nothing about the place of the layer.
 
 use std::io::{Error, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags};
@@ -16,13 +16,28 @@ use rustix::mount::{
 
 use rustix::io::Errno;
 
-use super::mount_calls::open_beneath;
-use crate::contract::confinement_rules::{FileIdentity, LayerPlace};
+use super::mount_calls::{MountDepth, change, clone_within, open_beneath};
+use super::step::{During, LaunchStep};
+use crate::contract::confinement_rules::{ConfinementRules, FileIdentity, LayerPlace};
+
+const PLAIN: MountAttrFlags =
+    MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
 
 /// Mounts the overlay; it is attached nowhere yet.
 pub(crate) fn overlay(place: &LayerPlace) -> Result<OwnedFd> {
     let open = |known: &FileIdentity| must_be(open_directory(&known.path)?, known);
     mount_overlay(&open(&place.root)?, &open(&place.upper)?, &open(&place.work)?)
+}
+
+/// Copies of the mounts of directories that the command changes directly, in their order.
+pub(crate) fn direct_trees(rules: &ConfinementRules) -> LaunchStep<Vec<(PathBuf, OwnedFd)>> {
+    let tree = |known: &FileIdentity| -> Result<(PathBuf, OwnedFd)> {
+        let tree = clone_within(&must_be(open_directory(&known.path)?, known)?, MountDepth::All)?;
+        change(&tree, PLAIN, MountDepth::All)?;
+        Ok((known.path.clone(), tree))
+    };
+    let step = |known: &FileIdentity| format!("mount {}", known.path.display());
+    rules.direct().iter().map(|known| tree(known).during(step(known))).collect()
 }
 
 /// The same by copies of two mounts: of the workspace's root, and of the directory that holds the layers.
@@ -56,12 +71,11 @@ fn mount_overlay(lower: &OwnedFd, upper: &OwnedFd, work: &OwnedFd) -> Result<Own
 
 /// An overlay inherits nothing from the mount beneath it.
 fn attributes(lower: &OwnedFd) -> Result<MountAttrFlags> {
-    let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let beneath = rustix::fs::fstatvfs(lower)?.f_flag;
     if beneath.contains(StatVfsMountFlags::NOEXEC) {
-        Ok(plain | MountAttrFlags::MOUNT_ATTR_NOEXEC)
+        Ok(PLAIN | MountAttrFlags::MOUNT_ATTR_NOEXEC)
     } else {
-        Ok(plain)
+        Ok(PLAIN)
     }
 }
 

@@ -33,8 +33,9 @@ use crate::contract::within::is_within;
 pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()> {
     be_private().during("mounts")?;
     let points = mounted_inside(rules);
+    let direct = layer::direct_trees(rules)?;
     let root = build_outside(rules, layout, |layer| on_layer(layer).map(Some))?;
-    attach_all_inside(&root, rules, inside(rules, layout), points.as_deref())?;
+    attach_all_inside(&root, rules, inside(rules, layout), &direct, points.as_deref())?;
     seal(&root).during("mount /")?;
     leave().during("mount /")
 }
@@ -63,7 +64,7 @@ pub(super) fn complete_ahead(
         attach(root, workspace_piece(layer, overlay)).during(step)?;
     }
     // An overlay shows no mount of what lies beneath it.
-    attach_all_inside(root, rules, inside(rules, layout), Some(&[]))?;
+    attach_all_inside(root, rules, inside(rules, layout), &[], Some(&[]))?;
     seal(root).during("mount /")
 }
 
@@ -125,7 +126,7 @@ pub(crate) fn complete(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<
     terminals()
         .and_then(|tree| mount_at(&root, Path::new("dev/pts"), &tree))
         .during("mount /dev")?;
-    attach_all_inside(&root, rules, inside(rules, layout), points.as_deref())
+    attach_all_inside(&root, rules, inside(rules, layout), &[], points.as_deref())
 }
 
 /// Mount points below directories that the command may write, before any of ours. `None` where the
@@ -139,6 +140,7 @@ fn attach_all_inside(
     root: &OwnedFd,
     rules: &ConfinementRules,
     inside: Vec<(&Path, MountKind)>,
+    direct: &[(PathBuf, OwnedFd)],
     points: Option<&[PathBuf]>,
 ) -> LaunchStep<()> {
     // Looking for mounts to copy along takes as long as there are mounts, which we make many of.
@@ -149,6 +151,11 @@ fn attach_all_inside(
     let known: HashMap<&OsStr, (u64, u64)> =
         all.map(|one| (one.path.as_os_str(), (one.device, one.inode))).collect();
     for (path, place) in inside {
+        if let Some((_, tree)) = direct.iter().find(|(name, _)| name == path) {
+            let below = path.strip_prefix("/").unwrap_or(path);
+            mount_at(root, below, tree).during(format!("mount {}", path.display()))?;
+            continue;
+        }
         let expected = known.get(path.as_os_str()).copied();
         // An overlay shows the inodes of what lies beneath it, and a device of its own.
         let is_real = !rules.is_on_layer(path);

@@ -78,6 +78,7 @@ impl ReadyNamespaces {
             && !order.joins_loopback()
             && layer.root == expected.root
             && layer.home() == expected.home()
+            && layer.direct.is_empty()
             && mounts::mounted_inside(rules).is_some_and(|points| points.is_empty())
             && outside_names(rules, &mount_layout(rules)) == self.names
     }

@@ -280,6 +280,7 @@ impl HeldLayer {
             root: identity(self.description.root.clone())?,
             upper: identity(self.upper())?,
             work: identity(self.home.path().join(WORK))?,
+            direct: Vec::new(),
         })
     }
 

@@ -200,8 +200,9 @@ fn start_launcher(
         slot: launcher.prestarted.clone(),
         forecast: task.rules.forecast(),
     };
-    // On a layer no placeholder stands in the workspace.
-    let ends_alone = task.rules.backend == Backend::Namespaces && task.rules.layer.is_some();
+    // On a layer no placeholder stands in the workspace, and no name there is guarded.
+    let is_all_held = task.rules.layer.as_ref().is_some_and(|layer| layer.direct.is_empty());
+    let ends_alone = task.rules.backend == Backend::Namespaces && is_all_held;
     Ok((child, LauncherLink { control, counters, proxy, next, ends_alone, reported: None }))
 }
 

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ use crate::contract::descriptors::high_numbered_copy;
 const MOST_LOG: u64 = 1024 * 1024;
 /// The bytes of the end that are kept in memory.
 const MOST_TAIL: usize = 4 * 1024;
+/// How long the rest of its standard error is waited for; what it left running may hold that open.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A server's start.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub struct ServerCommand<'a> {
 pub struct ServerProcess {
     companion: Companion,
     tail: Arc<Mutex<VecDeque<u8>>>,
+    /// Closed when all of its standard error was read.
+    log_end: Receiver<()>,
 }
 
 /// Our ends of a server's standard input and output.
@@ -73,13 +78,14 @@ impl ServerProcess {
         let companion =
             Companion::start_behind(confinement, directory, environment, words, streams)?;
         let tail = Arc::default();
-        keep_log(stderr, log, Arc::clone(&tail)).map_err(|error| failed(&error))?;
-        Ok((ServerStreams { stdin, stdout }, Self { companion, tail }))
+        let log_end = keep_log(stderr, log, Arc::clone(&tail)).map_err(|error| failed(&error))?;
+        Ok((ServerStreams { stdin, stdout }, Self { companion, tail, log_end }))
     }
 
     /// Waits so long for its end, then ends it; says how it ended.
     pub fn end(&mut self, patience: Duration) -> Option<String> {
         if let Some(ending) = self.companion.ending_within(patience) {
+            ignore_error(self.log_end.recv_timeout(LAST_WORDS), "what was read by then is told");
             return Some(ending);
         }
         self.companion.kill();
@@ -94,13 +100,14 @@ impl ServerProcess {
     }
 }
 
-/// Reads to the end on a thread of its own.
+/// Reads to the end on a thread of its own, of which the receiver hears.
 fn keep_log(
     stderr: OwnedFd,
     log: Option<PathBuf>,
     tail: Arc<Mutex<VecDeque<u8>>>,
-) -> std::io::Result<()> {
+) -> std::io::Result<Receiver<()>> {
     let mut stderr = File::from(stderr);
+    let (at_end, log_end) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new().name("server log".to_owned());
     let read = move || {
         let mut log = log.and_then(|path| LogFile::open(path).ok());
@@ -116,8 +123,9 @@ fn keep_log(
                 log.write(bytes);
             }
         }
+        ignore_error(at_end.send(()), "nobody waits for it any more");
     };
-    thread.spawn(read).map(drop)
+    thread.spawn(read).map(|_| log_end)
 }
 
 struct LogFile {

@@ -1,6 +1,8 @@
 //! The confiner of a workspace's commands: it chooses the back end and plans the confinement of each.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +14,7 @@ use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
 use super::scan::{ProtectedNames, protected_names};
 use super::survey::{FoundNames, WorkspaceSurvey};
-use crate::contract::confinement_rules::{Access, Backend, ConfinementRules};
+use crate::contract::confinement_rules::{Access, Backend, ConfinementRules, FileIdentity};
 use crate::contract::record::CommandRecord;
 use crate::outside::launcher::{Confinement, Launcher};
 use crate::outside::program::CommandProgram;
@@ -90,6 +92,18 @@ impl Confiner {
     /// The person's settings.
     pub fn settings(&self) -> &CommandSettings {
         &self.settings
+    }
+
+    /// The directories below a root that approved commands on a layer change directly: those of the settings that are
+    /// there, not behind links.
+    pub fn direct_directories(&self, root: &Path) -> Vec<FileIdentity> {
+        let named = self.settings.direct.iter().map(|name| root.join(name).components().collect());
+        let there = named.filter_map(|path: PathBuf| {
+            let found = path.symlink_metadata().ok().filter(Metadata::is_dir)?;
+            let is_real = path.canonicalize().is_ok_and(|real| real == path);
+            is_real.then_some(FileIdentity { path, device: found.dev(), inode: found.ino() })
+        });
+        there.collect()
     }
 
     /// The back end: as configured, or the strongest that works.

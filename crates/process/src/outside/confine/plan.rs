@@ -31,6 +31,8 @@ pub struct CommandSettings {
     pub exceptions: HostExceptions,
     /// Directories besides the workspace that commands may write.
     pub writable: Vec<PathBuf>,
+    /// Directories of the workspace that approved commands on a layer change directly, relative to its root.
+    pub direct: Vec<PathBuf>,
     /// Ports of background processes that may be published without a question.
     pub publish: Vec<u16>,
     /// Bounds of processes, memory and files.
@@ -41,8 +43,8 @@ impl Default for CommandSettings {
     fn default() -> Self {
         let resources = Resources::default();
         let (network, exceptions) = (Network::Off, HostExceptions::default());
-        let (writable, publish) = (Vec::new(), Vec::new());
-        Self { backend: None, network, exceptions, writable, publish, resources }
+        let (writable, direct, publish) = (Vec::new(), Vec::new(), Vec::new());
+        Self { backend: None, network, exceptions, writable, direct, publish, resources }
     }
 }
 
