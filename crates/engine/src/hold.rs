@@ -315,18 +315,14 @@ impl CallHolder {
         Ok(HeldRun { finished: outcome?, not_kept: None })
     }
 
-    /// Records, before the command starts, what of its changes nobody will know.
-    fn record_direct(&self, place: &LayerPlace) -> Result<(), ToolError> {
-        if place.direct.is_empty() {
-            return Ok(());
-        }
-        let name = |direct: &FileIdentity| {
-            let name = direct.path.strip_prefix(&place.root.path).unwrap_or(&direct.path);
-            format!("{}/", shown(name))
-        };
-        let names: Vec<String> = place.direct.iter().map(name).collect();
-        let gap = format!("{}: changed directly (tools.sandbox.commands.direct)", names.join(", "));
-        let tracking = Tracking { gap: Some(gap), ..Tracking::default() };
+    /// Records that nobody will know what the command changes in some directories.
+    fn record_gap(
+        &self,
+        gap: Option<String>,
+        as_of: impl FnOnce(Tracking) -> Tracking,
+    ) -> Result<(), ToolError> {
+        let Some(gap) = gap else { return Ok(()) };
+        let tracking = as_of(Tracking { gap: Some(gap), ..Tracking::default() });
         self.core.recorder.records(vec![Record::Tracked { call: self.key.clone(), tracking }])
     }
 
@@ -364,7 +360,8 @@ impl CommandHolder for CallHolder {
         let layer = self.begin(words)?;
         let mut place = layer.place().map_err(|error| failed(format!("no layer: {error}")))?;
         place.direct = self.core.workspace.confiner.direct_directories(&place.root.path);
-        self.record_direct(&place)?;
+        let gap = direct_gap(&place);
+        self.record_gap(gap.clone(), |tracking| Tracking { is_ahead: true, ..tracking })?;
         let outcome = start(rules.on_layer(place));
         self.is_settling.store(true, Ordering::Release);
         let has_turn = match &self.company {
@@ -376,6 +373,11 @@ impl CommandHolder for CallHolder {
         } else {
             Some(self.set_aside(layer, "the call was given up before its command ended".to_owned()))
         };
+        // Once more, because what is kept has a record that names other paths only.
+        ignore_error(
+            self.record_gap(gap, |tracking| tracking),
+            "the next write fails too, and says so",
+        );
         self.is_settling.store(false, Ordering::Release);
         match (outcome, not_kept) {
             (Ok(finished), not_kept) => Ok(HeldRun { finished, not_kept }),
@@ -383,6 +385,17 @@ impl CommandHolder for CallHolder {
             (Err(error), Some(not_kept)) => Err(error.hint(not_kept.hint)),
         }
     }
+}
+
+/// The directories of which it is not known what a command changes there, in words.
+fn direct_gap(place: &LayerPlace) -> Option<String> {
+    let name = |direct: &FileIdentity| {
+        let name = direct.path.strip_prefix(&place.root.path).unwrap_or(&direct.path);
+        format!("{}/", shown(name))
+    };
+    let names: Vec<String> = place.direct.iter().map(name).collect();
+    let gap = || format!("{}: changed directly (tools.sandbox.commands.direct)", names.join(", "));
+    (!names.is_empty()).then(gap)
 }
 
 /// The reason why nothing of a command can be kept, however it changed.

@@ -94,7 +94,7 @@ fn tracked(
     let theirs = theirs.transpose().unwrap_or_default().unwrap_or_default();
     let found = without_theirs(effects_of(difference), theirs);
     let (files, concurrent) = beside.divide(core, found);
-    let tracking = Tracking { files, gap: difference.gap.clone(), concurrent };
+    let tracking = Tracking { files, gap: difference.gap.clone(), is_ahead: false, concurrent };
     core.recorder.records(vec![Record::Tracked { call: key.to_owned(), tracking }])?;
     crash_point("track.after");
     Ok(())

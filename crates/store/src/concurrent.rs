@@ -98,7 +98,7 @@ impl Store {
             for call in calls.into_iter().filter(|call| call.result().is_none()) {
                 let start = call.records.iter().rev().find_map(|(at, record)| match record {
                     Record::Started { process, .. } => Some(Some((*at, process.clone()))),
-                    Record::Tracked { .. } => Some(None),
+                    Record::Tracked { tracking, .. } if !tracking.is_ahead => Some(None),
                     _ => None,
                 });
                 let call = call.call;
@@ -224,10 +224,15 @@ mod tests {
             vec![Record::Started { call: "s-1".to_owned().into(), process: process.clone() }],
         );
         let expected = Running { call: call("s-1"), started: 1_000, owner: process };
+        assert_eq!(running(), std::slice::from_ref(&expected));
+        let tracked = |is_ahead| {
+            let tracking = Tracking { is_ahead, ..Tracking::default() };
+            append(&theirs, vec![Record::Tracked { call: "s-1".to_owned().into(), tracking }]);
+        };
+        tracked(true);
         assert_eq!(running(), [expected]);
         assert_eq!(theirs.store().running_elsewhere(&"s".into(), Path::new("/w")).unwrap(), []);
-        let tracking = Tracking::default();
-        append(&theirs, vec![Record::Tracked { call: "s-1".to_owned().into(), tracking }]);
+        tracked(false);
         assert_eq!(running(), []);
     }
 }

@@ -313,6 +313,9 @@ pub struct Tracking {
     /// Why it is not everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<String>,
+    /// It was written before the command started: the gap is known, and nothing was looked for yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ahead: bool,
     /// Changes that commands of other sessions may have made, by those commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concurrent: Vec<Concurrent>,

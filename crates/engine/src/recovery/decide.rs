@@ -131,6 +131,9 @@ pub(super) fn result_of(
         let key = &call.view.call.call;
         content.push_str(&format!("; its changes are in place (undo: `jm undo --call {key}`)"));
     }
+    if let Some(gap) = call.gap().filter(|_| is_command) {
+        content.push_str(&format!("; not tracked: {gap}"));
+    }
     if !held.is_empty() {
         let id = &held[0];
         content.push_str(&format!(

@@ -86,13 +86,21 @@ pub struct Examined {
 impl Examined {
     /// The state of the call, in words.
     pub fn words(&self) -> String {
-        match (self.state, self.ending()) {
+        let is_layered = self.state == CallState::Held || !self.layers.is_empty();
+        let words = match (self.state, self.ending()) {
             (CallState::Unknown, Some(ending)) => ending,
-            (state, Some(ending)) if state == CallState::Held || !self.layers.is_empty() => {
-                format!("{ending}; {}", state.words())
-            }
+            (state, Some(ending)) if is_layered => format!("{ending}; {}", state.words()),
             (state, _) => state.words().to_owned(),
+        };
+        match self.gap().filter(|_| is_layered) {
+            Some(gap) => format!("{words}; not tracked: {gap}"),
+            None => words,
         }
+    }
+
+    /// Why not all of its changes are known.
+    pub(super) fn gap(&self) -> Option<String> {
+        self.view.effects().gap
     }
 
     /// How its command ended, or what became of the process that it started, where that is known.

@@ -151,7 +151,8 @@ fn is_taken_back(call: &CallView) -> bool {
         _ => false,
     };
     match call.result().and_then(|(result, _)| result.error) {
-        Some(ErrorCode::Interrupted) => true,
+        // What a command changed directly beside its layer has stayed.
+        Some(ErrorCode::Interrupted) => call.effects().gap.is_none(),
         Some(ErrorCode::Discarded) => call.records.iter().any(taken_back),
         Some(_) | None => false,
     }

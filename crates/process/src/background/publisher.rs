@@ -58,7 +58,10 @@ impl Publisher {
         }
         let sockets = match &state.sockets {
             Some(sockets) => Arc::clone(sockets),
-            None => Arc::new(LoopbackSockets::open(&self.program, loopback)?),
+            None => {
+                let (program, loopback) = (self.program.clone(), Arc::clone(loopback));
+                Arc::new(LoopbackSockets::open(program, loopback)?)
+            }
         };
         state.sockets = Some(Arc::clone(&sockets));
         state.ports.insert(port, PublishedPort::open(port, sockets)?);

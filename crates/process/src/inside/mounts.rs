@@ -154,7 +154,10 @@ fn attach_all_inside(
         if let Some((_, tree)) = direct.iter().find(|(name, _)| name == path) {
             let below = path.strip_prefix("/").unwrap_or(path);
             mount_at(root, below, tree).during(format!("mount {}", path.display()))?;
-            continue;
+            // A stricter rule about the same name is carried out on the directory itself.
+            if place == MountKind::Writable {
+                continue;
+            }
         }
         let expected = known.get(path.as_os_str()).copied();
         // An overlay shows the inodes of what lies beneath it, and a device of its own.

@@ -82,20 +82,32 @@ pub(crate) fn shelter(
 
 /// Takes in the sheltered and leaving children that have ended.
 pub(crate) fn bury() {
-    let has_ended = |pid: &i32| {
-        let pid = Pid::from_raw(*pid);
-        pid.is_none_or(|pid| !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)))
-    };
     let mut commands = commands();
-    commands.sheltered.retain(|pid| !has_ended(pid));
-    commands.leaving.retain(|pid| !has_ended(pid));
+    commands.sheltered.retain(|pid| !has_ended(*pid));
+    commands.leaving.retain(|pid| !has_ended(*pid));
 }
 
-/// Waits for the launchers that are leaving, as long as that takes at most.
+/// Waits for the launchers that are leaving, as long as that takes at most. Others may wait for the same ones.
 pub(crate) fn await_leaving() {
     let began = Instant::now();
-    let leaving = std::mem::take(&mut commands().leaving);
-    leaving.into_iter().filter_map(Pid::from_raw).for_each(|pid| reap(pid, began));
+    let awaited = commands().leaving.clone();
+    while began.elapsed() < PATIENCE {
+        {
+            // A number is another process's once it is taken in, so that happens only to those on the list.
+            let mut commands = commands();
+            commands.leaving.retain(|pid| !has_ended(*pid));
+            if commands.leaving.is_disjoint(&awaited) {
+                return;
+            }
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Takes in a child if it has ended.
+fn has_ended(pid: i32) -> bool {
+    let pid = Pid::from_raw(pid);
+    pid.is_none_or(|pid| !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)))
 }
 
 /// Protects a child from being swept away until it is dropped.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_files::Sandbox;
+use jm_files::names::protected_part;
 use jm_types::ignore_error;
 
 use super::plan::{CommandSettings, ConfinementPlan, plan};
@@ -95,9 +96,10 @@ impl Confiner {
     }
 
     /// The directories below a root that approved commands on a layer change directly: those of the settings that are
-    /// there, not behind links.
+    /// there, not behind links and not protected themselves.
     pub fn direct_directories(&self, root: &Path) -> Vec<FileIdentity> {
-        let named = self.settings.direct.iter().map(|name| root.join(name).components().collect());
+        let named = self.settings.direct.iter().filter(|name| protected_part(name).is_none());
+        let named = named.map(|name| root.join(name).components().collect());
         let there = named.filter_map(|path: PathBuf| {
             let found = path.symlink_metadata().ok().filter(Metadata::is_dir)?;
             let is_real = path.canonicalize().is_ok_and(|real| real == path);

@@ -27,8 +27,8 @@ const SPACE: usize = 32 * 1024;
 pub(super) struct FolderWalk<'a> {
     sandbox: &'a Sandbox,
     root: &'a Path,
-    /// The instance of `inotify` that watches each directory; `None` for none.
-    events: Option<BorrowedFd<'a>>,
+    /// The instance of `inotify` that watches each directory, and how many at most; `None` for none.
+    events: Option<(BorrowedFd<'a>, usize)>,
     state: Mutex<WalkState>,
     has_more: Condvar,
 }
@@ -65,7 +65,7 @@ impl<'a> FolderWalk<'a> {
     pub(super) fn new(
         sandbox: &'a Sandbox,
         root: &'a Path,
-        events: Option<BorrowedFd<'a>>,
+        events: Option<(BorrowedFd<'a>, usize)>,
     ) -> Self {
         let walked = WalkedFolders { is_watched: true, ..WalkedFolders::default() };
         let state = Mutex::new(WalkState { walked, ..WalkState::default() });
@@ -117,7 +117,10 @@ impl<'a> FolderWalk<'a> {
 
     fn look(&self, folder: PathBuf, space: &mut [MaybeUninit<u8>]) {
         // Before it is read, so that nothing happens between the two.
-        let watched = self.events.map(|events| watch(events, &folder));
+        let watched = self.events.and_then(|(events, most)| {
+            let may_watch = self.may_watch(most);
+            may_watch.then(|| watch(events, &folder))
+        });
         let names = self.names(&folder, space);
         let mut state = self.state();
         match watched {
@@ -172,6 +175,14 @@ impl<'a> FolderWalk<'a> {
             }
         }
         Ok(names)
+    }
+
+    /// Tells whether one more may be watched. The user has so many, and other programs need them too: once there are
+    /// too many none of them is of use.
+    fn may_watch(&self, most: usize) -> bool {
+        let mut state = self.state();
+        state.walked.is_watched &= state.walked.watched.len() < most;
+        state.walked.is_watched
     }
 
     fn state(&self) -> MutexGuard<'_, WalkState> {

@@ -130,7 +130,7 @@ impl Surveyed {
 
     /// Looks through a directory and all below it.
     fn walk(&mut self, sandbox: &Sandbox, root: &Path, top: PathBuf) {
-        let events = self.watch.as_ref().map(|watch| watch.events.as_fd());
+        let events = self.watch.as_ref().map(|watch| (watch.events.as_fd(), watch.left()));
         let walked = FolderWalk::new(sandbox, root, events).run(top);
         self.found.paths.extend(walked.found);
         self.found.is_cut |= walked.is_cut;
@@ -218,6 +218,11 @@ impl FolderWatch {
         let limit: usize = std::fs::read_to_string(WATCH_LIMIT).ok()?.trim().parse().ok()?;
         let events = inotify::init(flags).ok()?;
         Some(Self { events, folders: HashMap::new(), most: limit / SHARE_OF_WATCHES })
+    }
+
+    /// How many more directories may be watched.
+    fn left(&self) -> usize {
+        self.most.saturating_sub(self.folders.len())
     }
 
     /// Takes in the watches that a walk has added; `None` where that makes too many.

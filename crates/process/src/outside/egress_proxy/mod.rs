@@ -28,6 +28,9 @@ use jm_types::hosts::HostList;
 
 const MOST_REFUSALS: usize = 8;
 
+/// At one time; more wait.
+const MOST_CONNECTIONS: usize = 100;
+
 /// The resolver of names.
 type Resolve = fn(&str, u16) -> Result<Vec<SocketAddr>>;
 
@@ -71,6 +74,7 @@ impl EgressProxy {
         let kept = Arc::clone(&shared);
         let connections = ConnectionServer::start(
             "egress proxy",
+            MOST_CONNECTIONS,
             move |woken| receive_listener(&ours.into(), woken),
             move |connection, client| ProxyConnection { shared: &kept, connection }.serve(client),
         )?;

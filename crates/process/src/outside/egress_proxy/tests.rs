@@ -10,7 +10,6 @@ use std::time::Instant;
 use super::client_hello::tests::greeting;
 use super::*;
 use crate::contract::descriptors::send_descriptor;
-use crate::outside::tcp::connections::MOST_CONNECTIONS;
 use jm_types::ignore_error;
 
 /// A hang detector.

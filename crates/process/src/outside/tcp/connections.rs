@@ -4,7 +4,7 @@
 //! every connection are closed.
 
 use std::collections::BTreeMap;
-use std::io::Result;
+use std::io::{ErrorKind, Result};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,15 +12,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use jm_types::ignore_error;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::pipe::PipeFlags;
 
-/// At one time; more wait.
-pub(crate) const MOST_CONNECTIONS: usize = 100;
 /// For connections to notice that it is over. One that is just resolving a name cannot be
 /// interrupted: it finds out by itself, and touches nothing.
 const PARTING: Duration = Duration::from_millis(500);
+/// Between two attempts where the system has no descriptor for a connection.
+const AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Serves one connection, from its client to its end.
 type Serve = dyn Fn(&Connection, &Arc<TcpStream>) + Send + Sync;
@@ -60,6 +60,7 @@ impl ConnectionServer {
     /// can be read.
     pub(crate) fn start(
         name: &str,
+        most: usize,
         find: impl FnOnce(&OwnedFd) -> Option<TcpListener> + Send + 'static,
         serve: impl Fn(&Connection, &Arc<TcpStream>) + Send + Sync + 'static,
     ) -> Result<Self> {
@@ -73,7 +74,7 @@ impl ConnectionServer {
         let (kept, serve): (_, Arc<Serve>) = (Arc::clone(&table), Arc::new(serve));
         let acceptor = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             if let Some(listener) = find(&woken) {
-                accept(&kept, &serve, &listener, &woken);
+                accept(&kept, &serve, (&listener, most), &woken);
             }
         })?;
         Ok(Self { table, acceptor: Some(acceptor) })
@@ -137,20 +138,21 @@ impl Drop for Connection {
 fn accept(
     table: &Arc<ConnectionTable>,
     serve: &Arc<Serve>,
-    listener: &TcpListener,
+    (listener, most): (&TcpListener, usize),
     woken: &OwnedFd,
 ) {
     if listener.set_nonblocking(true).is_err() {
         return;
     }
+    let mut is_exhausted = false;
     while !table.is_closing.load(Ordering::SeqCst) {
-        let has_room = table.state().connections.len() < MOST_CONNECTIONS;
+        let has_room = !is_exhausted && table.state().connections.len() < most;
         let mut fds = vec![PollFd::new(woken, PollFlags::IN)];
         if has_room {
             fds.push(PollFd::new(listener, PollFlags::IN));
         }
         ignore_error(
-            poll(&mut fds, None),
+            poll(&mut fds, is_exhausted.then_some(&AGAIN)),
             "interrupted or not, the next round finds out what happened",
         );
         let is_woken = !fds[0].revents().is_empty();
@@ -158,8 +160,11 @@ fn accept(
             let read = rustix::io::read(woken, &mut [0_u8; 64][..]);
             ignore_error(read, "what stays in the pipe wakes it once more");
         }
-        if has_room && let Ok((client, _)) = listener.accept() {
-            begin(table, serve, client);
+        is_exhausted = false;
+        match has_room.then(|| listener.accept()) {
+            Some(Ok((client, _))) => begin(table, serve, client),
+            Some(Err(error)) => is_exhausted = error.kind() != ErrorKind::WouldBlock,
+            None => {}
         }
     }
 }

@@ -7,8 +7,8 @@
 use std::io::{Error, ErrorKind, Result, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
@@ -24,29 +24,43 @@ use crate::outside::session_loopback::SessionLoopback;
 /// A server on the same machine that takes longer has a full queue.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The line to the process that makes the sockets; it ends when this is dropped.
+/// Makes sockets by a process in the network, which ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct LoopbackSockets(Mutex<UnixStream>);
+pub(crate) struct LoopbackSockets {
+    /// This program.
+    program: PathBuf,
+    loopback: Arc<SessionLoopback>,
+    /// The line to the process; none after an answer that did not come, because a later one would pass for the next.
+    line: Mutex<Option<UnixStream>>,
+}
 
 impl LoopbackSockets {
     /// Starts the process, and waits until it is in the network.
-    pub(crate) fn open(program: &Path, loopback: &SessionLoopback) -> Result<Self> {
-        let (ours, theirs) = UnixStream::pair()?;
-        let maker = || ChildProcess::start(program, SOCKETS, high_numbered_copy(&theirs)?, CONTROL);
-        // `bury` waits for it.
-        reaper::shelter(maker)?;
-        drop(theirs);
-        ours.set_read_timeout(Some(PATIENCE))?;
-        send_descriptors(&ours, &loopback.descriptors())?;
-        let sockets = Self(Mutex::new(ours));
+    pub(crate) fn open(program: PathBuf, loopback: Arc<SessionLoopback>) -> Result<Self> {
+        let sockets = Self { program, loopback, line: Mutex::default() };
         sockets.make(SOCKET_IPV4).map(|_| sockets)
     }
 
     fn make(&self, family: u8) -> Result<OwnedFd> {
-        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        line.write_all(&[family])?;
-        let made = receive_descriptor(&*line);
-        made.ok_or_else(|| Error::other("no socket in the session's network"))
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = line.take().map_or_else(|| self.start(), Ok)?;
+        open.write_all(&[family])?;
+        let made = receive_descriptor(&open);
+        let made = made.ok_or_else(|| Error::other("no socket in the session's network"))?;
+        *line = Some(open);
+        Ok(made)
+    }
+
+    fn start(&self) -> Result<UnixStream> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let maker =
+            || ChildProcess::start(&self.program, SOCKETS, high_numbered_copy(&theirs)?, CONTROL);
+        // `bury` waits for it.
+        reaper::shelter(maker)?;
+        drop(theirs);
+        ours.set_read_timeout(Some(PATIENCE))?;
+        send_descriptors(&ours, &self.loopback.descriptors())?;
+        Ok(ours)
     }
 
     /// A connection to a port, whichever loopback address its server listens on.

@@ -14,6 +14,9 @@ use super::connections::{Connection, ConnectionServer};
 use super::loopback_sockets::LoopbackSockets;
 use super::relay::ConnectionEnds;
 
+/// At one time; more wait. All ports of a job together stay below the descriptors that a process may have.
+const MOST_CONNECTIONS: usize = 24;
+
 /// A port that is open on this machine until this is dropped.
 #[derive(Debug)]
 pub(crate) struct PublishedPort(
@@ -37,7 +40,8 @@ impl PublishedPort {
                 }
                 Err(_) => reset(client),
             };
-        ConnectionServer::start("published port", |_| Some(listener), serve).map(Self)
+        ConnectionServer::start("published port", MOST_CONNECTIONS, |_| Some(listener), serve)
+            .map(Self)
     }
 }
 
