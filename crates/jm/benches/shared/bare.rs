@@ -27,39 +27,36 @@ pub(crate) fn start_on_overlay(program: &[&str], directory: &Path, layer: &Path)
     let target = text(directory.as_os_str().as_bytes());
     let mut command = Command::new(program[0]);
     command.args(&program[1..]);
+    let own = |id: u32| format!("{id} {id} 1");
+    let maps = [
+        ("/proc/self/setgroups", "deny".to_owned()),
+        ("/proc/self/uid_map", own(rustix::process::geteuid().as_raw())),
+        ("/proc/self/gid_map", own(rustix::process::getegid().as_raw())),
+    ];
     let prepare = move || {
         let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWNET;
-        let none = std::ptr::null();
+        // SAFETY: a call without pointers.
+        done(unsafe { libc::unshare(namespaces) })?;
+        for (file, text) in &maps {
+            std::fs::write(file, text)?;
+        }
+        let (none, private) = (std::ptr::null(), libc::MS_PRIVATE | libc::MS_REC);
+        let (overlay, options) = (c"overlay".as_ptr(), options.as_ptr().cast());
         // SAFETY: every text is a C string that outlives its call; a missing source, type and data are
         // null as mount(2) allows.
-        let results = unsafe {
-            [
-                libc::unshare(namespaces),
-                libc::mount(
-                    none,
-                    c"/".as_ptr(),
-                    none,
-                    libc::MS_PRIVATE | libc::MS_REC,
-                    none.cast(),
-                ),
-                libc::mount(
-                    c"overlay".as_ptr(),
-                    target.as_ptr(),
-                    c"overlay".as_ptr(),
-                    0,
-                    options.as_ptr().cast(),
-                ),
-                libc::chdir(target.as_ptr()),
-            ]
-        };
-        match results {
-            [0, 0, 0, 0] => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
+        unsafe {
+            done(libc::mount(none, c"/".as_ptr(), none, private, none.cast()))?;
+            done(libc::mount(overlay, target.as_ptr(), overlay, 0, options))?;
+            done(libc::chdir(target.as_ptr()))
         }
     };
     // SAFETY: nothing but system calls happens between the fork and the program.
     unsafe { command.pre_exec(prepare) };
     command.spawn().unwrap()
+}
+
+fn done(result: libc::c_int) -> std::io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// A database as the journal's is set up, with one table.

@@ -13,7 +13,7 @@ use super::folder_walk::MOST_ENTRIES;
 use super::home::home_in_workspace;
 use super::scan::scan;
 use super::survey::FoundNames;
-use super::toolchains;
+use super::toolchains::NamedToolchains;
 use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, Network, Resources,
 };
@@ -71,13 +71,14 @@ pub(super) fn plan(
     let homes = home.map(|(_, home)| PathBuf::from(home)).filter(|home| home.is_dir());
     // A home that is the root of the tree hides nothing.
     let homes = homes.filter(|home| home.is_absolute() && home.parent().is_some());
-    let mut readable = programs(&roots, homes.as_deref(), environment);
+    let toolchains = NamedToolchains::of(environment);
+    let mut readable = programs(&roots, homes.as_deref(), toolchains.readable());
     readable.append(&mut scan.linked);
     let mut writable = roots;
     writable.extend(settings.writable.iter().filter_map(|path| path.canonicalize().ok()));
     let mut hidden = scan.hidden;
     hidden.extend(sandbox.own().iter().filter(|path| path.exists()).cloned());
-    hidden.extend(toolchains::secrets(sandbox, environment, &readable));
+    hidden.extend(toolchains.secrets(sandbox, &readable));
     let mut rules = ConfinementRules {
         backend,
         access: Access::Full,
@@ -115,16 +116,12 @@ fn identities_around(rules: &ConfinementRules) -> impl Iterator<Item = FileIdent
 
 /// Paths that may be read and run. A project's own programs are in the workspace and as writable as all of
 /// it; those of a home stay as they are, also where the home is the workspace.
-fn programs(
-    roots: &[PathBuf],
-    home: Option<&Path>,
-    environment: &[(OsString, OsString)],
-) -> Vec<PathBuf> {
+fn programs(roots: &[PathBuf], home: Option<&Path>, shown: Vec<PathBuf>) -> Vec<PathBuf> {
     let root_of = |path: &Path| roots.iter().find(|root| path.starts_with(root));
     let is_projects = |path: &PathBuf| {
         root_of(path).is_some_and(|root| home.is_none_or(|home| !home.starts_with(root)))
     };
-    let seen = toolchains::readable(environment).into_iter().filter(|path| !is_projects(path));
+    let seen = shown.into_iter().filter(|path| !is_projects(path));
     // On the way to them there may be links, on which nothing can be mounted.
     let plain = |path: PathBuf| match root_of(&path) {
         Some(_) => path.canonicalize().unwrap_or(path),

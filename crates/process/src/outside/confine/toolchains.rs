@@ -6,7 +6,7 @@
 mod table;
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -57,25 +57,63 @@ const MOST_NAMES: usize = 2_000;
 /// Existing paths that commands read and run. No link leads out of them unnoticed, because a link is
 /// only as good as what it points to inside.
 pub(crate) fn readable(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -> Vec<PathBuf> {
-    let named = Named::new(environment);
-    let mut all: Vec<PathBuf> = SYSTEM.iter().chain(RESOLVER).map(PathBuf::from).collect();
-    all.extend(named.parts());
-    let homes: Vec<&Path> = named.homes.iter().map(PathBuf::as_path).collect();
-    all.extend(login_settings::shown(&homes, named.variable("CARGO_HOME").as_deref()));
-    for programs in &named.programs {
-        if named.is_dot_directory(programs) {
-            all.extend(programs_in(programs))
-        } else {
-            all.push(programs.clone())
-        }
+    NamedToolchains::of(environment).readable()
+}
+
+/// The toolchains that an environment names, and what is shown of them.
+pub(super) struct NamedToolchains {
+    named: Named,
+    parts: Vec<PathBuf>,
+}
+
+impl NamedToolchains {
+    pub(super) fn of(environment: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)]) -> Self {
+        let named = Named::new(environment);
+        let parts = named.parts();
+        Self { named, parts }
     }
-    // A directory of programs that is the home itself, or above it, shows nothing more.
-    all.retain(|path| !named.holds_home(path));
-    // By their bytes: a hundred paths for each command, of which most are not there.
-    all.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
-    all.dedup();
-    all.retain(|path| path.exists());
-    all
+
+    /// As [`readable`].
+    pub(super) fn readable(&self) -> Vec<PathBuf> {
+        let Self { named, parts } = self;
+        let mut all: Vec<PathBuf> = SYSTEM.iter().chain(RESOLVER).map(PathBuf::from).collect();
+        all.extend(parts.iter().cloned());
+        let homes: Vec<&Path> = named.homes.iter().map(PathBuf::as_path).collect();
+        all.extend(login_settings::shown(&homes, named.variable("CARGO_HOME").as_deref()));
+        for programs in &named.programs {
+            if named.is_dot_directory(programs) {
+                all.extend(programs_in(programs))
+            } else {
+                all.push(programs.clone())
+            }
+        }
+        // A directory of programs that is the home itself, or above it, shows nothing more.
+        all.retain(|path| !named.holds_home(path));
+        // By their bytes: a hundred paths for each command, of which most are not there.
+        all.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
+        all.dedup();
+        all.retain(|path| path.exists());
+        all
+    }
+
+    /// Paths among the readable that stay out of sight: credentials of the system, and names in what is
+    /// shown of homes that the sandbox denies or that tools keep logins under.
+    pub(super) fn secrets(&self, sandbox: &Sandbox, readable: &[PathBuf]) -> Vec<PathBuf> {
+        let Self { named, parts } = self;
+        let mut look = SecretSearch { sandbox, readable, hidden: system_secrets::readable() };
+        let is_systems =
+            |path: &Path| SYSTEM.iter().any(|system| is_within(path, Path::new(system)));
+        for path in readable.iter().filter(|path| !is_systems(path) && !is_cache(path)) {
+            let is_described = parts.iter().any(|part| is_within(path, part));
+            if is_described || !named.programs.contains(path) {
+                // What lies deeper are packages, whose names are those of their makers.
+                look.at(path)
+            } else {
+                look.through(path)
+            }
+        }
+        look.hidden
+    }
 }
 
 /// Directories that an environment names.
@@ -171,7 +209,9 @@ impl Toolchain {
             let folder = Path::new(name);
             match self.parts {
                 Parts::Whole => is_within(below, folder),
-                Parts::Only(names) => names.iter().any(|name| is_within(below, &folder.join(name))),
+                Parts::Only(names) => below
+                    .strip_prefix(folder)
+                    .is_ok_and(|rest| names.iter().any(|name| is_within(rest, Path::new(name)))),
                 // Of these only the table knows what is theirs.
                 Parts::EachWith(_) => is_within(below, folder) && below != folder,
                 Parts::WholeWith(_) => false,
@@ -184,29 +224,6 @@ impl Toolchain {
 /// Without what says nothing: doubled slashes, one at the end, single dots.
 fn plain(path: &Path) -> PathBuf {
     path.components().collect()
-}
-
-/// Paths among the readable that stay out of sight: credentials of the system, and names in what is
-/// shown of homes that the sandbox denies or that tools keep logins under.
-pub(crate) fn secrets(
-    sandbox: &Sandbox,
-    environment: &[(OsString, OsString)],
-    readable: &[PathBuf],
-) -> Vec<PathBuf> {
-    let named = Named::new(environment);
-    let parts = named.parts();
-    let mut look = SecretSearch { sandbox, readable, hidden: system_secrets::readable() };
-    let is_systems = |path: &Path| SYSTEM.iter().any(|system| is_within(path, Path::new(system)));
-    for path in readable.iter().filter(|path| !is_systems(path) && !is_cache(path)) {
-        let is_described = parts.iter().any(|part| is_within(path, part));
-        if is_described || !named.programs.contains(path) {
-            // What lies deeper are packages, whose names are those of their makers.
-            look.at(path)
-        } else {
-            look.through(path)
-        }
-    }
-    look.hidden
 }
 
 /// A search for names that stay out of sight.

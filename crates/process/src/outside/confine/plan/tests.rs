@@ -112,9 +112,9 @@ fn programs_of_the_project_are_its_own_and_those_of_a_home_are_not() {
         let path = ["environment/bin", "home/bin"].map(|name| root.join(name));
         let path = std::env::join_paths(path).unwrap();
         let home = root.join("home");
-        let environment = [("PATH".into(), path), ("HOME".into(), home.clone().into())];
+        let environment = [("PATH", path), ("HOME", home.clone().into())];
         let roots: Vec<PathBuf> = roots.iter().map(|name| root.join(name)).collect();
-        let mut found = programs(&roots, Some(&home), &environment);
+        let mut found = programs(&roots, Some(&home), NamedToolchains::of(&environment).readable());
         found.retain(|path| path.starts_with(&root));
         found
     };

@@ -1,5 +1,7 @@
 //! Tests of what commands see of homes.
 
+use std::ffi::OsString;
+
 use super::*;
 use crate::outside::login_settings::withheld;
 use jm_files::SandboxSettings;
@@ -61,8 +63,9 @@ impl Home {
                 environment.push((name.into(), value(text)));
             }
         }
-        let shown = readable(&environment);
-        let hidden = secrets(&self.sandbox, &environment, &shown);
+        let toolchains = NamedToolchains::of(&environment);
+        let shown = toolchains.readable();
+        let hidden = toolchains.secrets(&self.sandbox, &shown);
         let covers = |all: &[PathBuf], path: &Path| all.iter().any(|known| path.starts_with(known));
         let is_seen = |name: &&str| {
             let path = self.at(name);
