@@ -12,6 +12,9 @@ use crate::names::{fold, protected_below, protected_part};
 const GIT: &str = "git reads its configuration or runs programs from it";
 const ELSEWHERE: &str = "git finds its repository by it";
 
+/// The names by which git knows its directories.
+const MARKS: &[&str] = &["HEAD", "commondir", "objects", "refs"];
+
 /// Judges the paths that a layer changes.
 #[derive(Debug, Clone)]
 pub struct NameJudge {
@@ -59,7 +62,22 @@ impl NameJudge {
         }
         let known = self.known.iter().find(|known| absolute.starts_with(known));
         let known = known.and_then(|known| known.strip_prefix(&self.root).ok());
-        known.map(|part| (part.to_owned(), GIT)).or_else(|| self.in_bare_repository(relative, kind))
+        let known = known.map(|part| (part.to_owned(), GIT));
+        let known = known.or_else(|| self.in_bare_repository(relative, kind));
+        known.or_else(|| self.in_completed_repository(relative))
+    }
+
+    /// The entry of git's control surface that was of no account in a directory until this name makes it git's own.
+    fn in_completed_repository(&self, relative: &Path) -> Option<(PathBuf, &'static str)> {
+        let (folder, name) = (relative.parent()?, relative.file_name()?.to_str()?);
+        let is_completed = MARKS.contains(&name)
+            && control::is_git_directory(self.git_names(folder))
+            && !control::is_git_directory_at(&self.root.join(folder));
+        let has = |entry: &&ControlEntry| {
+            self.sides(folder).any(|side| side.join(entry.name).symlink_metadata().is_ok())
+        };
+        let entry = is_completed.then(|| control::SURFACE.iter().find(has))??;
+        Some((folder.join(entry.name), GIT))
     }
 
     fn in_bare_repository(
@@ -74,13 +92,18 @@ impl NameJudge {
         })
     }
 
+    /// A folder in the workspace, and in the layer.
+    fn sides(&self, folder: &Path) -> impl Iterator<Item = PathBuf> {
+        let sides = [Some(&self.root), self.upper.as_ref()].into_iter().flatten();
+        sides.map(move |side| side.join(folder))
+    }
+
     /// The names by which git knows its directories that a folder has, in the workspace or in the layer.
     fn git_names(&self, folder: &Path) -> impl Iterator<Item = &'static [u8]> {
-        let sides = [Some(&self.root), self.upper.as_ref()].into_iter().flatten();
-        let sides: Vec<PathBuf> = sides.map(|side| side.join(folder)).collect();
+        let sides: Vec<PathBuf> = self.sides(folder).collect();
         let has =
-            move |name: &&str| sides.iter().any(|side| side.join(name).symlink_metadata().is_ok());
-        ["HEAD", "commondir", "objects", "refs"].into_iter().filter(has).map(str::as_bytes)
+            move |name: &&&str| sides.iter().any(|side| side.join(name).symlink_metadata().is_ok());
+        MARKS.iter().filter(has).map(|name| name.as_bytes())
     }
 }
 

@@ -82,7 +82,8 @@ fn report(held: &HeldLayer) -> Result<LayerReport> {
         .with_context(|| format!("{} cannot be opened", root.display()))?;
     let names = Confiner::unsupervised().protected_names(&sandbox);
     let known = names.into_iter().map(|(path, _)| path).collect();
-    let report = held.layer().report(&NameJudge::new(root, known), LayerBounds::default());
+    let judge = NameJudge::new(root, known).with_upper(held.upper());
+    let report = held.layer().report(&judge, LayerBounds::default());
     report.context("its changes cannot be read")
 }
 

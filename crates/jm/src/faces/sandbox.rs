@@ -83,7 +83,7 @@ pub(crate) fn run(common: &Common, args: &Args) -> Result<u8> {
     match (held, ended) {
         (None, ended) => ended,
         (Some((held, _)), Ok(code)) => {
-            let judge = hold::judge(&sandbox, &plan);
+            let judge = hold::judge(&sandbox, &plan).with_upper(held.upper());
             hold::settle(common, held, &judge, KeepAnswer::of(args), code)
         }
         (Some((held, _)), Err(error)) => {
