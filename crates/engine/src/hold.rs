@@ -316,13 +316,8 @@ impl CallHolder {
     }
 
     /// Records that nobody will know what the command changes in some directories.
-    fn record_gap(
-        &self,
-        gap: Option<String>,
-        as_of: impl FnOnce(Tracking) -> Tracking,
-    ) -> Result<(), ToolError> {
-        let Some(gap) = gap else { return Ok(()) };
-        let tracking = as_of(Tracking { gap: Some(gap), ..Tracking::default() });
+    fn record_gap(&self, gap: Option<Tracking>) -> Result<(), ToolError> {
+        let Some(tracking) = gap else { return Ok(()) };
         self.core.recorder.records(vec![Record::Tracked { call: self.key.clone(), tracking }])
     }
 
@@ -361,7 +356,7 @@ impl CommandHolder for CallHolder {
         let mut place = layer.place().map_err(|error| failed(format!("no layer: {error}")))?;
         place.direct = self.core.workspace.confiner.direct_directories(&place.root.path);
         let gap = direct_gap(&place);
-        self.record_gap(gap.clone(), |tracking| Tracking { is_ahead: true, ..tracking })?;
+        self.record_gap(gap.clone().map(|gap| Tracking { is_ahead: true, ..gap }))?;
         let outcome = start(rules.on_layer(place));
         self.is_settling.store(true, Ordering::Release);
         let has_turn = match &self.company {
@@ -374,10 +369,7 @@ impl CommandHolder for CallHolder {
             Some(self.set_aside(layer, "the call was given up before its command ended".to_owned()))
         };
         // Once more, because what is kept has a record that names other paths only.
-        ignore_error(
-            self.record_gap(gap, |tracking| tracking),
-            "the next write fails too, and says so",
-        );
+        ignore_error(self.record_gap(gap), "the next write fails too, and says so");
         self.is_settling.store(false, Ordering::Release);
         match (outcome, not_kept) {
             (Ok(finished), not_kept) => Ok(HeldRun { finished, not_kept }),
@@ -387,15 +379,15 @@ impl CommandHolder for CallHolder {
     }
 }
 
-/// The directories of which it is not known what a command changes there, in words.
-fn direct_gap(place: &LayerPlace) -> Option<String> {
+/// The directories of which it is not known what a command changes there.
+fn direct_gap(place: &LayerPlace) -> Option<Tracking> {
     let name = |direct: &FileIdentity| {
         let name = direct.path.strip_prefix(&place.root.path).unwrap_or(&direct.path);
         format!("{}/", shown(name))
     };
     let names: Vec<String> = place.direct.iter().map(name).collect();
     let gap = || format!("{}: changed directly (tools.sandbox.commands.direct)", names.join(", "));
-    (!names.is_empty()).then(gap)
+    (!names.is_empty()).then(|| Tracking { gap: Some(gap()), ..Tracking::default() })
 }
 
 /// The reason why nothing of a command can be kept, however it changed.

@@ -165,12 +165,13 @@ fn granted(core: &Core) -> Vec<String> {
 
 /// The directories that it changes directly although it is on a layer. A person wrote them down.
 fn direct(core: &Core, intent: &Intent) -> Option<String> {
-    let is_on_layer = core.layers.wanted() != LayerUse::Off && !is_held(core, intent);
     let names = core.workspace.confiner.settings().direct.iter();
     let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+    let is_direct =
+        !names.is_empty() && core.layers.wanted() != LayerUse::Off && !is_held(core, intent);
     let text =
         || format!("If approved: direct changes in {}, which are not undone", names.join(", "));
-    (is_on_layer && !names.is_empty()).then(text)
+    is_direct.then(text)
 }
 
 /// The hosts it may reach. A person wrote them down and the egress proxy holds a command to them, so they are

@@ -101,8 +101,9 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
         print::line(&format!("Removed {removed} unused layers"))?;
     }
     if let_go > 0 {
+        let layers = if let_go == 1 { "layer" } else { "layers" };
         print::line(&format!(
-            "Removed {let_go} layers (over the quota; those of ignored directories, then the oldest): these commands can no longer be undone"
+            "Removed {let_go} {layers} (over the quota; those of ignored directories, then the oldest): these commands can no longer be undone"
         ))?;
     }
     Ok(bytes)

@@ -216,15 +216,19 @@ mod tests {
         check(&reading, &expected);
     }
 
+    fn identity(path: &str) -> FileIdentity {
+        FileIdentity { path: path.into(), device: 1, inode: 1 }
+    }
+
+    /// A layer over the workspace of [`rules`].
+    fn layer(direct: Vec<FileIdentity>) -> LayerPlace {
+        let [root, upper, work] = ["/home/me/w", "/home/me/upper", "/home/me/work"].map(identity);
+        LayerPlace { root, upper, work, direct }
+    }
+
     #[test]
     fn on_a_layer_only_hidden_names_are_mounted() {
-        let identity = |path: &str| FileIdentity { path: path.into(), device: 1, inode: 1 };
-        let layer = LayerPlace {
-            root: identity("/home/me/w"),
-            upper: identity("/home/me/.local/state/journeyman/held/1/upper"),
-            work: identity("/home/me/.local/state/journeyman/held/1/work"),
-            direct: Vec::new(),
-        };
+        let layer = layer(Vec::new());
         let direct = rules(|rules| {
             rules.readable = vec!["/usr".into(), "/home/me/w/bin".into()];
             rules.hidden = vec!["/home/me/w/deep/.env".into()];
@@ -248,13 +252,7 @@ mod tests {
 
     #[test]
     fn in_direct_directories_of_a_layer_protected_names_are_mounted() {
-        let identity = |path: &str| FileIdentity { path: path.into(), device: 1, inode: 1 };
-        let layer = LayerPlace {
-            root: identity("/home/me/w"),
-            upper: identity("/home/me/upper"),
-            work: identity("/home/me/work"),
-            direct: vec![identity("/home/me/w/out/target")],
-        };
+        let layer = layer(vec![identity("/home/me/w/out/target")]);
         let kept = |path: &str| KeptName { path: path.into(), now: KeptPresence::Present };
         let all = rules(|rules| {
             rules.readable = vec!["/usr".into()];
@@ -285,19 +283,13 @@ mod tests {
     /// Looked for one by one in a list they took half a minute.
     #[test]
     fn thousands_of_denied_names_on_a_layer_cost_no_more_each() {
-        let identity = |path: &str| FileIdentity { path: path.into(), device: 1, inode: 1 };
         let names = || (0..20_000).map(|number| format!("/home/me/w/keys/{number}.pem"));
         let direct = rules(|rules| {
             rules.hidden = names().map(Into::into).collect();
             rules.identities = names().map(|name| identity(&name)).collect();
             rules.identities.push(identity("/home/me/w/keys"));
         });
-        let layer = LayerPlace {
-            root: identity("/home/me/w"),
-            upper: identity("/home/me/upper"),
-            work: identity("/home/me/work"),
-            direct: Vec::new(),
-        };
+        let layer = layer(Vec::new());
         let began = std::time::Instant::now();
         let held = direct.on_layer(layer);
         let hidden =
