@@ -13,6 +13,7 @@ use jm_types::{
 
 use crate::canceller::Canceller;
 use crate::capacity::ContextEstimate;
+use crate::commands_ahead;
 use crate::core::Core;
 use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
@@ -82,6 +83,7 @@ impl Engine {
     /// The journal's session is given back; nothing can be recorded any more. `delivered` is the
     /// batch whose results were the last to be given to whoever asked.
     pub fn close(self, delivered: Option<BatchNumber>) -> Result<(), StoreError> {
+        commands_ahead::close(&self.core);
         match Arc::into_inner(self.core) {
             Some(core) => core.recorder.close(delivered),
             // A call that was abandoned still holds it; the lease ends with the process.

@@ -112,8 +112,7 @@ fn choose(
 
 fn read(core: &Core, layer: &HeldLayer) -> Result<LayerReport, String> {
     let sandbox = &core.workspace.sandbox;
-    let known = core.workspace.confiner.protected_names(sandbox);
-    let known = known.into_iter().map(|(path, _)| path).collect();
+    let known = core.workspace.confiner.protected_paths(sandbox);
     let judge = NameJudge::new(sandbox.working_root().path(), known).with_upper(layer.upper());
     let report = layer.layer().report(&judge, LayerBounds::default());
     report.map_err(|error| format!("it cannot be read: {error}"))

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jm_files::layer::{LayerStep, StepState};
 use jm_process::Confiner;
@@ -13,6 +12,8 @@ use jm_process::command_layers::CommandLayers;
 use jm_process::held::HeldLayer;
 use jm_store::{LayerRecord, LayerSide, Store, StoreError};
 use jm_types::{CallKey, Digest, ignore_error};
+
+use crate::threads_ahead::ThreadsAhead;
 
 /// The choice whether commands run on layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +37,23 @@ pub struct EngineLayers {
     works: OnceLock<Result<(), String>>,
     /// It was said that commands run directly.
     is_said: AtomicBool,
-    /// The thread that makes the last layer without changes ready for the next command, and gives it.
-    spare: Mutex<Option<SpareLayer>>,
+    /// Layers without changes, for the next commands.
+    spare: Mutex<SpareLayers>,
+    /// Threads that find out or make what the next commands need.
+    ahead: Mutex<ThreadsAhead>,
 }
 
-type SpareLayer = JoinHandle<Option<HeldLayer>>;
+/// Layers in which nothing was changed: making and removing their files takes the disk longer than a short command runs.
+#[derive(Debug, Default)]
+struct SpareLayers {
+    /// Those whose commands have ended.
+    returned: Vec<HeldLayer>,
+    /// Those that are ready for other commands.
+    ready: Vec<HeldLayer>,
+}
+
+/// More commands at once than this make layers of their own.
+const MOST_SPARE: usize = 8;
 
 impl EngineLayers {
     /// Layers in a state directory, to be used as wanted.
@@ -66,6 +79,7 @@ impl EngineLayers {
             works: OnceLock::new(),
             is_said: AtomicBool::new(false),
             spare: Mutex::default(),
+            ahead: Mutex::default(),
         }
     }
 
@@ -87,15 +101,29 @@ impl EngineLayers {
         self.place.as_ref()
     }
 
-    /// Takes back a layer in which nothing was changed, beside whatever comes next: making and removing its files takes
-    /// the disk longer than a short command runs.
+    /// Takes back a layer in which nothing was changed.
     pub(crate) fn give_back(&self, layer: HeldLayer) {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        // One is enough.
-        drop_spare(spare.take());
-        let thread = std::thread::Builder::new().name("jm-layers".to_owned());
-        // Where no thread is to be had the layer stays, and is collected later.
-        *spare = thread.spawn(move || CommandLayers::recycle(layer)).ok();
+        self.spare().returned.push(layer);
+    }
+
+    /// Tells whether one was given back that is not ready for another command yet.
+    pub(crate) fn has_returned(&self) -> bool {
+        !self.spare().returned.is_empty()
+    }
+
+    /// Makes the layers that were given back ready for the next commands.
+    pub(crate) fn prepare_spare(&self) {
+        let (returned, wanted) = {
+            let mut spare = self.spare();
+            let wanted = MOST_SPARE.saturating_sub(spare.ready.len());
+            (std::mem::take(&mut spare.returned), wanted)
+        };
+        let made = recycled(returned, wanted);
+        self.spare().ready.extend(made);
+    }
+
+    fn spare(&self) -> MutexGuard<'_, SpareLayers> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the layer of a call's command, of one that was given back where there is one.
@@ -106,13 +134,13 @@ impl EngineLayers {
         call: &CallKey,
     ) -> std::io::Result<HeldLayer> {
         let place = self.place.as_ref().ok_or(ErrorKind::NotFound)?;
-        let spare = {
-            let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-            spare.take_if(|thread| thread.is_finished())
-        };
-        let spare = spare.and_then(|thread| thread.join().ok()).flatten();
+        let spare = self.spare().ready.pop();
         let again = spare.and_then(|spare| place.begin_again(spare, root, words, call));
         again.map_or_else(|| place.begin(root, words, call), Ok)
+    }
+
+    pub(crate) fn ahead(&self) -> MutexGuard<'_, ThreadsAhead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says why commands cannot run on layers of this root, if they cannot; found out once.
@@ -125,15 +153,26 @@ impl EngineLayers {
 
 impl Drop for EngineLayers {
     fn drop(&mut self) {
-        drop_spare(self.spare.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        let spare = self.spare.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let SpareLayers { returned, ready } = std::mem::take(spare);
+        returned.into_iter().chain(ready).for_each(remove);
     }
 }
 
-fn drop_spare(spare: Option<SpareLayer>) {
-    // A thread that panicked has left the layer to be collected.
-    let layer = spare.and_then(|thread| thread.join().ok()).flatten();
-    let removed = layer.map(HeldLayer::remove).transpose();
-    ignore_error(removed, "an empty layer that stays is collected later");
+fn recycled(returned: Vec<HeldLayer>, wanted: usize) -> Vec<HeldLayer> {
+    let mut made = Vec::new();
+    for layer in returned {
+        if made.len() < wanted {
+            made.extend(CommandLayers::recycle(layer));
+        } else {
+            remove(layer);
+        }
+    }
+    made
+}
+
+fn remove(layer: HeldLayer) {
+    ignore_error(layer.remove(), "an empty layer that stays is collected later");
 }
 
 /// The state in which every step is, once a layer is on this side.

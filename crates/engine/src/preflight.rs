@@ -30,6 +30,10 @@ pub(crate) fn preflight(
 ) -> Result<Preflight, ToolError> {
     let sandbox = &core.workspace.sandbox;
     let (mut warnings, mut paths) = (Vec::new(), Vec::new());
+    if prepared.is_command() && core.layers.wanted() != LayerUse::Off {
+        // Before the back end is chosen: one trial shows both.
+        drop(hold::works(core));
+    }
     weigh_command(core, prepared, intent);
     let mut writes_protected = false;
     let mut floor = if intent.needs_person { Floor::Confirmation } else { Floor::None };

@@ -20,6 +20,7 @@ use crate::batch::{CallStatus, HeldAnswer, Journaled, RefusedCommand};
 use crate::batch_diff::combine_changes;
 use crate::call_turns::KeepTurns;
 use crate::canceller::Canceller;
+use crate::commands_ahead;
 use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
 use crate::grants;
@@ -79,6 +80,9 @@ pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Can
 async fn plan_batch(core: &Arc<Core>, session: &mut Session) {
     let mut ids = HashSet::new();
     let mut ahead = CallsAhead::default();
+    let new =
+        session.batch().entries.iter().filter(|entry| matches!(entry.status, CallStatus::New));
+    commands_ahead::calls_came(core, new.map(|entry| &entry.call));
     for index in 0..session.batch().entries.len() {
         let entry = &session.batch().entries[index];
         let is_duplicate = !ids.insert(entry.call.id.clone());
@@ -418,7 +422,7 @@ fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
 
 /// Puts the outcome of a call into its entry: its result, or the question about what it was refused.
 fn take_over(
-    core: &Core,
+    core: &Arc<Core>,
     session: &mut Session,
     index: usize,
     had: Vec<Grant>,
@@ -464,7 +468,7 @@ struct FinishedCall {
 }
 
 /// Gives a call its result, which is recorded before anything else runs.
-fn finish(core: &Core, session: &mut Session, index: usize, finished: FinishedCall) {
+fn finish(core: &Arc<Core>, session: &mut Session, index: usize, finished: FinishedCall) {
     let FinishedCall { result, output, seen } = finished;
     let entry = &mut session.batch_mut().entries[index];
     entry.status = entry.done(result);
@@ -480,6 +484,7 @@ fn finish(core: &Core, session: &mut Session, index: usize, finished: FinishedCa
         Ok(()) => {
             core.recorder.forget_spool(&key);
             core.workspace.confiner.forget_record(&key);
+            commands_ahead::call_ended(core);
             session.batch_mut().entries[index].journaled = Journaled::Result;
         }
         // It has happened, so its result stands; nothing more is run.

@@ -14,6 +14,7 @@ use jm_types::{
 use serde_json::{Value, json};
 
 use crate::batch::{CallStatus, Journaled};
+use crate::commands_ahead;
 use crate::conversation::Conversation;
 use crate::engine::Engine;
 use crate::reply;
@@ -124,6 +125,11 @@ impl Engine {
         listening.has_begun |= begins;
         if begins && let Some(batch) = conversation.take_undelivered() {
             self.core().recorder.say_delivered(batch);
+        }
+        if let StreamEvent::CallStarted { name, .. } = &event
+            && listening.places.is_empty()
+        {
+            commands_ahead::command_begins(&self.core_arc(), name);
         }
         let sealed = match &event {
             // A vendor that seals a call twice has still asked once.

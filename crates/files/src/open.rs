@@ -61,6 +61,21 @@ impl Opening {
     }
 }
 
+/// Opens a path beneath a root without following links: the kernel's way, or by the walk where that call is refused.
+pub(crate) fn open_beneath(
+    root: &OwnedFd,
+    relative: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    match Opening::Kernel.open(root, relative, flags, mode) {
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        answer => return answer,
+    }
+    Opening::Walk.open(root, relative, flags, mode)
+}
+
 #[cfg(target_os = "linux")]
 fn open_by_kernel(
     root: BorrowedFd<'_>,

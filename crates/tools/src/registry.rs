@@ -65,6 +65,11 @@ impl ToolRegistry {
         self.sources.push(source);
     }
 
+    /// A tool that no source brings.
+    pub fn built_in(&self, name: &str) -> Option<&Registered> {
+        self.tools.get(name).map(|tool| &**tool)
+    }
+
     /// A tool that comes from a source may have to be waited for, the first time.
     pub fn lookup(&self, name: &str) -> Result<Arc<Registered>, ToolError> {
         if let Some(tool) = self.tools.get(name) {

@@ -3,7 +3,7 @@
 //! Law: all steps or none. The steps are on record before the first of them; after a crash the inode at each
 //! name says if its step was done. Nothing is removed: what goes lies in the layer until the layer goes.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use jm_system::fault::crash_point;
@@ -12,14 +12,11 @@ use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::{self, Errno};
 use thiserror::Error;
 
-use super::marks;
-use super::node::{MARK, NodeFacts, NodeKind, attributes, set_attributes, set_modified};
-use super::plan::{LayerStep, LayerWork, is_own};
-use super::remove::remove_tree;
+use super::node::{NodeFacts, NodeKind, attributes, set_attributes, set_modified};
+use super::plan::{LayerStep, LayerWork};
+use super::sanitize_node::sanitize_node;
 use super::{Layer, open_directory_at};
-use crate::file::OpenDirectory;
-use crate::file_attributes::attribute_names;
-use crate::open::Opening;
+use crate::open::open_beneath;
 
 /// Writes the steps down before the first of them.
 pub trait KeepLog {
@@ -90,7 +87,11 @@ impl Layer {
 
     /// The inode at a step's name says if it was done.
     pub fn state(&self, step: &LayerStep) -> io::Result<StepState> {
-        let here = self.beneath(&step.path)?;
+        self.state_with(step, self.beneath(&step.path)?)
+    }
+
+    /// The same by the node at that name.
+    fn state_with(&self, step: &LayerStep, here: Option<NodeFacts>) -> io::Result<StepState> {
         let inode = |facts: &Option<NodeFacts>| facts.as_ref().map(|facts| facts.inode);
         let (now, before, after) = (inode(&here), inode(&step.before), inode(&step.after));
         Ok(match step.work {
@@ -139,10 +140,10 @@ impl Layer {
         let mut done = Vec::new();
         for number in order {
             let step = &steps[number];
-            let outcome = match self.state(step) {
-                Ok(state) if state == wanted => continue,
-                Ok(StepState::Foreign) => Err(Errno::STALE),
-                Ok(_) => self.carry_out(step, direction),
+            let outcome = match self.at(step) {
+                Ok((state, _)) if state == wanted => continue,
+                Ok((StepState::Foreign, _)) => Err(Errno::STALE),
+                Ok((_, real)) => self.carry_out(step, real, direction),
                 Err(error) => Err(error),
             };
             crash_point("layer.step");
@@ -163,6 +164,15 @@ impl Layer {
         Ok(())
     }
 
+    /// How far a step has come, and its name in its directory, opened once for both.
+    fn at(&self, step: &LayerStep) -> io::Result<(StepState, Option<Place>)> {
+        match Place::beneath(&self.lower, &step.path) {
+            Ok(real) => Ok((self.state_with(step, real.node()?)?, Some(real))),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::INVAL) => Ok((self.state(step)?, None)),
+            Err(error) => Err(error),
+        }
+    }
+
     fn go_back(
         &self,
         steps: &[LayerStep],
@@ -174,7 +184,7 @@ impl Layer {
         let stuck: Vec<PathBuf> = done
             .iter()
             .rev()
-            .filter(|number| self.carry_out(&steps[**number], back).is_err())
+            .filter(|number| self.carry_out(&steps[**number], None, back).is_err())
             .map(|number| steps[*number].path.clone())
             .collect();
         if direction == Direction::In {
@@ -210,11 +220,17 @@ impl Layer {
         Ok(())
     }
 
-    fn carry_out(&self, step: &LayerStep, direction: Direction) -> io::Result<()> {
+    /// Does a step at its name, which is looked up where it is not known.
+    fn carry_out(
+        &self,
+        step: &LayerStep,
+        real: Option<Place>,
+        direction: Direction,
+    ) -> io::Result<()> {
         if step.work == LayerWork::Attributes {
             return self.set_attributes(step, direction);
         }
-        let real = Place::beneath(&self.lower, &step.path)?;
+        let real = real.map_or_else(|| Place::beneath(&self.lower, &step.path), Ok)?;
         let aside = match step.work {
             LayerWork::Delete => {
                 Place { parent: self.attic.try_clone().map_err(as_errno)?, name: attic_name(step) }
@@ -273,7 +289,7 @@ impl Layer {
             return Ok(());
         };
         let parent = parent_of(&self.upper, &step.path)?;
-        clean_node(&parent, name)
+        sanitize_node(&parent, name)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -317,6 +333,11 @@ impl Place {
         Ok(Self { parent: parent_of(root, path)?, name })
     }
 
+    /// The node that has the name now.
+    fn node(&self) -> io::Result<Option<NodeFacts>> {
+        NodeFacts::at(&self.parent, &self.name)
+    }
+
     pub(super) fn move_to(&self, other: &Place) -> io::Result<()> {
         self.rename(other, RenameFlags::NOREPLACE)
     }
@@ -346,7 +367,7 @@ impl Place {
 
     /// Makes a directory writable for its owner; gives the mode it had.
     fn open_up(&self) -> io::Result<Option<(OwnedFd, Mode)>> {
-        let Some(facts) = NodeFacts::at(&self.parent, &self.name)? else { return Ok(None) };
+        let Some(facts) = self.node()? else { return Ok(None) };
         if facts.kind != NodeKind::Directory {
             return Ok(None);
         }
@@ -362,7 +383,7 @@ impl Place {
         expected: Option<&NodeFacts>,
         back: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
-        let found = NodeFacts::at(&self.parent, &self.name)?;
+        let found = self.node()?;
         if found.as_ref().map(|node| node.inode) == expected.map(|node| node.inode) {
             return Ok(());
         }
@@ -396,76 +417,11 @@ fn looks_like(here: &NodeFacts, after: &NodeFacts) -> bool {
     here.has_attributes_of(after) && here.modified == after.modified
 }
 
-fn clean_node(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
-    let Some(facts) = NodeFacts::at(parent, name)? else { return Ok(()) };
-    match facts.kind {
-        NodeKind::File => clean_file(parent, name, &facts),
-        NodeKind::Directory => {
-            let change =
-                |mode| fs::chmodat(parent, name, Mode::from_raw_mode(mode), AtFlags::empty());
-            let is_closed = facts.mode & 0o700 != 0o700;
-            if is_closed {
-                change(facts.mode | 0o700)?;
-            }
-            let directory = open_directory_at(parent, name)?;
-            strip_marks(&directory)?;
-            let is_emptied = clean_inside(&directory)?;
-            if is_emptied {
-                set_modified(&directory, facts.modified)?;
-            }
-            if is_closed { change(facts.mode) } else { Ok(()) }
-        }
-        NodeKind::Link
-        | NodeKind::Fifo
-        | NodeKind::Socket
-        | NodeKind::Whiteout
-        | NodeKind::Device => Ok(()),
-    }
-}
-
-/// Cleans what is in a directory; says if something was removed from it.
-fn clean_inside(directory: &OwnedFd) -> io::Result<bool> {
-    let mut is_emptied = false;
-    for name in OpenDirectory::names_in(directory)? {
-        let kind = NodeFacts::at(directory, &name)?.map(|facts| facts.kind);
-        match kind {
-            Some(_) if is_own(&name) => {
-                remove_tree(directory, &name)?;
-                is_emptied = true;
-            }
-            Some(NodeKind::Whiteout | NodeKind::Device) => {
-                fs::unlinkat(directory, &name, AtFlags::empty())?;
-                is_emptied = true;
-            }
-            _ => clean_node(directory, &name)?,
-        }
-    }
-    Ok(is_emptied)
-}
-
-fn clean_file(parent: &OwnedFd, name: &OsStr, facts: &NodeFacts) -> io::Result<()> {
-    let change = |mode| fs::chmodat(parent, name, Mode::from_raw_mode(mode), AtFlags::empty());
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mode = facts.mode & !0o6000;
-    let is_closed = facts.mode & 0o400 == 0;
-    if is_closed {
-        change(mode | 0o600)?;
-    }
-    strip_marks(&fs::openat(parent, name, flags, Mode::empty())?)?;
-    if is_closed || mode != facts.mode { change(mode) } else { Ok(()) }
-}
-
-/// A file without marks is not touched: removing nothing would still need the right to write.
-fn strip_marks(node: &OwnedFd) -> io::Result<()> {
-    let is_marked = attribute_names(node.as_fd())?.iter().any(|name| name.starts_with(MARK));
-    if is_marked { marks::strip(node.as_fd()) } else { Ok(()) }
-}
-
 /// The directory that holds a path, opened beneath a root without following links.
 pub(super) fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    Opening::best(root).open(root, parent, flags, Mode::empty())
+    open_beneath(root, parent, flags, Mode::empty())
 }
 
 pub(super) fn attic_name(step: &LayerStep) -> OsString {

@@ -13,7 +13,7 @@ use super::Layer;
 use super::node::NodeKind;
 use super::plan::{LayerBounds, LayerPlan, LayerStep, LayerWork};
 use super::runs_later::NameJudge;
-use crate::open::Opening;
+use crate::open::open_beneath;
 
 /// Names beyond this number are kept and not listed one by one.
 pub(super) const MOST_NAMED: usize = 100_000;
@@ -144,7 +144,7 @@ pub(super) fn change_of(step: &LayerStep) -> Option<NodeChange> {
 
 pub(super) fn read_file(root: &OwnedFd, path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = match Opening::best(root).open(root, path, flags, Mode::empty()) {
+    let opened = match open_beneath(root, path, flags, Mode::empty()) {
         Err(Errno::LOOP | Errno::NXIO | Errno::NOENT) => return Ok(None),
         opened => opened?,
     };

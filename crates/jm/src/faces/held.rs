@@ -80,8 +80,7 @@ fn report(held: &HeldLayer) -> Result<LayerReport> {
     let root = &held.description().root;
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root))
         .with_context(|| format!("{} cannot be opened", root.display()))?;
-    let names = Confiner::unsupervised().protected_names(&sandbox);
-    let known = names.into_iter().map(|(path, _)| path).collect();
+    let known = Confiner::unsupervised().protected_paths(&sandbox);
     let judge = NameJudge::new(root, known).with_upper(held.upper());
     let report = held.layer().report(&judge, LayerBounds::default());
     report.context("its changes cannot be read")

@@ -1,10 +1,13 @@
 //! Namespaces that are made ready for the next command: it sees the world as it is when it starts and not as it was
 //! when they were made, nobody depends on them, nobody finds a way through them, and they end with their program.
 
-use std::io::BufReader;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
 
 use crate::escapes::attempts;
 use crate::spare::{assert_gone, run};
@@ -26,6 +29,7 @@ impl Session {
         let mut command = world.command(env!("CARGO_BIN_EXE_jm"));
         command.args(["--toolset", "standard", "--yes", "--allow", "run_command"]);
         command.args(["exec", "--jsonl"]).env("JM_TOOLS_SANDBOX_COMMANDS_LAYER", "on");
+        command.env("JM_TOOLS_ALLOW_PARALLEL", "true");
         // Not the one in which nothing may change.
         command.env("JM_STATE_DIR", own_state(world));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -101,6 +105,30 @@ fn a_command_takes_namespaces_that_were_made_before_it() {
         let expected = inode(first);
         assert_ne!(expected, inode(launcher));
         assert_eq!(session.run("readlink /proc/self/ns/mnt").trim(), expected, "as {user:?}");
+    }
+}
+
+/// Commands of one message, each in namespaces of its own, whoever made them.
+#[test]
+fn commands_at_once_see_neither_each_other_nor_what_stands_by() {
+    for user in everybody() {
+        let world = World::new(user, "namespaces");
+        let mut session = Session::open(&world);
+        let command = "readlink /proc/self/ns/mnt; ls -a / | grep -c standby; cat .env; true";
+        let calls: Vec<Value> = (0..5)
+            .map(|number| json!({"id": format!("c{number}"), "name": "run_command", "args": {"command": command}}))
+            .collect();
+        writeln!(session.calls, "{}", json!({ "calls": calls })).unwrap();
+        let mut line = String::new();
+        session.answers.read_line(&mut line).unwrap();
+        let answers: Vec<Value> = serde_json::from_str::<Value>(&line).unwrap()["results"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{line}"))
+            .clone();
+        let said = answers.iter().map(|answer| answer["content"].as_str().unwrap_or(&line));
+        let seen: BTreeSet<&str> = said.clone().map(|said| said.lines().next().unwrap()).collect();
+        assert_eq!(seen.len(), 5, "as {user:?}: {line}");
+        said.for_each(|said| assert!(said.contains("\n0\n") && !said.contains(CANARY), "{said}"));
     }
 }
 

@@ -115,6 +115,14 @@ pub struct FileIdentity {
     pub inode: u64,
 }
 
+impl FileIdentity {
+    /// The file that has a name now; a link is the file itself.
+    pub(crate) fn of(path: PathBuf) -> std::io::Result<Self> {
+        let found = path.symlink_metadata()?;
+        Ok(Self { path, device: found.dev(), inode: found.ino() })
+    }
+}
+
 /// Everything that a launcher enforces for one command, as plain data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfinementRules {
@@ -173,6 +181,16 @@ pub struct LayerPlace {
 }
 
 impl LayerPlace {
+    /// The place of a layer that is yet to be made in a directory, as far as it is known.
+    pub(crate) fn expected(root: PathBuf, layers: &Path) -> std::io::Result<Self> {
+        let unknown = |name: &str| {
+            let path = layers.join("next").join(name);
+            FileIdentity { path, device: 0, inode: 0 }
+        };
+        let (upper, work) = (unknown("upper"), unknown("work"));
+        Ok(Self { root: FileIdentity::of(root)?, upper, work, direct: Vec::new() })
+    }
+
     /// The directory that holds the layer's own, and those of others.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.upper.path.parent()?.parent()

@@ -1,8 +1,20 @@
 //! Mount points, as `/proc/self/mountinfo` names them.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Result};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+
+/// The kernel writes the table anew for each read, so few large ones are quicker than what a file of unknown size gets.
+const USUAL_BYTES: usize = 16 * 1024;
+
+/// Reads the table of this process.
+pub(crate) fn read_mount_table() -> Result<Vec<u8>> {
+    let mut table = Vec::with_capacity(USUAL_BYTES);
+    File::open("/proc/self/mountinfo")?.read_to_end(&mut table)?;
+    Ok(table)
+}
 
 /// The mount point of every line.
 pub(crate) fn mount_points(mountinfo: &[u8]) -> impl Iterator<Item = PathBuf> {

@@ -27,7 +27,7 @@ use super::step::{During, LaunchStep, StepFailure};
 use super::system_mounts::{build_dev, build_proc, open_devices, terminals};
 use crate::contract::confinement_rules::{ConfinementRules, LayerPlace};
 use crate::contract::layout::{Layout, MountKind};
-use crate::contract::mount_table::mount_points;
+use crate::contract::mount_table::{mount_points, read_mount_table};
 use crate::contract::within::is_within;
 
 pub(crate) fn build(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<()> {
@@ -132,7 +132,7 @@ pub(crate) fn complete(rules: &ConfinementRules, layout: &Layout) -> LaunchStep<
 /// Mount points below directories that the command may write, before any of ours. `None` where the
 /// kernel does not tell.
 pub(super) fn mounted_inside(rules: &ConfinementRules) -> Option<Vec<PathBuf>> {
-    let table = std::fs::read("/proc/self/mountinfo").ok()?;
+    let table = read_mount_table().ok()?;
     Some(mount_points(&table).filter(|point| is_inside(point, rules)).collect())
 }
 

@@ -4,6 +4,7 @@
 //! inode; for any other command they are ended, and it gets its own. Names of the workspace, and the layer, come with
 //! the order. Until then no other program runs in them.
 
+use std::fs::Metadata;
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
@@ -143,6 +144,9 @@ fn outside_names(rules: &ConfinementRules, layout: &Layout) -> Vec<OutsideName> 
 }
 
 fn identity(path: &Path) -> [Option<(u64, u64)>; 2] {
-    [path.symlink_metadata(), path.metadata()]
-        .map(|found| found.ok().map(|found| (found.dev(), found.ino())))
+    let numbers = |found: Metadata| (found.dev(), found.ino());
+    match path.symlink_metadata().ok() {
+        Some(link) if link.is_symlink() => [Some(numbers(link)), path.metadata().ok().map(numbers)],
+        itself => [itself.map(numbers); 2],
+    }
 }

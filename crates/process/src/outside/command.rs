@@ -187,7 +187,6 @@ fn watch(
     let stopped = running.until_it_ends(cancel, listener);
     running.wind_down(stopped, listener);
     let (status, mut unended) = running.clear_away(&child, registered)?;
-    running.link.iter_mut().for_each(LauncherLink::prepare_next);
     let ended = running.how_it_ended(stopped, status).map(|(ending, more)| {
         kill_failures::join(&mut unended, more);
         ending

@@ -33,6 +33,11 @@ impl CommandLayers {
         Ok(Self { directory: state.subdirectory(DIRECTORY)?, held })
     }
 
+    /// Their directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// The layers that were set aside.
     pub fn held(&self) -> &HeldLayers {
         &self.held
@@ -93,7 +98,7 @@ impl CommandLayers {
 
     /// Makes a layer ready for another command where nothing is in it; otherwise removes it.
     pub fn recycle(layer: HeldLayer) -> Option<HeldLayer> {
-        if layer.is_untouched() && layer.renew().is_ok() {
+        if layer.is_untouched() && layer.renew().is_ok() && layer.forget_description().is_ok() {
             return Some(layer);
         }
         ignore_error(layer.remove(), "an empty layer that stays is collected later");

@@ -4,8 +4,10 @@
 //! the person's own session (CFG-ENV-01). Names match in any case on every system; a secret is also
 //! known by its value; configuration can add patterns, never remove them.
 
-use jm_types::text::redact::looks_like_secret;
 use std::ffi::{OsStr, OsString};
+use std::sync::{Mutex, PoisonError};
+
+use jm_types::text::redact::looks_like_secret;
 
 /// Names whose values are secrets.
 const SECRETS: &[&str] = &[
@@ -158,12 +160,18 @@ const HOOKS: &[&str] = &[
 #[derive(Debug)]
 pub struct EnvSanitizer {
     extra: Vec<String>,
+    /// The last variables, and what was kept of them: a command is judged and started with the same ones.
+    last: Mutex<Option<[Vec<Variable>; 2]>>,
 }
+
+/// A name and its value.
+type Variable = (OsString, OsString);
 
 impl EnvSanitizer {
     /// `*` in a pattern stands for any characters; the patterns come on top of our own.
     pub fn new(extra_patterns: &[String]) -> Self {
-        Self { extra: extra_patterns.iter().map(|pattern| pattern.to_uppercase()).collect() }
+        let extra = extra_patterns.iter().map(|pattern| pattern.to_uppercase()).collect();
+        Self { extra, last: Mutex::default() }
     }
 
     /// Tells if a variable goes to commands: by its name, and by a value that looks like a secret.
@@ -176,17 +184,26 @@ impl EnvSanitizer {
     }
 
     /// Keeps the variables that may pass, in the order given, with `PATH` reduced to absolute entries.
-    pub fn sanitize<I>(&self, vars: I) -> Vec<(OsString, OsString)>
+    pub fn sanitize<I>(&self, vars: I) -> Vec<Variable>
     where
-        I: IntoIterator<Item = (OsString, OsString)>,
+        I: IntoIterator<Item = Variable>,
     {
-        vars.into_iter()
-            .filter(|(name, value)| self.keeps(name, value))
-            .filter_map(|(name, value)| {
-                let value = if folded(&name) == "PATH" { absolute_entries(&value)? } else { value };
-                Some((name, value))
-            })
-            .collect()
+        let vars: Vec<Variable> = vars.into_iter().collect();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some([before, kept]) = &*last
+            && *before == vars
+        {
+            return kept.clone();
+        }
+        let passing = vars.iter().filter(|(name, value)| self.keeps(name, value));
+        let kept = passing.filter_map(|(name, value)| {
+            let is_path = folded(name) == "PATH";
+            let value = if is_path { absolute_entries(value)? } else { value.clone() };
+            Some((name.clone(), value))
+        });
+        let kept: Vec<Variable> = kept.collect();
+        *last = Some([vars, kept.clone()]);
+        kept
     }
 
     /// The secrets among what is dropped, for the redactor.

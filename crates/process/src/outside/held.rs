@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use jm_files::layer::{
@@ -272,14 +272,10 @@ impl HeldLayer {
 
     /// The directories as a launcher mounts them.
     pub fn place(&self) -> std::io::Result<LayerPlace> {
-        let identity = |path: PathBuf| {
-            let found = path.symlink_metadata()?;
-            Ok::<_, Error>(FileIdentity { path, device: found.dev(), inode: found.ino() })
-        };
         Ok(LayerPlace {
-            root: identity(self.description.root.clone())?,
-            upper: identity(self.upper())?,
-            work: identity(self.home.path().join(WORK))?,
+            root: FileIdentity::of(self.description.root.clone())?,
+            upper: FileIdentity::of(self.upper())?,
+            work: FileIdentity::of(self.home.path().join(WORK))?,
             direct: Vec::new(),
         })
     }
@@ -296,6 +292,12 @@ impl HeldLayer {
         rustix::fs::syncfs(std::fs::File::open(self.home.path())?)?;
         self.description.stage = HeldStage::SetAside;
         self.describe(Durability::PowerCut)
+    }
+
+    /// Removes the description of a command that left nothing here. Where none is replaced, the next one is not waited
+    /// for: ext4 writes the content of a file out before it takes the place of another.
+    pub(super) fn forget_description(&self) -> std::io::Result<()> {
+        std::fs::remove_file(self.home.path().join(DESCRIPTION))
     }
 
     fn describe(&self, durability: Durability) -> std::io::Result<()> {

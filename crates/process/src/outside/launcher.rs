@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::prestarted::PrestartedLauncher;
+use super::prestarted::PrestartedLaunchers;
 use super::session_loopback::{SessionLoopback, can_join};
 use crate::contract::confinement_rules::ConfinementRules;
 
@@ -16,8 +16,8 @@ pub struct Launcher {
     pub records: Option<PathBuf>,
     /// The program `bwrap`, where it is installed.
     pub bwrap: Option<PathBuf>,
-    /// One that was started ahead.
-    pub prestarted: PrestartedLauncher,
+    /// Those that were started ahead.
+    pub prestarted: PrestartedLaunchers,
     /// The loopback of the session, for commands that share it.
     pub loopback: Option<Arc<SessionLoopback>>,
 }
@@ -29,7 +29,7 @@ impl Launcher {
             program: program.into(),
             records: None,
             bwrap: None,
-            prestarted: PrestartedLauncher::default(),
+            prestarted: PrestartedLaunchers::default(),
             loopback: None,
         }
     }

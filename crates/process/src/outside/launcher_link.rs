@@ -16,7 +16,7 @@ use super::child::ChildProcess;
 use super::egress_proxy::{EgressProxy, ProxyRefusals};
 use super::launcher::Launcher;
 use super::login_settings::withheld;
-use super::prestarted::{PrestartedLauncher, WaitingLauncher};
+use super::prestarted::{NextLauncher, PrestartedLaunchers, WaitingLauncher};
 use super::refusal::Refusal;
 use crate::contract::confinement_rules::{Backend, ConfinementRules, Network};
 use crate::contract::descriptors::send_descriptors;
@@ -77,21 +77,25 @@ pub(crate) struct LauncherLink {
     control: UnixStream,
     counters: OwnedFd,
     proxy: Option<EgressProxy>,
-    next: NextLauncher,
+    _under_way: CommandUnderWay,
     /// The launcher has nothing to tidy up outside its namespaces: when it has reported, it is not waited for.
     ends_alone: bool,
     /// The report that came before the end of the launcher.
     reported: Option<LaunchReport>,
 }
 
-/// The launcher of the next command.
+/// A command under way, whose end the launchers that wait are told of.
 #[derive(Debug)]
-struct NextLauncher {
-    program: PathBuf,
-    /// The slot in which it waits.
-    slot: PrestartedLauncher,
-    /// The rules that it can prepare for.
-    forecast: Option<ConfinementRules>,
+struct CommandUnderWay {
+    prestarted: PrestartedLaunchers,
+    /// The launcher that the next command wants; told once.
+    next: Option<NextLauncher>,
+}
+
+impl Drop for CommandUnderWay {
+    fn drop(&mut self) {
+        self.next.take().into_iter().for_each(|next| self.prestarted.command_ended(next));
+    }
 }
 
 pub(crate) fn start(
@@ -195,15 +199,13 @@ fn start_launcher(
         Some(ready) => ready,
         None => send_descriptor(WaitingLauncher::start(&launcher.program, None)?)?,
     };
-    let next = NextLauncher {
-        program: launcher.program.clone(),
-        slot: launcher.prestarted.clone(),
-        forecast: task.rules.forecast(),
-    };
+    let next = NextLauncher { program: launcher.program.clone(), forecast: task.rules.forecast() };
+    let under_way = CommandUnderWay { prestarted: launcher.prestarted.clone(), next: Some(next) };
     // On a layer no placeholder stands in the workspace, and no name there is guarded.
     let is_all_held = task.rules.layer.as_ref().is_some_and(|layer| layer.direct.is_empty());
     let ends_alone = task.rules.backend == Backend::Namespaces && is_all_held;
-    Ok((child, LauncherLink { control, counters, proxy, next, ends_alone, reported: None }))
+    let (_under_way, reported) = (under_way, None);
+    Ok((child, LauncherLink { control, counters, proxy, _under_way, ends_alone, reported }))
 }
 
 /// The credentials for the proxy. In a network of its own no other process finds it; elsewhere it is named by
@@ -230,12 +232,6 @@ fn open_proxy(
 }
 
 impl LauncherLink {
-    /// The command is over; the next one shall not have to wait.
-    pub(crate) fn prepare_next(&mut self) {
-        let NextLauncher { program, slot, forecast } = &mut self.next;
-        slot.prepare(program, forecast.take());
-    }
-
     /// Asks for an orderly end.
     pub(crate) fn stop(&self) {
         ignore_error(

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jm_files::Sandbox;
@@ -15,9 +15,12 @@ use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
 use super::scan::{ProtectedNames, protected_names};
 use super::survey::{FoundNames, WorkspaceSurvey};
-use crate::contract::confinement_rules::{Access, Backend, ConfinementRules, FileIdentity};
+use crate::contract::confinement_rules::{
+    Access, Backend, ConfinementRules, FileIdentity, LayerPlace,
+};
 use crate::contract::record::CommandRecord;
 use crate::outside::launcher::{Confinement, Launcher};
+use crate::outside::prestarted::NextLauncher;
 use crate::outside::program::CommandProgram;
 use crate::outside::records::read_record;
 
@@ -36,10 +39,13 @@ pub struct Confiner {
     recent: Arc<Mutex<Option<RecentPlan>>>,
 }
 
-/// A plan that was made a moment ago: a command is planned when it is judged, and once more when it starts.
+/// A plan that was made a moment ago: a command is planned when it is judged, when a person has approved it, and when
+/// it starts. It holds until a command ends, because that one may have changed anything.
 #[derive(Debug)]
 struct RecentPlan {
     made: Instant,
+    /// The number of commands that had ended.
+    ended: usize,
     settings: CommandSettings,
     names: FoundNames,
     environment: Vec<(OsString, OsString)>,
@@ -90,6 +96,12 @@ impl Confiner {
         protected_names(sandbox, &self.survey.names(sandbox))
     }
 
+    /// The paths of those names, for whoever asks once.
+    pub fn protected_paths(&self, sandbox: &Sandbox) -> Vec<PathBuf> {
+        let names = protected_names(sandbox, &self.survey.names_once(sandbox));
+        names.into_iter().map(|(path, _)| path).collect()
+    }
+
     /// The person's settings.
     pub fn settings(&self) -> &CommandSettings {
         &self.settings
@@ -122,39 +134,73 @@ impl Confiner {
         })
     }
 
-    /// The rules that a command would get now, and what they leave open.
+    /// Tells whether the back end is found by trying, and has not been found yet.
+    pub(super) fn is_to_choose(&self) -> bool {
+        self.settings.backend.is_none() && self.chosen.get().is_none()
+    }
+
+    /// Takes namespaces, which were seen to work and are the strongest.
+    pub(super) fn choose_namespaces(&self) {
+        self.chosen.get_or_init(|| Backend::Namespaces);
+    }
+
+    /// The rules that a command would get now, and what they leave open: those of a moment ago, if they still hold.
     pub fn plan(&self, sandbox: &Sandbox, environment: &[(OsString, OsString)]) -> ConfinementPlan {
         let names = self.survey.names(sandbox);
+        let ended = self.ended_commands();
+        let is_current = |recent: &&RecentPlan| {
+            recent.made.elapsed() < A_MOMENT
+                && recent.ended == ended
+                && recent.settings == self.settings
+                && recent.environment == environment
+                && recent.names == names
+                && recent.plan.rules.is_as_planned()
+        };
+        if let Some(recent) = self.recent().as_ref().filter(is_current) {
+            return recent.plan.clone();
+        }
         let plan = plan(sandbox, &names, &self.settings, self.backend(), environment);
-        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(RecentPlan {
-            made: Instant::now(),
-            settings: self.settings.clone(),
-            names,
-            environment: environment.to_vec(),
-            plan: plan.clone(),
-        });
+        let (settings, environment) = (self.settings.clone(), environment.to_vec());
+        let (made, planned) = (Instant::now(), plan.clone());
+        *self.recent() =
+            Some(RecentPlan { made, ended, settings, names, environment, plan: planned });
         plan
     }
 
-    /// The same for a command that starts: the plan by which it was judged a moment ago, if that still holds. It serves
-    /// one command, because that one may change anything.
-    fn starting_plan(
+    fn recent(&self) -> MutexGuard<'_, Option<RecentPlan>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended_commands(&self) -> usize {
+        self.launcher.as_ref().map_or(0, |launcher| launcher.prestarted.ended())
+    }
+
+    /// Tells whether a launcher is to be started for the next command.
+    pub fn expects_more(&self) -> bool {
+        self.launcher.as_ref().is_some_and(|launcher| launcher.prestarted.expects_more())
+    }
+
+    /// Starts a launcher for the next command, if one is to be expected.
+    pub fn prepare_next(&self) {
+        self.launcher.iter().for_each(|launcher| launcher.prestarted.prepare());
+    }
+
+    /// Starts launchers for several commands that are about to run at once, each on a layer in this directory.
+    pub fn expect(
         &self,
         sandbox: &Sandbox,
         environment: &[(OsString, OsString)],
-    ) -> ConfinementPlan {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let is_current = |recent: &RecentPlan| {
-            recent.made.elapsed() < A_MOMENT
-                && recent.settings == self.settings
-                && recent.environment == environment
-                && recent.names == self.survey.names(sandbox)
-                && recent.plan.rules.is_as_planned()
-        };
-        match recent.filter(is_current) {
-            Some(recent) => recent.plan,
-            None => self.plan(sandbox, environment),
-        }
+        layers: &Path,
+        count: usize,
+    ) {
+        let Some(launcher) = &self.launcher else { return };
+        let root = sandbox.working_root().path().to_owned();
+        let direct = self.direct_directories(&root);
+        let place = LayerPlace::expected(root, layers).map(|place| LayerPlace { direct, ..place });
+        let rules = place.map(|place| self.plan(sandbox, environment).rules.on_layer(place));
+        let forecast = rules.ok().and_then(|rules| rules.forecast());
+        let next = NextLauncher { program: launcher.program.clone(), forecast };
+        launcher.prestarted.expect(&next, count);
     }
 
     /// `record` names the file that says how the command ended, if we cannot any more.
@@ -168,7 +214,7 @@ impl Confiner {
         if self.launcher.is_none() {
             return Confinement::Unsupervised;
         }
-        self.confined_by(self.starting_plan(sandbox, environment).rules, program, record)
+        self.confined_by(self.plan(sandbox, environment).rules, program, record)
     }
 
     /// The same by rules that were computed already.

@@ -29,6 +29,8 @@ pub(super) struct FolderWalk<'a> {
     root: &'a Path,
     /// The instance of `inotify` that watches each directory, and how many at most; `None` for none.
     events: Option<(BorrowedFd<'a>, usize)>,
+    /// Names that are looked at.
+    most: usize,
     state: Mutex<WalkState>,
     has_more: Condvar,
 }
@@ -59,6 +61,8 @@ struct FolderNames {
     found: Vec<PathBuf>,
     below: Vec<PathBuf>,
     count: usize,
+    /// There are more.
+    is_cut: bool,
 }
 
 impl<'a> FolderWalk<'a> {
@@ -69,7 +73,14 @@ impl<'a> FolderWalk<'a> {
     ) -> Self {
         let walked = WalkedFolders { is_watched: true, ..WalkedFolders::default() };
         let state = Mutex::new(WalkState { walked, ..WalkState::default() });
-        Self { sandbox, root, events, state, has_more: Condvar::new() }
+        let has_more = Condvar::new();
+        Self { sandbox, root, events, most: MOST_ENTRIES, state, has_more }
+    }
+
+    /// The same with fewer names.
+    pub(super) fn at_most(mut self, most: usize) -> Self {
+        self.most = most.min(MOST_ENTRIES);
+        self
     }
 
     /// Walks from a directory on.
@@ -130,14 +141,15 @@ impl<'a> FolderWalk<'a> {
         }
         match names {
             Ok(names) => {
+                state.walked.is_cut |= names.is_cut;
                 state.entries += names.count;
                 state.walked.found.extend(names.found);
                 state.waiting.extend(names.below);
             }
             Err(_) => state.walked.found.push(folder),
         }
-        if state.entries > MOST_ENTRIES && !state.waiting.is_empty() {
-            state.walked.is_cut = true;
+        state.walked.is_cut |= state.entries > self.most && !state.waiting.is_empty();
+        if state.walked.is_cut {
             state.waiting.clear();
         }
         state.busy -= 1;
@@ -164,6 +176,10 @@ impl<'a> FolderWalk<'a> {
                 continue;
             }
             names.count += 1;
+            if names.count > self.most {
+                names.is_cut = true;
+                break;
+            }
             // By one of its names a directory may be git's own.
             if name == "HEAD" {
                 names.found.push(folder.to_owned());

@@ -13,7 +13,7 @@ use rustix::process::{getegid, geteuid};
 use super::confiner::Confiner;
 use super::probe::{Trial, try_rules};
 use crate::contract::confinement_rules::{Backend, ConfinementRules};
-use crate::contract::mount_table::mount_points;
+use crate::contract::mount_table::{mount_points, read_mount_table};
 use crate::outside::held::HeldLayers;
 use crate::outside::launcher::Launcher;
 
@@ -22,8 +22,8 @@ const MOST_ENTRIES: usize = 20_000;
 const OVERLAY: u64 = 0x794c_7630;
 
 /// The acts that an overlay on an unfit file system fails at, all of them in the layer.
-const ACT: &str = "d=.jm-probe-$$ && mkdir \"$d\" && : > \"$d/a\" && mv \"$d/a\" \"$d/b\" && \
-                   rm \"$d/b\" && rmdir \"$d\"";
+const ACT: &str =
+    "d=.jm-probe-$$ && mkdir \"$d\" && : > \"$d/a\" && mv \"$d/a\" \"$d/b\" && rm -r \"$d\"";
 
 impl Confiner {
     /// Says why a command cannot run on a layer of this root, if it cannot.
@@ -31,17 +31,19 @@ impl Confiner {
         let Some(launcher) = self.launcher() else {
             return Err("commands have no launcher here".to_owned());
         };
-        match self.backend() {
-            Backend::Namespaces => {}
-            other => {
-                return Err(format!(
-                    "layers need the back end `namespaces`, and commands are confined by `{}`",
-                    other.name()
-                ));
-            }
+        let tried = || look(root, held.path()).and_then(|()| act(launcher, root, held));
+        // A command that ran on a layer ran in namespaces: one trial shows both.
+        let outcome = self.is_to_choose().then(tried);
+        if matches!(outcome, Some(Ok(()))) {
+            self.choose_namespaces();
         }
-        look(root, held.path())?;
-        act(launcher, root, held)
+        match self.backend() {
+            Backend::Namespaces => outcome.unwrap_or_else(tried),
+            other => Err(format!(
+                "layers need the back end `namespaces`, and commands are confined by `{}`",
+                other.name()
+            )),
+        }
     }
 }
 
@@ -61,7 +63,7 @@ fn look(root: &Path, held: &Path) -> Result<(), String> {
     if flags.f_flag.contains(StatVfsMountFlags::RDONLY) {
         return Err("the workspace is mounted read-only".to_owned());
     }
-    let mounts = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = read_mount_table().unwrap_or_default();
     if let Some(inner) = mounted_beneath(&mounts, root) {
         return Err(format!("another file system is mounted inside it, at {}", inner.display()));
     }

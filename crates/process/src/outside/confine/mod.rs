@@ -29,7 +29,7 @@ pub use scan::ProtectedNames;
 pub use serving::ServerGrant;
 
 pub use super::launcher::{Confinement, Launcher};
-pub use super::prestarted::PrestartedLauncher;
+pub use super::prestarted::PrestartedLaunchers;
 pub use super::refusal::{Refusal, SIGSYS, Withheld};
 pub use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, KeptName, KeptPresence, LayerPlace, Network,

@@ -4,7 +4,6 @@
 //! without a person stays as it is, and both are judged by the same functions.
 
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jm_files::Sandbox;
@@ -108,10 +107,7 @@ pub(super) fn plan(
 
 /// The directories around protected names, as they are now.
 fn identities_around(rules: &ConfinementRules) -> impl Iterator<Item = FileIdentity> {
-    anchor_directories(rules).into_iter().filter_map(|path| {
-        let found = path.symlink_metadata().ok()?;
-        Some(FileIdentity { path, device: found.dev(), inode: found.ino() })
-    })
+    anchor_directories(rules).into_iter().filter_map(|path| FileIdentity::of(path).ok())
 }
 
 /// Paths that may be read and run. A project's own programs are in the workspace and as writable as all of

@@ -1,5 +1,6 @@
 //! The names of a workspace that confinement has to judge, found by one walk (`getdents`) and kept up to date by
-//! `inotify`, so that a command costs the changes since the last one and not the size of the tree.
+//! `inotify`, so that a command costs the changes since the last one and not the size of the tree. A small tree is
+//! walked each time: that is quicker than the kernel is when a program with watches ends.
 //!
 //! Law: a name that has to be judged is among those found, or the walk is done again. A found name that need not be
 //! judged any more does no harm, because everything found is judged anew. Where the kernel does not tell of every
@@ -18,13 +19,15 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
 
 use super::folder_walk::{FolderWalk, is_judged};
-use crate::contract::mount_table::mount_points;
+use crate::contract::mount_table::{mount_points, read_mount_table};
 use crate::contract::within::is_within;
 
 /// Of the watches that the machine has for a user, this part may be ours.
 const SHARE_OF_WATCHES: usize = 4;
 /// With more events than this in a row a walk is quicker.
 const MOST_EVENTS: usize = 100_000;
+/// A tree with more names than this is watched.
+const FEW_NAMES: usize = 500;
 const WATCH_LIMIT: &str = "/proc/sys/fs/inotify/max_user_watches";
 
 /// Local file systems, of which `inotify` tells every change: ext4, xfs, btrfs, tmpfs, f2fs, zfs, bcachefs.
@@ -41,14 +44,30 @@ pub(super) struct FoundNames {
 }
 
 /// The names found so far, between the commands of a process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WorkspaceSurvey {
     known: Mutex<Option<Surveyed>>,
+    few: usize,
+}
+
+impl Default for WorkspaceSurvey {
+    fn default() -> Self {
+        Self { known: Mutex::default(), few: FEW_NAMES }
+    }
 }
 
 impl WorkspaceSurvey {
     /// The names that have to be judged now.
     pub(super) fn names(&self, sandbox: &Sandbox) -> FoundNames {
+        self.names_of(sandbox, self.few)
+    }
+
+    /// The same where nobody is expected to ask again: nothing more is watched.
+    pub(super) fn names_once(&self, sandbox: &Sandbox) -> FoundNames {
+        self.names_of(sandbox, usize::MAX)
+    }
+
+    fn names_of(&self, sandbox: &Sandbox, few: usize) -> FoundNames {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let ground = SurveyGround::of(sandbox);
         let is_current = known.as_mut().is_some_and(|known| {
@@ -56,6 +75,11 @@ impl WorkspaceSurvey {
         });
         if !is_current {
             *known = None;
+        }
+        if known.is_none()
+            && let Some(found) = few_names(sandbox, &ground, few)
+        {
+            return found;
         }
         let surveyed = known.get_or_insert_with(|| Surveyed::walked(sandbox, ground));
         surveyed.found.paths.retain(|path| path.symlink_metadata().is_ok());
@@ -65,6 +89,19 @@ impl WorkspaceSurvey {
         }
         found
     }
+}
+
+/// The names of a tree that has few of them; `None` where there are more.
+fn few_names(sandbox: &Sandbox, ground: &SurveyGround, few: usize) -> Option<FoundNames> {
+    let mut paths = BTreeSet::new();
+    for (root, _) in &ground.roots {
+        let walked = FolderWalk::new(sandbox, root, None).at_most(few).run(root.clone());
+        if walked.is_cut {
+            return None;
+        }
+        paths.extend(walked.found);
+    }
+    Some(FoundNames { paths, is_cut: false })
 }
 
 /// All that the walk went by besides the names themselves.
@@ -85,7 +122,7 @@ impl SurveyGround {
         };
         let roots: Vec<_> =
             sandbox.roots().map(|root| (root.path().to_owned(), identity(root.path()))).collect();
-        let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+        let table = read_mount_table().unwrap_or_default();
         let is_inside =
             |point: &PathBuf| roots.iter().any(|(root, _)| point != root && is_within(point, root));
         let mounts = mount_points(&table).filter(is_inside).collect();

@@ -16,7 +16,9 @@ impl Tree {
         let root = scratch.path().canonicalize().unwrap();
         folders.iter().for_each(|folder| std::fs::create_dir_all(root.join(folder)).unwrap());
         let sandbox = Sandbox::new(&SandboxSettings::rooted_at(&root)).unwrap();
-        Self { scratch, sandbox, survey: WorkspaceSurvey::default() }
+        // Small as it is, it is watched.
+        let survey = WorkspaceSurvey { few: 0, ..WorkspaceSurvey::default() };
+        Self { scratch, sandbox, survey }
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -98,4 +100,15 @@ fn a_replaced_root_is_walked_again() {
     std::fs::create_dir(tree.at("w")).unwrap();
     tree.write("w/.env");
     assert_eq!(tree.survey.names(&sandbox).paths, BTreeSet::from([tree.at("w/.env")]));
+}
+
+#[test]
+fn a_small_tree_is_not_watched() {
+    let mut tree = Tree::new(&["a"]);
+    tree.survey = WorkspaceSurvey::default();
+    tree.write("a/.env");
+    assert_eq!(tree.survey.names(&tree.sandbox).paths, [tree.at("a/.env")].into());
+    assert!(!tree.is_remembered());
+    (0..FEW_NAMES).for_each(|number| tree.write(&format!("a/{number}")));
+    tree.check(&["a/.env"]);
 }
