@@ -175,18 +175,20 @@ impl CallRecorder {
         Ok(())
     }
 
-    /// Records a call as it came in the model's stream, before its message is whole, and what the model
-    /// had said before it (FR-RES-04a).
-    pub(crate) fn received(
-        &self,
-        batch: BatchNumber,
-        entry: &CallEntry,
-        said: Vec<Value>,
-    ) -> Result<(), ToolError> {
-        crash_point("call.before_received");
+    /// A call as it came in the model's stream, before its message is whole, and what the model had said before it
+    /// (FR-RES-04a). It goes with the next write, or with `received`: calls that come together share one.
+    pub(crate) fn say_received(&self, batch: BatchNumber, entry: &CallEntry, said: Vec<Value>) {
         let calls = vec![call_record(entry)];
         let received = Record::Received { batch, said };
-        self.append_records(vec![received, Record::BatchOpened { batch, calls }])?;
+        if self.journal.is_some() {
+            self.later().records.extend([received, Record::BatchOpened { batch, calls }]);
+        }
+    }
+
+    /// Writes down the calls that came.
+    pub(crate) fn received(&self) -> Result<(), ToolError> {
+        crash_point("call.before_received");
+        self.flush()?;
         crash_point("call.after_received");
         Ok(())
     }
@@ -206,6 +208,13 @@ impl CallRecorder {
     /// The results have gone to the model; this too goes with the next write.
     pub(crate) fn say_delivered(&self, batch: BatchNumber) {
         self.later().records.push(Record::Delivered { batch });
+    }
+
+    /// The tokens that a response has used; this too goes with the next write.
+    pub(crate) fn say_used(&self, used: Record) {
+        if self.journal.is_some() {
+            self.later().records.push(used);
+        }
     }
 
     /// Records that a prepared change never was; this too goes with the next write.
@@ -440,7 +449,8 @@ mod tests {
             let call = ToolCall::new("c", "tool", &json!({}));
             let mut entry =
                 CallEntry { only_reads, ..CallEntry::new("s-1".to_owned().into(), call) };
-            recorder.received(1.into(), &entry, Vec::new()).unwrap();
+            recorder.say_received(1.into(), &entry, Vec::new());
+            recorder.received().unwrap();
             entry.journaled = Journaled::Call;
             entry.status = CallStatus::Approved { fingerprint: None };
             let mut batch = Batch { number: 1.into(), entries: vec![entry], ..Batch::default() };

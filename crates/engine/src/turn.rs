@@ -32,6 +32,8 @@ pub struct Listening {
     /// The places of the parts that the journal has: calls, and what was said before them.
     recorded: HashSet<usize>,
     has_begun: bool,
+    /// Calls have come that are not on the disk yet.
+    is_behind: bool,
 }
 
 /// Calls of one message that are taken in at the most, unless more of them may run.
@@ -71,6 +73,11 @@ pub enum HeardTurn {
 }
 
 impl Listening {
+    /// Tells whether calls have come that wait for [`Engine::record_received`].
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
     /// Takes the words before the call at this place that are not on record yet.
     fn take_said(&mut self, index: usize) -> Result<Vec<Value>, ToolError> {
         self.recorded.insert(index);
@@ -164,12 +171,21 @@ impl Engine {
         let said = listening.take_said(index)?;
         let number = session.batch().number;
         let entry = session.receive(call);
-        self.core().recorder.received(number, entry, said)?;
+        self.core().recorder.say_received(number, entry, said);
         entry.journaled = Journaled::Call;
+        listening.is_behind = true;
         Ok(())
     }
 
-    /// The response has ended. What it said is one message from here on.
+    /// Writes down the calls that came: before anybody waits for more, and before anything is done with them.
+    pub fn record_received(&self, listening: &mut Listening) -> Result<(), ToolError> {
+        if std::mem::take(&mut listening.is_behind) {
+            self.core().recorder.received()?;
+        }
+        Ok(())
+    }
+
+    /// The response has ended. What it said is one message from here on; [`Self::record_use`] comes next.
     pub fn heard(
         &self,
         session: &mut Session,
@@ -177,7 +193,7 @@ impl Engine {
         listening: Listening,
         ending: ResponseEnd,
     ) -> Result<HeardTurn, ToolError> {
-        let Listening { assembly, places, .. } = listening;
+        let Listening { assembly, places, is_behind, .. } = listening;
         let turn = assembly.finish();
         self.shape(session);
         conversation.used(turn.usage);
@@ -199,11 +215,11 @@ impl Engine {
         let batch = asks.then(|| session.batch().number);
         self.remember(Speaker::Assistant, parts_as_data(&message.parts)?, batch)?;
         conversation.spoke(message);
+        if is_behind {
+            self.core().recorder.received()?;
+        }
         match (asks, ending) {
-            (false, _) => {
-                self.core().recorder.flush()?;
-                Ok(HeardTurn::Spoke(turn.stop))
-            }
+            (false, _) => Ok(HeardTurn::Spoke(turn.stop)),
             (true, ResponseEnd::Over) => Ok(HeardTurn::Asks),
             (true, ResponseEnd::Cancelled) => {
                 cancel_rest(self.core(), session);
@@ -213,9 +229,11 @@ impl Engine {
         }
     }
 
-    /// Records which model answered, what it took and what that cost in US dollars.
+    /// Records which model answered, what it took and what that cost in US dollars. Behind calls it goes with what comes
+    /// of them; otherwise the answer is on the disk with it.
     pub fn record_use(
         &self,
+        heard: &HeardTurn,
         model: &str,
         usage: Usage,
         dollars: Option<f64>,
@@ -224,7 +242,11 @@ impl Engine {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let cost = dollars.map(|dollars| (dollars * 1e6).round() as u64);
         let used = Record::Used { model: model.to_owned(), usage, cost };
-        self.core().recorder.records(vec![used])
+        self.core().recorder.say_used(used);
+        match heard {
+            HeardTurn::Asks => Ok(()),
+            HeardTurn::Spoke(_) | HeardTurn::Nothing => self.core().recorder.flush(),
+        }
     }
 
     /// Names the session.

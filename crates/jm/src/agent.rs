@@ -15,7 +15,9 @@ use jm_providers::{
 };
 use jm_store::Store;
 use jm_types::text::one_line;
-use jm_types::{Cancel, Part, SessionId, StopReason, StreamError, StreamErrorKind, Toolset, Usage};
+use jm_types::{
+    Cancel, Part, SessionId, StopReason, StreamError, StreamErrorKind, StreamEvent, Toolset, Usage,
+};
 
 mod context_budget;
 
@@ -328,7 +330,7 @@ impl Agent {
         let heard = engine.heard(session, &mut self.conversation, listening, ending)?;
         let used = used_since(before, self.conversation.usage());
         screen.response_ends(used)?;
-        engine.record_use(&self.model, used, self.client.cost(&used))?;
+        engine.record_use(&heard, &self.model, used, self.client.cost(&used))?;
         if let Some(why) = self.client.recording_failure() {
             screen.note(&format!("recording stopped: {why}"))?;
         }
@@ -365,9 +367,18 @@ impl Agent {
                 biased;
                 () = interrupts.next() => break Ended::Interrupted,
                 item = stream.next() => item,
+                // Nothing more is there for the moment.
+                () = tokio::task::yield_now(), if listening.is_behind() => {
+                    engine.record_received(listening)?;
+                    continue;
+                }
             };
             match item {
                 Some(Ok(event)) => {
+                    if matches!(event, StreamEvent::Text { .. } | StreamEvent::Thinking { .. }) {
+                        // Words behind a call are not shown before it is on record.
+                        engine.record_received(listening)?;
+                    }
                     screen.event(&event)?;
                     match engine.hear(session, &mut self.conversation, listening, event)? {
                         Hearing::GoesOn => {}
