@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jm_tools::ToolEffect;
 use jm_types::{ToolCall, ToolsMode};
 
+use crate::batch::{Batch, CallEntry, CallStatus};
 use crate::core::Core;
 use crate::hold;
 use crate::layers::LayerUse;
@@ -31,7 +32,11 @@ pub(crate) fn calls_came<'a>(core: &Arc<Core>, calls: impl Iterator<Item = &'a T
     if count == 0 {
         return;
     }
-    core.layers.ahead().hurry();
+    {
+        let mut ahead = core.layers.ahead();
+        ahead.is_in_a_row = ahead.ended.is_some_and(|ended| ended.elapsed() < A_WHILE);
+        ahead.hurry();
+    }
     if count > 1 && core.layers.runs_side_by_side() {
         begin(core, move |core| start_launchers(core, count));
     }
@@ -65,19 +70,24 @@ fn begin(core: &Arc<Core>, work: impl FnOnce(&Core) + Send + 'static) {
     ahead.working.extend(started);
 }
 
-/// A call has its result: prepares the next command, after a while.
-pub(crate) fn call_ended(core: &Arc<Core>) {
+/// A call has its result: prepares the next command, at once where others follow in its message or commands come
+/// without a pause, otherwise after a while.
+pub(crate) fn call_ended(core: &Arc<Core>, batch: &Batch) {
+    let is_next = |entry: &CallEntry| matches!(entry.status, CallStatus::Approved { .. });
+    let others_follow = batch.entries.iter().any(is_next);
     let mut ahead = core.layers.ahead();
+    ahead.ended = Some(Instant::now());
     ahead.resting.take_if(|thread| thread.is_finished());
     let is_due = core.workspace.confiner.expects_more() || core.layers.has_returned();
     if is_due && ahead.resting.is_none() && !ahead.is_closing {
-        ahead.resting = spawn(core, prepare_next);
+        let rest = if others_follow || ahead.is_in_a_row { Duration::ZERO } else { A_WHILE };
+        ahead.resting = spawn(core, move |core| prepare_next(core, rest));
     }
 }
 
-/// Waits a while, or until a command comes, and prepares what that one needs.
-fn prepare_next(core: &Core) {
-    std::thread::park_timeout(A_WHILE);
+/// Rests, or waits until a command comes, and prepares what that one needs.
+fn prepare_next(core: &Core, rest: Duration) {
+    std::thread::park_timeout(rest);
     if !core.layers.ahead().is_closing {
         core.workspace.confiner.prepare_next();
         core.layers.prepare_spare();

@@ -484,7 +484,7 @@ fn finish(core: &Arc<Core>, session: &mut Session, index: usize, finished: Finis
         Ok(()) => {
             core.recorder.forget_spool(&key);
             core.workspace.confiner.forget_record(&key);
-            commands_ahead::call_ended(core);
+            commands_ahead::call_ended(core, session.batch());
             session.batch_mut().entries[index].journaled = Journaled::Result;
         }
         // It has happened, so its result stands; nothing more is run.

@@ -1,6 +1,7 @@
 //! The threads of an engine that work ahead of its commands.
 
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// Threads that find out or make what the next commands need.
 #[derive(Debug, Default)]
@@ -8,6 +9,10 @@ pub(crate) struct ThreadsAhead {
     pub(crate) working: Vec<JoinHandle<()>>,
     /// The thread that waits a while before it prepares the next command.
     pub(crate) resting: Option<JoinHandle<()>>,
+    /// The last call's end.
+    pub(crate) ended: Option<Instant>,
+    /// Commands follow each other without a pause.
+    pub(crate) is_in_a_row: bool,
     pub(crate) is_closing: bool,
 }
 

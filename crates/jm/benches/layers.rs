@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use shared::bare;
+use shared::bare::{self, Isolation, TreeMount};
 use shared::lines::Lines;
 use shared::{difference, heading, in_turns, ratio, report, sample};
 use tempfile::TempDir;
@@ -75,13 +75,21 @@ impl Place {
         Lines::start(&mut self.jm(layer, &["exec", "--jsonl"]))
     }
 
+    /// The mounts that a command of ours sees.
+    fn tree(&self) -> Isolation {
+        let words = ["sandbox", "--", "cat", "/proc/self/mountinfo"];
+        let output = self.jm("on", &words).output().unwrap();
+        assert!(output.status.success());
+        Isolation::Tree(TreeMount::listed(std::str::from_utf8(&output.stdout).unwrap()))
+    }
+
     fn done(&self, words: &[&str]) {
         assert!(self.jm("on", words).stdout(Stdio::null()).status().unwrap().success());
     }
 
-    /// A message of a scripted model with calls, and how long the whole turn takes.
-    fn message(&self, calls: &[String], flags: &[(&str, &str)]) -> Vec<Duration> {
-        let script = self.at("script.toml");
+    /// A whole turn of a scripted model, of which a message has these calls.
+    fn turn<'a>(&'a self, name: &str, calls: &[String]) -> impl Fn() + use<'a> {
+        let script = self.at(&format!("{name}.toml"));
         let first = match calls {
             [] => String::new(),
             calls => format!("[[turn]]\nsteps = [{}]\n", calls.join(", ")),
@@ -89,11 +97,11 @@ impl Place {
         let text = format!("{first}[[turn]]\nsteps = [{{ text = \"Done.\" }}]\n");
         std::fs::write(&script, text).unwrap();
         let model = format!("script:{}", script.display());
-        sample(10, || {
+        move || {
             let mut command = self.jm("on", &["run", "--model", &model, "go"]);
-            command.envs(flags.iter().copied()).stdout(Stdio::null());
+            command.env("JM_TOOLS_ALLOW_PARALLEL", "true").stdout(Stdio::null());
             assert!(command.status().unwrap().success());
-        })
+        }
     }
 }
 
@@ -135,6 +143,7 @@ fn trees(sizes: &[usize]) {
     bare_command();
     for count in sizes {
         let place = Place::holding(*count);
+        rustix::fs::sync();
         let find = sample(3, || {
             let mut find = Command::new("find");
             find.args([".", "-type", "d"]).current_dir(place.at("w")).stdout(Stdio::null());
@@ -168,11 +177,18 @@ fn trees(sizes: &[usize]) {
 /// the start, at the end and with the answer.
 fn bare_command() {
     let place = Place::holding(100);
-    let overlaid = sample(100, || {
-        let mut child = bare::start_on_overlay(&["true"], &place.at("w"), &place.at("layer"));
-        assert!(child.wait().unwrap().success());
-    });
-    report("true in namespaces on an overlay, bare calls", &overlaid);
+    let rows = [
+        ("true in namespaces on an overlay, bare calls", Isolation::Overlay, &["true"][..]),
+        ("the same with our mounts and a shell", place.tree(), &["sh", "-c", "true"]),
+    ];
+    for (name, isolation, program) in rows {
+        let times = sample(100, || {
+            let (directory, layer) = (place.at("w"), place.at("layer"));
+            let mut child = bare::start_on_overlay(program, &directory, &layer, &isolation);
+            assert!(child.wait().unwrap().success());
+        });
+        report(name, &times);
+    }
     let database = bare::database(&place.at("bare.db"));
     let mut number = 0;
     let commits = sample(100, || {
@@ -267,21 +283,31 @@ fn messages() {
             |number| format!("{{ call = \"{name}\", id = \"c{number}\", args = {{ {args} }} }}");
         (0..8).map(call).collect()
     };
-    let parallel = [("JM_TOOLS_ALLOW_PARALLEL", "true")];
-    let none = report("a turn without calls", &place.message(&[], &[]));
-    let reads = place.message(&eight("read_file", "path = \"a\""), &[]);
-    difference("eight reads", report("a turn with eight reads", &reads), none);
-    let sleeps = place.message(&eight("run_command", "command = \"sleep 0.25\""), &parallel);
-    difference("eight sleeps of 0.25 s", report("a turn with eight sleeps", &sleeps), none);
-    let bare = sample(10, || {
-        let start = |number: usize| {
-            let layer = place.at(&format!("layer{number}"));
-            bare::start_on_overlay(&["sleep", "0.25"], &place.at("w"), &layer)
-        };
-        let children: Vec<_> = (0..8).map(start).collect();
-        children.into_iter().for_each(|mut child| assert!(child.wait().unwrap().success()));
-    });
-    report("eight sleeps in namespaces on overlays, bare calls", &bare);
+    let none = place.turn("none", &[]);
+    let reads = place.turn("reads", &eight("read_file", "path = \"a\""));
+    let sleeps = place.turn("sleeps", &eight("run_command", "command = \"sleep 0.25\""));
+    let [reads, alone] = in_turns(40, reads, &none);
+    let alone = report("a turn without calls", &alone);
+    difference("eight reads", report("a turn with eight reads", &reads), alone);
+    let [sleeps, alone] = in_turns(10, sleeps, &none);
+    let sleeps = report("a turn with eight sleeps", &sleeps);
+    difference("eight sleeps of 0.25 s", sleeps, alone[alone.len() / 2]);
+    let rows = [
+        ("eight sleeps in namespaces on overlays, bare calls", Isolation::Overlay),
+        ("the same with our mounts and shells", place.tree()),
+    ];
+    for (name, isolation) in rows {
+        let times = sample(10, || {
+            let start = |number: usize| {
+                let (directory, layer) = (place.at("w"), place.at(&format!("layer{number}")));
+                let program = ["sh", "-c", "sleep 0.25"];
+                bare::start_on_overlay(&program, &directory, &layer, &isolation)
+            };
+            let children: Vec<_> = (0..8).map(start).collect();
+            children.into_iter().for_each(|mut child| assert!(child.wait().unwrap().success()));
+        });
+        report(name, &times);
+    }
 }
 
 /// Goal: a look takes 1.5 times as long as `find` with `stat`; a direct command has two of them.
