@@ -193,7 +193,7 @@ impl Engine {
         listening: Listening,
         ending: ResponseEnd,
     ) -> Result<HeardTurn, ToolError> {
-        let Listening { assembly, places, is_behind, .. } = listening;
+        let Listening { assembly, places, .. } = listening;
         let turn = assembly.finish();
         self.shape(session);
         conversation.used(turn.usage);
@@ -215,7 +215,7 @@ impl Engine {
         let batch = asks.then(|| session.batch().number);
         self.remember(Speaker::Assistant, parts_as_data(&message.parts)?, batch)?;
         conversation.spoke(message);
-        if is_behind {
+        if asks {
             self.core().recorder.received()?;
         }
         match (asks, ending) {

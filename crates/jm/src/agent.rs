@@ -329,8 +329,9 @@ impl Agent {
         let before = self.conversation.usage();
         let heard = engine.heard(session, &mut self.conversation, listening, ending)?;
         let used = used_since(before, self.conversation.usage());
-        screen.response_ends(used)?;
+        // Before anything is shown: a reader that is gone ends the program.
         engine.record_use(&heard, &self.model, used, self.client.cost(&used))?;
+        screen.response_ends(used)?;
         if let Some(why) = self.client.recording_failure() {
             screen.note(&format!("recording stopped: {why}"))?;
         }

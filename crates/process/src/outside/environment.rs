@@ -157,11 +157,17 @@ const HOOKS: &[&str] = &[
 ];
 
 /// Decides which variables a child process may see.
-#[derive(Debug)]
 pub struct EnvSanitizer {
     extra: Vec<String>,
     /// The last variables, and what was kept of them: a command is judged and started with the same ones.
     last: Mutex<Option<[Vec<Variable>; 2]>>,
+}
+
+/// Without the variables, among which are secrets.
+impl std::fmt::Debug for EnvSanitizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EnvSanitizer").field("extra", &self.extra).finish_non_exhaustive()
+    }
 }
 
 /// A name and its value.

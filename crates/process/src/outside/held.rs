@@ -294,7 +294,7 @@ impl HeldLayer {
         self.describe(Durability::PowerCut)
     }
 
-    /// Removes the description of a command that left nothing here. Where none is replaced, the next one is not waited
+    /// Removes the description, without which it is no layer to anybody else. Where none is replaced, the next one is not waited
     /// for: ext4 writes the content of a file out before it takes the place of another.
     pub(super) fn forget_description(&self) -> std::io::Result<()> {
         std::fs::remove_file(self.home.path().join(DESCRIPTION))

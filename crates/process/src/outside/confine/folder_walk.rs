@@ -44,6 +44,8 @@ pub(super) struct WalkedFolders {
     pub(super) is_watched: bool,
     /// There are more names than are looked at.
     pub(super) is_cut: bool,
+    /// A directory was gone when it was to be read: it may have another name now, which was not listed.
+    pub(super) has_missed: bool,
 }
 
 #[derive(Default)]
@@ -63,6 +65,7 @@ struct FolderNames {
     count: usize,
     /// There are more.
     is_cut: bool,
+    is_gone: bool,
 }
 
 impl<'a> FolderWalk<'a> {
@@ -142,6 +145,7 @@ impl<'a> FolderWalk<'a> {
         match names {
             Ok(names) => {
                 state.walked.is_cut |= names.is_cut;
+                state.walked.has_missed |= names.is_gone;
                 state.entries += names.count;
                 state.walked.found.extend(names.found);
                 state.waiting.extend(names.below);
@@ -161,8 +165,11 @@ impl<'a> FolderWalk<'a> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut names = FolderNames::default();
         let opened = match rustix::fs::openat(CWD, folder, flags, Mode::empty()) {
-            // It went, or became something else, which is told.
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(names),
+            // It went, or became something else, which a watch tells.
+            Err(Errno::NOENT | Errno::NOTDIR) => {
+                names.is_gone = true;
+                return Ok(names);
+            }
             opened => opened?,
         };
         // One that only lists its names would pass for a directory of missing files.

@@ -139,6 +139,8 @@ fn maps_everyone() -> bool {
 fn act(launcher: &Launcher, root: &Path, held: &HeldLayers) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", held.path().display());
     let layer = held.begin(root, &[]).map_err(told)?;
+    // Whatever ends this program now, nobody takes it for a layer that waits for a decision.
+    layer.forget_description().map_err(told)?;
     let place = layer.place().map_err(told)?;
     let trial = Trial { directory: root, script: ACT };
     let outcome = try_rules(launcher, &trial, |rules| ConfinementRules {

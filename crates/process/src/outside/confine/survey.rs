@@ -28,6 +28,8 @@ const SHARE_OF_WATCHES: usize = 4;
 const MOST_EVENTS: usize = 100_000;
 /// A tree with more names than this is watched.
 const FEW_NAMES: usize = 500;
+/// A small tree is walked again as often where directories were renamed meanwhile.
+const MOST_WALKS: usize = 3;
 const WATCH_LIMIT: &str = "/proc/sys/fs/inotify/max_user_watches";
 
 /// Local file systems, of which `inotify` tells every change: ext4, xfs, btrfs, tmpfs, f2fs, zfs, bcachefs.
@@ -91,17 +93,23 @@ impl WorkspaceSurvey {
     }
 }
 
-/// The names of a tree that has few of them; `None` where there are more.
+/// The names of a tree that has few of them; `None` where there are more, or names changed while they were read.
 fn few_names(sandbox: &Sandbox, ground: &SurveyGround, few: usize) -> Option<FoundNames> {
-    let mut paths = BTreeSet::new();
-    for (root, _) in &ground.roots {
-        let walked = FolderWalk::new(sandbox, root, None).at_most(few).run(root.clone());
-        if walked.is_cut {
-            return None;
+    for _ in 0..MOST_WALKS {
+        let (mut paths, mut has_missed) = (BTreeSet::new(), false);
+        for (root, _) in &ground.roots {
+            let walked = FolderWalk::new(sandbox, root, None).at_most(few).run(root.clone());
+            if walked.is_cut {
+                return None;
+            }
+            has_missed |= walked.has_missed;
+            paths.extend(walked.found);
         }
-        paths.extend(walked.found);
+        if !has_missed {
+            return Some(FoundNames { paths, is_cut: false });
+        }
     }
-    Some(FoundNames { paths, is_cut: false })
+    None
 }
 
 /// All that the walk went by besides the names themselves.
