@@ -66,7 +66,7 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
     for view in &all {
         steps.entry(&view.layer.layer).or_default().push(view);
     }
-    let mut removed = 0;
+    let mut removed = place.held().remove_undescribed()?;
     for name in place.names() {
         let is_needed = match steps.get(name.as_str()) {
             Some(views) => views.iter().any(|view| is_stored(store, view)),
@@ -97,11 +97,12 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
             let_go += 1;
         }
     }
+    let layers = |count| if count == 1 { "layer" } else { "layers" };
     if removed > 0 {
-        print::line(&format!("Removed {removed} unused layers"))?;
+        print::line(&format!("Removed {removed} unused {}", layers(removed)))?;
     }
     if let_go > 0 {
-        let layers = if let_go == 1 { "layer" } else { "layers" };
+        let layers = layers(let_go);
         print::line(&format!(
             "Removed {let_go} {layers} (over the quota; those of ignored directories, then the oldest): these commands can no longer be undone"
         ))?;

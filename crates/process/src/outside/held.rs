@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jm_files::layer::{
     KeepError, KeepLog, Layer, LayerReport, LayerStep, Selection, StepState, UPPER, WORK,
@@ -30,6 +31,8 @@ const STEPS: &str = "steps.json";
 pub(super) const LOCK: &str = "layer";
 /// Long enough to be one of its kind, short enough to be typed.
 const ID_LETTERS: usize = 6;
+/// A layer has its description a moment after its directory.
+const UNDESCRIBED_PATIENCE: Duration = Duration::from_secs(3600);
 const MOST_DESCRIPTION: u64 = 4 * 1024 * 1024;
 const MOST_STEPS: u64 = 4 * 1024 * 1024 * 1024;
 
@@ -163,6 +166,24 @@ impl HeldLayers {
         let (home, _) = self.described(id)?;
         let _lock = home.lock(LOCK)?.ok_or_else(in_use)?;
         Ok(remove_layer(home.path())?)
+    }
+
+    /// Removes directories that nobody would find again: a process died before it had described its layer, or while
+    /// it removed one. Gives their number.
+    pub fn remove_undescribed(&self) -> std::io::Result<usize> {
+        let mut removed = 0;
+        for entry in readable_entries(self.directory.path()) {
+            let path = entry.path();
+            let age = entry.metadata().and_then(|facts| facts.modified()).map(|at| at.elapsed());
+            let is_old = age.is_ok_and(|age| age.is_ok_and(|age| age > UNDESCRIBED_PATIENCE));
+            if !is_old || !path.is_dir() || path.join(DESCRIPTION).exists() {
+                continue;
+            }
+            let Some(_lock) = StateDir::open(&path)?.lock(LOCK)? else { continue };
+            remove_layer(&path)?;
+            removed += 1;
+        }
+        Ok(removed)
     }
 
     fn described(&self, id: &str) -> std::io::Result<(StateDir, HeldDescription)> {
