@@ -348,7 +348,7 @@ impl CommandHolder for CallHolder {
         if rules.backend != Backend::Namespaces {
             return Err(failed("layers need namespaces, and the command would have none"));
         }
-        let known = rules.kept.iter().map(|kept| kept.path.clone()).collect();
+        let known = rules.protected().cloned().collect();
         if let CommandCompany::Stacked(stack) = &self.company {
             return self.hold_on(stack, (words, known), rules, start);
         }

@@ -11,8 +11,6 @@ use jm_system::folder::readable_entries;
 
 /// Modules and work trees of one repository beyond this number are not entered.
 const MOST_DIRECTORIES: usize = 10_000;
-/// A larger configuration file is not read for the names in it.
-const MOST_CONFIG: u64 = 1024 * 1024;
 
 /// The form that git expects of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,133 +170,6 @@ fn folders(path: &Path) -> impl Iterator<Item = PathBuf> {
     folders.map(|entry| entry.path())
 }
 
-/// A path of the work tree that a git directory's own configuration names.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConfiguredPath {
-    /// Absolute.
-    pub path: PathBuf,
-    /// Set where git reads it as configuration or as hooks, so that it must not come into being.
-    pub is_read: bool,
-}
-
-/// Keys whose value is a file or a directory that git reads.
-const READ: &[&str] = &["hookspath", "attributesfile"];
-/// Keys whose value is a command line that git runs.
-const RUN: &[&str] = &[
-    "fsmonitor",
-    "sshcommand",
-    "gitproxy",
-    "editor",
-    "pager",
-    "askpass",
-    "textconv",
-    "clean",
-    "smudge",
-    "process",
-    "driver",
-    "command",
-    "cmd",
-    "program",
-    "helper",
-    "external",
-    "defaultkeycommand",
-    "uploadpack",
-    "receivepack",
-    "alternaterefscommand",
-    "packobjectshook",
-];
-
-/// Paths that the configuration of a git directory names: included files, hooks, attributes, and
-/// programs by a path. Relative to the configuration and to the work tree, existing or not.
-pub fn named_in_config(git: &Path, work_tree: &Path) -> BTreeSet<ConfiguredPath> {
-    let mut found = BTreeSet::new();
-    for name in ["config", "config.worktree"] {
-        let text = jm_system::state::read_text(&git.join(name), MOST_CONFIG).ok().flatten();
-        for GitSetting { section, key, value } in text.as_deref().map(settings).unwrap_or_default()
-        {
-            let is_read =
-                READ.contains(&key.as_str()) || key == "path" && section.starts_with("include");
-            let is_run = RUN.contains(&key.as_str())
-                || section == "alias" && value.starts_with('!')
-                || section == "pager";
-            let word = match (is_read, is_run) {
-                (true, _) => value.as_str(),
-                (false, true) => first_word(&value),
-                (false, false) => continue,
-            };
-            if word.is_empty() || word.starts_with('~') || !(is_read || word.contains('/')) {
-                continue;
-            }
-            let both = [git, work_tree].map(|base| plain(&base.join(word)));
-            found.extend(both.map(|path| ConfiguredPath { path, is_read }));
-        }
-    }
-    found
-}
-
-/// Without `.` and `..`, by their letters: what the result names is looked at without links.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::CurDir => {}
-            std::path::Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
-        }
-    }
-    plain
-}
-
-/// The program of a command line; `!` marks an alias that is one.
-fn first_word(value: &str) -> &str {
-    value.trim_start_matches('!').split_whitespace().next().unwrap_or_default()
-}
-
-struct GitSetting {
-    section: String,
-    key: String,
-    value: String,
-}
-
-/// The settings of a file in git's format; sections and keys in lower case.
-fn settings(text: &str) -> Vec<GitSetting> {
-    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
-    let mut section = String::new();
-    let mut found = Vec::new();
-    for line in joined.lines().map(str::trim) {
-        // A key may stand behind its section's heading on the same line.
-        let line = match line.strip_prefix('[').and_then(|heading| heading.split_once(']')) {
-            Some((heading, rest)) => {
-                let name = heading.split([' ', '\t', '"', '.']).next().unwrap_or_default();
-                section = name.to_lowercase();
-                rest.trim()
-            }
-            None => line,
-        };
-        if let Some((key, value)) = line.split_once('=') {
-            let (key, value) = (key.trim().to_lowercase(), unquoted(value.trim()));
-            found.push(GitSetting { section: section.clone(), key, value });
-        }
-    }
-    found
-}
-
-/// A value without its quotes and without a comment behind it.
-fn unquoted(value: &str) -> String {
-    let mut text = String::new();
-    let mut is_quoted = false;
-    let mut letters = value.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => is_quoted = !is_quoted,
-            '\\' => text.extend(letters.next()),
-            '#' | ';' if !is_quoted => break,
-            letter => text.push(letter),
-        }
-    }
-    text.trim_end().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,27 +204,6 @@ mod tests {
                 name => git.join(name),
             })
         );
-    }
-
-    #[test]
-    fn a_configuration_is_read_for_the_files_it_names() {
-        let folder = tempfile::tempdir().unwrap();
-        let git = folder.path().join(".git");
-        std::fs::create_dir(&git).unwrap();
-        let text = "[core]\n\thooksPath = .githooks ; ours\n\tfsmonitor = \"tools/watch me\"\n\
-                    [include] path = ../shared.cfg\n[alias]\n\tst = status\n\tx = !./run.sh a\n\
-                    [diff \"p\"]\n\ttextconv = ./con\\\nv.sh\n[user]\n\tname = A/B C\n\
-                    [branch \"main\"]\n\tmerge = refs/heads/main\n\turl = ../lib.git\n";
-        std::fs::write(git.join("config"), text).unwrap();
-        let found = named_in_config(&git, folder.path());
-        let is_found =
-            |name: &str| found.iter().any(|named| named.path == folder.path().join(name));
-        for name in [".githooks", "tools/watch", "shared.cfg", "run.sh", "conv.sh"] {
-            assert!(is_found(name), "{name}: {found:?}");
-        }
-        for name in ["status", "A/B", "refs/heads/main", "../lib.git"] {
-            assert!(!is_found(name), "{name}: {found:?}");
-        }
     }
 
     #[test]

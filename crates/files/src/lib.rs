@@ -32,6 +32,7 @@ pub mod directory;
 mod editor_buffers;
 pub mod file;
 mod file_attributes;
+pub mod git_config;
 pub mod git_control;
 pub mod git_index;
 mod ignored;

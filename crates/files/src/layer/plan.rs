@@ -213,6 +213,9 @@ impl Reader<'_> {
             && !is_changed
             && (after.modified == before.modified || self.is_beneath_newer(&before));
         if !same {
+            if !after.has_attributes_of(&before) || extended.is_some() {
+                self.judge(path, Some(&before), &after);
+            }
             let (before, after) = (Some(before), Some(after));
             let path = path.to_owned();
             let work = LayerWork::Attributes;
@@ -407,13 +410,17 @@ impl Reader<'_> {
         self.plan.steps.push(step);
     }
 
-    /// A new name of a file keeps its link only if the unchanged names of the same file come along.
+    /// A new name of a file keeps its link only if the unchanged names of the same file come along. Each of these is
+    /// judged as one that changes: whoever writes to the new name writes to them.
     fn regroup(&mut self) {
         let inode = |step: &LayerStep| step.after.as_ref().map(|after| after.inode);
         let moved: BTreeSet<u64> = self.plan.steps.iter().filter_map(inode).collect();
         for (inode, unchanged) in std::mem::take(&mut self.groups) {
-            if moved.contains(&inode) {
-                self.plan.steps.extend(unchanged);
+            for step in unchanged.into_iter().filter(|_| moved.contains(&inode)) {
+                if let Some(after) = &step.after {
+                    self.judge(&step.path, step.before.as_ref(), after);
+                }
+                self.step(step);
             }
         }
     }

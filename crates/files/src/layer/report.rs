@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::{self, Errno};
 
 use super::Layer;
-use super::node::NodeKind;
+use super::node::{NodeFacts, NodeKind};
 use super::plan::{LayerBounds, LayerPlan, LayerStep, LayerWork};
 use super::runs_later::NameJudge;
 use crate::open::open_beneath;
@@ -64,8 +64,12 @@ impl Layer {
         let plan = self.plan(bounds, &mut |node| {
             let kind = node.after.or(node.before).map(|facts| facts.kind);
             let is_gone = node.after.is_none() && is_inside(node.path, &gone);
-            if let Some(kind) = kind.filter(|_| !is_gone) {
-                runs_later.extend(judge.runs_later(node.path, kind));
+            let is_directory = |facts: &NodeFacts| facts.kind == NodeKind::Directory;
+            let stays = [node.before, node.after].map(|facts| facts.is_some_and(is_directory));
+            match kind.filter(|_| !is_gone) {
+                Some(_) if stays == [true, true] => runs_later.extend(judge.opens_later(node.path)),
+                Some(kind) => runs_later.extend(judge.runs_later(node.path, kind)),
+                None => {}
             }
             if node.after.is_none() && !is_gone && kind == Some(NodeKind::Directory) {
                 node.path.clone_into(&mut gone);

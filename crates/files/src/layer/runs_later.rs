@@ -2,6 +2,7 @@
 //!
 //! Law: the lists are those of the file tools and of confinement; nothing is listed here.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use crate::names::{fold, protected_below, protected_part};
 
 const GIT: &str = "git reads its configuration or runs programs from it";
 const ELSEWHERE: &str = "git finds its repository by it";
+const OPENED: &str = "its mode decides who can change what git runs";
 
 /// The names by which git knows its directories.
 const MARKS: &[&str] = &["HEAD", "commondir", "objects", "refs"];
@@ -19,16 +21,16 @@ const MARKS: &[&str] = &["HEAD", "commondir", "objects", "refs"];
 #[derive(Debug, Clone)]
 pub struct NameJudge {
     root: PathBuf,
-    known: Vec<PathBuf>,
+    known: BTreeSet<PathBuf>,
     /// The layer's own directory, in which a repository may be that the workspace does not have yet.
     upper: Option<PathBuf>,
 }
 
 impl NameJudge {
-    /// `known` are the protected names that a look at the workspace found: also those that only a
+    /// `known` are the protected names that a look at the workspace found, there or not: also those that only a
     /// configuration tells, such as the directory of `core.hooksPath`.
     pub fn new(root: impl Into<PathBuf>, known: Vec<PathBuf>) -> Self {
-        Self { root: root.into(), known, upper: None }
+        Self { root: root.into(), known: known.into_iter().collect(), upper: None }
     }
 
     /// Looks for repositories in the layer too, whose files lie in `upper`.
@@ -55,16 +57,26 @@ impl NameJudge {
             }
         }
         // A link to a directory gives every name in it a second place.
-        if kind == NodeKind::Link
-            && let Some(why) = protected_below(relative)
-        {
-            return Some((relative.to_owned(), why));
+        if kind == NodeKind::Link {
+            // A path comes right before those below it.
+            let next = self.known.range(absolute.clone()..).next();
+            let known = || next.filter(|known| known.starts_with(&absolute)).map(|_| GIT);
+            if let Some(why) = protected_below(relative).or_else(known) {
+                return Some((relative.to_owned(), why));
+            }
         }
-        let known = self.known.iter().find(|known| absolute.starts_with(known));
+        let known = absolute.ancestors().filter(|part| self.known.contains(*part)).last();
         let known = known.and_then(|known| known.strip_prefix(&self.root).ok());
         let known = known.map(|part| (part.to_owned(), GIT));
         let known = known.or_else(|| self.in_bare_repository(relative, kind));
         known.or_else(|| self.in_completed_repository(relative))
+    }
+
+    /// The same of a directory that stays, with another mode, owner or extended attribute.
+    pub(super) fn opens_later(&self, relative: &Path) -> Option<(PathBuf, &'static str)> {
+        let git = protected_part(relative).filter(|(part, _)| part == relative && is_git(part));
+        let git = git.map(|(part, _)| (part, OPENED));
+        git.or_else(|| self.runs_later(relative, NodeKind::Directory))
     }
 
     /// The entry of git's control surface that was of no account in a directory until this name makes it git's own.
@@ -162,6 +174,7 @@ mod tests {
             (".vscode/tasks.json", Some(".vscode")),
             ("deep/.envrc", Some("deep/.envrc")),
             ("ci/hooks/run", Some("ci/hooks")),
+            ("ci/other", None),
             ("AGENTS.md", Some("AGENTS.md")),
         ];
         for (path, expected) in cases {
@@ -169,6 +182,20 @@ mod tests {
             assert_eq!(found, expected.map(PathBuf::from), "{path}");
         }
         assert_eq!(judge.runs_later(Path::new(".git"), NodeKind::Directory), None);
+        let link = judge.runs_later(Path::new("ci"), NodeKind::Link);
+        assert_eq!(link, Some((PathBuf::from("ci"), GIT)));
+    }
+
+    #[test]
+    fn the_mode_of_a_protected_directory_counts() {
+        let judge = NameJudge::new("/nowhere", vec!["/nowhere/ci/hooks".into()]);
+        for path in [".git", "sub/.git", ".git/hooks", ".vscode", ".husky", "ci/hooks"] {
+            let found = judge.opens_later(Path::new(path)).map(|(part, _)| part);
+            assert_eq!(found, Some(PathBuf::from(path)));
+        }
+        for path in ["src", ".git/objects", ".git/refs", "ci", ""] {
+            assert_eq!(judge.opens_later(Path::new(path)), None, "{path}");
+        }
     }
 
     /// A link in the place of a directory brings everything that it leads to under a name that counts.

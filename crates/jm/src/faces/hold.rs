@@ -3,7 +3,7 @@
 //! Law: nothing counts before it is kept; what is kept is one change, on record where there is a journal; what nobody
 //! decided about is set aside, never thrown away.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_engine::layer_diff::held_diff;
@@ -201,7 +201,7 @@ fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
 
 /// The judge of names for a command whose plan is known.
 pub(crate) fn judge(sandbox: &Sandbox, plan: &ConfinementPlan) -> NameJudge {
-    let known: Vec<PathBuf> = plan.rules.kept.iter().map(|kept| kept.path.clone()).collect();
+    let known = plan.rules.protected().cloned().collect();
     NameJudge::new(sandbox.working_root().path(), known)
 }
 

@@ -215,6 +215,11 @@ impl ConfinementRules {
         self
     }
 
+    /// Names that make something run later, there or not.
+    pub fn protected(&self) -> impl Iterator<Item = &PathBuf> {
+        self.kept.iter().map(|kept| &kept.path).chain(&self.absent)
+    }
+
     /// The same rules in a network of its own.
     #[must_use]
     pub fn alone(self) -> Self {

@@ -4,7 +4,7 @@
 //! hidden before kept before writable before data before readable before empty.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -118,7 +118,7 @@ pub(crate) fn mount_layout(rules: &ConfinementRules) -> Layout {
 }
 
 /// Directories between a root and a name that is kept or hidden: mounted on themselves they cannot
-/// be renamed, and with them what they hold.
+/// be renamed, and with them what they hold. Inside a name that is kept nothing can.
 pub(crate) fn anchor_directories(rules: &ConfinementRules) -> Vec<PathBuf> {
     let held = rules.kept.iter().map(|kept| &kept.path).chain(&rules.hidden);
     let held = held.chain(&rules.absent);
@@ -127,15 +127,28 @@ pub(crate) fn anchor_directories(rules: &ConfinementRules) -> Vec<PathBuf> {
     // On a layer the kernel renames no directory that was there before.
     let held = held.filter(|path| !rules.is_on_layer(path));
     let held = held.chain(rules.direct().iter().map(|direct| &direct.path));
-    let mut known = HashSet::new();
+    let kept: HashSet<&[u8]> =
+        rules.kept.iter().map(|kept| kept.path.as_os_str().as_bytes()).collect();
+    // Each directory that was met, and whether it is kept or inside one that is.
+    let mut known: HashMap<&[u8], bool> = HashMap::new();
     let mut anchors = Vec::new();
     for path in held {
         let Some(root) = rules.writable.iter().find(|root| is_within(path, root)) else { continue };
+        let (mut new, mut is_kept) = (Vec::new(), false);
         for folder in path.ancestors().skip(1).take_while(|folder| *folder != root) {
-            if !known.insert(folder.as_os_str().as_bytes()) {
+            if let Some(above) = known.get(folder.as_os_str().as_bytes()) {
+                is_kept = *above;
                 break;
             }
-            anchors.push(folder.to_owned());
+            new.push(folder);
+        }
+        for folder in new.into_iter().rev() {
+            let name = folder.as_os_str().as_bytes();
+            is_kept |= kept.contains(name);
+            known.insert(name, is_kept);
+            if !is_kept {
+                anchors.push(folder.to_owned());
+            }
         }
     }
     anchors
@@ -307,6 +320,27 @@ mod tests {
         let hidden: Vec<_> =
             found.iter().filter(|(_, place)| *place == MountKind::Hidden).collect();
         assert_eq!(hidden.len(), 2, "{hidden:?}");
+    }
+
+    #[test]
+    fn nothing_is_writable_around_a_name_that_is_hidden_in_a_kept_directory() {
+        let both = rules(|rules| {
+            rules.writable = vec!["/home/me/w".into()];
+            rules.kept =
+                vec![KeptName { path: "/home/me/w/.vscode".into(), now: KeptPresence::Present }];
+            rules.hidden = ["a/b/.env", "a/.env"]
+                .map(|name| Path::new("/home/me/w/.vscode").join(name))
+                .into();
+        });
+        let inside = |(path, _): &(PathBuf, MountKind)| path.starts_with("/home/me/w");
+        let found: Layout = mount_layout(&both).into_iter().filter(inside).collect();
+        let expected = [
+            ("/home/me/w", MountKind::Writable),
+            ("/home/me/w/.vscode", MountKind::Kept),
+            ("/home/me/w/.vscode/a/.env", MountKind::Hidden),
+            ("/home/me/w/.vscode/a/b/.env", MountKind::Hidden),
+        ];
+        assert_eq!(found, expected.map(|(path, place)| (PathBuf::from(path), place)));
     }
 
     #[test]

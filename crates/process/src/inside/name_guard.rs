@@ -14,12 +14,12 @@ use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jm_files::git_control::ASIDE;
 use jm_types::ignore_error;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, RenameFlags, StatxFlags, inotify};
+use rustix::fs::{AtFlags, FileType, RenameFlags, StatxFlags, inotify};
 use rustix::io::{Errno, Result};
 
 use super::mount_calls::{MountDepth, open_beneath};
@@ -29,12 +29,33 @@ use crate::contract::layout::MountKind;
 use crate::contract::within::is_within;
 
 /// Names of one spelling that are put aside beside each other.
-const MOST_ASIDE: usize = 100;
+const MOST_ASIDE: u128 = 100;
 
 #[derive(Debug, Clone, Copy)]
 enum Duty {
     Hold(MountKind),
     Absent,
+}
+
+fn is_link(file: &OwnedFd) -> bool {
+    let found = rustix::fs::fstat(file);
+    found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_symlink())
+}
+
+/// Renames to a name that is free.
+fn rename_aside(folder: &OwnedFd, name: &OsStr) {
+    // A command may have taken any number of these.
+    let moment = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    for number in (0..MOST_ASIDE).chain(moment..moment + MOST_ASIDE) {
+        let mut aside: OsString = name.to_owned();
+        aside.push(ASIDE);
+        aside.push(number.to_string());
+        match rustix::fs::renameat_with(folder, name, folder, &aside, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => {}
+            // Missing, which is what is wanted, or done.
+            _ => return,
+        }
+    }
 }
 
 /// Protected names of a running command.
@@ -74,7 +95,12 @@ impl NameGuard {
         if names.is_empty() {
             return Ok(None);
         }
-        let known = names.iter().map(|(path, _)| path.clone().into_os_string()).collect();
+        // A name that must not exist may come with a directory around it.
+        let around = names.iter().flat_map(|(path, duty)| match duty {
+            Duty::Hold(_) => path.ancestors().take(1),
+            Duty::Absent => path.ancestors().take(usize::MAX),
+        });
+        let known = around.map(|path| path.as_os_str().to_owned()).collect();
         Ok(Some(Self { names, known, root: open_root()?, watches: None, next_look: None }))
     }
 
@@ -143,21 +169,24 @@ impl NameGuard {
     fn protect(&mut self, path: &Path) {
         let below = self.names.iter().filter(|(name, _)| is_within(name, path));
         let below: Vec<(PathBuf, Duty)> = below.cloned().collect();
-        let mut is_mounted = false;
+        let mut is_new = false;
         for (name, duty) in below {
             match duty {
-                Duty::Absent => self.put_aside(&name),
+                Duty::Absent => {
+                    is_new |= name != path;
+                    self.put_aside(&name);
+                }
                 Duty::Hold(place) if !self.is_held(&name) => {
                     ignore_error(
                         attach_inside(&self.root, &name, place, MountDepth::All, None),
                         "one that cannot be mounted on has gone again; the next event tells",
                     );
-                    is_mounted = true;
+                    is_new = true;
                 }
                 Duty::Hold(_) => {}
             }
         }
-        if is_mounted {
+        if is_new {
             self.watch_below(path);
         }
     }
@@ -176,34 +205,30 @@ impl NameGuard {
         }
     }
 
-    /// Renames what a command made of a name that must not exist; nothing is lost.
+    /// Renames what a command made of a name that must not exist, or a link that would lead to it; nothing is lost.
     fn put_aside(&self, path: &Path) {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
-        let Ok(folder) = open_beneath(&self.root, folder.strip_prefix("/").unwrap_or(folder))
-        else {
-            return;
-        };
-        for number in 0..MOST_ASIDE {
-            let mut aside: OsString = name.to_owned();
-            aside.push(ASIDE);
-            aside.push(number.to_string());
-            let flags = RenameFlags::NOREPLACE;
-            match rustix::fs::renameat_with(&folder, name, &folder, &aside, flags) {
-                Err(Errno::EXIST) => {}
-                // Missing, which is what is wanted, or done.
-                _ => return,
+        for place in path.ancestors() {
+            let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { return };
+            match open_beneath(&self.root, folder.strip_prefix("/").unwrap_or(folder)) {
+                Ok(folder) if is_link(&folder) => {}
+                Ok(folder) => return rename_aside(&folder, name),
+                // There was none on the way when the rules were made.
+                Err(Errno::LOOP) => {}
+                Err(_) => return,
             }
         }
-        ignore_error(
-            rustix::fs::unlinkat(&folder, name, AtFlags::empty()),
-            "so many stand there already that one more tells nothing new",
-        );
     }
 
     fn watch_below(&mut self, path: &Path) {
         let Some(watches) = &mut self.watches else { return };
         let below = self.names.iter().filter(|(name, _)| is_within(name, path));
-        let folders = below.filter_map(|(name, _)| name.parent());
+        let folders = below.filter_map(|(name, duty)| match duty {
+            Duty::Hold(_) => name.parent(),
+            // Where its directory is missing too, the next one that is there tells when it comes.
+            Duty::Absent => name.ancestors().skip(1).find(|folder| {
+                open_beneath(&self.root, folder.strip_prefix("/").unwrap_or(folder)).is_ok()
+            }),
+        });
         let folders: HashSet<&OsStr> = folders.map(Path::as_os_str).collect();
         let kinds = inotify::WatchFlags::CREATE
             | inotify::WatchFlags::MOVED_TO

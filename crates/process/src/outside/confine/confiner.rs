@@ -13,7 +13,7 @@ use jm_types::ignore_error;
 
 use super::plan::{CommandSettings, ConfinementPlan, plan};
 use super::probe::{find_bwrap, try_backend};
-use super::scan::{ProtectedNames, protected_names};
+use super::scan::{ProtectedNames, protected_names, protected_paths};
 use super::survey::{FoundNames, WorkspaceSurvey};
 use crate::contract::confinement_rules::{
     Access, Backend, ConfinementRules, FileIdentity, LayerPlace,
@@ -96,10 +96,9 @@ impl Confiner {
         protected_names(sandbox, &self.survey.names(sandbox))
     }
 
-    /// The paths of those names, for whoever asks once.
+    /// The protected names of the workspace, there or not, for whoever asks once.
     pub fn protected_paths(&self, sandbox: &Sandbox) -> Vec<PathBuf> {
-        let names = protected_names(sandbox, &self.survey.names_once(sandbox));
-        names.into_iter().map(|(path, _)| path).collect()
+        protected_paths(sandbox, &self.survey.names_once(sandbox))
     }
 
     /// The person's settings.

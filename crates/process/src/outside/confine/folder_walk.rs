@@ -1,8 +1,8 @@
 //! A walk through the directories of a workspace on several threads (`getdents`), each watched before it is read
 //! (`inotify`).
 //!
-//! Law: no link is followed. A directory that cannot be entered is among the names found, and what lies below a found
-//! name is not looked at.
+//! Law: no link is followed. A directory that cannot be entered is among the names found. Below a denied name nothing
+//! is looked at, below a protected one only denied names count.
 
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use jm_files::Sandbox;
-use jm_files::names::{Protection, protection_in};
+use jm_files::names::{Protection, protection, protection_in};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, inotify};
 use rustix::io::{self, Errno};
@@ -22,6 +22,38 @@ const MOST_THREADS: usize = 4;
 /// Fewer directories are looked at sooner than a thread starts.
 const WORTH_THREADS: usize = 32;
 const SPACE: usize = 32 * 1024;
+
+/// The names of a directory that are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WantedNames {
+    /// Denied and protected ones.
+    All,
+    /// Denied ones: the directory is protected, with all that it holds.
+    Denied,
+}
+
+impl WantedNames {
+    /// Those of a directory, by its path below the root.
+    pub(super) fn of(relative: &Path) -> Self {
+        match protection(relative) {
+            Protection::NeedsPerson(_) | Protection::Never => Self::Denied,
+            Protection::RunsInBuilds | Protection::None => Self::All,
+        }
+    }
+}
+
+/// The judgement of one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameVerdict {
+    /// It is found, and nothing below it is looked at.
+    Denied,
+    /// It is found, and below it denied names are.
+    Protected,
+    /// Neither; directories are entered.
+    Plain,
+    /// Git's objects, named by their content: a directory of these is not entered.
+    Objects,
+}
 
 /// A walk, shared by its threads.
 pub(super) struct FolderWalk<'a> {
@@ -50,7 +82,7 @@ pub(super) struct WalkedFolders {
 
 #[derive(Default)]
 struct WalkState {
-    waiting: Vec<PathBuf>,
+    waiting: Vec<(PathBuf, WantedNames)>,
     /// Threads that look at a directory now.
     busy: usize,
     entries: usize,
@@ -61,7 +93,7 @@ struct WalkState {
 #[derive(Default)]
 struct FolderNames {
     found: Vec<PathBuf>,
-    below: Vec<PathBuf>,
+    below: Vec<(PathBuf, WantedNames)>,
     count: usize,
     /// There are more.
     is_cut: bool,
@@ -87,8 +119,8 @@ impl<'a> FolderWalk<'a> {
     }
 
     /// Walks from a directory on.
-    pub(super) fn run(self, top: PathBuf) -> WalkedFolders {
-        self.state().waiting.push(top);
+    pub(super) fn run(self, top: PathBuf, wanted: WantedNames) -> WalkedFolders {
+        self.state().waiting.push((top, wanted));
         let mut space = vec![MaybeUninit::uninit(); SPACE];
         while self.state().waiting.len() < WORTH_THREADS {
             let Some(folder) = self.next() else { break };
@@ -115,7 +147,7 @@ impl<'a> FolderWalk<'a> {
     }
 
     /// The next directory; `None` when all were looked at.
-    fn next(&self) -> Option<PathBuf> {
+    fn next(&self) -> Option<(PathBuf, WantedNames)> {
         let mut state = self.state();
         loop {
             if let Some(folder) = state.waiting.pop() {
@@ -129,13 +161,13 @@ impl<'a> FolderWalk<'a> {
         }
     }
 
-    fn look(&self, folder: PathBuf, space: &mut [MaybeUninit<u8>]) {
+    fn look(&self, (folder, wanted): (PathBuf, WantedNames), space: &mut [MaybeUninit<u8>]) {
         // Before it is read, so that nothing happens between the two.
         let watched = self.events.and_then(|(events, most)| {
             let may_watch = self.may_watch(most);
             may_watch.then(|| watch(events, &folder))
         });
-        let names = self.names(&folder, space);
+        let names = self.names(&folder, wanted, space);
         let mut state = self.state();
         match watched {
             Some(Ok(Some(number))) => state.walked.watched.push((number, folder.clone())),
@@ -161,7 +193,12 @@ impl<'a> FolderWalk<'a> {
     }
 
     /// Looks at the names of one directory.
-    fn names(&self, folder: &Path, space: &mut [MaybeUninit<u8>]) -> io::Result<FolderNames> {
+    fn names(
+        &self,
+        folder: &Path,
+        wanted: WantedNames,
+        space: &mut [MaybeUninit<u8>],
+    ) -> io::Result<FolderNames> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut names = FolderNames::default();
         let opened = match rustix::fs::openat(CWD, folder, flags, Mode::empty()) {
@@ -182,19 +219,31 @@ impl<'a> FolderWalk<'a> {
             if name == "." || name == ".." {
                 continue;
             }
+            let verdict = verdict(self.sandbox, (folder, relative, wanted), name);
+            if verdict == NameVerdict::Objects {
+                continue;
+            }
             names.count += 1;
             if names.count > self.most {
                 names.is_cut = true;
                 break;
             }
             // By one of its names a directory may be git's own.
-            if name == "HEAD" {
+            if name == "HEAD" && wanted == WantedNames::All {
                 names.found.push(folder.to_owned());
             }
-            if is_judged(self.sandbox, folder, relative, name) {
+            let inside = match verdict {
+                NameVerdict::Denied | NameVerdict::Objects => None,
+                NameVerdict::Protected => Some(WantedNames::Denied),
+                NameVerdict::Plain => Some(wanted),
+            };
+            if matches!(verdict, NameVerdict::Denied | NameVerdict::Protected) {
                 names.found.push(folder.join(name));
-            } else if is_directory(entry.file_type(), folder, name) {
-                names.below.push(folder.join(name));
+            }
+            if let Some(inside) = inside
+                && is_directory(entry.file_type(), folder, name)
+            {
+                names.below.push((folder.join(name), inside));
             }
         }
         Ok(names)
@@ -213,13 +262,25 @@ impl<'a> FolderWalk<'a> {
     }
 }
 
-/// Tells whether a name has to be judged wherever it is seen; what it holds is judged with it.
-pub(super) fn is_judged(sandbox: &Sandbox, folder: &Path, relative: &Path, name: &OsStr) -> bool {
-    let is_protected = match protection_in(relative, name) {
-        Protection::NeedsPerson(_) | Protection::Never => true,
-        Protection::RunsInBuilds | Protection::None => false,
-    };
-    is_protected || name == ".git" || sandbox.denies_in(folder, name)
+/// Judges a name in a directory, given by its path, its path below the root, and the names wanted of it.
+pub(super) fn verdict(
+    sandbox: &Sandbox,
+    (folder, relative, wanted): (&Path, &Path, WantedNames),
+    name: &OsStr,
+) -> NameVerdict {
+    if sandbox.denies_in(folder, name) {
+        return NameVerdict::Denied;
+    }
+    if wanted == WantedNames::Denied {
+        let is_objects = folder.file_name() == Some(OsStr::new("objects"))
+            && name.len() == 2
+            && name.as_bytes().iter().all(u8::is_ascii_hexdigit);
+        return if is_objects { NameVerdict::Objects } else { NameVerdict::Plain };
+    }
+    match protection_in(relative, name) {
+        Protection::NeedsPerson(_) | Protection::Never => NameVerdict::Protected,
+        Protection::RunsInBuilds | Protection::None => NameVerdict::Plain,
+    }
 }
 
 fn is_directory(kind: FileType, folder: &Path, name: &OsStr) -> bool {

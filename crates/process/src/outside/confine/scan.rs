@@ -8,6 +8,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use jm_files::git_config::{ConfiguredRole, UserGitConfig, named_in_config};
 use jm_files::git_control::{self as control, ControlForm, Treatment};
 use jm_files::names::{Protection, protection_in};
 use jm_files::placeholder::is_marked;
@@ -34,6 +35,8 @@ pub(crate) struct WorkspaceScan {
     pub(super) linked: Vec<PathBuf>,
     /// There are more names than were judged.
     pub(super) is_cut: bool,
+    /// Read once, where there is a repository.
+    user: Option<UserGitConfig>,
 }
 
 /// Judges what was found below every root.
@@ -60,7 +63,13 @@ fn put_aside(absent: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 /// Protected names, and the time of the last change where git itself writes them.
 pub type ProtectedNames = BTreeSet<(PathBuf, Option<i64>)>;
 
-/// The protected names of the workspace that exist.
+/// The protected names of the workspace, there or not.
+pub(super) fn protected_paths(sandbox: &Sandbox, found: &FoundNames) -> Vec<PathBuf> {
+    let scan = scan(sandbox, found);
+    scan.kept.into_iter().map(|kept| kept.path).chain(scan.absent).collect()
+}
+
+/// Those that exist.
 pub(super) fn protected_names(sandbox: &Sandbox, found: &FoundNames) -> ProtectedNames {
     let scan = scan(sandbox, found);
     let kept = scan.kept.iter().filter(|kept| kept.now == KeptPresence::Present);
@@ -103,6 +112,7 @@ impl WorkspaceScan {
             Protection::RunsInBuilds | Protection::None => false,
         };
         match is_protected.then(|| found(path)).flatten() {
+            Some(_) if is_directory && !is_searchable(path) => self.hide(path),
             Some(metadata) => self.keep(root, path, metadata),
             None if is_directory && !is_searchable(path) => self.hide(path),
             None if is_directory => self.folder(root, path),
@@ -178,17 +188,47 @@ impl WorkspaceScan {
 
     /// Files of the workspace that git's configuration names.
     fn named(&mut self, root: &Path, git: &Path, work_tree: &Path) {
-        for named in control::named_in_config(git, work_tree) {
-            let path = named.path;
+        let user = self.user.get_or_insert_with(user_git_config);
+        for named in named_in_config(git, work_tree, user) {
+            let Some(path) = self.behind_links(root, named.path) else { continue };
             let is_inside = path.starts_with(root) && !git.starts_with(&path) && path != work_tree;
-            match found(&path) {
+            match (named.role, found(&path)) {
                 _ if !is_inside => {}
-                Some(metadata) => self.keep(root, &path, metadata),
-                None if named.is_read => self.absent.push(path),
-                None => {}
+                // A directory among the words of a command is no program.
+                (ConfiguredRole::Word, Some(metadata)) if metadata.is_dir() => {}
+                (_, Some(metadata)) => self.keep(root, &path, metadata),
+                (ConfiguredRole::Read, None) => self.absent.push(path),
+                (ConfiguredRole::Program | ConfiguredRole::Word, None) => {}
             }
         }
     }
+
+    /// The place of a path whose directories may be links; these are kept, and not what else they lead to. `None`
+    /// where it is outside.
+    fn behind_links(&mut self, root: &Path, path: PathBuf) -> Option<PathBuf> {
+        let mut path = path;
+        for _ in 0..MOST_LINKS {
+            let below = path.strip_prefix(root).ok()?;
+            let mut folders: Vec<PathBuf> =
+                below.ancestors().skip(1).map(|folder| root.join(folder)).collect();
+            folders.pop();
+            let link = folders.into_iter().rev().find_map(|folder| {
+                let metadata = found(&folder)?;
+                metadata.is_symlink().then_some((folder, metadata))
+            });
+            let Some((link, metadata)) = link else { return Some(path) };
+            self.identify(&link, &metadata);
+            path = target_of(&link)?.join(path.strip_prefix(&link).ok()?);
+            self.kept.push(KeptName { path: link, now: KeptPresence::Present });
+        }
+        None
+    }
+}
+
+/// The person's own configuration of git.
+fn user_git_config() -> UserGitConfig {
+    let directory = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    UserGitConfig::read(directory("HOME").as_deref(), directory("XDG_CONFIG_HOME").as_deref())
 }
 
 /// The file of a name. `None` where it is missing; a placeholder of another command is nothing.

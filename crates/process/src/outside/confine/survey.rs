@@ -18,7 +18,7 @@ use jm_files::Sandbox;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
 
-use super::folder_walk::{FolderWalk, is_judged};
+use super::folder_walk::{FolderWalk, NameVerdict, WantedNames, verdict};
 use crate::contract::mount_table::{mount_points, read_mount_table};
 use crate::contract::within::is_within;
 
@@ -98,7 +98,8 @@ fn few_names(sandbox: &Sandbox, ground: &SurveyGround, few: usize) -> Option<Fou
     for _ in 0..MOST_WALKS {
         let (mut paths, mut has_missed) = (BTreeSet::new(), false);
         for (root, _) in &ground.roots {
-            let walked = FolderWalk::new(sandbox, root, None).at_most(few).run(root.clone());
+            let walk = FolderWalk::new(sandbox, root, None).at_most(few);
+            let walked = walk.run(root.clone(), WantedNames::All);
             if walked.is_cut {
                 return None;
             }
@@ -168,15 +169,15 @@ impl Surveyed {
         let roots: Vec<PathBuf> = ground.roots.iter().map(|(root, _)| root.clone()).collect();
         let mut surveyed = Self { ground, found: FoundNames::default(), watch };
         for root in roots {
-            surveyed.walk(sandbox, &root, root.clone());
+            surveyed.walk(sandbox, &root, root.clone(), WantedNames::All);
         }
         surveyed
     }
 
     /// Looks through a directory and all below it.
-    fn walk(&mut self, sandbox: &Sandbox, root: &Path, top: PathBuf) {
+    fn walk(&mut self, sandbox: &Sandbox, root: &Path, top: PathBuf, wanted: WantedNames) {
         let events = self.watch.as_ref().map(|watch| (watch.events.as_fd(), watch.left()));
-        let walked = FolderWalk::new(sandbox, root, events).run(top);
+        let walked = FolderWalk::new(sandbox, root, events).run(top, wanted);
         self.found.paths.extend(walked.found);
         self.found.is_cut |= walked.is_cut;
         let is_watched = walked.is_watched;
@@ -205,20 +206,36 @@ impl Surveyed {
         let Some(root) = roots.rfind(|root| is_within(&path, root)).cloned() else {
             return;
         };
-        if name.as_os_str() == "HEAD" {
+        let relative = folder.strip_prefix(&root).unwrap_or(&folder);
+        let wanted = WantedNames::of(relative);
+        if name.as_os_str() == "HEAD" && wanted == WantedNames::All {
             self.found.paths.insert(folder.clone());
         }
-        let relative = folder.strip_prefix(&root).unwrap_or(&folder);
-        if is_judged(sandbox, &folder, relative, name.as_os_str()) {
-            self.found.paths.insert(path);
-            return;
+        match verdict(sandbox, (&folder, relative, wanted), name.as_os_str()) {
+            NameVerdict::Denied => drop(self.found.paths.insert(path)),
+            NameVerdict::Protected => {
+                self.found.paths.insert(path.clone());
+                if news != FolderNews::FileCame {
+                    self.walk(sandbox, &root, path, WantedNames::Denied);
+                }
+            }
+            NameVerdict::Objects => {}
+            NameVerdict::Plain => self.take_in_plain(sandbox, (&root, path, wanted), news),
         }
+    }
+
+    fn take_in_plain(
+        &mut self,
+        sandbox: &Sandbox,
+        (root, path, wanted): (&Path, PathBuf, WantedNames),
+        news: FolderNews,
+    ) {
         match news {
             FolderNews::FileCame => {}
-            FolderNews::DirectoryCame => self.walk(sandbox, &root, path),
+            FolderNews::DirectoryCame => self.walk(sandbox, root, path, wanted),
             // Nothing but the way in can have changed.
             FolderNews::ModeChanged if self.found.paths.contains(&path) => {
-                self.walk(sandbox, &root, path);
+                self.walk(sandbox, root, path, wanted);
             }
             FolderNews::ModeChanged if is_searchable(&path) => {}
             FolderNews::ModeChanged => {

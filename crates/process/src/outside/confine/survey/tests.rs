@@ -112,3 +112,23 @@ fn a_small_tree_is_not_watched() {
     (0..FEW_NAMES).for_each(|number| tree.write(&format!("a/{number}")));
     tree.check(&["a/.env"]);
 }
+
+#[test]
+fn denied_names_are_found_inside_protected_directories() {
+    let tree = Tree::new(&[".vscode/deep", "a/.git/objects/ab", "a/.git/hooks"]);
+    for path in [".vscode/deep/.env", "a/.git/credentials", "a/.git/objects/ab/.env", "a/.git/HEAD"]
+    {
+        tree.write(path);
+    }
+    let known = [".vscode", ".vscode/deep/.env", "a/.git", "a/.git/credentials"];
+    tree.check(&known);
+    tree.write(".vscode/id_rsa");
+    std::fs::create_dir_all(tree.at("b/.husky/x")).unwrap();
+    tree.write("b/.husky/x/k.key");
+    let mut all = [&known[..], &[".vscode/id_rsa", "b/.husky", "b/.husky/x/k.key"]].concat();
+    all.sort_by_key(|path| PathBuf::from(path));
+    tree.check(&all);
+    std::fs::remove_dir_all(tree.at("b")).unwrap();
+    std::fs::remove_file(tree.at(".vscode/id_rsa")).unwrap();
+    tree.check(&known);
+}

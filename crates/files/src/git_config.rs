@@ -1,0 +1,314 @@
+//! The files that git's configuration names: those it includes, hooks, attributes, and programs with what they are given.
+//!
+//! Law: read as text and stricter than git does. Every condition of an inclusion holds, a value counts wherever it
+//! stands, and each word of a command line may be a file.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use jm_system::state::read_text;
+
+/// A larger configuration file is not read for the names in it.
+const MOST_CONFIG: u64 = 1024 * 1024;
+/// Files of one configuration, with those that they include.
+const MOST_FILES: usize = 64;
+
+/// A path that a configuration names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConfiguredPath {
+    /// Absolute.
+    pub path: PathBuf,
+    /// How git comes to it.
+    pub role: ConfiguredRole,
+}
+
+/// How git comes to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConfiguredRole {
+    /// It reads configuration, hooks or attributes from it: it must not come into being either.
+    Read,
+    /// It runs it.
+    Program,
+    /// A word of a command line that it runs: of account if it is a file.
+    Word,
+}
+
+/// Keys whose value is a file or a directory that git reads.
+const READ: &[&str] = &["hookspath", "attributesfile", "templatedir"];
+/// Keys whose value is a command line that git runs.
+const RUN: &[&str] = &[
+    "fsmonitor",
+    "sshcommand",
+    "gitproxy",
+    "editor",
+    "pager",
+    "askpass",
+    "textconv",
+    "clean",
+    "smudge",
+    "process",
+    "driver",
+    "command",
+    "cmd",
+    "program",
+    "helper",
+    "external",
+    "difffilter",
+    "defaultkeycommand",
+    "uploadpack",
+    "receivepack",
+    "alternaterefscommand",
+    "packobjectshook",
+    "sendmailcmd",
+    "tocmd",
+    "cccmd",
+    "headercmd",
+];
+/// Sections of programs that have their place in `path`.
+const PROGRAMS: &[&str] = &["mergetool", "difftool", "browser", "man", "lfs"];
+
+/// The settings that hold in every repository of a person.
+#[derive(Debug, Default)]
+pub struct UserGitConfig {
+    settings: Vec<GitSetting>,
+    home: Option<PathBuf>,
+}
+
+impl UserGitConfig {
+    /// Those of the machine and of a home; `settings` is the directory of the person's settings where it is another
+    /// than `.config` of the home.
+    pub fn read(home: Option<&Path>, settings: Option<&Path>) -> Self {
+        let own = home.map(|home| home.join(".config"));
+        let own = settings.map(Path::to_owned).or(own).map(|own| own.join("git/config"));
+        let files = [Some("/etc/gitconfig".into()), own, home.map(|home| home.join(".gitconfig"))];
+        let files = files.into_iter().flatten().collect();
+        Self { settings: all_settings(files, home), home: home.map(Path::to_owned) }
+    }
+}
+
+/// Paths that the configuration of a git directory names, and that of the person for it: relative to the file that
+/// names them, to the git directory and to the work tree, existing or not.
+pub fn named_in_config(
+    git: &Path,
+    work_tree: &Path,
+    user: &UserGitConfig,
+) -> BTreeSet<ConfiguredPath> {
+    let files = ["config", "config.worktree"].map(|name| git.join(name)).into();
+    let own = all_settings(files, user.home.as_deref());
+    let mut found = BTreeSet::new();
+    for setting in own.iter().chain(&user.settings) {
+        for (word, role) in setting.named() {
+            let bases = [setting.folder.as_path(), git, work_tree];
+            let paths = bases.map(|base| plain(&base.join(expanded(word, user.home.as_deref()))));
+            found.extend(paths.map(|path| ConfiguredPath { path, role }));
+        }
+    }
+    found
+}
+
+/// The settings of files and of all that they include.
+fn all_settings(mut waiting: Vec<PathBuf>, home: Option<&Path>) -> Vec<GitSetting> {
+    let mut found = Vec::new();
+    let mut known = BTreeSet::new();
+    while let Some(file) = waiting.pop() {
+        if known.len() >= MOST_FILES || !known.insert(file.clone()) {
+            continue;
+        }
+        let Some(text) = read_text(&file, MOST_CONFIG).ok().flatten() else { continue };
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        for setting in settings(&text, folder) {
+            if setting.is_inclusion() {
+                waiting.push(plain(&folder.join(expanded(&setting.value, home))));
+            }
+            found.push(setting);
+        }
+    }
+    found
+}
+
+/// With the home in the place of `~/`.
+fn expanded(word: &str, home: Option<&Path>) -> PathBuf {
+    match (word.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(word),
+    }
+}
+
+/// Without `.` and `..`, by their letters: what the result names is looked at without links.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[derive(Debug)]
+struct GitSetting {
+    section: String,
+    key: String,
+    value: String,
+    /// The directory of the file that has it.
+    folder: PathBuf,
+}
+
+impl GitSetting {
+    fn is_inclusion(&self) -> bool {
+        self.key == "path" && self.section.starts_with("include")
+    }
+
+    /// The words that may name a file.
+    fn named(&self) -> Vec<(&str, ConfiguredRole)> {
+        let (key, section) = (self.key.as_str(), self.section.as_str());
+        if READ.contains(&key) || self.is_inclusion() {
+            let value = Some(self.value.as_str()).filter(|value| !value.is_empty());
+            return value.map(|value| (value, ConfiguredRole::Read)).into_iter().collect();
+        }
+        let is_run = RUN.contains(&key)
+            || key == "path" && PROGRAMS.contains(&section)
+            || (section == "alias" || key == "update") && self.value.starts_with('!')
+            || section == "pager";
+        if is_run { command_words(&self.value) } else { Vec::new() }
+    }
+}
+
+/// The words of a command line; `!` marks an alias that is one. A program without a slash is one of the system's.
+fn command_words(line: &str) -> Vec<(&str, ConfiguredRole)> {
+    let is_sign = |letter: char| letter.is_whitespace() || "'\";|&()<>=`$".contains(letter);
+    let mut words = line.trim_start_matches('!').split(is_sign).filter(|word| !word.is_empty());
+    let program = words.next().filter(|word| word.contains('/'));
+    let program = program.map(|word| (word, ConfiguredRole::Program));
+    let others = words.filter(|word| !word.starts_with('-'));
+    program.into_iter().chain(others.map(|word| (word, ConfiguredRole::Word))).collect()
+}
+
+/// The settings of a file in git's format; sections and keys in lower case.
+fn settings(text: &str, folder: &Path) -> Vec<GitSetting> {
+    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
+    let mut section = String::new();
+    let mut found = Vec::new();
+    for line in joined.lines().map(str::trim) {
+        // A key may stand behind its section's heading on the same line.
+        let line = match line.strip_prefix('[').and_then(|heading| heading.split_once(']')) {
+            Some((heading, rest)) => {
+                let name = heading.split([' ', '\t', '"', '.']).next().unwrap_or_default();
+                section = name.to_lowercase();
+                rest.trim()
+            }
+            None => line,
+        };
+        if let Some((key, value)) = line.split_once('=') {
+            let (key, value) = (key.trim().to_lowercase(), unquoted(value.trim()));
+            let (section, folder) = (section.clone(), folder.to_owned());
+            found.push(GitSetting { section, key, value, folder });
+        }
+    }
+    found
+}
+
+/// A value without its quotes and without a comment behind it.
+fn unquoted(value: &str) -> String {
+    let mut text = String::new();
+    let mut is_quoted = false;
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '\\' => text.extend(letters.next()),
+            '#' | ';' if !is_quoted => break,
+            letter => text.push(letter),
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository in a home, with the configuration of both and files that they include.
+    struct World(tempfile::TempDir);
+
+    impl World {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let scratch = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                let path = scratch.path().join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            Self(scratch)
+        }
+
+        #[track_caller]
+        fn check(&self, named: &[(&str, ConfiguredRole)], others: &[&str]) {
+            let home = self.0.path();
+            let user = UserGitConfig::read(Some(home), None);
+            let found = named_in_config(&home.join("w/.git"), &home.join("w"), &user);
+            let is_found = |name: &str, role: ConfiguredRole| {
+                found.contains(&ConfiguredPath { path: home.join("w").join(name), role })
+            };
+            for (name, role) in named {
+                assert!(is_found(name, *role), "{name}: {found:?}");
+            }
+            for name in others {
+                let path = home.join("w").join(name);
+                assert!(!found.iter().any(|one| one.path == path), "{name}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_configuration_is_read_for_the_files_it_names() {
+        use ConfiguredRole::{Program, Read, Word};
+        let text = "[core]\n\thooksPath = .githooks ; ours\n\tfsmonitor = \"tools/watch me\"\n\
+                    [include] path = ../shared.cfg\n[alias]\n\tst = status\n\tx = !./run.sh a\n\
+                    [diff \"p\"]\n\ttextconv = ./con\\\nv.sh\n[user]\n\tname = A/B C\n\
+                    [filter \"f\"]\n\tclean = python3 -u clean.py --rules=tools/rules.py %f\n\
+                    [mergetool \"m\"]\n\tpath = tools/merge\n[submodule \"s\"]\n\tpath = sub/s\n\
+                    [branch \"main\"]\n\tmerge = refs/heads/main\n\turl = ../lib.git\n";
+        let named = [
+            (".githooks", Read),
+            ("tools/watch", Program),
+            ("me", Word),
+            ("shared.cfg", Read),
+            ("run.sh", Program),
+            ("conv.sh", Program),
+            ("clean.py", Word),
+            ("tools/rules.py", Word),
+            ("tools/merge", Program),
+        ];
+        let others = ["status", "A/B", "refs/heads/main", "../lib.git", "python3", "sub/s", "-u"];
+        World::new(&[("w/.git/config", text)]).check(&named, &others);
+    }
+
+    #[test]
+    fn included_files_and_those_of_the_person_are_read() {
+        use ConfiguredRole::{Program, Read};
+        let world = World::new(&[
+            ("w/.git/config", "[includeIf \"gitdir:x\"]\n\tpath = ../.gitconfig\n"),
+            (
+                "w/.gitconfig",
+                "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ci/more.cfg\n",
+            ),
+            ("w/ci/more.cfg", "[core]\n\tfsmonitor = ./watch.sh\n[include]\n\tpath = more.cfg\n"),
+            (".gitconfig", "[core]\n\thooksPath = hooks\n[include]\n\tpath = ~/more.cfg\n"),
+            ("more.cfg", "[core]\n\tpager = w/page.sh\n"),
+            (".config/git/config", "[core]\n\teditor = ~/w/edit.sh\n"),
+        ]);
+        let named = [
+            (".gitconfig", Read),
+            ("tools/hooks", Read),
+            ("ci/more.cfg", Read),
+            ("watch.sh", Program),
+            ("hooks", Read),
+            ("page.sh", Program),
+            ("edit.sh", Program),
+        ];
+        world.check(&named, &[]);
+    }
+}
