@@ -4,7 +4,7 @@
 //! points removed, NTFS aliases undone. A spelling trick can only make us stricter.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -326,8 +326,7 @@ pub fn protection_in(directory: &Path, name: &OsStr) -> Protection {
     }
     let table = table();
     let known = table.by_name.get(&*name).into_iter().flatten();
-    let stars = table.with_star.iter().filter(|rule| rule.matches_name(&name));
-    let rules = known.chain(stars).filter(|rule| rule.holds_in(directory));
+    let rules = known.chain(table.with_star(&name)).filter(|rule| rule.holds_in(directory));
     rules.map(|rule| rule.protection).max().unwrap_or(Protection::None)
 }
 
@@ -352,8 +351,13 @@ impl Rule {
         ends.map(move |end| Self::new(&self.above[..end], self.protection))
     }
 
+    /// The letters of the name before and after its star.
+    fn around_star(&self) -> (&'static str, &'static str) {
+        self.name.split_once('*').unwrap_or((self.name, ""))
+    }
+
     fn matches_name(&self, folded: &str) -> bool {
-        let (before, after) = self.name.split_once('*').unwrap_or((self.name, ""));
+        let (before, after) = self.around_star();
         folded.strip_prefix(before).is_some_and(|rest| rest.ends_with(after))
     }
 
@@ -367,11 +371,35 @@ impl Rule {
 
 /// The rules, found by the name with which a path ends: each name of a workspace is looked up before
 /// each command.
+#[derive(Default)]
 struct Table {
     by_name: HashMap<&'static str, Vec<Rule>>,
-    with_star: Vec<Rule>,
+    /// Those with a star, by the first byte of the name, or by the last where the name begins with the star.
+    by_first: BTreeMap<u8, Vec<Rule>>,
+    by_last: BTreeMap<u8, Vec<Rule>>,
     /// The directories of rules with several names, by their own last name.
     above: HashMap<&'static str, Vec<Rule>>,
+}
+
+impl Table {
+    fn add(&mut self, rule: Rule) {
+        let (before, after) = rule.around_star();
+        match (rule.name.contains('*'), before.as_bytes(), after.as_bytes()) {
+            (true, [first, ..], _) => self.by_first.entry(*first).or_default().push(rule),
+            (true, [], [.., last]) => self.by_last.entry(*last).or_default().push(rule),
+            _ => self.by_name.entry(rule.name).or_default().push(rule),
+        }
+        for directory in rule.directories() {
+            self.above.entry(directory.name).or_default().push(directory);
+        }
+    }
+
+    fn with_star(&self, folded: &str) -> impl Iterator<Item = &Rule> {
+        let first = folded.as_bytes().first().and_then(|byte| self.by_first.get(byte));
+        let last = folded.as_bytes().last().and_then(|byte| self.by_last.get(byte));
+        let rules = first.into_iter().chain(last).flatten();
+        rules.filter(move |rule| rule.matches_name(folded))
+    }
 }
 
 fn table() -> &'static Table {
@@ -380,17 +408,9 @@ fn table() -> &'static Table {
             rows.iter().map(|row| Rule::new(row, Protection::NeedsPerson(why)))
         });
         let builds = BUILDS.iter().map(|row| Rule::new(row, Protection::RunsInBuilds));
-        let (with_star, plain): (Vec<Rule>, Vec<Rule>) =
-            later.chain(builds).partition(|rule| rule.name.contains('*'));
-        let mut by_name: HashMap<&'static str, Vec<Rule>> = HashMap::new();
-        let mut above: HashMap<&'static str, Vec<Rule>> = HashMap::new();
-        for rule in plain {
-            by_name.entry(rule.name).or_default().push(rule);
-            for directory in rule.directories() {
-                above.entry(directory.name).or_default().push(directory);
-            }
-        }
-        Table { by_name, with_star, above }
+        let mut table = Table::default();
+        later.chain(builds).for_each(|rule| table.add(rule));
+        table
     });
     &TABLE
 }
