@@ -81,12 +81,19 @@ impl Name {
         }
     }
 
+    /// Every name of a workspace comes here for every pattern: one letter tells nearly always.
     fn matches(&self, folded: &str) -> bool {
+        let bytes = folded.as_bytes();
         match self {
-            Self::Exactly(name) => name == folded,
+            Self::Exactly(name) => name.as_bytes().first() == bytes.first() && name == folded,
             Self::Around { before, after } => {
-                let rest = folded.strip_prefix(before.as_str());
-                rest.is_some_and(|rest| rest.ends_with(after.as_str()))
+                let may_begin = before.is_empty() || before.as_bytes().first() == bytes.first();
+                let may_end = after.is_empty() || after.as_bytes().last() == bytes.last();
+                may_begin
+                    && may_end
+                    && bytes.len() >= before.len() + after.len()
+                    && folded.starts_with(before.as_str())
+                    && folded.ends_with(after.as_str())
             }
         }
     }
