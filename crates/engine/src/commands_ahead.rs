@@ -19,10 +19,19 @@ use crate::layers::LayerUse;
 /// Longer than a program takes to end, shorter than a model takes to answer.
 const A_WHILE: Duration = Duration::from_millis(10);
 
-/// The model has begun to call a tool: while the arguments come, a command's launcher is made.
-pub(crate) fn command_begins(core: &Arc<Core>, tool: &str) {
-    if is_command(core, tool) {
-        begin(core, |core| start_launchers(core, 1));
+/// The model has begun to call a tool, after earlier calls of the same message: while the arguments come, the command's
+/// launcher is made, for each one where they run side by side.
+pub(crate) fn command_begins<'a>(
+    core: &Arc<Core>,
+    tool: &str,
+    earlier: impl Iterator<Item = &'a ToolCall>,
+) {
+    if !is_command(core, tool) {
+        return;
+    }
+    let earlier = earlier.filter(|call| is_command(core, &call.name)).count();
+    if earlier == 0 || core.layers.runs_side_by_side() {
+        begin(core, move |core| start_launchers(core, earlier + 1));
     }
 }
 

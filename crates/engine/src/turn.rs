@@ -133,10 +133,10 @@ impl Engine {
         if begins && let Some(batch) = conversation.take_undelivered() {
             self.core().recorder.say_delivered(batch);
         }
-        if let StreamEvent::CallStarted { name, .. } = &event
-            && listening.places.is_empty()
-        {
-            commands_ahead::command_begins(&self.core_arc(), name);
+        if let StreamEvent::CallStarted { name, .. } = &event {
+            let earlier = session.batch().entries.iter().rev().take(listening.places.len());
+            let earlier = earlier.map(|entry| &entry.call);
+            commands_ahead::command_begins(&self.core_arc(), name, earlier);
         }
         let sealed = match &event {
             // A vendor that seals a call twice has still asked once.

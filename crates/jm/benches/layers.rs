@@ -75,6 +75,12 @@ impl Place {
         Lines::start(&mut self.jm(layer, &["exec", "--jsonl"]))
     }
 
+    /// The same where a rule allows commands beforehand, as ordinary ones.
+    fn ruled_session(&self, rule: &str) -> Lines {
+        let mut command = self.jm("on", &["--allow", rule, "exec", "--jsonl"]);
+        Lines::start(command.env("JM_TOOLS_APPROVAL_RUN_READERS", "false"))
+    }
+
     /// The mounts that a command of ours sees.
     fn tree(&self) -> Isolation {
         let words = ["sandbox", "--", "cat", "/proc/self/mountinfo"];
@@ -136,6 +142,19 @@ fn main() {
     }
 }
 
+/// Times of `true`, each after a pause.
+fn with_pauses(session: &mut Lines) -> Vec<Duration> {
+    let times = (0..40).map(|_| {
+        std::thread::sleep(THOUGHT);
+        let begin = Instant::now();
+        run(session, "true");
+        begin.elapsed()
+    });
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    times
+}
+
 /// Goals: within 3 ms of each other, under 4 ms more than `true` alone, the first within `find -type d`.
 fn trees(sizes: &[usize]) {
     let alone = sample(100, || assert!(Command::new("true").status().unwrap().success()));
@@ -159,15 +178,11 @@ fn trees(sizes: &[usize]) {
             &sample(100, || run(&mut session, "true")),
         );
         difference("more than alone", again, alone);
-        let calm = (0..40).map(|_| {
-            std::thread::sleep(THOUGHT);
-            let begin = Instant::now();
-            run(&mut session, "true");
-            begin.elapsed()
-        });
-        let mut calm: Vec<Duration> = calm.collect();
-        calm.sort_unstable();
-        let calm = report("the same with a pause before each", &calm);
+        let calm = report("the same with a pause before each", &with_pauses(&mut session));
+        difference("more than alone", calm, alone);
+        let mut ruled = place.ruled_session("run_command: true");
+        run(&mut ruled, "true");
+        let calm = report("the same, allowed by a rule", &with_pauses(&mut ruled));
         difference("more than alone", calm, alone);
         println!("{:<50} {:>9} kB\n", "peak memory", session.peak_memory());
     }
@@ -275,6 +290,12 @@ fn bare_exchange() {
 }
 
 /// Goals: eight sleeps under 300 ms, eight reads under 4 ms, beside a message of as many calls that do nothing.
+/// The steps with a pause after each, as a model takes one to write the next call.
+fn apart(steps: &[String]) -> Vec<String> {
+    let pause = format!("{{ delay_ms = {} }}", THOUGHT.as_millis());
+    steps.iter().flat_map(|step| [step.clone(), pause.clone()]).collect()
+}
+
 fn messages() {
     let place = Place::new();
     std::fs::write(place.at("w/a"), "one\n").unwrap();
@@ -292,6 +313,13 @@ fn messages() {
     let [sleeps, alone] = in_turns(10, sleeps, &none);
     let sleeps = report("a turn with eight sleeps", &sleeps);
     difference("eight sleeps of 0.25 s", sleeps, alone[alone.len() / 2]);
+    let words = vec!["{ text = \".\" }".to_owned(); 8];
+    let calm = apart(&eight("run_command", "command = \"sleep 0.25\""));
+    let [calm, alone] =
+        in_turns(10, place.turn("calm", &calm), place.turn("words", &apart(&words)));
+    let calm = report("the same with a pause after each call", &calm);
+    let alone = report("a turn with words and such pauses", &alone);
+    difference("eight sleeps of 0.25 s, called with pauses", calm, alone);
     let rows = [
         ("eight sleeps in namespaces on overlays, bare calls", Isolation::Overlay),
         ("the same with our mounts and shells", place.tree()),
