@@ -8,7 +8,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::names::fold;
+use crate::names::{fold, fold_letter};
 
 /// FR-VAL-05, and the further files that hold credentials.
 pub(crate) const DEFAULT_DENIES: &[&str] = &[
@@ -153,7 +153,7 @@ impl DenyList {
 impl Pattern {
     /// A pattern that is written without a `/` holds anywhere.
     fn new(written: &str) -> Result<Self, String> {
-        let folded = written.to_lowercase();
+        let folded: String = written.chars().flat_map(fold_letter).collect();
         let trimmed = folded.trim_end_matches('/').trim_start_matches("./");
         let base = trimmed.strip_suffix("/**").unwrap_or(trimmed);
         let shape = match (base.strip_prefix("**/"), base.starts_with('/')) {
@@ -239,6 +239,7 @@ mod tests {
     fn a_person_may_write_a_pattern_in_any_common_form() {
         for pattern in ["secrets/", "secrets", "**/secrets/**", "./secrets", "Secrets"] {
             let list = DenyList::new([pattern]).unwrap();
+            assert_eq!(list.matching(Path::new("/w/\u{17f}ecrets/a")), Some(pattern));
             assert_eq!(list.matching(Path::new("/w/secrets/a")), Some(pattern));
             assert_eq!(list.matching(Path::new("/w/secrets")), Some(pattern));
             assert_eq!(list.matching(Path::new("/w/open/a")), None);

@@ -3,270 +3,15 @@
 //! Law: a name is compared as the most confusable file system would: case folded, ignorable code
 //! points removed, NTFS aliases undone. A spelling trick can only make us stricter.
 
+mod lists;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Names that something else runs or obeys later: writing them needs a person in every mode. A slash
-/// joins names in a row, a star stands for the rest of a name. In lower case, as [`fold`] has it.
-const RUNS_LATER: &[(&str, &[&str])] = &[
-    ("git runs hooks and programs named in there", &[".git"]),
-    ("git reads it when it fetches submodules", &[".gitmodules"]),
-    ("git runs programs named in it", &[".gitconfig"]),
-    (
-        "a version control system runs programs named in it",
-        &[".hg/hgrc", ".hg/hgrc-not-shared", ".jj/repo/config.toml", ".sl/config"],
-    ),
-    ("git hooks live in it", &[".husky", ".githooks", ".git-hooks", ".lefthook"]),
-    (
-        "git hooks run what it names",
-        &[
-            ".pre-commit-config.yaml",
-            ".pre-commit-config.yml",
-            "lefthook.yml",
-            "lefthook.yaml",
-            ".lefthook.yml",
-            ".lefthook.yaml",
-            "lefthook.toml",
-            "lefthook.json",
-            ".lefthook.toml",
-            ".lefthook.json",
-            "lefthook-local.*",
-            ".lefthook-local.*",
-            ".overcommit.yml",
-            "simple-git-hooks.*",
-            ".simple-git-hooks.*",
-            ".huskyrc",
-            ".huskyrc.*",
-        ],
-    ),
-    (
-        "a shell runs it at start",
-        &[
-            ".bashrc",
-            ".bash_profile",
-            ".bash_login",
-            ".bash_aliases",
-            ".profile",
-            ".zshrc",
-            ".zprofile",
-            ".zshenv",
-            ".zlogin",
-            ".kshrc",
-            ".mkshrc",
-            ".cshrc",
-            ".tcshrc",
-            ".login",
-            ".oh-my-zsh",
-            "config.fish",
-        ],
-    ),
-    ("a shell runs it at exit", &[".bash_logout", ".zlogout", ".logout"]),
-    ("shells read key bindings from it", &[".inputrc"]),
-    ("direnv runs it", &[".envrc", ".direnvrc", ".direnv"]),
-    ("programs read settings from it and run what they name", &[".config"]),
-    (
-        "the desktop runs it at login",
-        &[".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment"],
-    ),
-    (
-        "the desktop starts programs named in it",
-        &[".local/share/applications", ".local/share/systemd", ".local/share/dbus-1"],
-    ),
-    ("shells find programs in it", &[".local/bin"]),
-    ("a terminal runs programs named in it", &[".tmux.conf", ".screenrc", ".wezterm.lua"]),
-    (
-        "an editor runs it at start",
-        &[
-            ".vimrc",
-            ".gvimrc",
-            ".nvimrc",
-            ".exrc",
-            ".nvim.lua",
-            ".lazy.lua",
-            ".lvimrc",
-            ".vim",
-            ".emacs",
-            ".emacs.d",
-            ".dir-locals.el",
-            ".dir-locals-2.el",
-        ],
-    ),
-    (
-        "an editor runs tasks from it",
-        &[
-            ".vscode",
-            ".idea",
-            ".zed",
-            ".fleet",
-            ".run",
-            ".helix",
-            "*.code-workspace",
-            "*.sublime-project",
-        ],
-    ),
-    (
-        "an editor runs commands from it",
-        &[".devcontainer", ".devcontainer.json", ".gitpod.yml", ".replit"],
-    ),
-    ("a debugger runs it at start", &[".gdbinit", ".lldbinit", ".pdbrc"]),
-    (
-        "an interpreter runs it at start",
-        &[
-            ".pythonrc",
-            ".pythonrc.py",
-            "sitecustomize.py",
-            "usercustomize.py",
-            ".irbrc",
-            ".pryrc",
-            ".ghci",
-            ".rprofile",
-            ".renviron",
-            ".julia/config",
-            ".iex.exs",
-            ".ocamlinit",
-            ".octaverc",
-            ".latexmkrc",
-            "latexmkrc",
-            ".psqlrc",
-            ".sqliterc",
-        ],
-    ),
-    ("it sets options of a program", &[".ripgreprc", ".ackrc", ".curlrc", ".wgetrc", ".mailcap"]),
-    ("cargo runs programs named in it", &[".cargo/config", ".cargo/config.toml"]),
-    (
-        "it chooses the compiler that runs",
-        &["rust-toolchain", "rust-toolchain.toml", ".tool-versions"],
-    ),
-    (
-        "a package manager runs programs named in it",
-        &[
-            ".npmrc",
-            ".yarnrc",
-            ".yarnrc.yml",
-            ".yarn/releases",
-            ".yarn/plugins",
-            ".pnpmfile.cjs",
-            ".bundle",
-            ".mvn",
-        ],
-    ),
-    (
-        "it names tasks and tools that run",
-        &[
-            ".mise.toml",
-            ".mise.*.toml",
-            "mise.toml",
-            "mise.*.toml",
-            "mise/config.toml",
-            "mise/config.*.toml",
-            ".mise",
-            ".bazelrc",
-        ],
-    ),
-    ("programs named in it run when a host or an account is used", &[".ssh/config", ".aws/config"]),
-    ("its statuses and its front matter approve calls", &["*.chat"]),
-    (
-        "an agent reads its permissions from it",
-        &[
-            ".claude",
-            ".cursor",
-            ".codex",
-            ".gemini",
-            ".windsurf",
-            ".roo",
-            ".continue",
-            ".aider.conf.yml",
-            ".opencode",
-            "opencode.json",
-            "opencode.jsonc",
-            ".qwen",
-            ".factory",
-            ".copilot",
-            ".cline",
-            ".junie",
-            ".kiro",
-            ".amazonq",
-            ".augment",
-            ".trae",
-            ".kilocode",
-            ".goose",
-            ".openhands",
-            ".agents",
-            ".crush",
-            "crush.json",
-            ".crush.json",
-        ],
-    ),
-    ("an agent starts the programs named in it", &[".mcp.json"]),
-    (
-        "an agent obeys it",
-        &[
-            "agents.md",
-            "agents.override.md",
-            "agent.md",
-            "claude.md",
-            "claude.local.md",
-            "gemini.md",
-            "qwen.md",
-            "crush.md",
-            "warp.md",
-            ".cursorrules",
-            ".windsurfrules",
-            ".clinerules",
-            ".roorules",
-            ".roomodes",
-            ".rules",
-            ".goosehints",
-            ".augment-guidelines",
-            ".github/copilot-instructions.md",
-            ".github/instructions",
-            ".github/prompts",
-            ".github/chatmodes",
-            ".github/agents",
-        ],
-    ),
-];
-
-/// Files that a build or a CI system runs: ordinary to edit, named when somebody is asked.
-const BUILDS: &[&str] = &[
-    ".gitlab-ci.yml",
-    ".travis.yml",
-    ".circleci",
-    ".github/workflows",
-    "bitbucket-pipelines.yml",
-    "jenkinsfile",
-    "azure-pipelines.yml",
-    "makefile",
-    "gnumakefile",
-    "justfile",
-    "taskfile.yml",
-    "rakefile",
-    "package.json",
-    ".pnp.cjs",
-    "build.rs",
-    "setup.py",
-    "conftest.py",
-    "noxfile.py",
-    "tox.ini",
-    ".pylintrc",
-    "pylintrc",
-    "cmakelists.txt",
-    "meson.build",
-    "build.gradle",
-    "build.gradle.kts",
-    "gradlew",
-    "pom.xml",
-    "mvnw",
-    "build.zig",
-    "flake.nix",
-    "dockerfile",
-    "compose.yaml",
-    "docker-compose.yml",
-    ".gitattributes",
-];
+use lists::{BUILDS, RUNS_LATER};
 
 /// The protection of a path against writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -427,7 +172,7 @@ pub fn fold(name: &str) -> Cow<'_, str> {
 
 fn fold_slowly(name: &str) -> String {
     let visible: String =
-        name.chars().filter(|c| !is_ignorable(*c)).flat_map(char::to_lowercase).collect();
+        name.chars().filter(|c| !is_ignorable(*c)).flat_map(fold_letter).collect();
     let main_stream = visible.split(':').next().unwrap_or_default();
     let trimmed = main_stream.trim_end_matches(['.', ' ']);
     match trimmed {
@@ -435,6 +180,12 @@ fn fold_slowly(name: &str) -> String {
         "git~1" => ".git".to_owned(),
         plain => plain.to_owned(),
     }
+}
+
+/// A letter as one that knows no case, by way of upper case: in that also `ſ`, `ß` and ligatures are what a file system
+/// takes them for.
+pub(crate) fn fold_letter(letter: char) -> impl Iterator<Item = char> {
+    letter.to_uppercase().flat_map(char::to_lowercase)
 }
 
 fn is_ignorable(c: char) -> bool {
@@ -504,6 +255,9 @@ mod tests {
         for name in git {
             let path = Path::new(name).join("hooks/pre-commit");
             assert!(matches!(protection(&path), Protection::NeedsPerson(_)), "{name:?}");
+        }
+        for name in [".v\u{17f}code", ".con\u{fb01}g", ".VSCODE", "CLAUDE.MD"] {
+            assert!(matches!(protection(Path::new(name)), Protection::NeedsPerson(_)), "{name:?}");
         }
         for name in ["git", ".gitignore", ".github", "agit", ".git-blame-ignore-revs"] {
             assert_eq!(protection(Path::new(name)), Protection::None, "{name:?}");
