@@ -65,10 +65,11 @@ impl Panel {
     /// True if the key is an answer, or would be one where it is offered.
     pub fn is_answer(&self, key: char) -> bool {
         match self {
-            Panel::Approval(_) => matches!(
-                key.to_ascii_lowercase(),
-                'y' | 'n' | 'a' | 'p' | 'e' | 's' | 'd' | '?' | '1'..='9'
-            ),
+            Panel::Approval(approval) => match key.to_ascii_lowercase() {
+                'y' | 'n' | 'a' | 'p' | 'e' | 's' | 'd' | '?' | '1'..='9' => true,
+                'k' => approval.offers_files(),
+                _ => false,
+            },
             Panel::Question(question) => question.choice(key).is_some(),
             Panel::Secret { .. } => false,
         }

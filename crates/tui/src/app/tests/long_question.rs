@@ -1,5 +1,7 @@
 //! Questions that do not fit above the prompt: they open by themselves, are read, answered and left.
 
+use jm_types::{ChangeWord, HeldChange};
+
 use super::*;
 use crate::panel::full::Full;
 use crate::text::Line;
@@ -7,7 +9,13 @@ use crate::text::Line;
 /// A question about changes of a command, with so many names.
 fn held(names: usize) -> World {
     let preview = (0..names).map(|number| format!("changed {number}\n")).collect();
-    let call = CallQuestion { fingerprint: "keep layer".into(), ..request("1") };
+    let change = |number: usize| HeldChange {
+        path: format!("f{number}"),
+        change: ChangeWord::Changed,
+        inside: 0,
+    };
+    let changes = (0..names).map(change).collect();
+    let call = CallQuestion { fingerprint: "keep layer".into(), changes, ..request("1") };
     let calls = vec![CallQuestion { preview: Some(preview), ..call }];
     let mut world = World::new();
     world.working().hear(Msg::Approval(Box::new(ApprovalQuestion { calls, diff: None })));
@@ -37,6 +45,20 @@ fn it_is_answered_after_it_was_read() {
     assert!(is_open(&long));
     assert_eq!(long.key(Key::Char('y')).effects, [kept()]);
     assert!(long.app.full.is_none() && long.app.panel.is_none());
+}
+
+#[test]
+fn some_files_are_kept_from_the_page_once_it_was_read() {
+    let mut long = held(100);
+    assert_eq!(long.key(Key::Char('k')).effects, []);
+    assert!(is_open(&long), "not all of them were in sight");
+    for _ in 0..5 {
+        long.key(Key::Char(' '));
+    }
+    assert!(!is_open(long.key(Key::Char('k'))), "names are typed above the prompt");
+    let paths = vec!["f1".to_owned(), "f41".to_owned()];
+    let some = answer(vec![("1", ApprovalChoice::KeepSome { paths })]);
+    assert_eq!(long.typed("2 42").key(Key::Enter).effects, [some]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{Approval, PanelMode};
 
 impl Approval {
     /// One command has ended, and its changes are asked about.
-    pub(super) fn offers_files(&self) -> bool {
+    pub(crate) fn offers_files(&self) -> bool {
         matches!(self.question.calls.as_slice(), [call] if !call.changes.is_empty())
     }
 

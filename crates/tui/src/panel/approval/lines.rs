@@ -10,13 +10,21 @@ use crate::text::{Line, Role, Style};
 const HELP: &[(&str, &str)] = &[
     ("y", "runs the selected"),
     ("n", "denies all, with a reason"),
-    ("k", "keeps some files"),
     ("a", "stores a rule"),
     ("e", "edits the arguments"),
     ("1–9", "selects; of 10 or more: 12 or 2,11-13, then Enter"),
     ("d", "shows all in full screen"),
     ("s", "shows secrets"),
     ("Ctrl-C", "stops the turn"),
+];
+
+/// The same where it is asked whether the changes of a command are kept.
+const HELP_KEEPING: &[(&str, &str)] = &[
+    ("y", "keeps all changes"),
+    ("k", "keeps some files: numbers or paths, then Enter"),
+    ("n", "drops the changes, with a reason"),
+    ("d", "shows all in full screen"),
+    ("Ctrl-C", "stops the turn; the changes are set aside (jm held)"),
 ];
 
 impl Approval {
@@ -152,7 +160,10 @@ impl Approval {
                     if self.offers_files() { ("k", "name others") } else { ("e", "edit again") };
                 vec![line, key(letter, again), key("Esc", "back")]
             }
-            PanelMode::Help => HELP.iter().map(|(letter, does)| key(letter, does)).collect(),
+            PanelMode::Help => {
+                let help = if self.asks_to_keep() { HELP_KEEPING } else { HELP };
+                help.iter().map(|(letter, does)| key(letter, does)).collect()
+            }
             PanelMode::Asking => self.asking(),
         }
     }
