@@ -162,6 +162,9 @@ pub(crate) enum Command {
     /// List prompts, or go back to before one: files, conversation or both
     Rewind(Rewind),
     /// Resolve calls interrupted by a crash (never re-runs them)
+    ///
+    /// Shows what each call did and asks. Without a question: `--on-recovery keep` (complete what was begun), `discard`
+    /// (mark the results as failed) or `undo` (take the changes back).
     Recover(ListingArgs),
     /// Verify the journal's integrity
     Verify,

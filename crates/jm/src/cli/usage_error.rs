@@ -36,7 +36,11 @@ pub(super) fn in_words(command: &Command, error: &clap::Error, typed: &[OsString
             }
         }
         ErrorKind::ValueValidation => {
-            let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
+            let why = error.source().map(|why| match why.is::<std::num::ParseIntError>() {
+                true => ": expected a whole number".to_owned(),
+                false => format!(": {why}"),
+            });
+            let why = why.unwrap_or_default();
             (format!("invalid value `{value}` for {}{why}", option_of(&argument.concat())), see)
         }
         ErrorKind::MissingRequiredArgument => {
@@ -114,6 +118,11 @@ mod tests {
                 "did you mean `--model`? `jm run --help` lists the options",
             ),
             ("--bogus", "unknown option `--bogus`", "`jm --help` lists the options"),
+            (
+                "undo x",
+                "invalid value `x` for [COUNT]: expected a whole number",
+                "`jm undo --help` lists the options",
+            ),
             ("undo 1 2", "unknown argument `2`", "`jm undo --help` lists the options"),
             (
                 "mcp ad",
