@@ -8,7 +8,7 @@ use std::io::{Error, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use jm_files::layer::remove_layer;
+use jm_files::layer::{remove_layer, stored_bytes};
 use jm_system::folder::readable_entries;
 use jm_system::state::StateDir;
 use jm_types::ignore_error;
@@ -129,6 +129,11 @@ impl CommandLayers {
     pub fn names(&self) -> impl Iterator<Item = String> {
         readable_entries(self.directory.path())
             .filter_map(|entry| entry.file_name().into_string().ok())
+    }
+
+    /// The bytes on disk of the versions that a layer holds now.
+    pub fn stored_bytes(&self, id: &str) -> std::io::Result<u64> {
+        Ok(stored_bytes(&self.existing(id)?)?)
     }
 
     /// Leaves a layer to a person's decision, everything in it on the disk; gives the name under which it is held.
