@@ -75,6 +75,14 @@ pub(crate) enum HeldOutcome {
 }
 
 impl HeldOutcome {
+    /// The layer that waits for another decision, where this one could not be carried out.
+    pub(crate) fn undecided(&self) -> Option<&str> {
+        match self {
+            Self::NotKept(not_kept) => not_kept.layer.as_deref(),
+            Self::Kept | Self::LeftAside | Self::CannotPart(_) => None,
+        }
+    }
+
     /// The result of a call whose command ran on the layer.
     pub(crate) fn result_of(
         &self,
@@ -126,7 +134,7 @@ fn kept_in_part(core: &Core, kept: &KeptNames, held: &HeldAnswer) -> NotKept {
     let rest = kept.rest.as_deref().unwrap_or_default();
     if !held.is_dropped {
         let why = kept.in_words("set aside by the user");
-        return NotKept { why, hint: set_aside_hint(rest) };
+        return NotKept { why, hint: set_aside_hint(rest), layer: None };
     }
     let forgotten = core.layers.place().map(|place| place.held().forget(rest));
     match forgotten {
@@ -135,7 +143,7 @@ fn kept_in_part(core: &Core, kept: &KeptNames, held: &HeldAnswer) -> NotKept {
         }
         Some(Ok(())) | None => {
             let hint = "the kept files are in the workspace, the others are as before".to_owned();
-            NotKept { why: kept.in_words("dropped by the user"), hint }
+            NotKept { why: kept.in_words("dropped by the user"), hint, layer: None }
         }
     }
 }
@@ -151,5 +159,5 @@ fn dropped(core: &Core, held: &HeldAnswer) -> NotKept {
         Some(reason) => format!("dropped by the user: {}", one_line(reason)),
         None => "dropped by the user".to_owned(),
     };
-    NotKept { why, hint: "the workspace is unchanged".to_owned() }
+    NotKept { why, hint: "the workspace is unchanged".to_owned(), layer: None }
 }

@@ -49,8 +49,9 @@ pub(crate) struct AwaitedLayer {
 impl AwaitedLayer {
     /// One that nobody is asked about.
     pub(crate) fn decided(not_kept: NotKept) -> Self {
+        let layer = not_kept.layer.clone().unwrap_or_default();
         let (warnings, changes) = (Vec::new(), Vec::new());
-        Self { layer: String::new(), not_kept, warnings, preview: None, changes }
+        Self { layer, not_kept, warnings, preview: None, changes }
     }
 }
 
@@ -63,6 +64,8 @@ pub(crate) struct CallHolder {
     /// Set once the commands have ended and their changes are being decided about.
     is_settling: AtomicBool,
     awaited: Mutex<Option<AwaitedLayer>>,
+    /// The layer of its changes that were set aside, without a question about them.
+    set_aside: Mutex<Option<String>>,
     company: CommandCompany,
 }
 
@@ -152,7 +155,8 @@ pub(crate) async fn settle_stack(
     });
     settled.await.unwrap_or_else(|_| {
         let why = "what it changed could not be read".to_owned();
-        SettledStack::NotKept(NotKept { why, hint: "`jm recover` finds its layer".to_owned() })
+        let hint = "`jm recover` finds its layer".to_owned();
+        SettledStack::NotKept(NotKept { why, hint, layer: None })
     })
 }
 
@@ -178,8 +182,14 @@ pub(crate) fn works(core: &Core) -> Result<(), String> {
 impl CallHolder {
     fn new(core: &Arc<Core>, (key, id): (&CallKey, &str), company: CommandCompany) -> Self {
         let (core, key, id) = (Arc::clone(core), key.clone(), id.to_owned());
-        let (is_settling, awaited) = (AtomicBool::new(false), Mutex::default());
-        Self { core, key, id, is_settling, awaited, company }
+        let is_settling = AtomicBool::new(false);
+        let (awaited, set_aside) = (Mutex::default(), Mutex::default());
+        Self { core, key, id, is_settling, awaited, set_aside, company }
+    }
+
+    /// Takes the layer of changes that were set aside without a question.
+    pub(crate) fn take_set_aside(&self) -> Option<String> {
+        self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Takes the layer that waits for a person's word.
@@ -239,6 +249,7 @@ impl CallHolder {
             Err(error @ KeepError::Stuck { .. }) => Some(NotKept {
                 why: error.to_string(),
                 hint: "resolve it with `jm recover`".to_owned(),
+                layer: None,
             }),
             Err(error) => Some(self.set_aside(layer, error.to_string())),
         }
@@ -283,9 +294,9 @@ impl CallHolder {
             Some(Ok(id)) => (not_kept(why, &id), Some(id)),
             Some(Err(error)) => {
                 let hint = format!("its versions are in {}: {error}", upper.display());
-                (NotKept { why, hint }, None)
+                (NotKept { why, hint, layer: None }, None)
             }
-            None => (NotKept { why, hint: String::new() }, None),
+            None => (NotKept { why, hint: String::new(), layer: None }, None),
         }
     }
 
@@ -368,6 +379,8 @@ impl CommandHolder for CallHolder {
         } else {
             Some(self.set_aside(layer, "the call was given up before its command ended".to_owned()))
         };
+        let left = not_kept.as_ref().and_then(|not_kept| not_kept.layer.clone());
+        *self.set_aside.lock().unwrap_or_else(PoisonError::into_inner) = left;
         // Once more, because what is kept has a record that names other paths only.
         ignore_error(self.record_gap(gap), "the next write fails too, and says so");
         self.is_settling.store(false, Ordering::Release);
