@@ -136,12 +136,9 @@ fn kept_in_part(core: &Core, kept: &KeptNames, held: &HeldAnswer) -> NotKept {
         let why = kept.in_words("set aside by the user");
         return NotKept { why, hint: set_aside_hint(rest), layer: None };
     }
-    let forgotten = core.layers.place().map(|place| place.held().forget(rest));
-    match forgotten {
-        Some(Err(error)) => {
-            not_kept(format!("{}; {error}", kept.in_words("dropped by the user")), rest)
-        }
-        Some(Ok(())) | None => {
+    match core.layers.forget_held(rest) {
+        Err(error) => not_kept(format!("{}; {error}", kept.in_words("dropped by the user")), rest),
+        Ok(()) => {
             let hint = "the kept files are in the workspace, the others are as before".to_owned();
             NotKept { why: kept.in_words("dropped by the user"), hint, layer: None }
         }
@@ -150,9 +147,7 @@ fn kept_in_part(core: &Core, kept: &KeptNames, held: &HeldAnswer) -> NotKept {
 
 /// Drops a layer, and says so with the person's reason.
 fn dropped(core: &Core, held: &HeldAnswer) -> NotKept {
-    let place = core.layers.place();
-    let forgotten = place.map(|place| place.held().forget(&held.layer));
-    if let Some(Err(error)) = forgotten {
+    if let Err(error) = core.layers.forget_held(&held.layer) {
         return not_kept(format!("dropped by the user; {error}"), &held.layer);
     }
     let why = match &held.reason {

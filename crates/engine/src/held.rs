@@ -57,7 +57,7 @@ pub(crate) fn keep_names(
 ) -> Result<KeptNames, KeepFault> {
     let no = |why: String| KeepFault::NotKept(not_kept(why, id));
     let place = core.layers.place().ok_or_else(|| no("no state directory".to_owned()))?;
-    let whole = place.held().take(id).map_err(|error| no(error.to_string()))?;
+    let whole = core.layers.take_held(id).map_err(|error| no(error.to_string()))?;
     if whole.is_lost() {
         return Err(KeepFault::NotKept(lost(&whole)));
     }
@@ -83,7 +83,7 @@ pub(crate) fn keep_names(
         Err(error) => {
             let held = place.set_aside(layer);
             let held = held.map_err(|other| no(format!("{error}; {other}")))?;
-            Err(KeepFault::NotKept(not_kept(error.to_string(), &held)))
+            Err(KeepFault::NotKept(not_kept(error.to_string(), held.id())))
         }
     }
 }

@@ -275,9 +275,10 @@ impl CallHolder {
             KeepRule::Approved => summary,
             KeepRule::Asks => summary + &held_diff(layer.layer(), report),
         };
-        let (not_kept, id) = self.put_aside(layer, why);
-        let Some(layer) = id else { return Some(not_kept) };
-        let preview = Some(preview);
+        let (not_kept, held) = self.put_aside(layer, why);
+        let Some(held) = held else { return Some(not_kept) };
+        let (layer, preview) = (held.id().to_owned(), Some(preview));
+        self.core.layers.ask_about(held);
         let awaited = AwaitedLayer { layer, not_kept, warnings, preview, changes };
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = Some(awaited);
         None
@@ -287,11 +288,11 @@ impl CallHolder {
         self.put_aside(layer, why).0
     }
 
-    fn put_aside(&self, layer: HeldLayer, why: String) -> (NotKept, Option<String>) {
+    fn put_aside(&self, layer: HeldLayer, why: String) -> (NotKept, Option<HeldLayer>) {
         let upper = layer.upper();
         let place = self.core.layers.place();
         match place.map(|place| place.set_aside(layer)) {
-            Some(Ok(id)) => (not_kept(why, &id), Some(id)),
+            Some(Ok(held)) => (not_kept(why, held.id()), Some(held)),
             Some(Err(error)) => {
                 let hint = format!("its versions are in {}: {error}", upper.display());
                 (NotKept { why, hint, layer: None }, None)

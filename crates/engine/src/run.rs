@@ -29,13 +29,14 @@ use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
 use crate::reply::{self, ResultForm};
 use crate::revalidate::{Approved, Revalidated, revalidate};
-use crate::run_on_layer::{finish_held, finish_left_on_layers, run_stacked};
+use crate::run_on_layer::{finish_held, finish_left_on_layers, leave_answered, run_stacked};
 use crate::session::{Pause, Session};
 
 /// Works until every call has its result, or a person is needed.
 pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Canceller) -> Pause {
     plan_batch(core, session).await;
     record_batch(core, session);
+    leave_answered(core, session);
     if canceller.is_requested() {
         return cancel_rest(core, session);
     }
@@ -197,6 +198,7 @@ pub(crate) fn record_batch(core: &Core, session: &mut Session) {
 pub(crate) fn cancel_rest(core: &Core, session: &mut Session) -> Pause {
     let form = session.form();
     session.batch_mut().refuse_rest(&ToolError::cancelled(), form);
+    leave_answered(core, session);
     record_batch(core, session);
     Pause::Cancelled
 }
@@ -357,6 +359,7 @@ pub(crate) fn take_over(
         let refusal = answer::awaited_refusal(session, index, &awaited, (result, output));
         if !session.offers_grants() {
             session.batch_mut().entries[index].set_aside = Some(awaited.layer);
+            leave_answered(core, session);
             let RefusedCommand { result, output, .. } = refusal;
             return finish(core, session, index, FinishedCall { result, output, seen });
         }

@@ -62,6 +62,7 @@ pub(crate) async fn run_stacked(
         if !is_asked || !session.offers_grants() {
             let layer = Some(awaited.layer).filter(|layer| !layer.is_empty());
             session.batch_mut().entries[index].set_aside = layer;
+            leave_answered(core, session);
             let RefusedCommand { result, output, .. } = refusal;
             finish(core, session, index, FinishedCall { result, output, seen });
             continue;
@@ -87,7 +88,7 @@ pub(crate) async fn finish_held(
     if let (HeldOutcome::CannotPart(why), Some(chosen)) = (&outcome, &held.chosen) {
         let entry = &mut session.batch_mut().entries[index];
         entry.status = CallStatus::Pending(answer::asked_again(&chosen.question, why));
-        return;
+        return core.layers.ask_again(&held.layer);
     }
     for index in session.batch().on_layer(&held.layer) {
         let Some(refusal) = session.batch_mut().entries[index].refusal.take() else { continue };
@@ -96,6 +97,12 @@ pub(crate) async fn finish_held(
         let result = outcome.result_of(session, index, (held, result));
         finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
     }
+    leave_answered(core, session);
+}
+
+/// Leaves the layers whose questions are answered, or asked by nobody, to whoever decides about them.
+pub(crate) fn leave_answered(core: &Core, session: &Session) {
+    core.layers.leave_held(|id| !session.batch().on_layer(id).is_empty());
 }
 
 /// Finishes the calls that wait for an answer about their layer, which nobody gives any more.

@@ -136,8 +136,9 @@ impl CommandLayers {
         Ok(stored_bytes(&self.existing(id)?)?)
     }
 
-    /// Leaves a layer to a person's decision, everything in it on the disk; gives the name under which it is held.
-    pub fn set_aside(&self, mut layer: HeldLayer) -> std::io::Result<String> {
+    /// Leaves a layer to a person's decision, everything in it on the disk. It is among the held ones, and ours until it
+    /// is dropped.
+    pub fn set_aside(&self, mut layer: HeldLayer) -> std::io::Result<HeldLayer> {
         // After a restart it cannot be made better than it is.
         if !layer.is_lost() {
             layer.set_aside()?;
@@ -145,7 +146,7 @@ impl CommandLayers {
         let (id, place) = self.held.fresh()?;
         std::fs::remove_dir(place.path())?;
         layer.move_to(&id, place.path())?;
-        Ok(id)
+        Ok(layer)
     }
 
     /// Gives a held layer to a call that keeps it, everything in it on the disk.
