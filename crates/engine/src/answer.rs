@@ -75,6 +75,14 @@ pub(crate) enum HeldOutcome {
 }
 
 impl HeldOutcome {
+    /// The layer that waits for another decision, where this one could not be carried out.
+    pub(crate) fn undecided(&self) -> Option<&str> {
+        match self {
+            Self::NotKept(not_kept) => not_kept.layer.as_deref(),
+            Self::Kept | Self::LeftAside | Self::CannotPart(_) => None,
+        }
+    }
+
     /// The result of a call whose command ran on the layer.
     pub(crate) fn result_of(
         &self,
@@ -126,30 +134,25 @@ fn kept_in_part(core: &Core, kept: &KeptNames, held: &HeldAnswer) -> NotKept {
     let rest = kept.rest.as_deref().unwrap_or_default();
     if !held.is_dropped {
         let why = kept.in_words("set aside by the user");
-        return NotKept { why, hint: set_aside_hint(rest) };
+        return NotKept { why, hint: set_aside_hint(rest), layer: None };
     }
-    let forgotten = core.layers.place().map(|place| place.held().forget(rest));
-    match forgotten {
-        Some(Err(error)) => {
-            not_kept(format!("{}; {error}", kept.in_words("dropped by the user")), rest)
-        }
-        Some(Ok(())) | None => {
+    match core.layers.forget_held(rest) {
+        Err(error) => not_kept(format!("{}; {error}", kept.in_words("dropped by the user")), rest),
+        Ok(()) => {
             let hint = "the kept files are in the workspace, the others are as before".to_owned();
-            NotKept { why: kept.in_words("dropped by the user"), hint }
+            NotKept { why: kept.in_words("dropped by the user"), hint, layer: None }
         }
     }
 }
 
 /// Drops a layer, and says so with the person's reason.
 fn dropped(core: &Core, held: &HeldAnswer) -> NotKept {
-    let place = core.layers.place();
-    let forgotten = place.map(|place| place.held().forget(&held.layer));
-    if let Some(Err(error)) = forgotten {
+    if let Err(error) = core.layers.forget_held(&held.layer) {
         return not_kept(format!("dropped by the user; {error}"), &held.layer);
     }
     let why = match &held.reason {
         Some(reason) => format!("dropped by the user: {}", one_line(reason)),
         None => "dropped by the user".to_owned(),
     };
-    NotKept { why, hint: "the workspace is unchanged".to_owned() }
+    NotKept { why, hint: "the workspace is unchanged".to_owned(), layer: None }
 }

@@ -71,6 +71,9 @@ pub struct CallEntry {
     /// It ran, and confinement refused it something that a person may give it.
     #[serde(default)]
     pub refusal: Option<RefusedCommand>,
+    /// The held layer of its changes, about which nobody has decided.
+    #[serde(default)]
+    pub set_aside: Option<String>,
     /// The last thing that the journal holds of it.
     #[serde(default)]
     pub journaled: Journaled,
@@ -338,6 +341,7 @@ impl CallEntry {
             shown_files: Vec::new(),
             edit: ArgumentEdit::None,
             refusal: None,
+            set_aside: None,
             journaled: Journaled::default(),
             prepared: Parsed::default(),
         }
@@ -372,9 +376,16 @@ impl CallEntry {
 
     /// It does not run; if it ran before, what came of that stands.
     pub(crate) fn refuse(&mut self, form: ResultForm, error: &ToolError) {
-        let happened = self.refusal.take().map(|refusal| refusal.result);
+        let happened = self.leave_refusal().map(|refusal| refusal.result);
         let result = happened.unwrap_or_else(|| reply::refused(form, &self.call, error));
         self.status = self.done(result);
+    }
+
+    /// Takes what confinement refused, or a question about a layer, which stays set aside.
+    pub(crate) fn leave_refusal(&mut self) -> Option<RefusedCommand> {
+        let refusal = self.refusal.take()?;
+        self.set_aside = refusal.held.as_ref().map(|held| held.layer.clone());
+        Some(refusal)
     }
 
     /// The result, once there is one.

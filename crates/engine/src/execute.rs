@@ -66,6 +66,8 @@ pub(crate) struct Executed {
     pub(crate) refused: Vec<Grant>,
     /// The layer of its command that waits for a person's word.
     pub(crate) awaited: Option<AwaitedLayer>,
+    /// The layer of its changes that were set aside, and about which nobody is asked.
+    pub(crate) set_aside: Option<String>,
     pub(crate) elapsed: Duration,
 }
 
@@ -121,8 +123,9 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
     };
     let output = output::keep(core, &key, ctx.whole.take(), uncut).await;
     let (seen, refused) = (ctx.seen.take(), ctx.refused.take());
-    let awaited = holder.and_then(|holder| holder.take_awaited());
-    Executed { result, output, seen, refused, awaited, elapsed: began.elapsed() }
+    let awaited = holder.as_ref().and_then(|holder| holder.take_awaited());
+    let set_aside = holder.and_then(|holder| holder.take_set_aside());
+    Executed { result, output, seen, refused, awaited, set_aside, elapsed: began.elapsed() }
 }
 
 /// Runs the call to its end or its deadline. Its time begins here: what is done around it, such as the look at

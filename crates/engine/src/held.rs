@@ -57,7 +57,7 @@ pub(crate) fn keep_names(
 ) -> Result<KeptNames, KeepFault> {
     let no = |why: String| KeepFault::NotKept(not_kept(why, id));
     let place = core.layers.place().ok_or_else(|| no("no state directory".to_owned()))?;
-    let whole = place.held().take(id).map_err(|error| no(error.to_string()))?;
+    let whole = core.layers.take_held(id).map_err(|error| no(error.to_string()))?;
     if whole.is_lost() {
         return Err(KeepFault::NotKept(lost(&whole)));
     }
@@ -78,11 +78,12 @@ pub(crate) fn keep_names(
         Err(error @ KeepError::Stuck { .. }) => Err(KeepFault::NotKept(NotKept {
             why: error.to_string(),
             hint: "resolve it with `jm recover`".to_owned(),
+            layer: None,
         })),
         Err(error) => {
             let held = place.set_aside(layer);
             let held = held.map_err(|other| no(format!("{error}; {other}")))?;
-            Err(KeepFault::NotKept(not_kept(error.to_string(), &held)))
+            Err(KeepFault::NotKept(not_kept(error.to_string(), held.id())))
         }
     }
 }
@@ -122,7 +123,7 @@ fn lost(layer: &HeldLayer) -> NotKept {
     let why = "the machine was restarted before these changes were on disk; they may be incomplete";
     let hint =
         format!("inspect them in {}, then `jm held drop {}`", layer.upper().display(), layer.id());
-    NotKept { why: why.to_owned(), hint }
+    NotKept { why: why.to_owned(), hint, layer: Some(layer.id().to_owned()) }
 }
 
 /// The hint that says where the changes of a command are.
@@ -134,7 +135,7 @@ pub(crate) fn set_aside_hint(id: &str) -> String {
 
 /// A layer that is not kept, and where it is.
 pub(crate) fn not_kept(why: impl Into<String>, id: &str) -> NotKept {
-    NotKept { why: why.into(), hint: set_aside_hint(id) }
+    NotKept { why: why.into(), hint: set_aside_hint(id), layer: Some(id.to_owned()) }
 }
 
 /// The paths that somebody else changed meanwhile, as the reason why nothing is kept.

@@ -49,8 +49,9 @@ pub(crate) struct AwaitedLayer {
 impl AwaitedLayer {
     /// One that nobody is asked about.
     pub(crate) fn decided(not_kept: NotKept) -> Self {
+        let layer = not_kept.layer.clone().unwrap_or_default();
         let (warnings, changes) = (Vec::new(), Vec::new());
-        Self { layer: String::new(), not_kept, warnings, preview: None, changes }
+        Self { layer, not_kept, warnings, preview: None, changes }
     }
 }
 
@@ -63,6 +64,8 @@ pub(crate) struct CallHolder {
     /// Set once the commands have ended and their changes are being decided about.
     is_settling: AtomicBool,
     awaited: Mutex<Option<AwaitedLayer>>,
+    /// The layer of its changes that were set aside, without a question about them.
+    set_aside: Mutex<Option<String>>,
     company: CommandCompany,
 }
 
@@ -152,7 +155,8 @@ pub(crate) async fn settle_stack(
     });
     settled.await.unwrap_or_else(|_| {
         let why = "what it changed could not be read".to_owned();
-        SettledStack::NotKept(NotKept { why, hint: "`jm recover` finds its layer".to_owned() })
+        let hint = "`jm recover` finds its layer".to_owned();
+        SettledStack::NotKept(NotKept { why, hint, layer: None })
     })
 }
 
@@ -178,8 +182,14 @@ pub(crate) fn works(core: &Core) -> Result<(), String> {
 impl CallHolder {
     fn new(core: &Arc<Core>, (key, id): (&CallKey, &str), company: CommandCompany) -> Self {
         let (core, key, id) = (Arc::clone(core), key.clone(), id.to_owned());
-        let (is_settling, awaited) = (AtomicBool::new(false), Mutex::default());
-        Self { core, key, id, is_settling, awaited, company }
+        let is_settling = AtomicBool::new(false);
+        let (awaited, set_aside) = (Mutex::default(), Mutex::default());
+        Self { core, key, id, is_settling, awaited, set_aside, company }
+    }
+
+    /// Takes the layer of changes that were set aside without a question.
+    pub(crate) fn take_set_aside(&self) -> Option<String> {
+        self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Takes the layer that waits for a person's word.
@@ -239,6 +249,7 @@ impl CallHolder {
             Err(error @ KeepError::Stuck { .. }) => Some(NotKept {
                 why: error.to_string(),
                 hint: "resolve it with `jm recover`".to_owned(),
+                layer: None,
             }),
             Err(error) => Some(self.set_aside(layer, error.to_string())),
         }
@@ -264,9 +275,10 @@ impl CallHolder {
             KeepRule::Approved => summary,
             KeepRule::Asks => summary + &held_diff(layer.layer(), report),
         };
-        let (not_kept, id) = self.put_aside(layer, why);
-        let Some(layer) = id else { return Some(not_kept) };
-        let preview = Some(preview);
+        let (not_kept, held) = self.put_aside(layer, why);
+        let Some(held) = held else { return Some(not_kept) };
+        let (layer, preview) = (held.id().to_owned(), Some(preview));
+        self.core.layers.ask_about(held);
         let awaited = AwaitedLayer { layer, not_kept, warnings, preview, changes };
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = Some(awaited);
         None
@@ -276,16 +288,16 @@ impl CallHolder {
         self.put_aside(layer, why).0
     }
 
-    fn put_aside(&self, layer: HeldLayer, why: String) -> (NotKept, Option<String>) {
+    fn put_aside(&self, layer: HeldLayer, why: String) -> (NotKept, Option<HeldLayer>) {
         let upper = layer.upper();
         let place = self.core.layers.place();
         match place.map(|place| place.set_aside(layer)) {
-            Some(Ok(id)) => (not_kept(why, &id), Some(id)),
+            Some(Ok(held)) => (not_kept(why, held.id()), Some(held)),
             Some(Err(error)) => {
                 let hint = format!("its versions are in {}: {error}", upper.display());
-                (NotKept { why, hint }, None)
+                (NotKept { why, hint, layer: None }, None)
             }
-            None => (NotKept { why, hint: String::new() }, None),
+            None => (NotKept { why, hint: String::new(), layer: None }, None),
         }
     }
 
@@ -368,6 +380,8 @@ impl CommandHolder for CallHolder {
         } else {
             Some(self.set_aside(layer, "the call was given up before its command ended".to_owned()))
         };
+        let left = not_kept.as_ref().and_then(|not_kept| not_kept.layer.clone());
+        *self.set_aside.lock().unwrap_or_else(PoisonError::into_inner) = left;
         // Once more, because what is kept has a record that names other paths only.
         ignore_error(self.record_gap(gap), "the next write fails too, and says so");
         self.is_settling.store(false, Ordering::Release);

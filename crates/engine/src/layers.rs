@@ -1,5 +1,6 @@
 //! The layers of an engine's commands: where they lie, whether they work here, and the steps of each.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -39,6 +40,8 @@ pub struct EngineLayers {
     is_said: AtomicBool,
     /// Layers without changes, for the next commands.
     spare: Mutex<SpareLayers>,
+    /// Held layers about which a question is open: they are ours until it is answered.
+    asked: Mutex<BTreeMap<String, HeldLayer>>,
     /// Threads that find out or make what the next commands need.
     ahead: Mutex<ThreadsAhead>,
 }
@@ -79,6 +82,7 @@ impl EngineLayers {
             works: OnceLock::new(),
             is_said: AtomicBool::new(false),
             spare: Mutex::default(),
+            asked: Mutex::default(),
             ahead: Mutex::default(),
         }
     }
@@ -99,6 +103,43 @@ impl EngineLayers {
 
     pub(crate) fn place(&self) -> Option<&CommandLayers> {
         self.place.as_ref()
+    }
+
+    /// Keeps a held layer from other processes while its question is open.
+    pub(crate) fn ask_about(&self, layer: HeldLayer) {
+        self.asked().insert(layer.id().to_owned(), layer);
+    }
+
+    /// The same once more, after an answer that could not be carried out.
+    pub(crate) fn ask_again(&self, id: &str) {
+        if let Ok(layer) = self.take_held(id) {
+            self.ask_about(layer);
+        }
+    }
+
+    /// Leaves the held layers to whoever decides about them, but for those whose questions are open.
+    pub(crate) fn leave_held(&self, is_open: impl Fn(&str) -> bool) {
+        self.asked().retain(|id, _| is_open(id));
+    }
+
+    /// Takes a held layer, the question about which is answered.
+    pub(crate) fn take_held(&self, id: &str) -> std::io::Result<HeldLayer> {
+        if let Some(layer) = self.asked().remove(id) {
+            return Ok(layer);
+        }
+        self.place.as_ref().ok_or(ErrorKind::NotFound)?.held().take(id)
+    }
+
+    /// Removes a held layer.
+    pub(crate) fn forget_held(&self, id: &str) -> std::io::Result<()> {
+        if let Some(layer) = self.asked().remove(id) {
+            return layer.remove();
+        }
+        self.place.as_ref().ok_or(ErrorKind::NotFound)?.held().forget(id)
+    }
+
+    fn asked(&self) -> MutexGuard<'_, BTreeMap<String, HeldLayer>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes back a layer in which nothing was changed.

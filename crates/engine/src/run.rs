@@ -15,8 +15,8 @@ use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResul
 use tracing::{Instrument, info_span};
 
 use crate::ahead::CallsAhead;
-use crate::answer::{self, HeldOutcome};
-use crate::batch::{CallStatus, HeldAnswer, Journaled, RefusedCommand};
+use crate::answer;
+use crate::batch::{CallStatus, Journaled, RefusedCommand};
 use crate::batch_diff::combine_changes;
 use crate::call_turns::KeepTurns;
 use crate::canceller::Canceller;
@@ -24,18 +24,19 @@ use crate::commands_ahead;
 use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
 use crate::grants;
-use crate::hold::{self, AwaitedLayer, CommandCompany, SettledStack};
-use crate::layer_stack::LayerStack;
+use crate::hold::{self, CommandCompany};
 use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
 use crate::reply::{self, ResultForm};
 use crate::revalidate::{Approved, Revalidated, revalidate};
+use crate::run_on_layer::{finish_held, finish_left_on_layers, leave_answered, run_stacked};
 use crate::session::{Pause, Session};
 
 /// Works until every call has its result, or a person is needed.
 pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Canceller) -> Pause {
     plan_batch(core, session).await;
     record_batch(core, session);
+    leave_answered(core, session);
     if canceller.is_requested() {
         return cancel_rest(core, session);
     }
@@ -45,11 +46,7 @@ pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Can
     if session.batch().awaits_a_person() {
         return Pause::NeedsApproval;
     }
-    for index in session.batch().left_on_layers() {
-        let Some(refusal) = session.batch_mut().entries[index].refusal.take() else { continue };
-        let RefusedCommand { result, output, .. } = refusal;
-        finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
-    }
+    finish_left_on_layers(core, session);
     for index in 0..session.batch().entries.len() {
         if !matches!(session.batch().entries[index].status, CallStatus::Approved { .. }) {
             continue;
@@ -201,6 +198,7 @@ pub(crate) fn record_batch(core: &Core, session: &mut Session) {
 pub(crate) fn cancel_rest(core: &Core, session: &mut Session) -> Pause {
     let form = session.form();
     session.batch_mut().refuse_rest(&ToolError::cancelled(), form);
+    leave_answered(core, session);
     record_batch(core, session);
     Pause::Cancelled
 }
@@ -252,84 +250,6 @@ async fn run_together(
     }
 }
 
-/// Runs commands one after another on one layer, and asks a person about all that they changed; the question stands at
-/// the last of them.
-async fn run_stacked(
-    core: &Arc<Core>,
-    session: &mut Session,
-    indices: &[usize],
-    canceller: &Canceller,
-) {
-    let stack = Arc::new(LayerStack::default());
-    let mut ran: Vec<(usize, Executed)> = Vec::new();
-    for index in indices.iter().copied().take_while(|_| !canceller.is_requested()) {
-        let Some(ready) = ready(core, session, index, None, Vec::new()).await else { break };
-        let company = CommandCompany::Stacked(Arc::clone(&stack));
-        let ready = [(index, Ready { company, ..ready })];
-        if !begin(core, session, &ready) {
-            break;
-        }
-        let [(_, ready)] = ready;
-        let cancel = Cancel::new();
-        canceller.activate(vec![cancel.clone()]);
-        let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
-        ran.push((index, execute::execute(core, ready, cancel).instrument(span).await));
-    }
-    let Some((last, _)) = ran.last() else { return };
-    let last = *last;
-    let entry = &session.batch().entries[last];
-    let (key, id) = (entry.key.clone(), entry.call.id.clone());
-    let settled = hold::settle_stack(core, (&key, &id), stack).await;
-    for (index, executed) in ran {
-        let awaited = match &settled {
-            SettledStack::Nothing => {
-                take_over(core, session, index, Vec::new(), executed);
-                continue;
-            }
-            SettledStack::NotKept(not_kept) => AwaitedLayer::decided(not_kept.clone()),
-            SettledStack::Asks(awaited) => awaited.clone(),
-        };
-        let is_asked = matches!(settled, SettledStack::Asks(_)) && !canceller.is_requested();
-        let Executed { result, output, seen, elapsed, .. } = executed;
-        let entry = &mut session.batch_mut().entries[index];
-        entry.duration_ms += milliseconds(elapsed);
-        let refusal = answer::awaited_refusal(session, index, &awaited, (result, output));
-        if !is_asked || !session.offers_grants() {
-            let RefusedCommand { result, output, .. } = refusal;
-            finish(core, session, index, FinishedCall { result, output, seen });
-            continue;
-        }
-        let entry = &mut session.batch_mut().entries[index];
-        entry.refusal = Some(refusal);
-        if index == last {
-            entry.status = CallStatus::Pending(Box::new(answer::request(entry, &awaited)));
-        }
-        core.recorder.forget_spool(&entry.key);
-    }
-}
-
-/// Gives every call whose command ran on a layer the result that follows from a person's answer about it.
-async fn finish_held(
-    core: &Arc<Core>,
-    session: &mut Session,
-    index: usize,
-    (held, is_granted): (&HeldAnswer, bool),
-) {
-    let key = session.batch().entries[index].key.clone();
-    let outcome = answer::carry_out(core, &key, held, is_granted).await;
-    if let (HeldOutcome::CannotPart(why), Some(chosen)) = (&outcome, &held.chosen) {
-        let entry = &mut session.batch_mut().entries[index];
-        entry.status = CallStatus::Pending(answer::asked_again(&chosen.question, why));
-        return;
-    }
-    for index in session.batch().on_layer(&held.layer) {
-        let Some(refusal) = session.batch_mut().entries[index].refusal.take() else { continue };
-        let RefusedCommand { result, output, held: Some(held), .. } = refusal else { continue };
-        let result = outcome.result_of(session, index, (held, result));
-        finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
-    }
-}
-
 /// Takes one approved entry to its result, or back to the person.
 async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, canceller: &Canceller) {
     let entry = &mut session.batch_mut().entries[index];
@@ -360,7 +280,7 @@ async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, cancel
 }
 
 /// The call as it will run: with the person's approval still valid, and parsed.
-async fn ready(
+pub(crate) async fn ready(
     core: &Arc<Core>,
     session: &mut Session,
     index: usize,
@@ -402,7 +322,7 @@ async fn ready(
 }
 
 /// Records that the calls start, before they do; what cannot be recorded does not run.
-fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
+pub(crate) fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
     let entries = &session.batch().entries;
     let start = |(index, ready): &(usize, Ready)| match ready.grants.as_slice() {
         [] if entries[*index].journaled == Journaled::Start => None,
@@ -421,22 +341,25 @@ fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
 }
 
 /// Puts the outcome of a call into its entry: its result, or the question about what it was refused.
-fn take_over(
+pub(crate) fn take_over(
     core: &Arc<Core>,
     session: &mut Session,
     index: usize,
     had: Vec<Grant>,
     executed: Executed,
 ) {
-    let Executed { result, output, seen, refused, awaited, elapsed } = executed;
+    let Executed { result, output, seen, refused, awaited, set_aside, elapsed } = executed;
     for (path, record) in &seen {
         session.freshness_mut().record(path.clone(), record.clone());
     }
     let entry = &mut session.batch_mut().entries[index];
     entry.duration_ms += milliseconds(elapsed);
+    entry.set_aside = set_aside;
     if let Some(awaited) = awaited {
         let refusal = answer::awaited_refusal(session, index, &awaited, (result, output));
         if !session.offers_grants() {
+            session.batch_mut().entries[index].set_aside = Some(awaited.layer);
+            leave_answered(core, session);
             let RefusedCommand { result, output, .. } = refusal;
             return finish(core, session, index, FinishedCall { result, output, seen });
         }
@@ -461,14 +384,19 @@ fn take_over(
 }
 
 /// A call that has its result.
-struct FinishedCall {
-    result: ToolResult,
-    output: Option<StoredOutput>,
-    seen: Vec<(PathBuf, ReadRecord)>,
+pub(crate) struct FinishedCall {
+    pub(crate) result: ToolResult,
+    pub(crate) output: Option<StoredOutput>,
+    pub(crate) seen: Vec<(PathBuf, ReadRecord)>,
 }
 
 /// Gives a call its result, which is recorded before anything else runs.
-fn finish(core: &Arc<Core>, session: &mut Session, index: usize, finished: FinishedCall) {
+pub(crate) fn finish(
+    core: &Arc<Core>,
+    session: &mut Session,
+    index: usize,
+    finished: FinishedCall,
+) {
     let FinishedCall { result, output, seen } = finished;
     let entry = &mut session.batch_mut().entries[index];
     entry.status = entry.done(result);
@@ -495,6 +423,6 @@ fn finish(core: &Arc<Core>, session: &mut Session, index: usize, finished: Finis
     }
 }
 
-fn milliseconds(time: Duration) -> u64 {
+pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

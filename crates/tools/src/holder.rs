@@ -27,6 +27,8 @@ pub struct NotKept {
     pub why: String,
     /// The next step for the person.
     pub hint: String,
+    /// The held layer in which it waits for a decision; `None` where it was decided about, or cannot be.
+    pub layer: Option<String>,
 }
 
 impl NotKept {

@@ -185,7 +185,9 @@ pub(super) fn set_aside(core: &Core, call: &CallKey) -> Vec<String> {
         let is_empty = |layer: &HeldLayer| layer.is_untouched();
         match place.take(&name) {
             Ok(layer) if is_empty(&layer) => jm_types::ignore_error(layer.remove(), "it is empty"),
-            Ok(layer) => ids.extend(place.set_aside(layer).ok()),
+            Ok(layer) => {
+                ids.extend(place.set_aside(layer).ok().map(|held| held.id().to_owned()));
+            }
             Err(_) => {}
         }
     }

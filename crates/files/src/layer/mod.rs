@@ -18,6 +18,7 @@ mod sanitize_node;
 mod selection;
 mod since;
 mod split;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -29,6 +30,7 @@ pub use remove::{remove_layer, renew_work};
 pub use report::{LayerReport, NodeChange, TouchedKinds};
 pub use runs_later::NameJudge;
 pub use selection::{Selection, SelectionError};
+pub use stored::stored_bytes;
 pub use versions::FileVersions;
 
 pub use plan::{

@@ -47,6 +47,8 @@ pub struct LayerReport {
     pub touched: BTreeMap<PathBuf, TouchedKinds>,
     /// Names that make something run later, and why.
     pub runs_later: BTreeMap<PathBuf, &'static str>,
+    /// Each touched name that makes something run later, with the name that is told of it.
+    pub(super) told_as: BTreeMap<PathBuf, PathBuf>,
     /// The command set the time of a directory to another moment than its own.
     pub sets_times: bool,
     /// Bytes of the old versions or of the new ones, whichever are more.
@@ -58,7 +60,7 @@ impl Layer {
     pub fn report(&self, judge: &NameJudge, bounds: LayerBounds) -> io::Result<LayerReport> {
         let mut touched: BTreeMap<PathBuf, TouchedKinds> = BTreeMap::new();
         let mut bytes = (0, 0);
-        let mut runs_later = BTreeMap::new();
+        let (mut runs_later, mut told_as) = (BTreeMap::new(), BTreeMap::new());
         // A whole directory that goes leaves nothing behind that could run.
         let mut gone = PathBuf::new();
         let plan = self.plan(bounds, &mut |node| {
@@ -66,10 +68,14 @@ impl Layer {
             let is_gone = node.after.is_none() && is_inside(node.path, &gone);
             let is_directory = |facts: &NodeFacts| facts.kind == NodeKind::Directory;
             let stays = [node.before, node.after].map(|facts| facts.is_some_and(is_directory));
-            match kind.filter(|_| !is_gone) {
-                Some(_) if stays == [true, true] => runs_later.extend(judge.opens_later(node.path)),
-                Some(kind) => runs_later.extend(judge.runs_later(node.path, kind)),
-                None => {}
+            let later = match kind.filter(|_| !is_gone) {
+                Some(_) if stays == [true, true] => judge.opens_later(node.path),
+                Some(kind) => judge.runs_later(node.path, kind),
+                None => None,
+            };
+            if let Some((part, why)) = later {
+                told_as.insert(node.path.to_owned(), part.clone());
+                runs_later.insert(part, why);
             }
             if node.after.is_none() && !is_gone && kind == Some(NodeKind::Directory) {
                 node.path.clone_into(&mut gone);
@@ -89,7 +95,8 @@ impl Layer {
             _ => false,
         };
         let sets_times = plan.steps.iter().any(is_set);
-        Ok(LayerReport { plan, touched, runs_later, sets_times, bytes: bytes.0.max(bytes.1) })
+        let bytes = bytes.0.max(bytes.1);
+        Ok(LayerReport { plan, touched, runs_later, told_as, sets_times, bytes })
     }
 
     /// The content of a file as the workspace has it; `None` for anything else, and for a larger one.

@@ -2,6 +2,7 @@
 //!
 //! Law: what is chosen stands on its own. The directories that a name needs come with it; both names of a rename, all
 //! names of one file and all files of one repository go together; a directory that was deleted or replaced goes whole.
+//! A name that makes something run later never comes along: it is kept where a person named it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -22,6 +23,8 @@ use super::report::{LayerReport, MOST_NAMED, change_of, read_file};
 
 /// The files that are read to tell a rename: larger ones are told by size, mode and time.
 const MOST_COMPARED: u64 = 4 * 1024 * 1024;
+/// Names that a message lists.
+const MOST_LISTED: usize = 5;
 const REPOSITORY: &str = ".git";
 
 /// Why a choice of names cannot be kept.
@@ -34,6 +37,8 @@ pub enum SelectionError {
     Unknown { name: String },
     #[error("{name} cannot be kept alone: {whole} was {how} as a whole")]
     NotAlone { name: String, whole: String, how: &'static str },
+    #[error("{name} cannot be kept alone: {brought}")]
+    BringsLater { name: String, brought: String },
     #[error("too many files changed to keep some of them")]
     TooMany,
     #[error("it cannot be read: {0}")]
@@ -103,11 +108,12 @@ impl LayerReport {
             return Err(SelectionError::TooMany);
         }
         let bonds = Bonds::of(self, layer).map_err(SelectionError::Unreadable)?;
-        let mut waiting = Vec::new();
+        let mut named = BTreeSet::new();
         for name in wanted {
-            waiting.extend(bonds.named(name)?);
+            named.extend(bonds.named(name)?);
         }
-        let chosen = bonds.with_company(waiting);
+        let chosen = bonds.with_company(named.iter().cloned().collect());
+        bonds.check_company(wanted, &named, &chosen)?;
         let left = bonds.names.difference(&chosen).cloned().collect();
         Ok(Selection { chosen, left })
     }
@@ -251,16 +257,67 @@ impl<'a> Bonds<'a> {
                 waiting.extend(beneath(&self.names, place).cloned());
             }
             waiting.extend(self.company.get(&path).into_iter().flatten().cloned());
-            let is_made = |place: &&Path| {
-                let kinds = self.report.touched.get(*place);
-                kinds.is_some_and(|kinds| {
-                    kinds.before.is_none() && kinds.after == Some(NodeKind::Directory)
-                })
-            };
-            waiting.extend(path.ancestors().skip(1).filter(is_made).map(Path::to_owned));
+            let around = path.ancestors().skip(1).filter(|place| self.is_made(place));
+            waiting.extend(around.map(Path::to_owned));
             chosen.insert(path);
         }
         chosen
+    }
+
+    /// Tells whether a name is a directory that the command made.
+    fn is_made(&self, place: &Path) -> bool {
+        let kinds = self.report.touched.get(place);
+        kinds
+            .is_some_and(|kinds| kinds.before.is_none() && kinds.after == Some(NodeKind::Directory))
+    }
+
+    /// Refuses a choice that would bring names along which make something run later.
+    fn check_company(
+        &self,
+        wanted: &[String],
+        named: &BTreeSet<PathBuf>,
+        chosen: &BTreeSet<PathBuf>,
+    ) -> Result<(), SelectionError> {
+        let brought = self.brought_later(named, chosen);
+        if brought.is_empty() {
+            return Ok(());
+        }
+        for name in wanted {
+            let brought = self.brought_later(named, &self.with_company(self.named(name)?));
+            if !brought.is_empty() {
+                let (name, brought) = (name.clone(), in_words(&brought));
+                return Err(SelectionError::BringsLater { name, brought });
+            }
+        }
+        Ok(())
+    }
+
+    /// The names that make something run later among the company of the named ones, and why. A new directory around
+    /// a named file is part of its name.
+    fn brought_later(
+        &self,
+        named: &BTreeSet<PathBuf>,
+        chosen: &BTreeSet<PathBuf>,
+    ) -> BTreeMap<&'a Path, &'static str> {
+        let is_around = |path: &Path| self.is_made(path) && has_beneath(named, path);
+        let company = chosen.difference(named).filter(|path| !is_around(path));
+        let told = company.filter_map(|path| self.report.told_as.get(path));
+        let why = |part: &'a PathBuf| Some((part.as_path(), *self.report.runs_later.get(part)?));
+        told.filter_map(why).collect()
+    }
+}
+
+/// The names that would come along, the first of many, and the remedy.
+fn in_words(brought: &BTreeMap<&Path, &'static str>) -> String {
+    let line = |(path, why): (&&Path, &&str)| {
+        format!("{} would be kept with it ({why})", one_line(&path.to_string_lossy()))
+    };
+    let listed: Vec<String> = brought.iter().take(MOST_LISTED).map(line).collect();
+    let listed = listed.join(", ");
+    match brought.len() {
+        1 => format!("{listed}; name it too to keep both"),
+        few if few <= MOST_LISTED => format!("{listed}; name them too to keep all"),
+        many => format!("{listed} and {} more; name them too to keep all", many - MOST_LISTED),
     }
 }
 

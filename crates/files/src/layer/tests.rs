@@ -296,6 +296,11 @@ fn chosen_names_are_kept_with_what_belongs_to_them() {
         ("mv src lib; echo x > n", "lib/deep", "mv src lib"),
         ("ln big big2; echo x > n", "big2", "ln big big2"),
         ("rm -r src; echo x > n", "./src/", "rm -r src"),
+        (
+            "mkdir .vscode; echo x > .vscode/x; echo y > y",
+            ".vscode/x",
+            "mkdir .vscode; echo x > .vscode/x",
+        ),
         ("chmod 700 docs; echo x > docs/n", "docs/n", "echo x > docs/n"),
         (
             "mkdir .git; echo 1 > .git/a; echo 2 > .git/b; echo 3 > c",
@@ -342,6 +347,16 @@ fn a_part_that_cannot_stand_alone_is_refused() {
             "big/n cannot be kept alone: big was replaced as a whole",
         ),
         ("echo x > n", "m", "m: not among the changes"),
+        (
+            "echo x > n; ln n .envrc",
+            "n",
+            "n cannot be kept alone: .envrc would be kept with it (direnv runs it); name it too to keep both",
+        ),
+        (
+            "echo x > .envrc; mkdir d; mv .envrc d/e; ln d/e d/.envrc; ln d/e .npmrc",
+            "d/e",
+            "d/e cannot be kept alone: .npmrc would be kept with it (a package manager runs programs named in it), d/.envrc would be kept with it (direnv runs it); name them too to keep all",
+        ),
     ];
     for (script, wanted, expected) in cases {
         let world = World::new();

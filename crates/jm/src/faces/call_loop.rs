@@ -19,7 +19,7 @@ use super::answer::Answer;
 use super::interrupts::Interrupts;
 use super::line_output::LineOutput;
 use super::prompt::{Approver, Asked};
-use super::refused_calls::Unanswered;
+use super::refused_calls::{Unanswered, add_set_aside};
 use super::tui::Desk;
 use super::{print, recover, screen};
 use crate::cli::Common;
@@ -30,7 +30,7 @@ pub(crate) struct Driver {
     pub(crate) engine: Engine,
     pub(crate) session: Session,
     approver: Approver,
-    /// Calls of this run that were refused because nobody could be asked.
+    /// Calls of this run that nobody decided about.
     pub(crate) unanswered: Vec<Unanswered>,
     debug: bool,
     /// The conversation is drawn in blocks, which hold the output of commands.
@@ -182,6 +182,7 @@ impl Driver {
                 }
             }
         };
+        add_set_aside(&mut self.unanswered, session.batch());
         if self.debug {
             let events = &self.engine.core().events;
             // What happened is told before what came of it.

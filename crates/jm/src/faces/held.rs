@@ -1,14 +1,15 @@
 //! `jm held`: layers of commands that nobody has decided about yet.
 
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use jm_engine::KeptNames;
 use jm_engine::layer_diff::held_diff;
-use jm_files::layer::{LayerBounds, LayerReport, NameJudge, StepState};
+use jm_files::layer::{Layer, LayerBounds, LayerReport, NameJudge, StepState};
 use jm_files::{Sandbox, SandboxSettings};
 use jm_process::Confiner;
-use jm_process::held::{HeldEntry, HeldLayer, HeldLayers, HeldStage};
+use jm_process::held::{HeldEntry, HeldLayer, HeldLayers, HeldStage, SeenLayer};
 use jm_types::ErrorCode;
 use jm_types::text::{one_line, reveal};
 
@@ -21,7 +22,7 @@ pub(crate) fn run(common: &Common, held: &Held) -> Result<u8> {
     match &held.command {
         None => list(&layers, held.json),
         Some(HeldCommand::List(listing)) => list(&layers, held.json || listing.json),
-        Some(HeldCommand::Diff { id }) => diff(&take(common, &layers, id.as_deref())?),
+        Some(HeldCommand::Diff { id }) => diff(common, &layers, id.as_deref()),
         Some(HeldCommand::Keep { id, paths }) => {
             keep(common, take(common, &layers, id.as_deref())?, paths)
         }
@@ -55,9 +56,10 @@ fn choose(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<Stri
         return Ok(id.to_owned());
     }
     let root = history::root(common)?;
-    let all = layers.list()?.into_iter();
-    let all = all.filter(|one| !one.is_in_use && one.description.root == root);
-    let mut ids: Vec<String> = all.map(|one| one.id).collect();
+    let all = layers.list()?.into_iter().filter(|one| one.description.root == root);
+    let (used, free): (Vec<HeldEntry>, Vec<HeldEntry>) = all.partition(|one| one.is_in_use);
+    let all = if free.is_empty() { used } else { free };
+    let mut ids: Vec<String> = all.into_iter().map(|one| one.id).collect();
     match (ids.pop(), ids.is_empty()) {
         (Some(only), true) => Ok(only),
         (None, _) => bail!("no held changes for this workspace (list all: `jm held list`)"),
@@ -76,20 +78,22 @@ fn refused(id: &str, error: &std::io::Error) -> anyhow::Error {
     anyhow!("{}: {error}\n  hint: `jm held list` lists the layers", one_line(id))
 }
 
-fn report(held: &HeldLayer) -> Result<LayerReport> {
-    let root = &held.description().root;
+fn report(layer: &Layer, root: &Path, upper: PathBuf) -> Result<LayerReport> {
     let sandbox = Sandbox::new(&SandboxSettings::rooted_at(root))
         .with_context(|| format!("{} cannot be opened", root.display()))?;
     let known = Confiner::unsupervised().protected_paths(&sandbox);
-    let judge = NameJudge::new(root, known).with_upper(held.upper());
-    let report = held.layer().report(&judge, LayerBounds::default());
+    let judge = NameJudge::new(root, known).with_upper(upper);
+    let report = layer.report(&judge, LayerBounds::default());
     report.context("its changes cannot be read")
 }
 
-fn diff(held: &HeldLayer) -> Result<u8> {
-    let report = report(held)?;
+fn diff(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<u8> {
+    let id = choose(common, layers, id)?;
+    let SeenLayer { layer, upper, root } =
+        layers.look(&id).map_err(|error| refused(&id, &error))?;
+    let report = report(&layer, &root, upper)?;
     hold::describe_whole(&report);
-    let diff = held_diff(held.layer(), &report);
+    let diff = held_diff(&layer, &report);
     print::result(&diff, &reveal(&diff))?;
     Ok(exit::RAN)
 }
@@ -108,7 +112,7 @@ fn keep(common: &Common, held: HeldLayer, paths: &[String]) -> Result<u8> {
         print::note("jm: kept (resumed an interrupted keep)");
         return Ok(exit::RAN);
     }
-    hold::describe(&report(&held)?);
+    hold::describe(&report(held.layer(), &held.description().root, held.upper())?);
     recorded_keep(common, held, paths)
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn settle(
     let answer = match answer {
         // Nothing is left to be kept.
         KeepAnswer::Ask if report.shown().next().is_none() => KeepAnswer::Drop,
-        KeepAnswer::Ask => match ask(&held, &report)? {
+        KeepAnswer::Ask => match ask(&mut held, &report)? {
             Some(answer) => answer,
             None => return set_aside(held),
         },
@@ -160,8 +160,10 @@ pub(crate) fn set_aside(mut held: HeldLayer) -> Result<u8> {
 }
 
 /// Asks the person at the terminal; `None` where nobody answers. A yes counts once every name was listed.
-fn ask(held: &HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
+fn ask(held: &mut HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>> {
     let Some(mut terminal) = Terminal::open() else { return Ok(None) };
+    // Whatever happens meanwhile, nothing of it is lost.
+    held.set_aside().context("cannot describe the layer")?;
     let is_cut = groups(report).iter().any(|group| group.len() > MOST_LISTED);
     let mut is_listed = !is_cut;
     let (letters, more) =

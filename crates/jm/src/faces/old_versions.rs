@@ -52,10 +52,15 @@ pub(super) fn versions(store: &Store, call: &CallView) -> Vec<(PathBuf, Vec<Name
     records.into_iter().map(files).collect()
 }
 
-/// How many there are, and the bytes that they take.
+/// How many there are, and the bytes that they take on disk.
 pub(super) fn kept(store: &Store) -> Result<(usize, u64)> {
-    let all = recorded(store)?;
-    Ok((all.len(), all.iter().map(|view| view.layer.bytes).sum()))
+    let (place, all) = (layers()?, recorded(store)?);
+    Ok((all.len(), all.iter().map(|view| stored(&place, view)).sum()))
+}
+
+/// The bytes on disk of a layer's versions; another process may have removed it meanwhile.
+fn stored(place: &CommandLayers, view: &LayerView) -> u64 {
+    place.stored_bytes(&view.layer.layer).unwrap_or(0)
 }
 
 /// Removes layers that no record names, and the oldest beyond the quota; the bytes that stay.
@@ -76,27 +81,7 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
             removed += 1;
         }
     }
-    let contents = store.blob_stats().map_err(sessions::told)?.stored;
-    let mut kept = recorded(store)?;
-    let mut bytes: u64 = kept.iter().map(|view| view.layer.bytes).sum();
-    if contents.saturating_add(bytes) > most {
-        // A build can be run again.
-        kept.sort_by_cached_key(|view| !is_all_ignored(store, &view.layer));
-    }
-    let mut let_go = 0;
-    for view in kept.iter().filter(|view| !view.is_unsettled) {
-        if contents.saturating_add(bytes) <= most {
-            break;
-        }
-        for one in steps.get(view.layer.layer.as_str()).into_iter().flatten() {
-            let released = store.release_steps(one.layer.steps, now_epoch_ms());
-            released.map_err(sessions::told)?;
-        }
-        if place.forget(&view.layer.layer).unwrap_or(false) {
-            bytes = bytes.saturating_sub(view.layer.bytes);
-            let_go += 1;
-        }
-    }
+    let (let_go, bytes) = let_oldest_go(store, &place, &steps, most)?;
     let layers = |count| if count == 1 { "layer" } else { "layers" };
     if removed > 0 {
         print::line(&format!("Removed {removed} unused {}", layers(removed)))?;
@@ -108,6 +93,39 @@ pub(super) fn collect(store: &Store, most: u64) -> Result<u64> {
         ))?;
     }
     Ok(bytes)
+}
+
+/// Removes the oldest layers beyond the quota; their number, and the bytes that stay.
+fn let_oldest_go(
+    store: &Store,
+    place: &CommandLayers,
+    steps: &BTreeMap<&str, Vec<&LayerView>>,
+    most: u64,
+) -> Result<(usize, u64)> {
+    let contents = store.blob_stats().map_err(sessions::told)?.stored;
+    let sized = |view| (stored(place, &view), view);
+    let mut kept: Vec<(u64, LayerView)> = recorded(store)?.into_iter().map(sized).collect();
+    let mut bytes: u64 = kept.iter().map(|(size, _)| size).sum();
+    if contents.saturating_add(bytes) > most {
+        // A build can be run again.
+        kept.sort_by_cached_key(|(_, view)| !is_all_ignored(store, &view.layer));
+    }
+    let mut let_go = 0;
+    // To remove one that stores nothing would free nothing.
+    for (size, view) in kept.iter().filter(|(size, view)| *size > 0 && !view.is_unsettled) {
+        if contents.saturating_add(bytes) <= most {
+            break;
+        }
+        for one in steps.get(view.layer.layer.as_str()).into_iter().flatten() {
+            let released = store.release_steps(one.layer.steps, now_epoch_ms());
+            released.map_err(sessions::told)?;
+        }
+        if place.forget(&view.layer.layer).unwrap_or(false) {
+            bytes = bytes.saturating_sub(*size);
+            let_go += 1;
+        }
+    }
+    Ok((let_go, bytes))
 }
 
 /// Tells whether everything that a layer changed lies in directories that the project ignores.

@@ -8,7 +8,7 @@ use std::io::{Error, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use jm_files::layer::remove_layer;
+use jm_files::layer::{remove_layer, stored_bytes};
 use jm_system::folder::readable_entries;
 use jm_system::state::StateDir;
 use jm_types::ignore_error;
@@ -131,8 +131,14 @@ impl CommandLayers {
             .filter_map(|entry| entry.file_name().into_string().ok())
     }
 
-    /// Leaves a layer to a person's decision, everything in it on the disk; gives the name under which it is held.
-    pub fn set_aside(&self, mut layer: HeldLayer) -> std::io::Result<String> {
+    /// The bytes on disk of the versions that a layer holds now.
+    pub fn stored_bytes(&self, id: &str) -> std::io::Result<u64> {
+        Ok(stored_bytes(&self.existing(id)?)?)
+    }
+
+    /// Leaves a layer to a person's decision, everything in it on the disk. It is among the held ones, and ours until it
+    /// is dropped.
+    pub fn set_aside(&self, mut layer: HeldLayer) -> std::io::Result<HeldLayer> {
         // After a restart it cannot be made better than it is.
         if !layer.is_lost() {
             layer.set_aside()?;
@@ -140,7 +146,7 @@ impl CommandLayers {
         let (id, place) = self.held.fresh()?;
         std::fs::remove_dir(place.path())?;
         layer.move_to(&id, place.path())?;
-        Ok(id)
+        Ok(layer)
     }
 
     /// Gives a held layer to a call that keeps it, everything in it on the disk.

@@ -82,6 +82,17 @@ pub struct HeldEntry {
     pub is_in_use: bool,
 }
 
+/// A layer that is only read, and may be another process's.
+#[derive(Debug)]
+pub struct SeenLayer {
+    /// The changes.
+    pub layer: Layer,
+    /// The directory in which the files lie that the command wrote.
+    pub upper: PathBuf,
+    /// The workspace root that the layer lies over.
+    pub root: PathBuf,
+}
+
 /// A layer that is ours.
 #[derive(Debug)]
 pub struct HeldLayer {
@@ -136,6 +147,13 @@ impl HeldLayers {
         Ok(all)
     }
 
+    /// Opens a layer to be read, whoever works with it.
+    pub fn look(&self, id: &str) -> std::io::Result<SeenLayer> {
+        let (home, description) = self.described(id)?;
+        let layer = Layer::open(&description.root, home.path())?;
+        Ok(SeenLayer { layer, upper: home.path().join(UPPER), root: description.root })
+    }
+
     /// Takes a layer that was set aside.
     pub fn take(&self, id: &str) -> std::io::Result<HeldLayer> {
         let (home, description) = self.described(id)?;
@@ -150,7 +168,7 @@ impl HeldLayers {
         selection: &Selection,
     ) -> std::io::Result<HeldLayer> {
         let (id, home) = self.fresh()?;
-        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let lock = home.lock(LOCK)?.ok_or_else(|| in_use(HeldStage::Running))?;
         let layer = whole.layer.create_part(&whole.description.root, home.path())?;
         let description = whole.description.clone();
         let mut part = HeldLayer { id, home, description, layer, _lock: lock };
@@ -163,8 +181,8 @@ impl HeldLayers {
 
     /// Removes a layer without looking at it: its workspace may be gone.
     pub fn forget(&self, id: &str) -> std::io::Result<()> {
-        let (home, _) = self.described(id)?;
-        let _lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let (home, description) = self.described(id)?;
+        let _lock = home.lock(LOCK)?.ok_or_else(|| in_use(description.stage))?;
         Ok(remove_layer(home.path())?)
     }
 
@@ -211,7 +229,7 @@ impl HeldLayer {
         command: &[OsString],
         call: Option<&str>,
     ) -> std::io::Result<Self> {
-        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let lock = home.lock(LOCK)?.ok_or_else(|| in_use(HeldStage::Running))?;
         let description = HeldDescription {
             command: words(command),
             root: root.to_owned(),
@@ -254,7 +272,7 @@ impl HeldLayer {
         home: StateDir,
         description: HeldDescription,
     ) -> std::io::Result<Self> {
-        let lock = home.lock(LOCK)?.ok_or_else(in_use)?;
+        let lock = home.lock(LOCK)?.ok_or_else(|| in_use(description.stage))?;
         let layer = Layer::open(&description.root, home.path())?;
         Ok(Self { id: id.to_owned(), home, description, layer, _lock: lock })
     }
@@ -386,6 +404,10 @@ fn words(command: &[OsString]) -> Vec<String> {
     command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-fn in_use() -> Error {
-    Error::new(ErrorKind::WouldBlock, "another process works with this layer")
+fn in_use(stage: HeldStage) -> Error {
+    let why = match stage {
+        HeldStage::Running => "its command runs",
+        HeldStage::SetAside => "its question is open",
+    };
+    Error::new(ErrorKind::WouldBlock, format!("in use by another jm ({why})"))
 }
