@@ -12,11 +12,19 @@ use jm_files::git_config::{ConfiguredRole, UserGitConfig, named_in_config};
 use jm_files::git_control::{self as control, ControlForm, Treatment};
 use jm_files::names::{Protection, protection_in};
 use jm_files::{Root, Sandbox};
+use jm_system::folder::Descent;
 use jm_system::state::read_text;
 
+use super::folder_walk::has_found_links;
 use super::link_way::{LinkWay, WayEnd, follow, found_at};
 use super::survey::{FoundNames, is_searchable};
 use crate::contract::confinement_rules::{FileIdentity, KeptName, KeptPresence};
+
+/// Links that are followed inside protected directories, and names that are looked at for links in those that are
+/// protected by their use.
+const MOST_LISTED: usize = 4096;
+/// Levels of such a directory that are looked at.
+const LISTED_LEVELS: usize = 2;
 
 #[derive(Debug, Default)]
 pub(crate) struct WorkspaceScan {
@@ -34,6 +42,10 @@ pub(crate) struct WorkspaceScan {
     pub(super) is_cut: bool,
     /// Those of the kept names that exist.
     known: HashSet<PathBuf>,
+    /// Links inside protected directories that were followed.
+    followed: usize,
+    /// Kept directories that the walk did not search for links.
+    unlisted: Vec<PathBuf>,
     /// Read once, where there is a repository.
     user: Option<UserGitConfig>,
 }
@@ -45,6 +57,7 @@ pub(crate) fn scan(sandbox: &Sandbox, found: &FoundNames) -> WorkspaceScan {
         scan.own_settings(root);
         let below = found.paths.range(root.to_owned()..).take_while(|path| path.starts_with(root));
         below.for_each(|path| scan.judge(sandbox, root, path));
+        scan.links_inside(root);
     }
     let is_outside = |path: &PathBuf| !sandbox.roots().any(|root| path.starts_with(root.path()));
     scan.linked.retain(is_outside);
@@ -120,6 +133,11 @@ impl WorkspaceScan {
             Some(_) => self.keep(root, path, follow(folder, path)),
             None if is_directory && !is_searchable(path) => self.hide(path),
             None if is_directory => self.folder(root, path),
+            // Inside a protected directory: what it leads to runs as well.
+            None if metadata.is_symlink() && self.followed < MOST_LISTED => {
+                self.followed += 1;
+                self.keep(root, path, follow(folder, path));
+            }
             None => {}
         }
     }
@@ -156,15 +174,51 @@ impl WorkspaceScan {
             _ if is_around || !place.starts_with(root) => {}
             Some(_) if is_linked && path.ends_with(".git") => self.git_directory(root, &place),
             Some(metadata) => self.keep_one(root, place, &metadata),
+            None if self.is_kept(&place) => {}
             None => self.absent.push(place),
         }
     }
 
-    fn keep_one(&mut self, root: &Path, path: PathBuf, metadata: &Metadata) {
-        if path.starts_with(root) && self.known.insert(path.clone()) {
-            self.identify(&path, metadata);
-            self.kept.push(KeptName { path, now: KeptPresence::Present });
+    /// Protects the ends of links in the directories that are protected by their use and not by their names.
+    fn links_inside(&mut self, root: &Path) {
+        let mut left = MOST_LISTED;
+        while let Some(top) = self.unlisted.pop() {
+            let mut descent = Descent::below(&top);
+            while let Some(entry) = descent.next() {
+                let Ok(entry) = entry else { continue };
+                left -= 1;
+                if left == 0 {
+                    return;
+                }
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && descent.level() + 1 < LISTED_LEVELS => {
+                        descent.enter(&entry)
+                    }
+                    Ok(kind) if kind.is_symlink() => {
+                        let path = entry.path();
+                        self.keep(root, &path, follow(&top, &path));
+                    }
+                    _ => {}
+                }
+            }
         }
+    }
+
+    fn keep_one(&mut self, root: &Path, path: PathBuf, metadata: &Metadata) {
+        if !path.starts_with(root) || self.is_kept(&path) {
+            return;
+        }
+        if metadata.is_dir() && !has_found_links(path.strip_prefix(root).unwrap_or(&path)) {
+            self.unlisted.push(path.clone());
+        }
+        self.identify(&path, metadata);
+        self.known.insert(path.clone());
+        self.kept.push(KeptName { path, now: KeptPresence::Present });
+    }
+
+    /// Tells whether a name is protected already, or a directory around it.
+    fn is_kept(&self, path: &Path) -> bool {
+        path.ancestors().any(|path| self.known.contains(path))
     }
 
     /// Git's control surface, of a repository and of those that belong to it.
