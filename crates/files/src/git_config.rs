@@ -29,7 +29,9 @@ pub enum ConfiguredRole {
     Read,
     /// It runs it.
     Program,
-    /// A word of a command line that it runs: of account if it is a file.
+    /// A word of a command line that it runs, with a slash or with a dot inside: of account unless it is a directory.
+    Script,
+    /// Another word of a command line: of account if it is a file.
     Word,
 }
 
@@ -183,7 +185,14 @@ fn command_words(line: &str) -> Vec<(&str, ConfiguredRole)> {
     let program = words.next().filter(|word| word.contains('/'));
     let program = program.map(|word| (word, ConfiguredRole::Program));
     let others = words.filter(|word| !word.starts_with('-'));
-    program.into_iter().chain(others.map(|word| (word, ConfiguredRole::Word))).collect()
+    program.into_iter().chain(others.map(|word| (word, role_of(word)))).collect()
+}
+
+/// The role of a word behind the program. One that looks like the path of a script must not come into being either.
+fn role_of(word: &str) -> ConfiguredRole {
+    let is_path = word.contains('/') || word.trim_matches('.').contains('.');
+    let is_plain = !word.contains(['%', '*', '?', '[', ']', '{', '}']);
+    if is_path && is_plain { ConfiguredRole::Script } else { ConfiguredRole::Word }
 }
 
 /// The settings of a file in git's format; sections and keys in lower case.
@@ -264,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_configuration_is_read_for_the_files_it_names() {
-        use ConfiguredRole::{Program, Read, Word};
+        use ConfiguredRole::{Program, Read, Script, Word};
         let text = "[core]\n\thooksPath = .githooks ; ours\n\tfsmonitor = \"tools/watch me\"\n\
                     [include] path = ../shared.cfg\n[alias]\n\tst = status\n\tx = !./run.sh a\n\
                     [diff \"p\"]\n\ttextconv = ./con\\\nv.sh\n[user]\n\tname = A/B C\n\
@@ -278,8 +287,8 @@ mod tests {
             ("shared.cfg", Read),
             ("run.sh", Program),
             ("conv.sh", Program),
-            ("clean.py", Word),
-            ("tools/rules.py", Word),
+            ("clean.py", Script),
+            ("tools/rules.py", Script),
             ("tools/merge", Program),
         ];
         let others = ["status", "A/B", "refs/heads/main", "../lib.git", "python3", "sub/s", "-u"];

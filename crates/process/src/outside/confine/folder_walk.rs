@@ -2,7 +2,7 @@
 //! (`inotify`).
 //!
 //! Law: no link is followed. A directory that cannot be entered is among the names found. Below a denied name nothing
-//! is looked at, below a protected one only denied names count.
+//! is looked at, below a protected one only denied names and links count.
 
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use jm_files::Sandbox;
-use jm_files::names::{Protection, protection, protection_in};
+use jm_files::names::{Protection, protected_part, protection, protection_in};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, inotify};
 use rustix::io::{self, Errno};
@@ -22,13 +22,15 @@ const MOST_THREADS: usize = 4;
 /// Fewer directories are looked at sooner than a thread starts.
 const WORTH_THREADS: usize = 32;
 const SPACE: usize = 32 * 1024;
+/// Levels of a protected directory in which links are found.
+const LINK_LEVELS: usize = 4;
 
 /// The names of a directory that are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WantedNames {
     /// Denied and protected ones.
     All,
-    /// Denied ones: the directory is protected, with all that it holds.
+    /// Denied ones, and links: the directory is protected, with all that it holds.
     Denied,
 }
 
@@ -237,7 +239,9 @@ impl<'a> FolderWalk<'a> {
                 NameVerdict::Protected => Some(WantedNames::Denied),
                 NameVerdict::Plain => Some(wanted),
             };
-            if matches!(verdict, NameVerdict::Denied | NameVerdict::Protected) {
+            let is_found = matches!(verdict, NameVerdict::Denied | NameVerdict::Protected);
+            let is_link = || is_link(entry.file_type(), folder, name);
+            if is_found || is_link() && is_found_link(wanted, relative, name) {
                 names.found.push(folder.join(name));
             }
             if let Some(inside) = inside
@@ -280,6 +284,29 @@ pub(super) fn verdict(
     match protection_in(relative, name) {
         Protection::NeedsPerson(_) | Protection::Never => NameVerdict::Protected,
         Protection::RunsInBuilds | Protection::None => NameVerdict::Plain,
+    }
+}
+
+/// Tells whether a link is found that has this name in a directory, given by its path below the root.
+pub(super) fn is_found_link(wanted: WantedNames, relative: &Path, name: &OsStr) -> bool {
+    // Work trees that an agent makes in its directory share this one.
+    wanted == WantedNames::Denied && name != "node_modules" && has_found_links(relative)
+}
+
+/// Tells whether links are found in a directory, by its path below the root: where it is protected, and not one of git's,
+/// which are full of names that nothing runs.
+pub(super) fn has_found_links(relative: &Path) -> bool {
+    if relative.iter().any(|name| name == ".git" || name == "node_modules") {
+        return false;
+    }
+    let part = protected_part(relative).and_then(|(part, _)| relative.strip_prefix(part).ok());
+    part.is_some_and(|below| below.iter().count() < LINK_LEVELS)
+}
+
+fn is_link(kind: FileType, folder: &Path, name: &OsStr) -> bool {
+    match kind {
+        FileType::Unknown => folder.join(name).is_symlink(),
+        kind => kind.is_symlink(),
     }
 }
 

@@ -9,6 +9,7 @@ mod grant;
 mod grants;
 mod home;
 mod layers;
+mod link_way;
 mod missing_settings;
 mod plan;
 mod probe;

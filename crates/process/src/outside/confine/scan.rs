@@ -3,7 +3,7 @@
 //! Law: the same functions judge here as for the file tools. A directory that cannot be listed or
 //! searched may hold anything, so it is hidden whole.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,20 @@ use std::path::{Path, PathBuf};
 use jm_files::git_config::{ConfiguredRole, UserGitConfig, named_in_config};
 use jm_files::git_control::{self as control, ControlForm, Treatment};
 use jm_files::names::{Protection, protection_in};
-use jm_files::placeholder::is_marked;
 use jm_files::{Root, Sandbox};
+use jm_system::folder::Descent;
 use jm_system::state::read_text;
 
+use super::folder_walk::has_found_links;
+use super::link_way::{LinkWay, WayEnd, follow, found_at};
 use super::survey::{FoundNames, is_searchable};
 use crate::contract::confinement_rules::{FileIdentity, KeptName, KeptPresence};
 
-/// Links behind each other that are followed.
-const MOST_LINKS: usize = 8;
+/// Links that are followed inside protected directories, and names that are looked at for links in those that are
+/// protected by their use.
+const MOST_LISTED: usize = 4096;
+/// Levels of such a directory that are looked at.
+const LISTED_LEVELS: usize = 2;
 
 #[derive(Debug, Default)]
 pub(crate) struct WorkspaceScan {
@@ -35,6 +40,12 @@ pub(crate) struct WorkspaceScan {
     pub(super) linked: Vec<PathBuf>,
     /// There are more names than were judged.
     pub(super) is_cut: bool,
+    /// Those of the kept names that exist.
+    known: HashSet<PathBuf>,
+    /// Links inside protected directories that were followed.
+    followed: usize,
+    /// Kept directories that the walk did not search for links.
+    unlisted: Vec<PathBuf>,
     /// Read once, where there is a repository.
     user: Option<UserGitConfig>,
 }
@@ -46,9 +57,15 @@ pub(crate) fn scan(sandbox: &Sandbox, found: &FoundNames) -> WorkspaceScan {
         scan.own_settings(root);
         let below = found.paths.range(root.to_owned()..).take_while(|path| path.starts_with(root));
         below.for_each(|path| scan.judge(sandbox, root, path));
+        scan.links_inside(root);
     }
     let is_outside = |path: &PathBuf| !sandbox.roots().any(|root| path.starts_with(root.path()));
     scan.linked.retain(is_outside);
+    // A placeholder stands for these.
+    let missing: HashSet<&Path> = scan.kept.iter().map(|kept| &*kept.path).collect();
+    scan.absent.retain(|path| !missing.contains(&**path));
+    scan.absent.sort_unstable();
+    scan.absent.dedup();
     scan
 }
 
@@ -85,7 +102,7 @@ pub(super) fn protected_names(sandbox: &Sandbox, found: &FoundNames) -> Protecte
 impl WorkspaceScan {
     fn own_settings(&mut self, root: &Path) {
         let own = root.join(".journeyman");
-        if found(&own).is_none() {
+        if found_at(&own).is_none() {
             self.kept.push(KeptName { path: own, now: KeptPresence::MissingDirectory });
         }
     }
@@ -111,11 +128,16 @@ impl WorkspaceScan {
             Protection::NeedsPerson(_) | Protection::Never => true,
             Protection::RunsInBuilds | Protection::None => false,
         };
-        match is_protected.then(|| found(path)).flatten() {
+        match is_protected.then(|| found_at(path)).flatten() {
             Some(_) if is_directory && !is_searchable(path) => self.hide(path),
-            Some(metadata) => self.keep(root, path, metadata),
+            Some(_) => self.keep(root, path, follow(folder, path)),
             None if is_directory && !is_searchable(path) => self.hide(path),
             None if is_directory => self.folder(root, path),
+            // Inside a protected directory: what it leads to runs as well.
+            None if metadata.is_symlink() && self.followed < MOST_LISTED => {
+                self.followed += 1;
+                self.keep(root, path, follow(folder, path));
+            }
             None => {}
         }
     }
@@ -139,25 +161,64 @@ impl WorkspaceScan {
         self.identities.push(FileIdentity { path: path.to_owned(), device, inode });
     }
 
-    /// Of a link also its target within the root, because that is what runs.
-    fn keep(&mut self, root: &Path, path: &Path, metadata: Metadata) {
-        let (mut next, mut metadata) = (path.to_owned(), metadata);
-        for _ in 0..MOST_LINKS {
-            let target = metadata.is_symlink().then(|| target_of(&next)).flatten();
-            self.identify(&next, &metadata);
-            self.kept.push(KeptName { path: next, now: KeptPresence::Present });
-            // One that leads to a folder around itself would keep all of that.
-            let is_inside =
-                |target: &PathBuf| target.starts_with(root) && !path.starts_with(target);
-            let target = target.filter(is_inside);
-            match target.and_then(|target| found(&target).map(|metadata| (target, metadata))) {
-                None => return,
-                Some((git, found)) if path.ends_with(".git") && !found.is_symlink() => {
-                    return self.git_directory(root, &git);
+    /// Protects a name with every link on the way to it, and what stands at its end, because that is what runs.
+    fn keep(&mut self, root: &Path, path: &Path, way: LinkWay) {
+        let is_linked = !way.links.is_empty();
+        for (link, metadata) in way.links {
+            self.keep_one(root, link, &metadata);
+        }
+        let Some(WayEnd { place, found }) = way.end else { return };
+        // One that leads to a folder around itself would keep all of that.
+        let is_around = is_linked && path.starts_with(&place);
+        match found {
+            _ if is_around || !place.starts_with(root) => {}
+            Some(_) if is_linked && path.ends_with(".git") => self.git_directory(root, &place),
+            Some(metadata) => self.keep_one(root, place, &metadata),
+            None if self.is_kept(&place) => {}
+            None => self.absent.push(place),
+        }
+    }
+
+    /// Protects the ends of links in the directories that are protected by their use and not by their names.
+    fn links_inside(&mut self, root: &Path) {
+        let mut left = MOST_LISTED;
+        while let Some(top) = self.unlisted.pop() {
+            let mut descent = Descent::below(&top);
+            while let Some(entry) = descent.next() {
+                let Ok(entry) = entry else { continue };
+                left -= 1;
+                if left == 0 {
+                    return;
                 }
-                Some(target) => (next, metadata) = target,
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && descent.level() + 1 < LISTED_LEVELS => {
+                        descent.enter(&entry)
+                    }
+                    Ok(kind) if kind.is_symlink() => {
+                        let path = entry.path();
+                        self.keep(root, &path, follow(&top, &path));
+                    }
+                    _ => {}
+                }
             }
         }
+    }
+
+    fn keep_one(&mut self, root: &Path, path: PathBuf, metadata: &Metadata) {
+        if !path.starts_with(root) || self.is_kept(&path) {
+            return;
+        }
+        if metadata.is_dir() && !has_found_links(path.strip_prefix(root).unwrap_or(&path)) {
+            self.unlisted.push(path.clone());
+        }
+        self.identify(&path, metadata);
+        self.known.insert(path.clone());
+        self.kept.push(KeptName { path, now: KeptPresence::Present });
+    }
+
+    /// Tells whether a name is protected already, or a directory around it.
+    fn is_kept(&self, path: &Path) -> bool {
+        path.ancestors().any(|path| self.known.contains(path))
     }
 
     /// Git's control surface, of a repository and of those that belong to it.
@@ -170,16 +231,17 @@ impl WorkspaceScan {
                     ControlForm::File => KeptPresence::MissingFile,
                     ControlForm::Directory => KeptPresence::MissingDirectory,
                 };
-                match (entry.treatment, found(&path)) {
+                match (entry.treatment, found_at(&path)) {
                     (Treatment::Report, Some(_)) => self.reported.push(path),
                     (Treatment::Report, None) => {}
-                    (_, Some(metadata)) => self.keep(root, &path, metadata),
+                    (_, Some(_)) | (Treatment::PutAside, None) => {
+                        self.keep(root, &path, follow(root, &path));
+                    }
                     // Git reads neither in the private directory of a work tree.
                     (Treatment::Placeholder, None) if is_private => {}
                     (Treatment::Placeholder, None) => {
                         self.kept.push(KeptName { path, now: missing })
                     }
-                    (Treatment::PutAside, None) => self.absent.push(path),
                 }
             }
             self.named(root, &directory, git.parent().unwrap_or(root));
@@ -190,38 +252,19 @@ impl WorkspaceScan {
     fn named(&mut self, root: &Path, git: &Path, work_tree: &Path) {
         let user = self.user.get_or_insert_with(user_git_config);
         for named in named_in_config(git, work_tree, user) {
-            let Some(path) = self.behind_links(root, named.path) else { continue };
-            let is_inside = path.starts_with(root) && !git.starts_with(&path) && path != work_tree;
-            match (named.role, found(&path)) {
-                _ if !is_inside => {}
+            let way = follow(root, &named.path);
+            let Some(end) = &way.end else { continue };
+            let is_around = git.starts_with(&end.place) || work_tree.starts_with(&end.place);
+            let counts = match (named.role, &end.found) {
+                (ConfiguredRole::Read | ConfiguredRole::Program, _) => true,
                 // A directory among the words of a command is no program.
-                (ConfiguredRole::Word, Some(metadata)) if metadata.is_dir() => {}
-                (_, Some(metadata)) => self.keep(root, &path, metadata),
-                (ConfiguredRole::Read, None) => self.absent.push(path),
-                (ConfiguredRole::Program | ConfiguredRole::Word, None) => {}
+                (ConfiguredRole::Script, found) => !found.as_ref().is_some_and(Metadata::is_dir),
+                (ConfiguredRole::Word, found) => found.as_ref().is_some_and(|it| !it.is_dir()),
+            };
+            if counts && !is_around && end.place.starts_with(root) {
+                self.keep(root, &named.path, way);
             }
         }
-    }
-
-    /// The place of a path whose directories may be links; these are kept, and not what else they lead to. `None`
-    /// where it is outside.
-    fn behind_links(&mut self, root: &Path, path: PathBuf) -> Option<PathBuf> {
-        let mut path = path;
-        for _ in 0..MOST_LINKS {
-            let below = path.strip_prefix(root).ok()?;
-            let mut folders: Vec<PathBuf> =
-                below.ancestors().skip(1).map(|folder| root.join(folder)).collect();
-            folders.pop();
-            let link = folders.into_iter().rev().find_map(|folder| {
-                let metadata = found(&folder)?;
-                metadata.is_symlink().then_some((folder, metadata))
-            });
-            let Some((link, metadata)) = link else { return Some(path) };
-            self.identify(&link, &metadata);
-            path = target_of(&link)?.join(path.strip_prefix(&link).ok()?);
-            self.kept.push(KeptName { path: link, now: KeptPresence::Present });
-        }
-        None
     }
 }
 
@@ -229,18 +272,6 @@ impl WorkspaceScan {
 fn user_git_config() -> UserGitConfig {
     let directory = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     UserGitConfig::read(directory("HOME").as_deref(), directory("XDG_CONFIG_HOME").as_deref())
-}
-
-/// The file of a name. `None` where it is missing; a placeholder of another command is nothing.
-fn found(path: &Path) -> Option<Metadata> {
-    let metadata = path.symlink_metadata().ok()?;
-    (!is_marked(&metadata, path)).then_some(metadata)
-}
-
-/// The next step of a link: its directory as the kernel finds it, the name as it is.
-fn target_of(link: &Path) -> Option<PathBuf> {
-    let target = link.parent()?.join(std::fs::read_link(link).ok()?);
-    Some(target.parent()?.canonicalize().ok()?.join(target.file_name()?))
 }
 
 /// The repository of a linked work tree, if it knows of the work tree too: a `.git` file can say

@@ -18,7 +18,7 @@ use jm_files::Sandbox;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
 
-use super::folder_walk::{FolderWalk, NameVerdict, WantedNames, verdict};
+use super::folder_walk::{FolderWalk, NameVerdict, WantedNames, is_found_link, verdict};
 use crate::contract::mount_table::{mount_points, read_mount_table};
 use crate::contract::within::is_within;
 
@@ -231,7 +231,16 @@ impl Surveyed {
         news: FolderNews,
     ) {
         match news {
-            FolderNews::FileCame => {}
+            FolderNews::FileCame => {
+                let relative = path.strip_prefix(root).unwrap_or(&path);
+                let (folder, name) = (relative.parent(), relative.file_name());
+                let is_found = folder.zip(name).is_some_and(|(folder, name)| {
+                    is_found_link(wanted, folder, name) && path.is_symlink()
+                });
+                if is_found {
+                    self.found.paths.insert(path);
+                }
+            }
             FolderNews::DirectoryCame => self.walk(sandbox, root, path, wanted),
             // Nothing but the way in can have changed.
             FolderNews::ModeChanged if self.found.paths.contains(&path) => {

@@ -132,3 +132,14 @@ fn denied_names_are_found_inside_protected_directories() {
     std::fs::remove_file(tree.at(".vscode/id_rsa")).unwrap();
     tree.check(&known);
 }
+
+/// They lead to files that run as well; those among git's references do not.
+#[test]
+fn links_are_found_inside_protected_directories() {
+    let tree = Tree::new(&[".vscode/1/2/3/4", "a/.git/refs", "src"]);
+    let link = |path: &str| std::os::unix::fs::symlink("target", tree.at(path)).unwrap();
+    ["src/x", ".vscode/1/2/3/x", ".vscode/1/2/3/4/x", "a/.git/refs/x"].map(link);
+    tree.check(&[".vscode", ".vscode/1/2/3/x", "a/.git"]);
+    ["src/y", ".vscode/y", "a/.git/refs/y"].map(link);
+    tree.check(&[".vscode", ".vscode/1/2/3/x", ".vscode/y", "a/.git"]);
+}
