@@ -14,6 +14,7 @@ mod relocate;
 mod remove;
 mod report;
 mod runs_later;
+mod same;
 mod sanitize_node;
 mod selection;
 mod since;

@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rustix::fd::{AsFd, OwnedFd};
@@ -16,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::marks;
 use super::node::{ExtendedAttributes, NodeFacts, NodeKind, attributes};
+use super::same::is_same;
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 use crate::names::{Protection, protection_in};
@@ -275,7 +274,6 @@ impl Reader<'_> {
     ) -> io::Result<()> {
         // Gone on both sides.
         let Some(before) = before else { return Ok(()) };
-        self.check_beneath(path, &before);
         self.let_go(lower, name, path, &before, depth)?;
         let path = path.to_owned();
         let (work, before) = (LayerWork::Delete, Some(before));
@@ -317,9 +315,10 @@ impl Reader<'_> {
             }
             return Ok(());
         }
-        self.check_beneath(path, &before);
         if before.kind == NodeKind::Directory {
             self.let_go(lower, name, path, &before, depth)?;
+        } else {
+            self.check_beneath(path, &before);
         }
         self.judge(path, Some(&before), &after);
         self.add(step, &after);
@@ -358,24 +357,37 @@ impl Reader<'_> {
         depth: usize,
     ) -> io::Result<()> {
         (self.touch)(TouchedNode { path, before: Some(facts), after: None });
-        if facts.kind != NodeKind::Directory {
-            return Ok(());
+        let known = self.plan.conflicts.len();
+        if facts.kind == NodeKind::Directory {
+            self.let_go_inside(parent, name, path, depth)?;
         }
+        // A directory that was moved there has a later time than all that is in it; one that got a new name is told
+        // by that name.
+        if self.plan.conflicts.len() == known {
+            self.check_beneath(path, facts);
+        }
+        Ok(())
+    }
+
+    fn let_go_inside(
+        &mut self,
+        parent: &OwnedFd,
+        name: &OsStr,
+        path: &Path,
+        depth: usize,
+    ) -> io::Result<()> {
         // A directory that this person cannot list was not emptied by the command either.
         let Ok(directory) = open_directory_at(parent, name) else { return Ok(()) };
         for name in self.names(&directory, depth)? {
             let path = path.join(&name);
             let Some(facts) = NodeFacts::at(&directory, &name)? else { continue };
-            if facts.kind != NodeKind::Directory {
-                self.check_beneath(&path, &facts);
-            }
             self.let_go(&directory, &name, &path, &facts, depth - 1)?;
         }
         Ok(())
     }
 
     fn check_beneath(&mut self, path: &Path, before: &NodeFacts) {
-        if before.kind != NodeKind::Directory && self.is_beneath_newer(before) {
+        if self.is_beneath_newer(before) {
             self.conflict(path, "it was changed meanwhile");
         }
     }
@@ -449,50 +461,5 @@ fn open_readable(parent: &OwnedFd, name: &OsStr, facts: &NodeFacts) -> io::Resul
             opened
         }
         answer => answer,
-    }
-}
-
-/// Says if a node of the upper is what lies beneath: attributes, time and content.
-fn is_same(
-    (upper, lower): (&OwnedFd, &OwnedFd),
-    name: &OsStr,
-    before: &NodeFacts,
-    after: &NodeFacts,
-) -> io::Result<bool> {
-    if !after.has_attributes_of(before) {
-        return Ok(false);
-    }
-    match after.kind {
-        NodeKind::File => {
-            let (size, time) = (after.size == before.size, after.modified == before.modified);
-            Ok(size && time && is_same_file((upper, lower), name).unwrap_or(false))
-        }
-        NodeKind::Link => {
-            let target = |side: &OwnedFd| fs::readlinkat(side, name, Vec::new());
-            Ok(after.modified == before.modified && target(upper)? == target(lower)?)
-        }
-        // What runs through them is not in the file system; their time is the overlay's own.
-        NodeKind::Fifo | NodeKind::Socket => Ok(true),
-        NodeKind::Directory | NodeKind::Whiteout | NodeKind::Device => Ok(false),
-    }
-}
-
-fn is_same_file((upper, lower): (&OwnedFd, &OwnedFd), name: &OsStr) -> std::io::Result<bool> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let open = |side: &OwnedFd| fs::openat(side, name, flags, Mode::empty());
-    let (above, beneath) = (open(upper)?, open(lower)?);
-    if attributes(above.as_fd())? != attributes(beneath.as_fd())? {
-        return Ok(false);
-    }
-    let (mut above, mut beneath) = (File::from(above), File::from(beneath));
-    let (mut left, mut right) = (vec![0; 256 * 1024], vec![0; 256 * 1024]);
-    loop {
-        let read = above.read(&mut left)?;
-        if read == 0 {
-            return Ok(beneath.read(&mut right[..1])? == 0);
-        }
-        if beneath.read_exact(&mut right[..read]).is_err() || left[..read] != right[..read] {
-            return Ok(false);
-        }
     }
 }
