@@ -29,6 +29,7 @@ pub use remove::{remove_layer, renew_work};
 pub use report::{LayerReport, NodeChange, TouchedKinds};
 pub use runs_later::NameJudge;
 pub use selection::{Selection, SelectionError};
+pub use since::{ChangedNode, IsOwnChange};
 pub use versions::FileVersions;
 
 pub use plan::{
