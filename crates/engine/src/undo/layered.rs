@@ -4,10 +4,11 @@
 //! Law: what somebody changed since is left alone, and said. The record is durable before the first exchange; all
 //! steps that it names are done, or none.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use jm_files::layer::{LayerStep, LayerWork};
+use jm_files::layer::{ChangedNode, LayerStep, LayerWork};
 use jm_process::held::HeldLayer;
 use jm_store::{
     CallView, Entry as Append, FileState, LayerChange, LayerName, LayerRecord, LayerSide, Record,
@@ -16,6 +17,7 @@ use jm_store::{
 use jm_types::{CallKey, ToolError};
 
 use super::by_products::is_by_product;
+use super::own_changes::{OwnChanges, PlannedExchange};
 use super::report::UndoReport;
 use crate::core::Core;
 use crate::files::digest_at;
@@ -53,7 +55,7 @@ impl LayerPlan {
         report: &mut UndoReport,
     ) -> Self {
         let mut plan = Self { ways: Vec::new(), is_complete: true };
-        let mut later: Vec<PathBuf> = Vec::new();
+        let mut planned: Vec<PlannedExchange> = Vec::new();
         for record in call.effects().layers.iter().rev() {
             let opened = open(core, store, record);
             let (layer, steps) = match opened {
@@ -64,14 +66,18 @@ impl LayerPlan {
                     continue;
                 }
             };
-            let changed = layer.layer().changed_since(&steps, state_on(record.to));
-            let changed = changed.unwrap_or_default();
-            let changed = changed.into_iter().map(|path| record.root.join(path)).collect();
+            let mut changed = match guard {
+                Guard::Force => Vec::new(),
+                Guard::Hash => changed((core, store), (&layer, &steps, record), &planned),
+            };
+            let paths = changed.iter().map(|path| record.root.join(path)).collect();
             let mut ours = ours.to_vec();
-            ours.extend(own_work(core, store, changed));
-            match way_back(layer, &steps, record, (guard, &later, &ours), report) {
+            ours.extend(own_work(core, store, paths));
+            changed.retain(|path| !ours.contains(&record.root.join(path)));
+            match way_back(layer, &steps, record, (guard, changed, &ours), report) {
                 Ok((way, is_whole)) => {
                     plan.is_complete &= is_whole;
+                    planned.extend(way.as_ref().map(WayBack::planned));
                     plan.ways.extend(way);
                 }
                 Err(why) => {
@@ -79,7 +85,6 @@ impl LayerPlan {
                     plan.is_complete = false;
                 }
             }
-            later.extend(steps.into_iter().map(|step| step.path));
         }
         plan
     }
@@ -138,6 +143,11 @@ impl LayerPlan {
 }
 
 impl WayBack {
+    fn planned(&self) -> PlannedExchange {
+        let LayerRecord { layer, to, .. } = &self.record;
+        PlannedExchange { layer: layer.clone(), to: *to, steps: self.steps.clone() }
+    }
+
     fn go(&self) -> Result<(), String> {
         let layer = self.layer.layer();
         if !self.theirs.is_empty() {
@@ -201,33 +211,40 @@ fn open(
     Ok((layer, steps))
 }
 
+/// The names that somebody else changed since the last exchange of a layer.
+fn changed(
+    ground: (&Core, &Store),
+    (layer, steps, record): (&HeldLayer, &[LayerStep], &LayerRecord),
+    planned: &[PlannedExchange],
+) -> Vec<PathBuf> {
+    let (layer, side) = (layer.layer(), state_on(record.to));
+    let own = OnceCell::new();
+    let is_own = |node: ChangedNode<'_>| {
+        own.get_or_init(|| OwnChanges::of(ground, (record, steps), planned)).explain(node)
+    };
+    let is_changed = |step: &&LayerStep| {
+        // It comes or goes with what another command of the same call changed, and is looked at there.
+        let is_covered = planned.iter().any(|other| other.decides_about(&step.path));
+        !is_covered && layer.is_changed_by_others(step, side, &is_own).unwrap_or(true)
+    };
+    steps.iter().filter(is_changed).map(|step| step.path.clone()).collect()
+}
+
 /// The way back of one layer, and whether it is all of it.
 fn way_back(
     layer: HeldLayer,
     steps: &[LayerStep],
     record: &LayerRecord,
-    (guard, later, ours): (Guard, &[PathBuf], &[PathBuf]),
+    (guard, theirs, ours): (Guard, Vec<PathBuf>, &[PathBuf]),
     report: &mut UndoReport,
 ) -> Result<(Option<WayBack>, bool), String> {
     let side = state_on(record.to);
-    let mut theirs: Vec<PathBuf> = Vec::new();
     let is_ours =
         |step: &LayerStep| guard == Guard::Force || ours.contains(&record.root.join(&step.path));
     let own = layer.layer().as_it_stands(steps, side, &is_ours);
     let own = own.map_err(|error| error.to_string())?;
-    for step in &own {
-        // What a later command of the same call changed is looked at there.
-        let is_covered = later.iter().any(|path| path.starts_with(&step.path));
-        let is_changed = !is_covered
-            && !is_ours(step)
-            && layer.layer().is_changed_since(step, side).map_err(|error| error.to_string())?;
-        if is_changed && !is_by_product(&step.path) {
-            report.skipped.push((record.root.join(&step.path), CHANGED.to_owned()));
-        }
-        if is_changed {
-            theirs.push(step.path.clone());
-        }
-    }
+    let named = theirs.iter().filter(|path| !is_by_product(path));
+    report.skipped.extend(named.map(|path| (record.root.join(path), CHANGED.to_owned())));
     let is_left_alone = |step: &LayerStep| match step.work {
         // A directory keeps its attributes where something in it stays.
         LayerWork::Attributes => theirs.iter().any(|path| path.starts_with(&step.path)),

@@ -8,6 +8,7 @@ pub mod by_products;
 pub mod in_force;
 mod layered;
 mod model_note;
+mod own_changes;
 mod parts;
 pub mod prompts;
 mod report;

@@ -31,6 +31,7 @@ pub use remove::{remove_layer, renew_work};
 pub use report::{LayerReport, NodeChange, TouchedKinds};
 pub use runs_later::NameJudge;
 pub use selection::{Selection, SelectionError};
+pub use since::{ChangedNode, IsOwnChange};
 pub use stored::stored_bytes;
 pub use versions::FileVersions;
 

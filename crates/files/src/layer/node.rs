@@ -110,6 +110,15 @@ impl NodeFacts {
         }
     }
 
+    /// Says if this is the other node, written no more since: only its names or its change time may differ.
+    pub fn is_same_node(&self, other: &Self) -> bool {
+        let has_size = self.kind != NodeKind::Directory;
+        self.inode == other.inode
+            && self.has_attributes_of(other)
+            && self.modified == other.modified
+            && (!has_size || self.size == other.size)
+    }
+
     /// Says if two nodes have the same attributes, whatever they hold.
     pub(crate) fn has_attributes_of(&self, other: &Self) -> bool {
         self.kind == other.kind

@@ -29,6 +29,22 @@ const LEFT_ALONE: &str = "left-alone";
 /// Shorter than a step of the clock that files get their times from.
 const CLOCK_STEP: Duration = Duration::from_micros(500);
 
+/// A node at or in a step's name that changed after the last exchange of its layer.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangedNode<'a> {
+    /// Relative to the root.
+    pub path: &'a Path,
+    /// The node that stands there.
+    pub here: &'a NodeFacts,
+    /// The node that the exchange left, where its step says that.
+    pub left: Option<&'a NodeFacts>,
+    /// The note of the exchange.
+    pub since: NodeTime,
+}
+
+/// Tells whether a change is this program's own.
+pub type IsOwnChange<'a> = &'a dyn Fn(ChangedNode<'_>) -> bool;
+
 impl Layer {
     /// Remembers the moment: one that is later than every exchange, so that whatever has its time or a later one
     /// is another change. The clock of files moves in steps of some milliseconds.
@@ -47,7 +63,8 @@ impl Layer {
         Ok(())
     }
 
-    fn settled(&self) -> io::Result<Option<NodeTime>> {
+    /// The time of the note: later than the last exchange, earlier than every change after it.
+    pub fn settled(&self) -> io::Result<Option<NodeTime>> {
         match fs::statat(&self.attic, SETTLED, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(NodeTime::changed(&found))),
             Err(Errno::NOENT) => Ok(None),
@@ -58,6 +75,16 @@ impl Layer {
     /// Says if somebody changed what a step left at its name, or anything inside it. `side` is the side on which
     /// the layer is; a step that is on the other one already is not changed.
     pub fn is_changed_since(&self, step: &LayerStep, side: StepState) -> io::Result<bool> {
+        self.is_changed_by_others(step, side, &|_| false)
+    }
+
+    /// The same but for changes that are this program's own.
+    pub fn is_changed_by_others(
+        &self,
+        step: &LayerStep,
+        side: StepState,
+        is_own: IsOwnChange<'_>,
+    ) -> io::Result<bool> {
         if step.work == LayerWork::Attributes {
             return Ok(false);
         }
@@ -69,15 +96,17 @@ impl Layer {
         if self.left_alone()?.contains(&step.path) {
             return Ok(true);
         }
-        let Some(settled) = self.settled()? else { return Ok(false) };
+        let Some(since) = self.settled()? else { return Ok(false) };
         let Some(here) = self.beneath(&step.path)? else { return Ok(false) };
-        if here.changed >= settled {
+        let left = if side == StepState::Done { &step.after } else { &step.before };
+        let (path, left) = (step.path.as_path(), left.as_ref());
+        if here.changed >= since && !is_own(ChangedNode { path, here: &here, left, since }) {
             return Ok(true);
         }
         match here.kind {
-            NodeKind::Directory => match self.directory(&step.path) {
+            NodeKind::Directory => match self.directory(path) {
                 Err(Errno::ACCESS) => Ok(false),
-                opened => is_newer_inside(&opened?, settled),
+                opened => is_newer_inside((&opened?, path), since, is_own),
             },
             _ => Ok(false),
         }
@@ -152,17 +181,6 @@ impl Layer {
         steps.iter().map(now).collect()
     }
 
-    /// Paths of steps that somebody changed since.
-    pub fn changed_since(&self, steps: &[LayerStep], side: StepState) -> io::Result<Vec<PathBuf>> {
-        let mut all = Vec::new();
-        for step in steps {
-            if self.is_changed_since(step, side)? {
-                all.push(step.path.clone());
-            }
-        }
-        Ok(all)
-    }
-
     /// Paths at which somebody else's node stands: no step can be done there, in no direction.
     pub fn foreign(&self, steps: &[LayerStep]) -> io::Result<Vec<PathBuf>> {
         let mut all = Vec::new();
@@ -179,18 +197,24 @@ fn errno(error: std::io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
-fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {
+fn is_newer_inside(
+    (directory, path): (&OwnedFd, &Path),
+    since: NodeTime,
+    is_own: IsOwnChange<'_>,
+) -> io::Result<bool> {
     for name in OpenDirectory::names_in(directory)? {
-        let Some(facts) = NodeFacts::at(directory, &name)? else { continue };
-        if facts.changed >= settled {
+        let Some(here) = NodeFacts::at(directory, &name)? else { continue };
+        let path = path.join(&name);
+        let node = ChangedNode { path: &path, here: &here, left: None, since };
+        if here.changed >= since && !is_own(node) {
             return Ok(true);
         }
-        if facts.kind != NodeKind::Directory {
+        if here.kind != NodeKind::Directory {
             continue;
         }
         // One that cannot be listed was not changed inside by somebody without more rights than ours.
         let Ok(inner) = open_directory_at(directory, Path::new(&name)) else { continue };
-        if is_newer_inside(&inner, settled)? {
+        if is_newer_inside((&inner, &path), since, is_own)? {
             return Ok(true);
         }
     }
