@@ -15,6 +15,7 @@ mod plan;
 mod probe;
 pub mod read_only;
 mod refusals;
+mod repositories;
 mod scan;
 mod serving;
 mod survey;

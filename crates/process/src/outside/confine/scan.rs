@@ -8,15 +8,15 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use jm_files::git_config::{ConfiguredRole, UserGitConfig, named_in_config};
-use jm_files::git_control::{self as control, ControlForm, Treatment};
+use jm_files::git_config::UserGitConfig;
+use jm_files::git_control as control;
 use jm_files::names::{Protection, protection_in};
 use jm_files::{Root, Sandbox};
 use jm_system::folder::Descent;
-use jm_system::state::read_text;
 
 use super::folder_walk::has_found_links;
 use super::link_way::{LinkWay, WayEnd, follow, found_at};
+use super::repositories::work_tree_of;
 use super::survey::{FoundNames, is_searchable};
 use crate::contract::confinement_rules::{FileIdentity, KeptName, KeptPresence};
 
@@ -47,7 +47,9 @@ pub(crate) struct WorkspaceScan {
     /// Kept directories that the walk did not search for links.
     unlisted: Vec<PathBuf>,
     /// Read once, where there is a repository.
-    user: Option<UserGitConfig>,
+    pub(super) user: Option<UserGitConfig>,
+    /// Git directories and work trees whose configuration was read.
+    pub(super) configured: HashSet<(PathBuf, PathBuf)>,
 }
 
 /// Judges what was found below every root.
@@ -55,6 +57,7 @@ pub(crate) fn scan(sandbox: &Sandbox, found: &FoundNames) -> WorkspaceScan {
     let mut scan = WorkspaceScan { is_cut: found.is_cut, ..WorkspaceScan::default() };
     for root in sandbox.roots().map(Root::path) {
         scan.own_settings(root);
+        scan.repositories_above(root);
         let below = found.paths.range(root.to_owned()..).take_while(|path| path.starts_with(root));
         below.for_each(|path| scan.judge(sandbox, root, path));
         scan.links_inside(root);
@@ -122,6 +125,7 @@ impl WorkspaceScan {
         }
         if name == ".git" {
             self.linked.extend(work_tree_of(path));
+            self.repository_at(root, path, folder);
         }
         // Only the name is judged: the directories above were judged on the way here.
         let is_protected = match protection_in(folder.strip_prefix(root).unwrap_or(folder), name) {
@@ -162,7 +166,7 @@ impl WorkspaceScan {
     }
 
     /// Protects a name with every link on the way to it, and what stands at its end, because that is what runs.
-    fn keep(&mut self, root: &Path, path: &Path, way: LinkWay) {
+    pub(super) fn keep(&mut self, root: &Path, path: &Path, way: LinkWay) {
         let is_linked = !way.links.is_empty();
         for (link, metadata) in way.links {
             self.keep_one(root, link, &metadata);
@@ -220,69 +224,4 @@ impl WorkspaceScan {
     fn is_kept(&self, path: &Path) -> bool {
         path.ancestors().any(|path| self.known.contains(path))
     }
-
-    /// Git's control surface, of a repository and of those that belong to it.
-    fn git_directory(&mut self, root: &Path, git: &Path) {
-        for directory in control::family(git) {
-            let is_private = directory.parent().is_some_and(|above| above.ends_with("worktrees"));
-            for entry in control::SURFACE {
-                let path = directory.join(entry.name);
-                let missing = match entry.form {
-                    ControlForm::File => KeptPresence::MissingFile,
-                    ControlForm::Directory => KeptPresence::MissingDirectory,
-                };
-                match (entry.treatment, found_at(&path)) {
-                    (Treatment::Report, Some(_)) => self.reported.push(path),
-                    (Treatment::Report, None) => {}
-                    (_, Some(_)) | (Treatment::PutAside, None) => {
-                        self.keep(root, &path, follow(root, &path));
-                    }
-                    // Git reads neither in the private directory of a work tree.
-                    (Treatment::Placeholder, None) if is_private => {}
-                    (Treatment::Placeholder, None) => {
-                        self.kept.push(KeptName { path, now: missing })
-                    }
-                }
-            }
-            self.named(root, &directory, git.parent().unwrap_or(root));
-        }
-    }
-
-    /// Files of the workspace that git's configuration names.
-    fn named(&mut self, root: &Path, git: &Path, work_tree: &Path) {
-        let user = self.user.get_or_insert_with(user_git_config);
-        for named in named_in_config(git, work_tree, user) {
-            let way = follow(root, &named.path);
-            let Some(end) = &way.end else { continue };
-            let is_around = git.starts_with(&end.place) || work_tree.starts_with(&end.place);
-            let counts = match (named.role, &end.found) {
-                (ConfiguredRole::Read | ConfiguredRole::Program, _) => true,
-                // A directory among the words of a command is no program.
-                (ConfiguredRole::Script, found) => !found.as_ref().is_some_and(Metadata::is_dir),
-                (ConfiguredRole::Word, found) => found.as_ref().is_some_and(|it| !it.is_dir()),
-            };
-            if counts && !is_around && end.place.starts_with(root) {
-                self.keep(root, &named.path, way);
-            }
-        }
-    }
-}
-
-/// The person's own configuration of git.
-fn user_git_config() -> UserGitConfig {
-    let directory = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    UserGitConfig::read(directory("HOME").as_deref(), directory("XDG_CONFIG_HOME").as_deref())
-}
-
-/// The repository of a linked work tree, if it knows of the work tree too: a `.git` file can say
-/// anything, and must not open a directory that does not answer for it.
-pub(super) fn work_tree_of(file: &Path) -> Option<PathBuf> {
-    let read = |path: &Path| read_text(path, 4096).ok().flatten();
-    let text = read(file)?;
-    let private = PathBuf::from(text.strip_prefix("gitdir: ")?.trim_end());
-    let answer = read(&private.join("gitdir"))?;
-    let common = private.parent()?.parent()?;
-    let is_worktree = private.parent()?.file_name()? == "worktrees";
-    (is_worktree && private.is_absolute() && Path::new(answer.trim_end()) == file)
-        .then(|| common.to_owned())
 }
