@@ -71,6 +71,9 @@ const RUN: &[&str] = &[
 /// Sections of programs that have their place in `path`.
 const PROGRAMS: &[&str] = &["mergetool", "difftool", "browser", "man", "lfs"];
 
+/// The machine's configuration, where distributions and people who build git themselves have it.
+const MACHINE: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig"];
+
 /// The settings that hold in every repository of a person.
 #[derive(Debug, Default)]
 pub struct UserGitConfig {
@@ -79,14 +82,15 @@ pub struct UserGitConfig {
 }
 
 impl UserGitConfig {
-    /// Those of the machine and of a home; `settings` is the directory of the person's settings where it is another
-    /// than `.config` of the home.
-    pub fn read(home: Option<&Path>, settings: Option<&Path>) -> Self {
+    /// Those of the machine and of a home. `settings` is the directory of the person's settings where it is another than
+    /// `.config` of the home; `named` are further files that hold for every repository.
+    pub fn read(home: Option<&Path>, settings: Option<&Path>, named: &[PathBuf]) -> Self {
         let own = home.map(|home| home.join(".config"));
         let own = settings.map(Path::to_owned).or(own).map(|own| own.join("git/config"));
-        let files = [Some("/etc/gitconfig".into()), own, home.map(|home| home.join(".gitconfig"))];
-        let files = files.into_iter().flatten().collect();
-        Self { settings: all_settings(files, home), home: home.map(Path::to_owned) }
+        let files = own.into_iter().chain(home.map(|home| home.join(".gitconfig")));
+        let files = MACHINE.iter().map(PathBuf::from).chain(files).chain(named.iter().cloned());
+        let settings = all_settings(files.collect(), home);
+        Self { settings, home: home.map(Path::to_owned) }
     }
 }
 
@@ -283,7 +287,7 @@ mod tests {
         #[track_caller]
         fn check(&self, named: &[(&str, ConfiguredRole)], others: &[&str]) {
             let home = self.0.path();
-            let user = UserGitConfig::read(Some(home), None);
+            let user = UserGitConfig::read(Some(home), None, &[home.join("named")]);
             let found = named_in_config(&home.join("w/.git"), Some(&home.join("w")), &user).paths;
             let is_found = |name: &str, role: ConfiguredRole| {
                 found.contains(&ConfiguredPath { path: home.join("w").join(name), role })
@@ -348,6 +352,7 @@ mod tests {
             (".gitconfig", "[core]\n\thooksPath = hooks\n[include]\n\tpath = ~/more.cfg\n"),
             ("more.cfg", "[core]\n\tpager = w/page.sh\n"),
             (".config/git/config", "[core]\n\teditor = ~/w/edit.sh\n"),
+            ("named", "[core]\n\taskPass = w/ask.sh\n"),
         ]);
         let named = [
             (".gitconfig", Read),
@@ -357,6 +362,7 @@ mod tests {
             ("hooks", Read),
             ("page.sh", Program),
             ("edit.sh", Program),
+            ("ask.sh", Program),
         ];
         world.check(&named, &[]);
     }

@@ -8,6 +8,7 @@ mod folder_walk;
 mod grant;
 mod grants;
 mod home;
+mod kept_names;
 mod layers;
 mod link_way;
 mod missing_settings;

@@ -10,8 +10,8 @@ use jm_files::git_control::{self as control, ControlForm, Treatment};
 use jm_files::git_repository::repository_of;
 use jm_system::state::read_text;
 
+use super::kept_names::WorkspaceScan;
 use super::link_way::{WayEnd, follow, found_at};
-use super::scan::WorkspaceScan;
 use crate::contract::confinement_rules::{KeptName, KeptPresence};
 
 impl WorkspaceScan {
@@ -45,6 +45,19 @@ impl WorkspaceScan {
                 let work_tree = (directory == git).then(|| git.parent().unwrap_or(root));
                 self.named(root, &directory, work_tree);
             }
+        }
+    }
+
+    /// A link in the place of a git directory: of what it leads to only the surface is protected, as anywhere.
+    pub(super) fn git_link(&mut self, root: &Path, path: &Path) {
+        let mut way = follow(root, path);
+        let is_directory = |end: &mut WayEnd| end.found.as_ref().is_some_and(Metadata::is_dir);
+        let git = way.end.take_if(is_directory).map(|end| end.place);
+        self.keep(root, path, way);
+        // One that leads to a folder around itself is none.
+        let git = git.filter(|git| git.starts_with(root) && !path.starts_with(git));
+        if let Some(git) = git {
+            self.git_directory(root, &git);
         }
     }
 
@@ -92,10 +105,12 @@ impl WorkspaceScan {
     }
 }
 
-/// The person's own configuration of git.
+/// The person's own configuration of git, wherever the environment says that it is.
 fn user_git_config() -> UserGitConfig {
-    let directory = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    UserGitConfig::read(directory("HOME").as_deref(), directory("XDG_CONFIG_HOME").as_deref())
+    let path = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let named: Vec<PathBuf> =
+        ["GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"].into_iter().filter_map(path).collect();
+    UserGitConfig::read(path("HOME").as_deref(), path("XDG_CONFIG_HOME").as_deref(), &named)
 }
 
 /// The repository of a linked work tree, if it knows of the work tree too: a `.git` file can say
