@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use jm_system::state::read_text;
+use jm_system::state::read_bytes;
+
+use crate::git_repository::{LinkedWorkTree, linked_work_trees};
 
 /// A larger configuration file is not read for the names in it.
 const MOST_CONFIG: u64 = 1024 * 1024;
@@ -69,6 +71,9 @@ const RUN: &[&str] = &[
 /// Sections of programs that have their place in `path`.
 const PROGRAMS: &[&str] = &["mergetool", "difftool", "browser", "man", "lfs"];
 
+/// The machine's configuration, where distributions and people who build git themselves have it.
+const MACHINE: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig"];
+
 /// The settings that hold in every repository of a person.
 #[derive(Debug, Default)]
 pub struct UserGitConfig {
@@ -77,35 +82,56 @@ pub struct UserGitConfig {
 }
 
 impl UserGitConfig {
-    /// Those of the machine and of a home; `settings` is the directory of the person's settings where it is another
-    /// than `.config` of the home.
-    pub fn read(home: Option<&Path>, settings: Option<&Path>) -> Self {
+    /// Those of the machine and of a home. `settings` is the directory of the person's settings where it is another than
+    /// `.config` of the home; `named` are further files that hold for every repository.
+    pub fn read(home: Option<&Path>, settings: Option<&Path>, named: &[PathBuf]) -> Self {
         let own = home.map(|home| home.join(".config"));
         let own = settings.map(Path::to_owned).or(own).map(|own| own.join("git/config"));
-        let files = [Some("/etc/gitconfig".into()), own, home.map(|home| home.join(".gitconfig"))];
-        let files = files.into_iter().flatten().collect();
-        Self { settings: all_settings(files, home), home: home.map(Path::to_owned) }
+        let files = own.into_iter().chain(home.map(|home| home.join(".gitconfig")));
+        let files = MACHINE.iter().map(PathBuf::from).chain(files).chain(named.iter().cloned());
+        let settings = all_settings(files.collect(), home);
+        Self { settings, home: home.map(Path::to_owned) }
     }
 }
 
+/// Everything that the configuration of a repository names.
+#[derive(Debug)]
+pub struct ConfiguredNames {
+    /// Existing or not.
+    pub paths: BTreeSet<ConfiguredPath>,
+    /// The work trees of the repository, from which a relative path may count.
+    pub work_trees: BTreeSet<PathBuf>,
+}
+
 /// Paths that the configuration of a git directory names, and that of the person for it: relative to the file that
-/// names them, to the git directory and to the work tree, existing or not.
+/// names them, to the git directory and to every work tree, of which `work_tree` is one.
 pub fn named_in_config(
     git: &Path,
-    work_tree: &Path,
+    work_tree: Option<&Path>,
     user: &UserGitConfig,
-) -> BTreeSet<ConfiguredPath> {
-    let files = ["config", "config.worktree"].map(|name| git.join(name)).into();
+) -> ConfiguredNames {
+    let linked: Vec<LinkedWorkTree> = linked_work_trees(git).collect();
+    let private = linked.iter().map(|linked| linked.private.as_path());
+    let mut files: Vec<PathBuf> = private.map(|it| it.join("config.worktree")).collect();
+    // The last one is read first.
+    files.extend(["config.worktree", "config"].map(|name| git.join(name)));
     let own = all_settings(files, user.home.as_deref());
-    let mut found = BTreeSet::new();
+    let mut work_trees: BTreeSet<PathBuf> = linked.into_iter().map(|it| it.place).collect();
+    work_trees.extend(work_tree.map(Path::to_owned));
+    for setting in own.iter().filter(|setting| setting.is_work_tree()) {
+        work_trees.extend([git, &setting.folder].map(|base| base.join(&setting.value)));
+    }
+    let work_trees: BTreeSet<PathBuf> = work_trees.iter().map(|it| plain(it)).collect();
+    let mut paths = BTreeSet::new();
     for setting in own.iter().chain(&user.settings) {
         for (word, role) in setting.named() {
-            let bases = [setting.folder.as_path(), git, work_tree];
-            let paths = bases.map(|base| plain(&base.join(expanded(word, user.home.as_deref()))));
-            found.extend(paths.map(|path| ConfiguredPath { path, role }));
+            let word = expanded(word, user.home.as_deref());
+            let bases = [setting.folder.as_path(), git].into_iter();
+            let bases = bases.chain(work_trees.iter().map(PathBuf::as_path));
+            paths.extend(bases.map(|base| ConfiguredPath { path: plain(&base.join(&word)), role }));
         }
     }
-    found
+    ConfiguredNames { paths, work_trees }
 }
 
 /// The settings of files and of all that they include.
@@ -116,7 +142,8 @@ fn all_settings(mut waiting: Vec<PathBuf>, home: Option<&Path>) -> Vec<GitSettin
         if known.len() >= MOST_FILES || !known.insert(file.clone()) {
             continue;
         }
-        let Some(text) = read_text(&file, MOST_CONFIG).ok().flatten() else { continue };
+        let Ok(bytes) = read_bytes(&file, MOST_CONFIG) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
         let folder = file.parent().unwrap_or(Path::new("/"));
         for setting in settings(&text, folder) {
             if setting.is_inclusion() {
@@ -161,6 +188,10 @@ struct GitSetting {
 impl GitSetting {
     fn is_inclusion(&self) -> bool {
         self.key == "path" && self.section.starts_with("include")
+    }
+
+    fn is_work_tree(&self) -> bool {
+        self.key == "worktree" && self.section == "core"
     }
 
     /// The words that may name a file.
@@ -256,8 +287,8 @@ mod tests {
         #[track_caller]
         fn check(&self, named: &[(&str, ConfiguredRole)], others: &[&str]) {
             let home = self.0.path();
-            let user = UserGitConfig::read(Some(home), None);
-            let found = named_in_config(&home.join("w/.git"), &home.join("w"), &user);
+            let user = UserGitConfig::read(Some(home), None, &[home.join("named")]);
+            let found = named_in_config(&home.join("w/.git"), Some(&home.join("w")), &user).paths;
             let is_found = |name: &str, role: ConfiguredRole| {
                 found.contains(&ConfiguredPath { path: home.join("w").join(name), role })
             };
@@ -295,6 +326,19 @@ mod tests {
         World::new(&[("w/.git/config", text)]).check(&named, &others);
     }
 
+    /// Also where one letter of the file is no UTF-8.
+    #[test]
+    fn a_relative_path_counts_in_every_work_tree() {
+        let world = World::new(&[
+            ("w/.git/worktrees/l/gitdir", "../../../linked/.git\n"),
+            ("w/.git/worktrees/l/config.worktree", "[core]\n\thooksPath = private\n"),
+        ]);
+        let text = b"[user]\n\tname = \xfc\n[core]\n\tworktree = ../tree\n\thooksPath = hooks\n";
+        std::fs::write(world.0.path().join("w/.git/config"), text).unwrap();
+        let named = ["hooks", "linked/hooks", "tree/hooks", "linked/private", "tree/private"];
+        world.check(&named.map(|name| (name, ConfiguredRole::Read)), &[]);
+    }
+
     #[test]
     fn included_files_and_those_of_the_person_are_read() {
         use ConfiguredRole::{Program, Read};
@@ -308,6 +352,7 @@ mod tests {
             (".gitconfig", "[core]\n\thooksPath = hooks\n[include]\n\tpath = ~/more.cfg\n"),
             ("more.cfg", "[core]\n\tpager = w/page.sh\n"),
             (".config/git/config", "[core]\n\teditor = ~/w/edit.sh\n"),
+            ("named", "[core]\n\taskPass = w/ask.sh\n"),
         ]);
         let named = [
             (".gitconfig", Read),
@@ -317,6 +362,7 @@ mod tests {
             ("hooks", Read),
             ("page.sh", Program),
             ("edit.sh", Program),
+            ("ask.sh", Program),
         ];
         world.check(&named, &[]);
     }

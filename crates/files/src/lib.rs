@@ -35,6 +35,7 @@ mod file_attributes;
 pub mod git_config;
 pub mod git_control;
 pub mod git_index;
+pub mod git_repository;
 mod ignored;
 pub mod index;
 pub mod layer;

@@ -42,13 +42,25 @@ pub fn protected_part(relative: &Path) -> Option<(PathBuf, &'static str)> {
 
 /// The reason why a link at this path would lead to a name that a person decides about: such a name may stand below it.
 pub fn protected_below(relative: &Path) -> Option<&'static str> {
-    let name = relative.file_name()?.to_string_lossy();
-    let directory = relative.parent().unwrap_or(Path::new(""));
-    let above = table().above.get(&*fold(&name)).into_iter().flatten();
-    above.filter(|rule| rule.holds_in(directory)).find_map(|rule| match rule.protection {
+    rules_below(relative).find_map(|rule| match rule.protection {
         Protection::NeedsPerson(why) => Some(why),
         Protection::Never | Protection::RunsInBuilds | Protection::None => None,
     })
+}
+
+/// The names that a person decides about which may stand below this path, relative to it; those with a star are left out.
+pub fn protected_names_below(relative: &Path) -> impl Iterator<Item = PathBuf> {
+    let decided = |rule: &&Rule| matches!(rule.protection, Protection::NeedsPerson(_));
+    let paths = rules_below(relative).filter(decided).map(|rule| rule.below);
+    paths.filter(|(_, name)| !name.contains('*')).map(|(above, name)| Path::new(above).join(name))
+}
+
+/// The rules for names below a path.
+fn rules_below(relative: &Path) -> impl Iterator<Item = &'static Rule> {
+    let name = relative.file_name().unwrap_or_default().to_string_lossy();
+    let directory = relative.parent().unwrap_or(Path::new(""));
+    let above = table().above.get(&*fold(&name)).into_iter().flatten();
+    above.filter(move |rule| rule.holds_in(directory))
 }
 
 /// Judges a path relative to its root, with all that lies above it.
@@ -80,20 +92,25 @@ pub fn protection_in(directory: &Path, name: &OsStr) -> Protection {
 struct Rule {
     above: &'static str,
     name: &'static str,
+    /// Of a directory, what the rule is about: further directories, and a name in them.
+    below: (&'static str, &'static str),
     protection: Protection,
 }
 
 impl Rule {
     fn new(row: &'static str, protection: Protection) -> Self {
         let (above, name) = row.rsplit_once('/').unwrap_or(("", row));
-        Self { above, name, protection }
+        Self { above, name, below: ("", ""), protection }
     }
 
     /// The directories that stand before the name, each as a rule of its own.
     fn directories(self) -> impl Iterator<Item = Self> {
         let ends = self.above.match_indices('/').map(|(at, _)| at);
         let ends = ends.chain((!self.above.is_empty()).then_some(self.above.len()));
-        ends.map(move |end| Self::new(&self.above[..end], self.protection))
+        ends.map(move |end| {
+            let below = (self.above[end..].trim_start_matches('/'), self.name);
+            Self { below, ..Self::new(&self.above[..end], self.protection) }
+        })
     }
 
     /// The letters of the name before and after its star.
@@ -210,6 +227,16 @@ mod tests {
         assert_eq!(part("a/.github/workflows/ci.yml"), None);
         assert_eq!(part("a/Makefile"), None);
         assert_eq!(part(""), None);
+    }
+
+    #[test]
+    fn names_below_a_directory_are_known() {
+        let below = |path: &str| protected_names_below(Path::new(path)).collect::<Vec<_>>();
+        assert_eq!(below("a/.cargo"), ["config", "config.toml"].map(PathBuf::from));
+        assert_eq!(below(".local/share"), ["applications", "systemd", "dbus-1"].map(PathBuf::from));
+        assert!(below(".local").contains(&"share/systemd".into()));
+        assert_eq!(below("mise"), [PathBuf::from("config.toml")]);
+        assert!(below("src").is_empty() && below("share").is_empty() && below("").is_empty());
     }
 
     #[test]

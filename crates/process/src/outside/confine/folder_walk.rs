@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use jm_files::Sandbox;
-use jm_files::names::{Protection, protected_part, protection, protection_in};
+use jm_files::names::{Protection, protected_below, protected_part, protection, protection_in};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, inotify};
 use rustix::io::{self, Errno};
@@ -28,7 +28,7 @@ const LINK_LEVELS: usize = 4;
 /// The names of a directory that are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WantedNames {
-    /// Denied and protected ones.
+    /// Denied and protected ones, and links to directories of the latter.
     All,
     /// Denied ones, and links: the directory is protected, with all that it holds.
     Denied,
@@ -287,10 +287,14 @@ pub(super) fn verdict(
     }
 }
 
-/// Tells whether a link is found that has this name in a directory, given by its path below the root.
+/// Tells whether a link is found that has this name in a directory, given by its path below the root: one that leads to
+/// names that are protected here.
 pub(super) fn is_found_link(wanted: WantedNames, relative: &Path, name: &OsStr) -> bool {
-    // Work trees that an agent makes in its directory share this one.
-    wanted == WantedNames::Denied && name != "node_modules" && has_found_links(relative)
+    match wanted {
+        WantedNames::All => protected_below(&relative.join(name)).is_some(),
+        // Work trees that an agent makes in its directory share this one.
+        WantedNames::Denied => name != "node_modules" && has_found_links(relative),
+    }
 }
 
 /// Tells whether links are found in a directory, by its path below the root: where it is protected, and not one of git's,

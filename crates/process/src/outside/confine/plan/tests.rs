@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use super::super::scan::work_tree_of;
+use super::super::repositories::work_tree_of;
 use super::super::survey::WorkspaceSurvey;
 use super::*;
 use crate::contract::confinement_rules::KeptPresence;
