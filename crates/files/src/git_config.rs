@@ -201,11 +201,19 @@ impl GitSetting {
             let value = Some(self.value.as_str()).filter(|value| !value.is_empty());
             return value.map(|value| (value, ConfiguredRole::Read)).into_iter().collect();
         }
+        let is_alias = section == "alias";
         let is_run = RUN.contains(&key)
             || key == "path" && PROGRAMS.contains(&section)
-            || (section == "alias" || key == "update") && self.value.starts_with('!')
+            || (is_alias || key == "update") && self.value.starts_with('!')
             || section == "pager";
-        if is_run { command_words(&self.value) } else { Vec::new() }
+        let mut words = if is_run { command_words(&self.value) } else { Vec::new() };
+        // An alias runs when it is typed, and may name what a build makes.
+        for (_, role) in
+            words.iter_mut().filter(|(_, role)| is_alias && *role == ConfiguredRole::Script)
+        {
+            *role = ConfiguredRole::Word;
+        }
+        words
     }
 }
 
@@ -306,7 +314,7 @@ mod tests {
     fn a_configuration_is_read_for_the_files_it_names() {
         use ConfiguredRole::{Program, Read, Script, Word};
         let text = "[core]\n\thooksPath = .githooks ; ours\n\tfsmonitor = \"tools/watch me\"\n\
-                    [include] path = ../shared.cfg\n[alias]\n\tst = status\n\tx = !./run.sh a\n\
+                    [include] path = ../shared.cfg\n[alias]\n\tst = status\n\tx = !./run.sh build/a\n\
                     [diff \"p\"]\n\ttextconv = ./con\\\nv.sh\n[user]\n\tname = A/B C\n\
                     [filter \"f\"]\n\tclean = python3 -u clean.py --rules=tools/rules.py %f\n\
                     [mergetool \"m\"]\n\tpath = tools/merge\n[submodule \"s\"]\n\tpath = sub/s\n\
@@ -317,6 +325,7 @@ mod tests {
             ("me", Word),
             ("shared.cfg", Read),
             ("run.sh", Program),
+            ("build/a", Word),
             ("conv.sh", Program),
             ("clean.py", Script),
             ("tools/rules.py", Script),
