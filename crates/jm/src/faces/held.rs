@@ -31,7 +31,11 @@ pub(crate) fn run(common: &Common, held: &Held) -> Result<u8> {
 }
 
 fn list(layers: &HeldLayers, as_json: bool) -> Result<u8> {
-    for entry in layers.list()?.into_iter().chain(half_kept::list()?) {
+    let all: Vec<HeldEntry> = layers.list()?.into_iter().chain(half_kept::list()?).collect();
+    if all.is_empty() && !as_json {
+        print::note("jm: nothing is held");
+    }
+    for entry in all {
         if as_json {
             print::json(&entry)?;
             continue;
@@ -141,10 +145,12 @@ pub(super) fn recorded_keep(common: &Common, held: HeldLayer, paths: &[String]) 
     wired.engine.close(None).map_err(sessions::told)?;
     match kept {
         Ok(KeptNames { rest: None, .. }) => print::note("jm: kept"),
-        Ok(KeptNames { left, rest: Some(rest), .. }) => print::note(&format!(
-            "jm: kept; {} more set aside as {rest}\n  hint: `jm held diff {rest}`, `jm held keep {rest}` or `jm held drop {rest}`",
-            left.len()
-        )),
+        Ok(KeptNames { left, rest: Some(rest), .. }) => {
+            let more = listed(&rest).unwrap_or(left.len());
+            print::note(&format!(
+                "jm: kept; {more} more set aside as {rest}\n  hint: `jm held diff {rest}`, `jm held keep {rest}` or `jm held drop {rest}`"
+            ));
+        }
         Err(error) if error.code() == ErrorCode::NotKept => {
             print::note(&format!("jm: {}", undo::told(error)));
             return Ok(exit::DENIED);
@@ -152,6 +158,12 @@ pub(super) fn recorded_keep(common: &Common, held: HeldLayer, paths: &[String]) 
         Err(error) => return Err(undo::told(error)),
     }
     Ok(exit::RAN)
+}
+
+/// The number of changes that a list of a layer has; a directory that comes or goes whole is one.
+fn listed(id: &str) -> Result<usize> {
+    let SeenLayer { layer, upper, root } = hold::layers()?.look(id)?;
+    Ok(report(&layer, &root, upper)?.shown().count())
 }
 
 fn drop_layer(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<u8> {
