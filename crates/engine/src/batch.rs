@@ -374,6 +374,11 @@ impl CallEntry {
         self.is_asked_afterwards && self.refusal.is_none() && self.prepared.is_command()
     }
 
+    /// Tells whether its command ran on a layer that waits for a person's word.
+    pub(crate) fn is_on_layer(&self) -> bool {
+        self.refusal.as_ref().is_some_and(|refusal| refusal.held.is_some())
+    }
+
     /// It does not run; if it ran before, what came of that stands.
     pub(crate) fn refuse(&mut self, form: ResultForm, error: &ToolError) {
         let happened = self.leave_refusal().map(|refusal| refusal.result);

@@ -1,6 +1,6 @@
 //! Keeping by hand: a layer that was set aside becomes a call of our own in the journal, with one change.
 
-use jm_store::{CallRecord, Record};
+use jm_store::{CallRecord, CallView, Record};
 use jm_system::fault::crash_point;
 use jm_types::text::one_line::{SUMMARY_CHARACTERS, summarize};
 use jm_types::{ToolError, Verdict};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::held::{KeepFault, KeptNames, keep_names};
-use crate::own_call::{KEEP, record_result};
+use crate::own_call::{KEEP, is_keep, record_result};
 use crate::record::done_unrecorded;
 use crate::session::Session;
 
@@ -19,6 +19,14 @@ struct KeepArguments {
     command: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     paths: Vec<String>,
+}
+
+/// The held layer that a call keeps by hand; `None` for any other call.
+pub fn layer_kept_by(call: &CallView) -> Option<String> {
+    if !is_keep(call) {
+        return None;
+    }
+    serde_json::from_str::<KeepArguments>(&call.call.arguments).ok().map(|known| known.layer)
 }
 
 impl Engine {

@@ -110,6 +110,7 @@ pub use conversation::Conversation;
 pub use core::Core;
 pub use engine::{Engine, Inspection};
 pub use held::KeptNames;
+pub use layer_call::layer_kept_by;
 pub use layers::{EngineLayers, LayerUse};
 pub use own_call::{KEEP, UNDO};
 pub use record::{CallRecorder, Outputs};

@@ -239,7 +239,7 @@ impl Session {
         };
         let answer = match decision {
             ApprovalDecision::ApproveAll => question.answer_all(&ApprovalChoice::Once),
-            ApprovalDecision::DenyAll => ApprovalAnswer::default(),
+            ApprovalDecision::DenyAll => question.answer_all(&ApprovalChoice::No { reason: None }),
             ApprovalDecision::ApproveSelected(ids) => {
                 let ids: BTreeSet<&String> = ids.iter().collect();
                 let once = |id: &String| AnsweredCall::new(id, ApprovalChoice::Once);
@@ -250,7 +250,7 @@ impl Session {
     }
 
     /// Takes the answer to the question. What it leaves out is denied, unless it edits a call: then what it
-    /// leaves out is planned and asked about anew, together with that one. An answer that does not fit the
+    /// leaves out is planned and asked about anew, together with that one. A layer without an answer stays set aside. An answer that does not fit the
     /// question decides nothing. Storing the rules of "always" is up to whoever asked.
     pub fn answer(&mut self, answer: &ApprovalAnswer) -> Result<(), SessionError> {
         self.question().unwrap_or_default().check(answer).map_err(|fault| match fault {
@@ -267,6 +267,10 @@ impl Session {
                 if entry.refusal.is_none() {
                     entry.plan_anew();
                 }
+                continue;
+            }
+            if is_left_out && entry.is_on_layer() {
+                entry.refuse(form, &ToolError::cancelled());
                 continue;
             }
             take_choice(entry, answer.choice(&entry.call.id), form);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::question::{AnswerFault, ApprovalChoice, CallQuestion, numbered_places};
+use crate::text::quoted_words;
 
 /// One name that an ended command changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,11 +75,12 @@ impl CallQuestion {
     /// Reads typed numbers, ranges and names, divided by blanks or commas; an error says which one is not understood.
     pub fn chosen(&self, typed: &str) -> Result<ApprovalChoice, String> {
         let mut paths: Vec<String> = Vec::new();
-        for word in typed.split([',', ' ']).filter(|word| !word.is_empty()) {
-            let is_name = self.changes.iter().any(|change| change.concerns(word));
-            match self.numbered(word) {
+        let words = quoted_words(typed, |letter| matches!(letter, ',' | ' '));
+        for word in words.into_iter().filter(|word| !word.is_empty()) {
+            let is_name = self.changes.iter().any(|change| change.concerns(&word));
+            match self.numbered(&word) {
                 Some(numbered) if !is_name => paths.extend(numbered),
-                _ if is_name => paths.push(word.to_owned()),
+                _ if is_name => paths.push(word),
                 _ => return Err(format!("{word}: not among the changes")),
             }
         }
@@ -107,7 +109,7 @@ mod tests {
             inside: 0,
         };
         CallQuestion {
-            changes: ["a", "src/b", "d", "7"].map(change).into(),
+            changes: ["a", "src/b", "d", "7", "sp ace, x"].map(change).into(),
             ..CallQuestion::new("c1", "run_command", "make", RiskLevel::High)
         }
     }
@@ -120,7 +122,8 @@ mod tests {
             ("2-3", Ok(&["src/b", "d"])),
             ("src d/x ./a", Ok(&["src", "d/x", "./a"])),
             ("7", Ok(&["7"])),
-            ("5", Err("5: not among the changes")),
+            ("'sp ace, x' 1", Ok(&["sp ace, x", "a"])),
+            ("6", Err("6: not among the changes")),
             ("0", Err("0: not among the changes")),
             ("3-2", Err("3-2: not among the changes")),
             ("sr", Err("sr: not among the changes")),

@@ -13,7 +13,7 @@ use jm_process::held::{HeldEntry, HeldLayer, HeldLayers, HeldStage, SeenLayer};
 use jm_types::ErrorCode;
 use jm_types::text::{one_line, reveal};
 
-use super::{exit, history, hold, print, recover, undo};
+use super::{exit, half_kept, history, hold, print, recover, undo};
 use crate::cli::{Common, Held, HeldCommand};
 use crate::{sessions, wire};
 
@@ -31,13 +31,18 @@ pub(crate) fn run(common: &Common, held: &Held) -> Result<u8> {
 }
 
 fn list(layers: &HeldLayers, as_json: bool) -> Result<u8> {
-    for entry in layers.list()? {
+    let all: Vec<HeldEntry> = layers.list()?.into_iter().chain(half_kept::list()?).collect();
+    if all.is_empty() && !as_json {
+        print::note("jm: nothing is held");
+    }
+    for entry in all {
         if as_json {
             print::json(&entry)?;
             continue;
         }
-        let HeldEntry { id, description, is_in_use } = &entry;
+        let HeldEntry { id, description, is_in_use, is_half_kept } = &entry;
         let state = match (is_in_use, description.stage) {
+            _ if *is_half_kept => "  interrupted (resolve it with `jm recover`)",
             (true, _) => "  in use",
             (false, HeldStage::Running) => "  interrupted",
             (false, HeldStage::SetAside) => "",
@@ -62,7 +67,10 @@ fn choose(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<Stri
     let mut ids: Vec<String> = all.into_iter().map(|one| one.id).collect();
     match (ids.pop(), ids.is_empty()) {
         (Some(only), true) => Ok(only),
-        (None, _) => bail!("no held changes for this workspace (list all: `jm held list`)"),
+        (None, _) => match half_kept::list()?.iter().find(|one| one.description.root == root) {
+            Some(half_kept) => Err(interrupted(&half_kept.id)),
+            None => bail!("no held changes for this workspace (list all: `jm held list`)"),
+        },
         (Some(_), false) => {
             bail!("several changes are held for this workspace; name one (ids: `jm held list`)")
         }
@@ -74,7 +82,15 @@ fn take(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<HeldLa
     layers.take(&id).map_err(|error| refused(&id, &error))
 }
 
+fn interrupted(id: &str) -> anyhow::Error {
+    anyhow!("{}: its keep was interrupted\n  hint: resolve it with `jm recover`", one_line(id))
+}
+
 fn refused(id: &str, error: &std::io::Error) -> anyhow::Error {
+    let is_missing = error.kind() == ErrorKind::NotFound;
+    if is_missing && half_kept::list().is_ok_and(|all| all.iter().any(|one| one.id == id)) {
+        return interrupted(id);
+    }
     anyhow!("{}: {error}\n  hint: `jm held list` lists the layers", one_line(id))
 }
 
@@ -129,10 +145,12 @@ pub(super) fn recorded_keep(common: &Common, held: HeldLayer, paths: &[String]) 
     wired.engine.close(None).map_err(sessions::told)?;
     match kept {
         Ok(KeptNames { rest: None, .. }) => print::note("jm: kept"),
-        Ok(KeptNames { left, rest: Some(rest), .. }) => print::note(&format!(
-            "jm: kept; {} more set aside as {rest}\n  hint: `jm held diff {rest}`, `jm held keep {rest}` or `jm held drop {rest}`",
-            left.len()
-        )),
+        Ok(KeptNames { left, rest: Some(rest), .. }) => {
+            let more = listed(&rest).unwrap_or(left.len());
+            print::note(&format!(
+                "jm: kept; {more} more set aside as {rest}\n  hint: `jm held diff {rest}`, `jm held keep {rest}` or `jm held drop {rest}`"
+            ));
+        }
         Err(error) if error.code() == ErrorCode::NotKept => {
             print::note(&format!("jm: {}", undo::told(error)));
             return Ok(exit::DENIED);
@@ -140,6 +158,12 @@ pub(super) fn recorded_keep(common: &Common, held: HeldLayer, paths: &[String]) 
         Err(error) => return Err(undo::told(error)),
     }
     Ok(exit::RAN)
+}
+
+/// The number of changes that a list of a layer has; a directory that comes or goes whole is one.
+fn listed(id: &str) -> Result<usize> {
+    let SeenLayer { layer, upper, root } = hold::layers()?.look(id)?;
+    Ok(report(&layer, &root, upper)?.shown().count())
 }
 
 fn drop_layer(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<u8> {

@@ -14,7 +14,7 @@ use jm_process::confine::{ConfinementPlan, LayerPlace};
 use jm_process::held::{HeldLayer, HeldLayers};
 use jm_system::page::page;
 use jm_system::terminal::Terminal;
-use jm_types::text::{one_line, reveal};
+use jm_types::text::{one_line, quoted_words, reveal};
 
 use super::prompt::show;
 use super::{exit, held, print};
@@ -173,7 +173,7 @@ fn ask(held: &mut HeldLayer, report: &LayerReport) -> Result<Option<KeepAnswer>>
         let answer = terminal.answer()?.map(|answer| answer.trim().to_owned());
         let paths = answer.as_deref().and_then(|answer| answer.strip_prefix("k "));
         if let Some(paths) = paths {
-            let paths: Vec<String> = paths.split_whitespace().map(str::to_owned).collect();
+            let paths = quoted_words(paths, char::is_whitespace);
             match report.select(held.layer(), &paths) {
                 Ok(_) => return Ok(Some(KeepAnswer::Some(paths))),
                 Err(error) => show(&format!("{error}\n"))?,

@@ -16,6 +16,7 @@ mod environment;
 pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod facts;
+mod half_kept;
 pub(crate) mod held;
 pub(crate) mod help;
 pub(crate) mod history;

@@ -13,7 +13,7 @@ use jm_system::folder::readable_entries;
 use jm_system::state::StateDir;
 use jm_types::ignore_error;
 
-use super::held::{HeldLayer, HeldLayers, HeldStage, LOCK, read_description};
+use super::held::{HeldDescription, HeldLayer, HeldLayers, HeldStage, LOCK, read_description};
 
 const DIRECTORY: &str = "layers";
 /// Commands that one call may start on layers.
@@ -109,6 +109,11 @@ impl CommandLayers {
     pub fn take(&self, id: &str) -> std::io::Result<HeldLayer> {
         let (home, description) = read_description(&self.existing(id)?)?;
         HeldLayer::open(id, home, description)
+    }
+
+    /// The facts of a layer.
+    pub fn description(&self, id: &str) -> std::io::Result<HeldDescription> {
+        Ok(read_description(&self.existing(id)?)?.1)
     }
 
     /// The names of a call's layers, in the order in which they were made.

@@ -80,6 +80,8 @@ pub struct HeldEntry {
     pub description: HeldDescription,
     /// Another process works with it now.
     pub is_in_use: bool,
+    /// It is being kept, and the process that did it was killed: recovery completes that or takes it back.
+    pub is_half_kept: bool,
 }
 
 /// A layer that is only read, and may be another process's.
@@ -139,7 +141,7 @@ impl HeldLayers {
             let id = entry.file_name().to_string_lossy().into_owned();
             let Ok((home, description)) = self.described(&id) else { continue };
             let is_in_use = home.lock(LOCK)?.is_none();
-            all.push(HeldEntry { id, description, is_in_use });
+            all.push(HeldEntry { id, description, is_in_use, is_half_kept: false });
         }
         all.sort_by(|one, other| {
             (one.description.began_ms, &one.id).cmp(&(other.description.began_ms, &other.id))
