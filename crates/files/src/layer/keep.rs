@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use jm_system::fault::crash_point;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
+use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::{self, Errno};
 use thiserror::Error;
 
-use super::node::{NodeFacts, NodeKind, attributes, set_attributes, set_modified};
-use super::plan::{LayerStep, LayerWork};
+use super::node::{NodeFacts, NodeKind, attributes};
 use super::sanitize_node::sanitize_node;
+use super::step::{LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 use crate::open::open_beneath;
 
@@ -113,8 +113,9 @@ impl Layer {
 
     fn has_extended(&self, step: &LayerStep) -> io::Result<bool> {
         let Some(change) = &step.extended else { return Ok(true) };
-        Ok(attributes(self.directory(&step.path)?.as_fd())? == change.after)
+        Ok(change.is_done(&attributes(self.opened_directory(step)?.as_fd())?))
     }
+
     fn is_in_attic(&self, step: &LayerStep) -> bool {
         NodeFacts::at(&self.attic, &attic_name(step)).is_ok_and(|found| found.is_some())
     }
@@ -142,6 +143,8 @@ impl Layer {
             let step = &steps[number];
             let outcome = match self.at(step) {
                 Ok((state, _)) if state == wanted => continue,
+                // Its time goes with the directory.
+                Ok((StepState::Foreign, _)) if is_time_only(step) => continue,
                 Ok((StepState::Foreign, _)) => Err(Errno::STALE),
                 Ok((_, real)) => self.carry_out(step, real, direction),
                 Err(error) => Err(error),
@@ -206,7 +209,8 @@ impl Layer {
         }
     }
 
-    /// Gives directories the attributes from before once more: the steps after them changed the times.
+    /// Gives directories the attributes from before once more: the steps after them changed the times. What somebody else
+    /// changed in that moment stays.
     fn restore_attributes<'a>(
         &self,
         steps: &'a [LayerStep],
@@ -214,8 +218,10 @@ impl Layer {
     ) -> Result<(), (&'a Path, Errno)> {
         let all = steps.iter().filter(|step| step.work == LayerWork::Attributes);
         for step in all.filter(|step| wanted(step)) {
-            let set = self.set_attributes(step, Direction::Out);
-            set.map_err(|error| (step.path.as_path(), error))?;
+            match self.set_attributes(step, Direction::Out) {
+                Err(Errno::STALE | Errno::NOENT | Errno::NOTDIR) => {}
+                set => set.map_err(|error| (step.path.as_path(), error))?,
+            }
         }
         Ok(())
     }
@@ -260,19 +266,6 @@ impl Layer {
         }
     }
 
-    /// Gives the real directory the recorded attributes.
-    fn set_attributes(&self, step: &LayerStep, direction: Direction) -> io::Result<()> {
-        let real = self.directory(&step.path)?;
-        let (facts, extended) = match direction {
-            Direction::In => (&step.after, step.extended.as_ref().map(|change| &change.after)),
-            Direction::Out => (&step.before, step.extended.as_ref().map(|change| &change.before)),
-        };
-        if let Some(wanted) = extended {
-            set_attributes(real.as_fd(), wanted)?;
-        }
-        facts.as_ref().map_or(Ok(()), |wanted| set_facts(&real, wanted))
-    }
-
     /// Opens a directory of the workspace.
     pub(super) fn directory(&self, path: &Path) -> io::Result<OwnedFd> {
         match path.file_name() {
@@ -298,8 +291,9 @@ impl Layer {
     }
 }
 
+/// The way of a step: to the layer's version of a name, or back to the workspace's own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     In,
     Out,
 }
@@ -402,15 +396,8 @@ fn open_parent(directory: &OwnedFd) -> io::Result<Option<(OwnedFd, Mode)>> {
     Ok(Some((directory.try_clone().map_err(as_errno)?, Mode::from_raw_mode(mode))))
 }
 
-/// Sets owner, mode and time, in this order: each would undo the one before it otherwise.
-fn set_facts(directory: &OwnedFd, wanted: &NodeFacts) -> io::Result<()> {
-    let now = NodeFacts::of(&fs::fstat(directory)?);
-    if (now.owner, now.group) != (wanted.owner, wanted.group) {
-        let (owner, group) = (Uid::from_raw(wanted.owner), Gid::from_raw(wanted.group));
-        fs::fchown(directory, Some(owner), Some(group))?;
-    }
-    fs::fchmod(directory, Mode::from_raw_mode(wanted.mode))?;
-    set_modified(directory, wanted.modified)
+fn is_time_only(step: &LayerStep) -> bool {
+    step.work == LayerWork::Attributes && !step.changes_attributes()
 }
 
 fn looks_like(here: &NodeFacts, after: &NodeFacts) -> bool {

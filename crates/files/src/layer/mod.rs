@@ -5,9 +5,12 @@
 //! what is replaced is moved aside, never removed. What the workspace holds at each name is told by inode,
 //! so after a crash every step is known to be done or not done.
 
+mod attribute_base;
+mod directory_attributes;
 mod keep;
 mod marks;
 mod node;
+mod opened;
 mod path_bytes;
 mod plan;
 mod relocate;
@@ -19,6 +22,7 @@ mod sanitize_node;
 mod selection;
 mod since;
 mod split;
+mod step;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -32,10 +36,8 @@ pub use runs_later::NameJudge;
 pub use selection::{Selection, SelectionError};
 pub use versions::FileVersions;
 
-pub use plan::{
-    ExtendedChange, LayerBounds, LayerConflict, LayerPlan, LayerStep, LayerWork, NeverKept,
-    RefusedNode, TouchedNode,
-};
+pub use plan::{LayerBounds, LayerConflict, LayerPlan, NeverKept, RefusedNode, TouchedNode};
+pub use step::{ExtendedChange, LayerStep, LayerWork};
 
 use std::path::Path;
 use std::time::Duration;

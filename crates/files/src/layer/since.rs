@@ -18,7 +18,7 @@ use rustix::io::{self, Errno};
 
 use super::keep::StepState;
 use super::node::{NodeFacts, NodeKind, NodeTime};
-use super::plan::{LayerStep, LayerWork};
+use super::step::{LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 
@@ -59,7 +59,7 @@ impl Layer {
     /// the layer is; a step that is on the other one already is not changed.
     pub fn is_changed_since(&self, step: &LayerStep, side: StepState) -> io::Result<bool> {
         if step.work == LayerWork::Attributes {
-            return Ok(false);
+            return self.are_attributes_foreign(step);
         }
         match self.state(step)? {
             StepState::Foreign => return Ok(true),
@@ -136,6 +136,15 @@ impl Layer {
         is_wanted: &dyn Fn(&LayerStep) -> bool,
     ) -> io::Result<Vec<LayerStep>> {
         let now = |step: &LayerStep| {
+            if step.work == LayerWork::Attributes {
+                let is_foreign = is_wanted(step) && self.are_attributes_foreign(step)?;
+                let is_here = is_foreign && self.state(step)? != StepState::Foreign;
+                return if is_here {
+                    self.with_attributes_here(step, side)
+                } else {
+                    Ok(step.clone())
+                };
+            }
             let mut step = step.clone();
             let is_foreign = is_wanted(&step) && self.state(&step)? == StepState::Foreign;
             match (step.work, side) {
@@ -163,11 +172,14 @@ impl Layer {
         Ok(all)
     }
 
-    /// Paths at which somebody else's node stands: no step can be done there, in no direction.
+    /// Paths at which somebody else's node or a directory's attributes of somebody else stand: no step can be done there,
+    /// in no direction.
     pub fn foreign(&self, steps: &[LayerStep]) -> io::Result<Vec<PathBuf>> {
         let mut all = Vec::new();
         for step in steps {
-            if self.state(step)? == StepState::Foreign {
+            let is_foreign = self.state(step)? == StepState::Foreign;
+            let is_attributes = step.work == LayerWork::Attributes;
+            if is_foreign || (is_attributes && self.are_attributes_foreign(step)?) {
                 all.push(step.path.clone());
             }
         }

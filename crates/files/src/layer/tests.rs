@@ -8,6 +8,8 @@ use std::process::Command;
 
 use super::*;
 
+mod attributes;
+
 struct World {
     _directory: tempfile::TempDir,
     workspace: PathBuf,
@@ -38,8 +40,13 @@ impl World {
 
     /// Runs a script on a layer.
     fn run(&self, script: &str) -> Layer {
-        let layer = Layer::create(&self.workspace, &self.home).unwrap();
-        let (ws, home) = (self.workspace.display(), self.home.display());
+        self.run_in(&self.home, script)
+    }
+
+    /// Runs a script on a layer that lies in another place.
+    fn run_in(&self, home: &Path, script: &str) -> Layer {
+        let layer = Layer::create(&self.workspace, home).unwrap();
+        let (ws, home) = (self.workspace.display(), home.display());
         let held = format!(
             "mount -t overlay overlay -o lowerdir={ws},upperdir={home}/upper,workdir={home}/work,userxattr,volatile {ws} \
              && cd {ws} && {{ {script}\n}}"
