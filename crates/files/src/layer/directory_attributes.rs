@@ -8,9 +8,10 @@ use rustix::fs::{self, Gid, Uid, XattrFlags};
 use rustix::io::{self, Errno};
 
 use super::Layer;
-use super::keep::{Direction, StepState, parent_of};
+use super::keep::{Direction, StepState};
 use super::node::{ExtendedAttributes, NodeFacts, attributes, set_modified};
 use super::opened::OpenedDirectory;
+use super::place::parent_of;
 use super::step::{ExtendedChange, LayerStep};
 
 impl ExtendedChange {

@@ -12,6 +12,7 @@ mod marks;
 mod node;
 mod opened;
 mod path_bytes;
+mod place;
 mod plan;
 mod relocate;
 mod remove;

@@ -15,8 +15,8 @@ use rustix::io;
 use thiserror::Error;
 
 use super::Layer;
-use super::keep::parent_of;
 use super::node::{NodeFacts, NodeKind};
+use super::place::parent_of;
 use super::plan::LayerConflict;
 use super::report::{LayerReport, MOST_NAMED, change_of, read_file};
 use super::step::{LayerStep, LayerWork};

@@ -191,7 +191,8 @@ fn errno(error: std::io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
-fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {
+/// Says if anything in a directory was changed at a time or later.
+pub(super) fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {
     for name in OpenDirectory::names_in(directory)? {
         let Some(facts) = NodeFacts::at(directory, &name)? else { continue };
         if facts.changed >= settled {

@@ -11,8 +11,8 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{self, Mode};
 use rustix::io::{self, Errno};
 
-use super::keep::{Place, parent_of};
 use super::node::{NodeTime, dress_like, set_modified};
+use super::place::{Place, parent_of};
 use super::report::{LayerReport, change_of};
 use super::selection::{Selection, Share};
 use super::step::LayerWork;
