@@ -372,7 +372,12 @@ impl CommandHolder for CallHolder {
         let outcome = start(rules.on_layer(place));
         self.is_settling.store(true, Ordering::Release);
         let has_turn = match &self.company {
-            CommandCompany::Beside(turn) => turn.come(),
+            CommandCompany::Beside(turn) => {
+                // The calls before it touch directories when they are kept.
+                let remembered = layer.layer().remember_attributes();
+                ignore_error(remembered, "what cannot be read now is not kept later either");
+                turn.come()
+            }
             CommandCompany::None | CommandCompany::Stacked(_) => true,
         };
         let not_kept = if has_turn {

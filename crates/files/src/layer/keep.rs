@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 
 use jm_system::fault::crash_point;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
+use rustix::fs;
 use rustix::io::{self, Errno};
 use thiserror::Error;
 
-use super::node::{NodeFacts, NodeKind, attributes, set_attributes, set_modified};
-use super::plan::{LayerStep, LayerWork};
+use super::node::{NodeFacts, NodeKind, attributes};
+use super::place::{Place, as_errno, parent_of};
 use super::sanitize_node::sanitize_node;
+use super::since::is_newer_inside;
+use super::step::{LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
-use crate::open::open_beneath;
 
 /// Writes the steps down before the first of them.
 pub trait KeepLog {
@@ -76,27 +77,28 @@ impl Layer {
         crash_point("layer.synced");
         log.prepared(steps).map_err(KeepError::Unrecorded)?;
         crash_point("layer.prepared");
-        self.go(steps, Direction::In)
+        self.go(steps, Direction::In, Knowledge::Plan)
     }
 
     /// Carries out what is left of the steps, or takes back what was done, after a crash.
     pub fn converge(&self, steps: &[LayerStep], to: StepState) -> Result<(), KeepError> {
         let direction = if to == StepState::Done { Direction::In } else { Direction::Out };
-        self.go(steps, direction)
+        self.go(steps, direction, Knowledge::Inodes)
     }
 
     /// The inode at a step's name says if it was done.
     pub fn state(&self, step: &LayerStep) -> io::Result<StepState> {
-        self.state_with(step, self.beneath(&step.path)?)
+        self.state_with(step, self.beneath(&step.path)?.as_ref())
     }
 
     /// The same by the node at that name.
-    fn state_with(&self, step: &LayerStep, here: Option<NodeFacts>) -> io::Result<StepState> {
-        let inode = |facts: &Option<NodeFacts>| facts.as_ref().map(|facts| facts.inode);
-        let (now, before, after) = (inode(&here), inode(&step.before), inode(&step.after));
+    fn state_with(&self, step: &LayerStep, here: Option<&NodeFacts>) -> io::Result<StepState> {
+        let inode = |facts: Option<&NodeFacts>| facts.map(|facts| facts.inode);
+        let (before, after) = (inode(step.before.as_ref()), inode(step.after.as_ref()));
+        let now = inode(here);
         Ok(match step.work {
             LayerWork::Attributes if now != before => StepState::Foreign,
-            LayerWork::Attributes => match (&here, &step.after) {
+            LayerWork::Attributes => match (here, &step.after) {
                 (Some(here), Some(after))
                     if looks_like(here, after) && self.has_extended(step)? =>
                 {
@@ -113,8 +115,9 @@ impl Layer {
 
     fn has_extended(&self, step: &LayerStep) -> io::Result<bool> {
         let Some(change) = &step.extended else { return Ok(true) };
-        Ok(attributes(self.directory(&step.path)?.as_fd())? == change.after)
+        Ok(change.is_done(&attributes(self.opened_directory(step)?.as_fd())?))
     }
+
     fn is_in_attic(&self, step: &LayerStep) -> bool {
         NodeFacts::at(&self.attic, &attic_name(step)).is_ok_and(|found| found.is_some())
     }
@@ -131,7 +134,12 @@ impl Layer {
         }
     }
 
-    fn go(&self, steps: &[LayerStep], direction: Direction) -> Result<(), KeepError> {
+    fn go(
+        &self,
+        steps: &[LayerStep],
+        direction: Direction,
+        known: Knowledge,
+    ) -> Result<(), KeepError> {
         let wanted = direction.goal();
         let mut order: Vec<usize> = (0..steps.len()).collect();
         if direction == Direction::Out {
@@ -140,8 +148,10 @@ impl Layer {
         let mut done = Vec::new();
         for number in order {
             let step = &steps[number];
-            let outcome = match self.at(step) {
+            let outcome = match self.at(step, known) {
                 Ok((state, _)) if state == wanted => continue,
+                // Its time goes with the directory.
+                Ok((StepState::Foreign, _)) if is_time_only(step) => continue,
                 Ok((StepState::Foreign, _)) => Err(Errno::STALE),
                 Ok((_, real)) => self.carry_out(step, real, direction),
                 Err(error) => Err(error),
@@ -165,11 +175,48 @@ impl Layer {
     }
 
     /// How far a step has come, and its name in its directory, opened once for both.
-    fn at(&self, step: &LayerStep) -> io::Result<(StepState, Option<Place>)> {
+    fn at(&self, step: &LayerStep, known: Knowledge) -> io::Result<(StepState, Option<Place>)> {
         match Place::beneath(&self.lower, &step.path) {
-            Ok(real) => Ok((self.state_with(step, real.node()?)?, Some(real))),
+            Ok(real) => {
+                let here = real.node()?;
+                let state = self.state_with(step, here.as_ref())?;
+                let is_planned = match known {
+                    Knowledge::Plan if state == StepState::NotDone => {
+                        self.is_as_planned(step, &real, here.as_ref())?
+                    }
+                    Knowledge::Plan | Knowledge::Inodes => true,
+                };
+                Ok((if is_planned { state } else { StepState::Foreign }, Some(real)))
+            }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::INVAL) => Ok((self.state(step)?, None)),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Says if a node that goes is as the plan found it, and so is all that is in it.
+    fn is_as_planned(
+        &self,
+        step: &LayerStep,
+        real: &Place,
+        here: Option<&NodeFacts>,
+    ) -> io::Result<bool> {
+        let goes = matches!(step.work, LayerWork::Replace | LayerWork::Delete);
+        let (true, Some(planned), Some(here)) = (goes, &step.before, here) else {
+            return Ok(true);
+        };
+        if (planned.size, planned.modified) != (here.size, here.modified) {
+            return Ok(false);
+        }
+        if planned.kind != NodeKind::Directory {
+            // The step of another name of the same file changes the time of this one too.
+            return Ok(planned.changed == here.changed || planned.names > 1);
+        }
+        match open_directory_at(&real.parent, &real.name) {
+            Err(Errno::ACCESS) => Ok(planned.changed == here.changed),
+            opened => {
+                let is_newer = is_newer_inside((&opened?, &step.path), self.marker, &|_| false)?;
+                Ok(planned.changed == here.changed && !is_newer)
+            }
         }
     }
 
@@ -206,7 +253,8 @@ impl Layer {
         }
     }
 
-    /// Gives directories the attributes from before once more: the steps after them changed the times.
+    /// Gives directories the attributes from before once more: the steps after them changed the times. What somebody else
+    /// changed in that moment stays.
     fn restore_attributes<'a>(
         &self,
         steps: &'a [LayerStep],
@@ -214,8 +262,10 @@ impl Layer {
     ) -> Result<(), (&'a Path, Errno)> {
         let all = steps.iter().filter(|step| step.work == LayerWork::Attributes);
         for step in all.filter(|step| wanted(step)) {
-            let set = self.set_attributes(step, Direction::Out);
-            set.map_err(|error| (step.path.as_path(), error))?;
+            match self.set_attributes(step, Direction::Out) {
+                Err(Errno::STALE | Errno::NOENT | Errno::NOTDIR) => {}
+                set => set.map_err(|error| (step.path.as_path(), error))?,
+            }
         }
         Ok(())
     }
@@ -244,33 +294,22 @@ impl Layer {
                 aside.move_to(&real)
             }
             (LayerWork::Create, Direction::Out) | (LayerWork::Delete, Direction::In) => {
+                let seen = real.node()?;
                 real.move_to(&aside)?;
                 let expected = step.before.as_ref().or(step.after.as_ref());
-                aside.must_be(expected, || aside.move_to(&real))
+                aside.must_be(expected, seen.as_ref(), || aside.move_to(&real))
             }
             (LayerWork::Replace, _) => {
                 let expected = match direction {
                     Direction::In => &step.before,
                     Direction::Out => &step.after,
                 };
+                let seen = real.node()?;
                 real.exchange_with(&aside)?;
-                aside.must_be(expected.as_ref(), || real.exchange_with(&aside))
+                aside.must_be(expected.as_ref(), seen.as_ref(), || real.exchange_with(&aside))
             }
             (LayerWork::Attributes, _) => Ok(()),
         }
-    }
-
-    /// Gives the real directory the recorded attributes.
-    fn set_attributes(&self, step: &LayerStep, direction: Direction) -> io::Result<()> {
-        let real = self.directory(&step.path)?;
-        let (facts, extended) = match direction {
-            Direction::In => (&step.after, step.extended.as_ref().map(|change| &change.after)),
-            Direction::Out => (&step.before, step.extended.as_ref().map(|change| &change.before)),
-        };
-        if let Some(wanted) = extended {
-            set_attributes(real.as_fd(), wanted)?;
-        }
-        facts.as_ref().map_or(Ok(()), |wanted| set_facts(&real, wanted))
     }
 
     /// Opens a directory of the workspace.
@@ -298,10 +337,20 @@ impl Layer {
     }
 }
 
+/// The way of a step: to the layer's version of a name, or back to the workspace's own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     In,
     Out,
+}
+
+/// What is known of the nodes that go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Knowledge {
+    /// They are as the plan found them a moment ago.
+    Plan,
+    /// Their inodes: names were exchanged since the plan, which changes times.
+    Inodes,
 }
 
 impl Direction {
@@ -320,108 +369,12 @@ impl Direction {
     }
 }
 
-/// A name in an open directory.
-pub(super) struct Place {
-    parent: OwnedFd,
-    name: OsString,
-}
-
-impl Place {
-    /// The name of a path, in its parent beneath a root.
-    pub(super) fn beneath(root: &OwnedFd, path: &Path) -> io::Result<Self> {
-        let name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
-        Ok(Self { parent: parent_of(root, path)?, name })
-    }
-
-    /// The node that has the name now.
-    fn node(&self) -> io::Result<Option<NodeFacts>> {
-        NodeFacts::at(&self.parent, &self.name)
-    }
-
-    pub(super) fn move_to(&self, other: &Place) -> io::Result<()> {
-        self.rename(other, RenameFlags::NOREPLACE)
-    }
-
-    fn exchange_with(&self, other: &Place) -> io::Result<()> {
-        self.rename(other, RenameFlags::EXCHANGE)
-    }
-
-    /// A directory moves to another parent only if it can be written itself, and so must the parents be:
-    /// they get their modes last.
-    fn rename(&self, other: &Place, flags: RenameFlags) -> io::Result<()> {
-        let rename =
-            || fs::renameat_with(&self.parent, &self.name, &other.parent, &other.name, flags);
-        match rename() {
-            Err(Errno::ACCESS) => {
-                let parents = [open_parent(&self.parent)?, open_parent(&other.parent)?];
-                let opened = [self.open_up()?, other.open_up()?];
-                let outcome = rename();
-                for (node, mode) in opened.into_iter().chain(parents).flatten() {
-                    fs::fchmod(node, mode)?;
-                }
-                outcome
-            }
-            answer => answer,
-        }
-    }
-
-    /// Makes a directory writable for its owner; gives the mode it had.
-    fn open_up(&self) -> io::Result<Option<(OwnedFd, Mode)>> {
-        let Some(facts) = self.node()? else { return Ok(None) };
-        if facts.kind != NodeKind::Directory {
-            return Ok(None);
-        }
-        let wide = Mode::from_raw_mode(facts.mode | 0o700);
-        fs::chmodat(&self.parent, &self.name, wide, AtFlags::empty())?;
-        let directory = open_directory_at(&self.parent, &self.name)?;
-        Ok(Some((directory, Mode::from_raw_mode(facts.mode))))
-    }
-
-    /// The node that was moved here must be the expected one, or `back` undoes the move.
-    fn must_be(
-        &self,
-        expected: Option<&NodeFacts>,
-        back: impl FnOnce() -> io::Result<()>,
-    ) -> io::Result<()> {
-        let found = self.node()?;
-        if found.as_ref().map(|node| node.inode) == expected.map(|node| node.inode) {
-            return Ok(());
-        }
-        back()?;
-        Err(Errno::STALE)
-    }
-}
-
-/// Makes a directory that changes writable for its owner; gives the mode it had.
-fn open_parent(directory: &OwnedFd) -> io::Result<Option<(OwnedFd, Mode)>> {
-    let mode = fs::fstat(directory)?.st_mode & 0o7777;
-    if mode & 0o300 == 0o300 {
-        return Ok(None);
-    }
-    fs::fchmod(directory, Mode::from_raw_mode(mode | 0o300))?;
-    Ok(Some((directory.try_clone().map_err(as_errno)?, Mode::from_raw_mode(mode))))
-}
-
-/// Sets owner, mode and time, in this order: each would undo the one before it otherwise.
-fn set_facts(directory: &OwnedFd, wanted: &NodeFacts) -> io::Result<()> {
-    let now = NodeFacts::of(&fs::fstat(directory)?);
-    if (now.owner, now.group) != (wanted.owner, wanted.group) {
-        let (owner, group) = (Uid::from_raw(wanted.owner), Gid::from_raw(wanted.group));
-        fs::fchown(directory, Some(owner), Some(group))?;
-    }
-    fs::fchmod(directory, Mode::from_raw_mode(wanted.mode))?;
-    set_modified(directory, wanted.modified)
+fn is_time_only(step: &LayerStep) -> bool {
+    step.work == LayerWork::Attributes && !step.changes_attributes()
 }
 
 fn looks_like(here: &NodeFacts, after: &NodeFacts) -> bool {
     here.has_attributes_of(after) && here.modified == after.modified
-}
-
-/// The directory that holds a path, opened beneath a root without following links.
-pub(super) fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
-    let parent = path.parent().unwrap_or(Path::new(""));
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    open_beneath(root, parent, flags, Mode::empty())
 }
 
 pub(super) fn attic_name(step: &LayerStep) -> OsString {
@@ -430,8 +383,4 @@ pub(super) fn attic_name(step: &LayerStep) -> OsString {
 
 fn system(path: &Path, error: Errno) -> KeepError {
     KeepError::System { path: path.to_owned(), error }
-}
-
-fn as_errno(error: std::io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }

@@ -5,10 +5,14 @@
 //! what is replaced is moved aside, never removed. What the workspace holds at each name is told by inode,
 //! so after a crash every step is known to be done or not done.
 
+mod attribute_base;
+mod directory_attributes;
 mod keep;
 mod marks;
 mod node;
+mod opened;
 mod path_bytes;
+mod place;
 mod plan;
 mod relocate;
 mod remove;
@@ -19,6 +23,7 @@ mod sanitize_node;
 mod selection;
 mod since;
 mod split;
+mod step;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -35,10 +40,8 @@ pub use since::{ChangedNode, IsOwnChange};
 pub use stored::stored_bytes;
 pub use versions::FileVersions;
 
-pub use plan::{
-    ExtendedChange, LayerBounds, LayerConflict, LayerPlan, LayerStep, LayerWork, NeverKept,
-    RefusedNode, TouchedNode,
-};
+pub use plan::{LayerBounds, LayerConflict, LayerPlan, NeverKept, RefusedNode, TouchedNode};
+pub use step::{ExtendedChange, LayerStep, LayerWork};
 
 use std::path::Path;
 use std::time::Duration;

@@ -143,7 +143,7 @@ pub(crate) fn dress_like(target: &OwnedFd, model: &OwnedFd) -> io::Result<()> {
 }
 
 /// Sets the modification time, and leaves the access time.
-pub(crate) fn set_modified(target: &OwnedFd, modified: NodeTime) -> io::Result<()> {
+pub(crate) fn set_modified(target: impl AsFd, modified: NodeTime) -> io::Result<()> {
     let omit = Timespec { tv_sec: 0, tv_nsec: fs::UTIME_OMIT };
     fs::futimens(target, &Timestamps { last_access: omit, last_modification: modified.spec() })
 }

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::{self, Errno};
-use serde::{Deserialize, Serialize};
 
+use super::attribute_base::{AttributeAuthor, AttributeBase, DifferingDirectory};
 use super::marks;
-use super::node::{ExtendedAttributes, NodeFacts, NodeKind, attributes};
+use super::node::{NodeFacts, NodeKind, attributes};
 use super::same::is_same;
+use super::step::{ExtendedChange, LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 use crate::names::{Protection, protection_in};
@@ -32,49 +33,6 @@ impl Default for LayerBounds {
     fn default() -> Self {
         Self { nodes: 2_000_000, depth: 256 }
     }
-}
-
-/// The work of keeping at one name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LayerWork {
-    /// A node, or a directory with all that is in it, where nothing was.
-    Create,
-    /// One node for another; directories go and come whole.
-    Replace,
-    /// Removes the name.
-    Delete,
-    /// A directory stays and gets the mode, owner, extended attributes and time of its upper.
-    Attributes,
-}
-
-/// One change, by the path relative to the workspace's root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LayerStep {
-    /// Its place among all steps of the layer, by which its old version is found.
-    #[serde(default)]
-    pub number: usize,
-    /// Relative to the root.
-    #[serde(with = "super::path_bytes")]
-    pub path: PathBuf,
-    /// The operation on the name.
-    pub work: LayerWork,
-    /// The node that must stand there; `None` for no node.
-    pub before: Option<NodeFacts>,
-    /// The node that stands there afterwards; `None` for no node.
-    pub after: Option<NodeFacts>,
-    /// Extended attributes of a directory that stays, where they change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extended: Option<ExtendedChange>,
-}
-
-/// Extended attributes before and after, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExtendedChange {
-    /// The attributes that must be there.
-    pub before: ExtendedAttributes,
-    /// The attributes that take their place.
-    pub after: ExtendedAttributes,
 }
 
 /// A path that changed both in the layer and beneath it.
@@ -147,8 +105,19 @@ impl Layer {
         bounds: LayerBounds,
         touch: &mut dyn FnMut(TouchedNode<'_>),
     ) -> io::Result<LayerPlan> {
+        Ok(self.plan_with_bases(bounds, touch)?.0)
+    }
+
+    /// The plan, and the attributes from before the command of directories where they differ.
+    pub(super) fn plan_with_bases(
+        &self,
+        bounds: LayerBounds,
+        touch: &mut dyn FnMut(TouchedNode<'_>),
+    ) -> io::Result<(LayerPlan, Vec<AttributeBase>)> {
         let mut reader = Reader {
             layer: self,
+            known: self.known_attributes()?,
+            bases: Vec::new(),
             plan: LayerPlan::default(),
             left: bounds.nodes,
             groups: BTreeMap::new(),
@@ -156,7 +125,7 @@ impl Layer {
         };
         reader.merge(&self.upper, &self.lower, Path::new(""), bounds.depth)?;
         reader.regroup();
-        let mut plan = reader.plan;
+        let (mut plan, bases) = (reader.plan, reader.bases);
         // Attributes last and from the inside out: what is done inside a directory changes its time.
         let rank = |step: &LayerStep| match step.work {
             LayerWork::Attributes => (1, usize::MAX - step.path.components().count()),
@@ -164,12 +133,16 @@ impl Layer {
         };
         plan.steps.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.path.cmp(&b.path)));
         plan.steps.iter_mut().enumerate().for_each(|(number, step)| step.number = number);
-        Ok(plan)
+        Ok((plan, bases))
     }
 }
 
 struct Reader<'a> {
     layer: &'a Layer,
+    /// Attributes from before the command that were written down.
+    known: Vec<AttributeBase>,
+    /// The same, as far as they are known now.
+    bases: Vec<AttributeBase>,
     plan: LayerPlan,
     left: u64,
     /// Files of the upper with several names: their names, changed or not.
@@ -188,37 +161,61 @@ impl Reader<'_> {
     ) -> io::Result<()> {
         let (above, beneath) = (fs::fstat(upper)?, fs::fstat(lower)?);
         let mut is_changed = false;
-        for name in self.names(upper, depth)? {
-            let path = path.join(&name);
-            let Some(after) = NodeFacts::at(upper, &name)? else { continue };
-            if is_own(&name) {
+        let names = self.names(upper, depth)?;
+        for name in &names {
+            let path = path.join(name);
+            let Some(after) = NodeFacts::at(upper, name)? else { continue };
+            if is_own(name) {
                 self.refuse(path, NeverKept::OwnConfiguration);
                 continue;
             }
-            let before = NodeFacts::at(lower, &name)?;
+            let before = NodeFacts::at(lower, name)?;
             let steps = self.plan.steps.len();
-            self.compare((upper, lower), &name, &path, (before, after), depth)?;
+            self.compare((upper, lower), name, &path, (before, after), depth)?;
             is_changed |= self.plan.steps.len() > steps;
         }
-        let (after, before) = (NodeFacts::of(&above), NodeFacts::of(&beneath));
         let extended = ExtendedChange {
             before: attributes(lower.as_fd())?,
             after: attributes(upper.as_fd())?,
         };
-        let extended = (extended.before != extended.after).then_some(extended);
-        // A name that is exchanged changes the directory's time, also where the command did not.
-        let same = after.has_attributes_of(&before)
-            && extended.is_none()
-            && !is_changed
-            && (after.modified == before.modified || self.is_beneath_newer(&before));
-        if !same {
-            if !after.has_attributes_of(&before) || extended.is_some() {
-                self.judge(path, Some(&before), &after);
+        let (after, before) = (NodeFacts::of(&above), NodeFacts::of(&beneath));
+        let has_names = !names.is_empty();
+        let (before, after, extended) = (&before, &after, &extended);
+        self.dress(
+            DifferingDirectory { path, upper, before, after, extended, has_names },
+            is_changed,
+        )
+    }
+
+    /// Compares the attributes of a directory that stays, in which something `is_changed`.
+    fn dress(&mut self, directory: DifferingDirectory<'_>, is_changed: bool) -> io::Result<()> {
+        let DifferingDirectory { path, before, after, extended, .. } = directory;
+        let has_other = extended.before != extended.after;
+        let is_other = has_other || !after.has_attributes_of(before);
+        if is_other {
+            let author = directory.author(&self.known, self.layer.marker)?;
+            self.bases.extend(directory.base(author));
+            match author {
+                // The time that belongs to them stays too.
+                AttributeAuthor::Other => return Ok(()),
+                AttributeAuthor::Both => {
+                    self.conflict(path, "its attributes were changed meanwhile");
+                }
+                AttributeAuthor::Command => {}
             }
-            let (before, after) = (Some(before), Some(after));
-            let path = path.to_owned();
-            let work = LayerWork::Attributes;
-            self.step(LayerStep { number: 0, path, work, before, after, extended });
+            self.judge(path, Some(before), after);
+        }
+        // A name that is exchanged changes the directory's time, also where the command did not.
+        let same_time = after.modified == before.modified || self.is_beneath_newer(before);
+        if is_other || is_changed || !same_time {
+            self.step(LayerStep {
+                number: 0,
+                path: path.to_owned(),
+                work: LayerWork::Attributes,
+                before: Some(before.clone()),
+                after: Some(after.clone()),
+                extended: has_other.then(|| extended.clone()),
+            });
         }
         Ok(())
     }

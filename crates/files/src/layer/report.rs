@@ -11,8 +11,9 @@ use rustix::io::{self, Errno};
 
 use super::Layer;
 use super::node::{NodeFacts, NodeKind};
-use super::plan::{LayerBounds, LayerPlan, LayerStep, LayerWork};
+use super::plan::{LayerBounds, LayerPlan};
 use super::runs_later::NameJudge;
+use super::step::{LayerStep, LayerWork};
 use crate::open::open_beneath;
 
 /// Names beyond this number are kept and not listed one by one.

@@ -16,10 +16,11 @@ use rustix::io;
 use thiserror::Error;
 
 use super::Layer;
-use super::keep::parent_of;
 use super::node::{NodeFacts, NodeKind};
-use super::plan::{LayerConflict, LayerStep, LayerWork};
+use super::place::parent_of;
+use super::plan::LayerConflict;
 use super::report::{LayerReport, MOST_NAMED, change_of, read_file};
+use super::step::{LayerStep, LayerWork};
 
 /// The files that are read to tell a rename: larger ones are told by size, mode and time.
 const MOST_COMPARED: u64 = 4 * 1024 * 1024;

@@ -18,7 +18,7 @@ use rustix::io::{self, Errno};
 
 use super::keep::StepState;
 use super::node::{NodeFacts, NodeKind, NodeTime};
-use super::plan::{LayerStep, LayerWork};
+use super::step::{LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 
@@ -86,7 +86,7 @@ impl Layer {
         is_own: IsOwnChange<'_>,
     ) -> io::Result<bool> {
         if step.work == LayerWork::Attributes {
-            return Ok(false);
+            return self.are_attributes_foreign(step);
         }
         match self.state(step)? {
             StepState::Foreign => return Ok(true),
@@ -165,6 +165,15 @@ impl Layer {
         is_wanted: &dyn Fn(&LayerStep) -> bool,
     ) -> io::Result<Vec<LayerStep>> {
         let now = |step: &LayerStep| {
+            if step.work == LayerWork::Attributes {
+                let is_foreign = is_wanted(step) && self.are_attributes_foreign(step)?;
+                let is_here = is_foreign && self.state(step)? != StepState::Foreign;
+                return if is_here {
+                    self.with_attributes_here(step, side)
+                } else {
+                    Ok(step.clone())
+                };
+            }
             let mut step = step.clone();
             let is_foreign = is_wanted(&step) && self.state(&step)? == StepState::Foreign;
             match (step.work, side) {
@@ -181,11 +190,14 @@ impl Layer {
         steps.iter().map(now).collect()
     }
 
-    /// Paths at which somebody else's node stands: no step can be done there, in no direction.
+    /// Paths at which somebody else's node or a directory's attributes of somebody else stand: no step can be done there,
+    /// in no direction.
     pub fn foreign(&self, steps: &[LayerStep]) -> io::Result<Vec<PathBuf>> {
         let mut all = Vec::new();
         for step in steps {
-            if self.state(step)? == StepState::Foreign {
+            let is_foreign = self.state(step)? == StepState::Foreign;
+            let is_attributes = step.work == LayerWork::Attributes;
+            if is_foreign || (is_attributes && self.are_attributes_foreign(step)?) {
                 all.push(step.path.clone());
             }
         }
@@ -197,7 +209,8 @@ fn errno(error: std::io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
-fn is_newer_inside(
+/// Says if anything in a directory was changed at a time or later.
+pub(super) fn is_newer_inside(
     (directory, path): (&OwnedFd, &Path),
     since: NodeTime,
     is_own: IsOwnChange<'_>,

@@ -11,11 +11,11 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{self, Mode};
 use rustix::io::{self, Errno};
 
-use super::keep::{Place, parent_of};
 use super::node::{NodeTime, dress_like, set_modified};
-use super::plan::LayerWork;
+use super::place::{Place, parent_of};
 use super::report::{LayerReport, change_of};
 use super::selection::{Selection, Share};
+use super::step::LayerWork;
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 
@@ -27,6 +27,7 @@ impl Layer {
         selection: &Selection,
         part: &Layer,
     ) -> io::Result<()> {
+        self.remember_attributes()?;
         let mut split = Split { from: self, part, selection, directories: BTreeMap::new() };
         split.directory(Path::new(""))?;
         for step in &report.plan.steps {

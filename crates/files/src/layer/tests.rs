@@ -8,6 +8,8 @@ use std::process::Command;
 
 use super::*;
 
+mod attributes;
+
 struct World {
     _directory: tempfile::TempDir,
     workspace: PathBuf,
@@ -38,8 +40,13 @@ impl World {
 
     /// Runs a script on a layer.
     fn run(&self, script: &str) -> Layer {
-        let layer = Layer::create(&self.workspace, &self.home).unwrap();
-        let (ws, home) = (self.workspace.display(), self.home.display());
+        self.run_in(&self.home, script)
+    }
+
+    /// Runs a script on a layer that lies in another place.
+    fn run_in(&self, home: &Path, script: &str) -> Layer {
+        let layer = Layer::create(&self.workspace, home).unwrap();
+        let (ws, home) = (self.workspace.display(), home.display());
         let held = format!(
             "mount -t overlay overlay -o lowerdir={ws},upperdir={home}/upper,workdir={home}/work,userxattr,volatile {ws} \
              && cd {ws} && {{ {script}\n}}"
@@ -120,6 +127,10 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("unchanged copy", "sed -i s/nomatch/x/ src/b; : >> src/deep/c"),
     ("attributes", "setfattr -n user.note -v 1 big; setfattr -n user.dir -v 2 docs"),
     ("new hard link", "ln big big2; ln src/b src/b3"),
+    (
+        "both names of a file",
+        "echo more > a.new; mv a.new a; echo other > hard.new; mv hard.new hard",
+    ),
     ("fifo", "mkfifo another; rm pipe"),
     ("many", "for i in $(seq 300); do echo $i > m$i; done; rm m2*"),
     (
@@ -242,14 +253,26 @@ fn a_change_beneath_is_a_conflict() {
 
 #[test]
 fn a_change_after_the_plan_keeps_nothing() {
-    let world = World::new();
-    let layer = world.run("echo layer >> src/b; echo new > aaa; rm big");
-    let found = plan(&layer);
-    shell(&world.workspace, "mv src/b src/old; echo person > src/b");
-    let before = tree(&world.workspace);
-    let error = layer.keep(&found.steps, &mut NoKeepLog).unwrap_err();
-    assert!(matches!(error, KeepError::Changed { .. }), "{error}");
-    assert_eq!(tree(&world.workspace), before);
+    let cases = [
+        ("echo layer >> src/b", "mv src/b src/old; echo person > src/b"),
+        ("echo layer >> src/b", "echo person >> src/b"),
+        ("echo layer >> src/b", "printf owt > src/b; touch -d '2001-02-03 04:05:06.789' src/b"),
+        ("echo layer >> src/b", "chmod 600 src/b"),
+        ("rm src/b", "echo person >> src/b"),
+        ("rm -r src", "echo person >> src/deep/c"),
+        ("rm -r src; mkdir src", "mkdir src/deep/mine"),
+        ("echo layer > src/n", "echo person > src/n"),
+    ];
+    for (script, beneath) in cases {
+        let world = World::new();
+        let layer = world.run(&format!("{script}; echo new > aaa; rm big"));
+        let found = plan(&layer);
+        shell(&world.workspace, beneath);
+        let before = tree(&world.workspace);
+        let error = layer.keep(&found.steps, &mut NoKeepLog).unwrap_err();
+        assert!(matches!(error, KeepError::Changed { .. }), "{script}, {beneath}: {error}");
+        assert_eq!(tree(&world.workspace), before, "{script}, {beneath}");
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use rustix::io;
 
 use super::Layer;
 use super::keep::{StepState, attic_name};
-use super::plan::{LayerStep, LayerWork};
 use super::report::read_file;
+use super::step::{LayerStep, LayerWork};
 
 /// The versions of a name that a layer changed, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
