@@ -5,19 +5,18 @@
 //! steps that it names are done, or none.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use jm_files::layer::{ChangedNode, LayerStep, LayerWork};
+use jm_files::layer::{ChangedNode, LayerStep, LayerWork, StepState};
 use jm_process::held::HeldLayer;
 use jm_store::{
-    CallView, Entry as Append, FileState, LayerChange, LayerName, LayerRecord, LayerSide, Record,
-    Store,
+    CallView, Entry as Append, FileState, LayerChange, LayerName, LayerRecord, Record, Store,
 };
 use jm_types::{CallKey, ToolError};
 
 use super::by_products::is_by_product;
-use super::own_changes::{OwnChanges, PlannedExchange};
+use super::own_changes::{OwnChanges, PlannedExchange, is_named, left_by};
 use super::report::UndoReport;
 use crate::core::Core;
 use crate::files::digest_at;
@@ -30,8 +29,8 @@ use crate::recovery::converge::Guard;
 struct WayBack {
     layer: HeldLayer,
     steps: Vec<LayerStep>,
-    /// Names that somebody changed since.
-    theirs: Vec<PathBuf>,
+    /// What stands at the names.
+    found: Found,
     record: LayerRecord,
     text: Vec<u8>,
 }
@@ -44,6 +43,8 @@ pub(super) struct LayerPlan {
 }
 
 const CHANGED: &str = "changed since; overwrite it with --force";
+/// There is no other version to put in its place.
+const EDITED: &str = "changed since";
 
 impl LayerPlan {
     /// Looks at what stands in the workspace; changes nothing. `ours` was put there a moment ago, by an earlier
@@ -66,15 +67,15 @@ impl LayerPlan {
                     continue;
                 }
             };
-            let mut changed = match guard {
-                Guard::Force => Vec::new(),
-                Guard::Hash => changed((core, store), (&layer, &steps, record), &planned),
-            };
-            let paths = changed.iter().map(|path| record.root.join(path)).collect();
+            let ground = (core, store);
+            let mut found = Found::new(ground, (&layer, &steps, record), &planned);
+            let paths = found.changed.iter().map(|path| record.root.join(path)).collect();
             let mut ours = ours.to_vec();
             ours.extend(own_work(core, store, paths));
-            changed.retain(|path| !ours.contains(&record.root.join(path)));
-            match way_back(layer, &steps, record, (guard, changed, &ours), report) {
+            let is_forced = guard == Guard::Force;
+            let is_ours = |path: &Path| is_forced || ours.contains(&record.root.join(path));
+            found.changed.retain(|path| !is_ours(path));
+            match way_back((layer, found), &steps, record, &is_ours, report) {
                 Ok((way, is_whole)) => {
                     plan.is_complete &= is_whole;
                     planned.extend(way.as_ref().map(WayBack::planned));
@@ -150,26 +151,103 @@ impl WayBack {
 
     fn go(&self) -> Result<(), String> {
         let layer = self.layer.layer();
-        if !self.theirs.is_empty() {
-            layer.leave_alone(&self.theirs).map_err(|error| error.to_string())?;
+        let theirs: Vec<PathBuf> = self.found.theirs().cloned().collect();
+        if !theirs.is_empty() {
+            layer.leave_alone(&theirs).map_err(|error| error.to_string())?;
         }
-        layer.converge(&self.steps, state_on(self.record.to)).map_err(|error| error.to_string())
+        let goes = |step: &&LayerStep| !self.found.edited.contains(&step.path);
+        let steps: Vec<LayerStep> = self.steps.iter().filter(goes).cloned().collect();
+        layer.converge(&steps, state_on(self.record.to)).map_err(|error| error.to_string())
     }
 
+    /// Tells of the names that are exchanged, not of those that were before.
     fn tell(&self, report: &mut UndoReport) {
-        for step in &self.steps {
+        let is_exchanged =
+            |step: &&LayerStep| is_named(step) && !self.found.reached.contains(&step.path);
+        for step in self.steps.iter().filter(is_exchanged) {
             let path = self.record.root.join(&step.path);
-            match (step.work, self.record.to) {
-                (LayerWork::Attributes, _) => {}
-                (LayerWork::Create, LayerSide::TakenBack)
-                | (LayerWork::Delete, LayerSide::Kept) => {
-                    report.removed.push(path);
-                }
-                (LayerWork::Create | LayerWork::Replace | LayerWork::Delete, _) => {
-                    report.restored.push(path);
-                }
+            match left_by(step, self.record.to) {
+                None => report.removed.push(path),
+                Some(_) => report.restored.push(path),
             }
         }
+    }
+}
+
+/// What stands at the names of a layer's steps.
+#[derive(Default)]
+struct Found {
+    /// Names that somebody else changed since the last exchange.
+    changed: Vec<PathBuf>,
+    /// Names at which nothing can be exchanged, and why.
+    barred: Vec<(PathBuf, String)>,
+    /// Names that are as wanted already.
+    reached: HashSet<PathBuf>,
+    /// Names that somebody changed and of which there is no other version: they were exchanged before, or are other
+    /// directories with attributes of their own.
+    edited: Vec<PathBuf>,
+    /// Directories that are others by now.
+    foreign: HashSet<PathBuf>,
+}
+
+impl Found {
+    fn new(
+        ground: (&Core, &Store),
+        (layer, steps, record): (&HeldLayer, &[LayerStep], &LayerRecord),
+        planned: &[PlannedExchange],
+    ) -> Self {
+        let layer = layer.layer();
+        let (side, goal) = (state_on(record.to), state_on(record.to.other()));
+        let own = OnceCell::new();
+        let is_own = |node: ChangedNode<'_>| {
+            own.get_or_init(|| OwnChanges::of(ground, (record, steps), planned)).explain(node)
+        };
+        let is_changed =
+            |step: &LayerStep, on| layer.is_changed_by_others(step, on, &is_own).unwrap_or(true);
+        let mut found = Self::default();
+        // What comes or goes with the change of another command of the same call is looked at there.
+        let is_seen =
+            |step: &&LayerStep| !planned.iter().any(|other| other.decides_about(&step.path));
+        for step in steps.iter().filter(is_seen) {
+            let path = step.path.clone();
+            if step.work == LayerWork::Attributes {
+                if layer.state(step).is_ok_and(|state| state == StepState::Foreign) {
+                    found.edited.extend(step.sets_attributes().then(|| path.clone()));
+                    found.foreign.insert(path);
+                }
+            } else if layer.state(step).is_ok_and(|state| state == goal) {
+                if is_changed(step, goal) {
+                    found.edited.push(path.clone());
+                }
+                found.reached.insert(path);
+            } else if let Some(why) = layer.why_barred(&path) {
+                found.barred.push((path, why));
+            } else if is_changed(step, side) {
+                found.changed.push(path);
+            }
+        }
+        found
+    }
+
+    /// Names that the exchange leaves alone.
+    fn theirs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.waiting().chain(&self.edited)
+    }
+
+    /// Those of them that can be tried again.
+    fn waiting(&self) -> impl Iterator<Item = &PathBuf> {
+        self.changed.iter().chain(self.barred.iter().map(|(path, _)| path))
+    }
+
+    fn tell(&self, root: &Path, report: &mut UndoReport) {
+        let mut left = |path: &Path, why: &str| {
+            if !is_by_product(path) {
+                report.skipped.push((root.join(path), why.to_owned()));
+            }
+        };
+        self.changed.iter().for_each(|path| left(path, CHANGED));
+        self.barred.iter().for_each(|(path, why)| left(path, why));
+        self.edited.iter().for_each(|path| left(path, EDITED));
     }
 }
 
@@ -211,52 +289,35 @@ fn open(
     Ok((layer, steps))
 }
 
-/// The names that somebody else changed since the last exchange of a layer.
-fn changed(
-    ground: (&Core, &Store),
-    (layer, steps, record): (&HeldLayer, &[LayerStep], &LayerRecord),
-    planned: &[PlannedExchange],
-) -> Vec<PathBuf> {
-    let (layer, side) = (layer.layer(), state_on(record.to));
-    let own = OnceCell::new();
-    let is_own = |node: ChangedNode<'_>| {
-        own.get_or_init(|| OwnChanges::of(ground, (record, steps), planned)).explain(node)
-    };
-    let is_changed = |step: &&LayerStep| {
-        // It comes or goes with what another command of the same call changed, and is looked at there.
-        let is_covered = planned.iter().any(|other| other.decides_about(&step.path));
-        !is_covered && layer.is_changed_by_others(step, side, &is_own).unwrap_or(true)
-    };
-    steps.iter().filter(is_changed).map(|step| step.path.clone()).collect()
-}
-
 /// The way back of one layer, and whether it is all of it.
 fn way_back(
-    layer: HeldLayer,
+    (layer, found): (HeldLayer, Found),
     steps: &[LayerStep],
     record: &LayerRecord,
-    (guard, theirs, ours): (Guard, Vec<PathBuf>, &[PathBuf]),
+    is_ours: &dyn Fn(&Path) -> bool,
     report: &mut UndoReport,
 ) -> Result<(Option<WayBack>, bool), String> {
-    let side = state_on(record.to);
-    let is_ours =
-        |step: &LayerStep| guard == Guard::Force || ours.contains(&record.root.join(&step.path));
-    let own = layer.layer().as_it_stands(steps, side, &is_ours);
+    let is_barred = |step: &LayerStep| found.waiting().any(|path| *path == step.path);
+    let is_wanted = |step: &LayerStep| is_ours(&step.path) && !is_barred(step);
+    let own = layer.layer().as_it_stands(steps, state_on(record.to), &is_wanted);
     let own = own.map_err(|error| error.to_string())?;
-    let named = theirs.iter().filter(|path| !is_by_product(path));
-    report.skipped.extend(named.map(|path| (record.root.join(path), CHANGED.to_owned())));
+    found.tell(&record.root, report);
     let is_left_alone = |step: &LayerStep| match step.work {
         // A directory keeps its attributes where something in it stays.
-        LayerWork::Attributes => theirs.iter().any(|path| path.starts_with(&step.path)),
-        LayerWork::Create | LayerWork::Replace | LayerWork::Delete => theirs.contains(&step.path),
+        LayerWork::Attributes => {
+            let is_theirs = found.theirs().any(|path| path.starts_with(&step.path));
+            is_theirs || found.foreign.contains(&step.path)
+        }
+        LayerWork::Create | LayerWork::Replace | LayerWork::Delete => is_barred(step),
     };
     let own: Vec<LayerStep> = own.into_iter().filter(|step| !is_left_alone(step)).collect();
-    let is_anything =
-        own.iter().any(|step| step.work != LayerWork::Attributes) || theirs.is_empty();
-    if !is_anything {
+    let is_exchanged = |step: &&LayerStep| is_named(step) && !found.reached.contains(&step.path);
+    // Somebody made by-products again, and will once more.
+    let is_whole = found.waiting().all(|path| is_by_product(path));
+    if found.waiting().next().is_some() && !own.iter().any(|step| is_exchanged(&step)) {
         return Ok((None, false));
     }
-    let is_theirs = |name: &&LayerName| theirs.iter().any(|path| path == Path::new(&name.path));
+    let is_theirs = |name: &&LayerName| found.waiting().any(|path| path == Path::new(&name.path));
     let (digest, text) = packed(&own).map_err(|error| error.to_string())?;
     let record = LayerRecord {
         to: record.to.other(),
@@ -264,9 +325,7 @@ fn way_back(
         names: record.names.iter().filter(|name| !is_theirs(name)).map(turned).collect(),
         ..record.clone()
     };
-    // Somebody made them again, and will once more.
-    let is_whole = theirs.iter().all(|path| is_by_product(path));
-    Ok((Some(WayBack { layer, steps: own, theirs, record, text }), is_whole))
+    Ok((Some(WayBack { layer, steps: own, found, record, text }), is_whole))
 }
 
 /// The name as the way back changes it.

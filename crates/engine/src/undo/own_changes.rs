@@ -142,14 +142,14 @@ fn was_there(found: &[(&OwnExchange, &NodeFacts)], since: NodeTime) -> Vec<bool>
 }
 
 /// The node at a step's name when its layer is on this side.
-fn left_by(step: &LayerStep, side: LayerSide) -> Option<&NodeFacts> {
+pub(super) fn left_by(step: &LayerStep, side: LayerSide) -> Option<&NodeFacts> {
     match side {
         LayerSide::Kept => step.after.as_ref(),
         LayerSide::TakenBack => step.before.as_ref(),
     }
 }
 
-fn is_named(step: &&LayerStep) -> bool {
+pub(super) fn is_named(step: &&LayerStep) -> bool {
     step.work != LayerWork::Attributes
 }
 

@@ -106,7 +106,9 @@ impl Layer {
                 }
                 _ => StepState::NotDone,
             },
-            LayerWork::Delete if now.is_none() && self.is_in_attic(step) => StepState::Done,
+            LayerWork::Delete if now.is_none() && after.is_none() && self.is_in_attic(step) => {
+                StepState::Done
+            }
             _ if now == before && now != after => StepState::NotDone,
             _ if now == after => StepState::Done,
             LayerWork::Create | LayerWork::Replace | LayerWork::Delete => StepState::Foreign,
@@ -129,7 +131,7 @@ impl Layer {
         };
         match parent_of(&self.lower, path) {
             Ok(parent) => NodeFacts::at(parent, name),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -188,7 +190,9 @@ impl Layer {
                 };
                 Ok((if is_planned { state } else { StepState::Foreign }, Some(real)))
             }
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::INVAL) => Ok((self.state(step)?, None)),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::INVAL) => {
+                Ok((self.state(step)?, None))
+            }
             Err(error) => Err(error),
         }
     }
@@ -289,26 +293,22 @@ impl Layer {
                 Place::beneath(&self.upper, &step.path)?
             }
         };
-        match (step.work, direction) {
-            (LayerWork::Create, Direction::In) | (LayerWork::Delete, Direction::Out) => {
-                aside.move_to(&real)
-            }
-            (LayerWork::Create, Direction::Out) | (LayerWork::Delete, Direction::In) => {
+        let (here, next) = match direction {
+            Direction::In => (&step.before, &step.after),
+            Direction::Out => (&step.after, &step.before),
+        };
+        match (here, next) {
+            (None, _) => aside.move_to(&real),
+            (Some(_), None) => {
                 let seen = real.node()?;
                 real.move_to(&aside)?;
-                let expected = step.before.as_ref().or(step.after.as_ref());
-                aside.must_be(expected, seen.as_ref(), || aside.move_to(&real))
+                aside.must_be(here.as_ref(), seen.as_ref(), || aside.move_to(&real))
             }
-            (LayerWork::Replace, _) => {
-                let expected = match direction {
-                    Direction::In => &step.before,
-                    Direction::Out => &step.after,
-                };
+            (Some(_), Some(_)) => {
                 let seen = real.node()?;
                 real.exchange_with(&aside)?;
-                aside.must_be(expected.as_ref(), seen.as_ref(), || real.exchange_with(&aside))
+                aside.must_be(here.as_ref(), seen.as_ref(), || real.exchange_with(&aside))
             }
-            (LayerWork::Attributes, _) => Ok(()),
         }
     }
 

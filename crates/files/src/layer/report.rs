@@ -141,6 +141,13 @@ fn is_inside(path: &Path, directory: &Path) -> bool {
     !directory.as_os_str().is_empty() && path != directory && path.starts_with(directory)
 }
 
+impl LayerStep {
+    /// Tells whether a directory that stays gets other attributes than a time.
+    pub fn sets_attributes(&self) -> bool {
+        self.work == LayerWork::Attributes && change_of(self).is_some()
+    }
+}
+
 pub(super) fn change_of(step: &LayerStep) -> Option<NodeChange> {
     match step.work {
         LayerWork::Create => Some(NodeChange::Created),

@@ -18,6 +18,7 @@ use rustix::io::{self, Errno};
 
 use super::keep::StepState;
 use super::node::{NodeFacts, NodeKind, NodeTime};
+use super::place::parent_of;
 use super::step::{LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
@@ -93,11 +94,11 @@ impl Layer {
             state if state != side => return Ok(false),
             StepState::Done | StepState::NotDone => {}
         }
+        let Some(here) = self.beneath(&step.path)? else { return Ok(false) };
         if self.left_alone()?.contains(&step.path) {
             return Ok(true);
         }
         let Some(since) = self.settled()? else { return Ok(false) };
-        let Some(here) = self.beneath(&step.path)? else { return Ok(false) };
         let left = if side == StepState::Done { &step.after } else { &step.before };
         let (path, left) = (step.path.as_path(), left.as_ref());
         if here.changed >= since && !is_own(ChangedNode { path, here: &here, left, since }) {
@@ -157,7 +158,8 @@ impl Layer {
     }
 
     /// The steps with what stands at their names now as what the layer left there, on the side where it is: for names
-    /// that are to be exchanged all the same. What stands there goes where the layer's own version would have gone.
+    /// that are to be exchanged all the same. What stands there goes where the layer's own version would have gone, and
+    /// what an earlier exchange put there comes back.
     pub fn as_it_stands(
         &self,
         steps: &[LayerStep],
@@ -175,19 +177,48 @@ impl Layer {
                 };
             }
             let mut step = step.clone();
-            let is_foreign = is_wanted(&step) && self.state(&step)? == StepState::Foreign;
-            match (step.work, side) {
-                (LayerWork::Create | LayerWork::Replace, StepState::Done) if is_foreign => {
-                    step.after = self.beneath(&step.path)?;
+            match (step.work, self.state(&step)?) {
+                (_, StepState::Foreign) if is_wanted(&step) => {
+                    self.take_over(&mut step, side)?;
                 }
-                (LayerWork::Delete | LayerWork::Replace, StepState::NotDone) if is_foreign => {
-                    step.before = self.beneath(&step.path)?;
+                (LayerWork::Create, StepState::Done) if side == StepState::Done => {
+                    step.before = self.put_aside(&step)?;
                 }
                 _ => {}
+            }
+            if step.work == LayerWork::Create && step.before.is_some() {
+                step.work = LayerWork::Replace;
             }
             Ok(step)
         };
         steps.iter().map(now).collect()
+    }
+
+    fn take_over(&self, step: &mut LayerStep, side: StepState) -> io::Result<()> {
+        let left = if side == StepState::Done { &mut step.after } else { &mut step.before };
+        *left = self.beneath(&step.path)?;
+        Ok(())
+    }
+
+    /// The node in the layer at the name of something that it made: somebody else's, from an exchange by force.
+    fn put_aside(&self, step: &LayerStep) -> io::Result<Option<NodeFacts>> {
+        let Some(name) = step.path.file_name() else { return Ok(None) };
+        match parent_of(&self.upper, &step.path) {
+            Ok(parent) => NodeFacts::at(parent, name),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says why no step can be done at a name, if the directory around it cannot be opened without following a link.
+    pub fn why_barred(&self, path: &Path) -> Option<String> {
+        match parent_of(&self.lower, path) {
+            Ok(_) => None,
+            Err(Errno::NOENT) => Some("its directory is gone".to_owned()),
+            Err(Errno::NOTDIR) => Some("its directory is a file".to_owned()),
+            Err(Errno::LOOP) => Some("its directory is a link".to_owned()),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// Paths at which somebody else's node or a directory's attributes of somebody else stand: no step can be done there,

@@ -78,7 +78,8 @@ fn chosen(common: &Common, kind: ChangeKind) -> Result<SessionId> {
         None => in_force::current_session(&store, &root, kind).map_err(sessions::told)?,
     };
     let Some(session) = session else { bail!("Nothing to {word}{log}") };
-    if has_any(&store, &session, kind)? {
+    // What a crash interrupted is neither in force nor out of it, and is said before anything else.
+    if has_any(&store, &session, kind)? || is_interrupted(&store, &session)? {
         return Ok(session);
     }
     let other = in_force::newest_in_force(&store, &root, kind).map_err(sessions::told)?;
@@ -89,6 +90,11 @@ fn chosen(common: &Common, kind: ChangeKind) -> Result<SessionId> {
         ),
         None => bail!("Nothing to {word}{log}"),
     }
+}
+
+fn is_interrupted(store: &Store, session: &SessionId) -> Result<bool> {
+    let views = store.unsettled().map_err(sessions::told)?;
+    Ok(views.iter().any(|view| view.session == *session))
 }
 
 /// One undo or redo, told. Gives the exit code, and whether nothing of it is left to be tried again.
