@@ -69,9 +69,8 @@ impl LayerPlan {
             };
             let ground = (core, store);
             let mut found = Found::new(ground, (&layer, &steps, record), &planned);
-            let paths = found.changed.iter().map(|path| record.root.join(path)).collect();
             let mut ours = ours.to_vec();
-            ours.extend(own_work(core, store, paths));
+            ours.extend(own_work(core, store, found.left(&steps, record)));
             let is_forced = guard == Guard::Force;
             let is_ours = |path: &Path| is_forced || ours.contains(&record.root.join(path));
             found.changed.retain(|path| !is_ours(path));
@@ -229,6 +228,16 @@ impl Found {
         found
     }
 
+    /// The names that were changed, with the sizes of the files that the layer left there.
+    fn left(&self, steps: &[LayerStep], record: &LayerRecord) -> Vec<(PathBuf, Option<u64>)> {
+        let is_changed = |step: &&LayerStep| self.changed.contains(&step.path);
+        let left = |step: &LayerStep| {
+            let size = left_by(step, record.to).map(|node| node.size);
+            (record.root.join(&step.path), size)
+        };
+        steps.iter().filter(is_changed).map(left).collect()
+    }
+
     /// Names that the exchange leaves alone.
     fn theirs(&self) -> impl Iterator<Item = &PathBuf> {
         self.waiting().chain(&self.edited)
@@ -252,8 +261,9 @@ impl Found {
 }
 
 /// Of paths that were changed since those that this session wrote last, such as with the undo of a write: it is another
-/// file then, perhaps with the number of the one before, and not another content.
-fn own_work(core: &Core, store: &Store, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+/// file then, perhaps with the number of the one before, and not another content. One of another size than the layer left
+/// is none of them: somebody had changed it before the write.
+fn own_work(core: &Core, store: &Store, mut paths: Vec<(PathBuf, Option<u64>)>) -> Vec<PathBuf> {
     let Some(journal) = core.recorder.journal().filter(|_| !paths.is_empty()) else {
         return Vec::new();
     };
@@ -268,13 +278,15 @@ fn own_work(core: &Core, store: &Store, mut paths: Vec<PathBuf>) -> Vec<PathBuf>
             last.entry(path).or_insert(None);
         }
     }
-    paths.retain(|path| match last.get(path) {
-        Some(Some(FileState::File { sha256, .. })) => {
-            digest_at(&core.workspace.sandbox, path).is_ok_and(|now| now == Some(*sha256))
+    paths.retain(|(path, left)| match last.get(path) {
+        Some(Some(FileState::File { sha256, size, .. })) => {
+            let is_size = size.is_none() || size == left;
+            is_size
+                && digest_at(&core.workspace.sandbox, path).is_ok_and(|now| now == Some(*sha256))
         }
         _ => false,
     });
-    paths
+    paths.into_iter().map(|(path, _)| path).collect()
 }
 
 fn open(
