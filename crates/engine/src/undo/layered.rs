@@ -123,8 +123,11 @@ impl LayerPlan {
 
     /// The changes as a diff, from what is there to what would be.
     pub(super) fn diff(&self) -> String {
-        let of_way =
-            |way: &WayBack| diff_of(&versions_of(way.layer.layer(), &way.record, &way.steps));
+        let of_way = |way: &WayBack| {
+            let mut record = way.record.clone();
+            record.names.retain(|name| !way.found.reached.contains(Path::new(&name.path)));
+            diff_of(&versions_of(way.layer.layer(), &record, &way.steps))
+        };
         self.ways.iter().map(of_way).collect()
     }
 
