@@ -29,7 +29,7 @@ use crate::recovery::converge::Guard;
 struct WayBack {
     layer: HeldLayer,
     steps: Vec<LayerStep>,
-    /// What stands at the names.
+    /// The nodes at the names.
     found: Found,
     record: LayerRecord,
     text: Vec<u8>,
@@ -72,7 +72,11 @@ impl LayerPlan {
             let mut ours = ours.to_vec();
             ours.extend(own_work(core, store, found.left(&steps, record)));
             let is_forced = guard == Guard::Force;
-            let is_ours = |path: &Path| is_forced || ours.contains(&record.root.join(path));
+            let is_ours = |path: &Path| {
+                // What stands there now goes with the change of another command of the same call.
+                let is_decided = planned.iter().any(|other| other.decides_about(path));
+                !is_decided && (is_forced || ours.contains(&record.root.join(path)))
+            };
             found.changed.retain(|path| !is_ours(path));
             match way_back((layer, found), &steps, record, &is_ours, report) {
                 Ok((way, is_whole)) => {
@@ -176,7 +180,7 @@ impl WayBack {
     }
 }
 
-/// What stands at the names of a layer's steps.
+/// The nodes at the names of a layer's steps, as a plan finds them.
 #[derive(Default)]
 struct Found {
     /// Names that somebody else changed since the last exchange.
@@ -312,7 +316,8 @@ fn way_back(
     is_ours: &dyn Fn(&Path) -> bool,
     report: &mut UndoReport,
 ) -> Result<(Option<WayBack>, bool), String> {
-    let is_barred = |step: &LayerStep| found.waiting().any(|path| *path == step.path);
+    let waiting: HashSet<&Path> = found.waiting().map(PathBuf::as_path).collect();
+    let is_barred = |step: &LayerStep| waiting.contains(&*step.path);
     let is_wanted = |step: &LayerStep| is_ours(&step.path) && !is_barred(step);
     let own = layer.layer().as_it_stands(steps, state_on(record.to), &is_wanted);
     let own = own.map_err(|error| error.to_string())?;
@@ -328,11 +333,11 @@ fn way_back(
     let own: Vec<LayerStep> = own.into_iter().filter(|step| !is_left_alone(step)).collect();
     let is_exchanged = |step: &&LayerStep| is_named(step) && !found.reached.contains(&step.path);
     // Somebody made by-products again, and will once more.
-    let is_whole = found.waiting().all(|path| is_by_product(path));
-    if found.waiting().next().is_some() && !own.iter().any(|step| is_exchanged(&step)) {
+    let is_whole = waiting.iter().all(|path| is_by_product(path));
+    if !waiting.is_empty() && !own.iter().any(|step| is_exchanged(&step)) {
         return Ok((None, false));
     }
-    let is_theirs = |name: &&LayerName| found.waiting().any(|path| path == Path::new(&name.path));
+    let is_theirs = |name: &&LayerName| waiting.contains(Path::new(&name.path));
     let (digest, text) = packed(&own).map_err(|error| error.to_string())?;
     let record = LayerRecord {
         to: record.to.other(),
