@@ -29,7 +29,7 @@ use crate::recovery::converge::Guard;
 struct WayBack {
     layer: HeldLayer,
     steps: Vec<LayerStep>,
-    /// What stands at the names.
+    /// The nodes at the names.
     found: Found,
     record: LayerRecord,
     text: Vec<u8>,
@@ -69,11 +69,14 @@ impl LayerPlan {
             };
             let ground = (core, store);
             let mut found = Found::new(ground, (&layer, &steps, record), &planned);
-            let paths = found.changed.iter().map(|path| record.root.join(path)).collect();
             let mut ours = ours.to_vec();
-            ours.extend(own_work(core, store, paths));
+            ours.extend(own_work(core, store, found.left(&steps, record)));
             let is_forced = guard == Guard::Force;
-            let is_ours = |path: &Path| is_forced || ours.contains(&record.root.join(path));
+            let is_ours = |path: &Path| {
+                // What stands there now goes with the change of another command of the same call.
+                let is_decided = planned.iter().any(|other| other.decides_about(path));
+                !is_decided && (is_forced || ours.contains(&record.root.join(path)))
+            };
             found.changed.retain(|path| !is_ours(path));
             match way_back((layer, found), &steps, record, &is_ours, report) {
                 Ok((way, is_whole)) => {
@@ -124,8 +127,11 @@ impl LayerPlan {
 
     /// The changes as a diff, from what is there to what would be.
     pub(super) fn diff(&self) -> String {
-        let of_way =
-            |way: &WayBack| diff_of(&versions_of(way.layer.layer(), &way.record, &way.steps));
+        let of_way = |way: &WayBack| {
+            let mut record = way.record.clone();
+            record.names.retain(|name| !way.found.reached.contains(Path::new(&name.path)));
+            diff_of(&versions_of(way.layer.layer(), &record, &way.steps))
+        };
         self.ways.iter().map(of_way).collect()
     }
 
@@ -174,7 +180,7 @@ impl WayBack {
     }
 }
 
-/// What stands at the names of a layer's steps.
+/// The nodes at the names of a layer's steps, as a plan finds them.
 #[derive(Default)]
 struct Found {
     /// Names that somebody else changed since the last exchange.
@@ -229,6 +235,16 @@ impl Found {
         found
     }
 
+    /// The names that were changed, with the sizes of the files that the layer left there.
+    fn left(&self, steps: &[LayerStep], record: &LayerRecord) -> Vec<(PathBuf, Option<u64>)> {
+        let is_changed = |step: &&LayerStep| self.changed.contains(&step.path);
+        let left = |step: &LayerStep| {
+            let size = left_by(step, record.to).map(|node| node.size);
+            (record.root.join(&step.path), size)
+        };
+        steps.iter().filter(is_changed).map(left).collect()
+    }
+
     /// Names that the exchange leaves alone.
     fn theirs(&self) -> impl Iterator<Item = &PathBuf> {
         self.waiting().chain(&self.edited)
@@ -252,8 +268,9 @@ impl Found {
 }
 
 /// Of paths that were changed since those that this session wrote last, such as with the undo of a write: it is another
-/// file then, perhaps with the number of the one before, and not another content.
-fn own_work(core: &Core, store: &Store, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+/// file then, perhaps with the number of the one before, and not another content. One of another size than the layer left
+/// is none of them: somebody had changed it before the write.
+fn own_work(core: &Core, store: &Store, mut paths: Vec<(PathBuf, Option<u64>)>) -> Vec<PathBuf> {
     let Some(journal) = core.recorder.journal().filter(|_| !paths.is_empty()) else {
         return Vec::new();
     };
@@ -268,13 +285,15 @@ fn own_work(core: &Core, store: &Store, mut paths: Vec<PathBuf>) -> Vec<PathBuf>
             last.entry(path).or_insert(None);
         }
     }
-    paths.retain(|path| match last.get(path) {
-        Some(Some(FileState::File { sha256, .. })) => {
-            digest_at(&core.workspace.sandbox, path).is_ok_and(|now| now == Some(*sha256))
+    paths.retain(|(path, left)| match last.get(path) {
+        Some(Some(FileState::File { sha256, size, .. })) => {
+            let is_size = size.is_none() || size == left;
+            is_size
+                && digest_at(&core.workspace.sandbox, path).is_ok_and(|now| now == Some(*sha256))
         }
         _ => false,
     });
-    paths
+    paths.into_iter().map(|(path, _)| path).collect()
 }
 
 fn open(
@@ -297,7 +316,8 @@ fn way_back(
     is_ours: &dyn Fn(&Path) -> bool,
     report: &mut UndoReport,
 ) -> Result<(Option<WayBack>, bool), String> {
-    let is_barred = |step: &LayerStep| found.waiting().any(|path| *path == step.path);
+    let waiting: HashSet<&Path> = found.waiting().map(PathBuf::as_path).collect();
+    let is_barred = |step: &LayerStep| waiting.contains(&*step.path);
     let is_wanted = |step: &LayerStep| is_ours(&step.path) && !is_barred(step);
     let own = layer.layer().as_it_stands(steps, state_on(record.to), &is_wanted);
     let own = own.map_err(|error| error.to_string())?;
@@ -313,11 +333,11 @@ fn way_back(
     let own: Vec<LayerStep> = own.into_iter().filter(|step| !is_left_alone(step)).collect();
     let is_exchanged = |step: &&LayerStep| is_named(step) && !found.reached.contains(&step.path);
     // Somebody made by-products again, and will once more.
-    let is_whole = found.waiting().all(|path| is_by_product(path));
-    if found.waiting().next().is_some() && !own.iter().any(|step| is_exchanged(&step)) {
+    let is_whole = waiting.iter().all(|path| is_by_product(path));
+    if !waiting.is_empty() && !own.iter().any(|step| is_exchanged(&step)) {
         return Ok((None, false));
     }
-    let is_theirs = |name: &&LayerName| found.waiting().any(|path| path == Path::new(&name.path));
+    let is_theirs = |name: &&LayerName| waiting.contains(Path::new(&name.path));
     let (digest, text) = packed(&own).map_err(|error| error.to_string())?;
     let record = LayerRecord {
         to: record.to.other(),

@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use jm_files::layer::{ChangedNode, LayerStep, LayerWork, NodeFacts, NodeTime};
-use jm_store::{LayerRecord, LayerSide, Store};
+use jm_files::layer::{ChangedNode, LayerStep, LayerWork, NodeFacts, NodeKind, NodeTime};
+use jm_store::{CallView, LayerRecord, LayerSide, Store};
 
 use crate::core::Core;
 use crate::layers::steps_of;
@@ -82,6 +82,7 @@ struct History<'a> {
 pub(super) struct OwnChanges<'a> {
     exchanges: Vec<OwnExchange>,
     planned: &'a [PlannedExchange],
+    writes: OwnWrites,
 }
 
 impl<'a> OwnChanges<'a> {
@@ -102,13 +103,16 @@ impl<'a> OwnChanges<'a> {
                 exchanges.extend(read(core, store, &history));
             }
         }
-        Self { exchanges, planned }
+        Self { exchanges, planned, writes: OwnWrites::since(core, store, record) }
     }
 
     /// Tells whether a node that changed is as the layer left it, but for what Journeyman exchanged since.
     pub(super) fn explain(&self, node: ChangedNode<'_>) -> bool {
         let ChangedNode { path, here, left, since } = node;
         if self.planned.iter().any(|plan| plan.is_around(path) || plan.takes_away(path)) {
+            return true;
+        }
+        if self.writes.explain(node) {
             return true;
         }
         let found: Vec<(&OwnExchange, &NodeFacts)> =
@@ -123,6 +127,51 @@ impl<'a> OwnChanges<'a> {
             is_it && one.touched_last(here) && was_there
         })
     }
+}
+
+/// Directories in which this session wrote files since a layer was exchanged, without a layer of its own: a file that
+/// is made, and goes with an undo, leaves the directory with another time. What else is in it has times of its own.
+struct OwnWrites {
+    /// Relative to the root, with the milliseconds since the epoch when the last of these calls had ended.
+    directories: HashMap<PathBuf, u64>,
+}
+
+impl OwnWrites {
+    fn since(core: &Core, store: &Store, record: &LayerRecord) -> Self {
+        let mut directories = HashMap::new();
+        let calls = core.recorder.journal().map(|journal| store.calls(journal.session()));
+        for call in calls.and_then(Result::ok).unwrap_or_default() {
+            let effects = call.effects();
+            if effects.layers.iter().any(|layer| layer.layer == record.layer) {
+                directories.clear();
+                continue;
+            }
+            let ended = ended(&call);
+            let parent =
+                |path: &Path| Some(path.strip_prefix(&record.root).ok()?.parent()?.to_owned());
+            let parents = effects.files.iter().filter_map(|effect| parent(&effect.path));
+            directories.extend(parents.map(|parent| (parent, ended)));
+        }
+        Self { directories }
+    }
+
+    /// Tells whether a directory was last touched by one of these calls, and is the one that the layer left.
+    fn explain(&self, ChangedNode { path, here, left, .. }: ChangedNode<'_>) -> bool {
+        let is_left = |left: &NodeFacts| {
+            let attributes = |node: &NodeFacts| (node.inode, node.mode, node.owner, node.group);
+            attributes(left) == attributes(here)
+        };
+        let NodeTime { seconds, nanoseconds } = here.changed;
+        let touched = i128::from(seconds) * 1000 + i128::from(nanoseconds) / 1_000_000;
+        let is_last = |ended: &u64| touched <= i128::from(*ended);
+        here.kind == NodeKind::Directory
+            && self.directories.get(path).is_some_and(is_last)
+            && left.is_none_or(is_left)
+    }
+}
+
+fn ended(call: &CallView) -> u64 {
+    call.records.last().map_or(call.at, |(at, _)| *at)
 }
 
 /// For each exchange, whether the node that it left stood at its name when the layer in question was exchanged: it was
