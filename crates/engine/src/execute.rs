@@ -112,6 +112,10 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
             track::around_direct(core, &call, run(core, &call, prepared, &mut ctx)).await
         }
     };
+    let outcome = match &holder {
+        Some(holder) if holder.has_kept() => tell_kept(core, &call, outcome).await,
+        Some(_) | None => outcome,
+    };
     core.announce(ToolEvent::Completed { tool_call_id: call.id.clone() }).await;
     let form = ResultForm { limit: ctx.output_limit, ..form };
     let speaks = core.registry.lookup(&call.name).is_ok_and(|tool| tool.speaks_for_itself());
@@ -126,6 +130,22 @@ pub(crate) async fn execute(core: &Arc<Core>, ready: Ready, cancel: Cancel) -> E
     let awaited = holder.as_ref().and_then(|holder| holder.take_awaited());
     let set_aside = holder.and_then(|holder| holder.take_set_aside());
     Executed { result, output, seen, refused, awaited, set_aside, elapsed: began.elapsed() }
+}
+
+/// Says of a command that was cancelled that what it had changed by then is in the workspace.
+async fn tell_kept(
+    core: &Core,
+    call: &ToolCall,
+    outcome: Result<Output, ToolError>,
+) -> Result<Output, ToolError> {
+    match outcome {
+        Err(error) if error.kind == ErrorKind::Cancelled => {
+            let text = "cancelled; its changes so far were kept (undo: `jm undo`)".to_owned();
+            core.announce(ToolEvent::Noticed { tool_call_id: call.id.clone(), text }).await;
+            Err(error.hint("its changes so far were kept; undo them with `jm undo`"))
+        }
+        outcome => outcome,
+    }
 }
 
 /// Runs the call to its end or its deadline. Its time begins here: what is done around it, such as the look at

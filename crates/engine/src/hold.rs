@@ -63,6 +63,8 @@ pub(crate) struct CallHolder {
     id: String,
     /// Set once the commands have ended and their changes are being decided about.
     is_settling: AtomicBool,
+    /// Changes of its commands are in the workspace.
+    has_kept: AtomicBool,
     awaited: Mutex<Option<AwaitedLayer>>,
     /// The layer of its changes that were set aside, without a question about them.
     set_aside: Mutex<Option<String>>,
@@ -182,9 +184,14 @@ pub(crate) fn works(core: &Core) -> Result<(), String> {
 impl CallHolder {
     fn new(core: &Arc<Core>, (key, id): (&CallKey, &str), company: CommandCompany) -> Self {
         let (core, key, id) = (Arc::clone(core), key.clone(), id.to_owned());
-        let is_settling = AtomicBool::new(false);
+        let (is_settling, has_kept) = (AtomicBool::new(false), AtomicBool::new(false));
         let (awaited, set_aside) = (Mutex::default(), Mutex::default());
-        Self { core, key, id, is_settling, awaited, set_aside, company }
+        Self { core, key, id, is_settling, has_kept, awaited, set_aside, company }
+    }
+
+    /// Tells whether changes of its commands were kept.
+    pub(crate) fn has_kept(&self) -> bool {
+        self.has_kept.load(Ordering::Acquire)
     }
 
     /// Takes the layer of changes that were set aside without a question.
@@ -244,7 +251,10 @@ impl CallHolder {
 
     fn keep(&self, layer: HeldLayer, report: &LayerReport) -> Option<NotKept> {
         match keep_layer(&self.core, &self.key, &layer, report) {
-            Ok(()) => None,
+            Ok(()) => {
+                self.has_kept.store(true, Ordering::Release);
+                None
+            }
             // The record leads back, and recovery needs the layer where it is.
             Err(error @ KeepError::Stuck { .. }) => Some(NotKept {
                 why: error.to_string(),
