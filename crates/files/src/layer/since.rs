@@ -194,7 +194,12 @@ fn errno(error: std::io::Error) -> Errno {
 /// Says if anything in a directory was changed at a time or later.
 pub(super) fn is_newer_inside(directory: &OwnedFd, settled: NodeTime) -> io::Result<bool> {
     for name in OpenDirectory::names_in(directory)? {
-        let Some(facts) = NodeFacts::at(directory, &name)? else { continue };
+        let facts = match NodeFacts::at(directory, &name) {
+            // Listed and not searched: as below.
+            Err(Errno::ACCESS) => return Ok(false),
+            facts => facts?,
+        };
+        let Some(facts) = facts else { continue };
         if facts.changed >= settled {
             return Ok(true);
         }
