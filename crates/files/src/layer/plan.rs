@@ -258,6 +258,10 @@ impl Reader<'_> {
                         beneath => self.merge((&directory, &beneath?), path, &after, depth - 1),
                     };
                 }
+                // A directory that lay beneath cannot be renamed on a layer, so this was its name.
+                if before.is_none() && marks::is_copied_up(&directory)? {
+                    self.conflict(path, "it was deleted meanwhile");
+                }
                 self.bring_tree(&directory, path, depth - 1)?;
                 self.bring((upper, lower), name, path, (before, after), depth)
             }
