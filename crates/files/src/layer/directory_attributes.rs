@@ -10,9 +10,9 @@ use rustix::fs::{self, Gid, Uid, XattrFlags};
 use rustix::io::{self, Errno};
 
 use super::Layer;
+use super::directory_guard::OpenedDirectory;
 use super::keep::{Direction, StepState};
 use super::node::{ExtendedAttributes, NodeFacts, attributes, set_modified};
-use super::opened::OpenedDirectory;
 use super::step::{ExtendedChange, LayerStep};
 
 impl ExtendedChange {

@@ -345,7 +345,7 @@ pub(super) enum Direction {
     Out,
 }
 
-/// What is known of the nodes that go.
+/// The knowledge of the nodes that go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Knowledge {
     /// They are as the plan found them a moment ago.

@@ -8,9 +8,9 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{self, AtFlags, Mode, RenameFlags};
 use rustix::io::{self, Errno};
 
+use super::directory_guard::OpenedDirectory;
 use super::node::{NodeFacts, NodeKind};
 use super::open_directory_at;
-use super::opened::OpenedDirectory;
 
 /// A name in an open directory.
 pub(super) struct Place {

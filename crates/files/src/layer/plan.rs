@@ -11,11 +11,11 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::{self, Errno};
 
-use super::attribute_base::{AttributeAuthor, AttributeBase, DifferingDirectory};
+use super::attributes_origin::{AttributeAuthor, AttributeBase, DifferingDirectory};
+use super::directory_guard::{OpenedDirectory, searchable};
 use super::marks;
 use super::node::{NodeFacts, NodeKind, attributes};
-use super::opened::{OpenedDirectory, searchable};
-use super::same::is_same;
+use super::node_difference::is_same;
 use super::step::{ExtendedChange, LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
@@ -107,6 +107,12 @@ impl Layer {
         touch: &mut dyn FnMut(TouchedNode<'_>),
     ) -> io::Result<LayerPlan> {
         Ok(self.plan_with_bases(bounds, touch)?.0)
+    }
+
+    /// Writes down whose attributes those of directories are, for a layer that is read again when others were kept.
+    pub fn remember_attributes(&self) -> io::Result<()> {
+        let (_, bases) = self.plan_with_bases(LayerBounds::default(), &mut |_| {})?;
+        if bases.is_empty() { Ok(()) } else { self.write_attributes(&bases) }
     }
 
     /// The plan, and the attributes from before the command of directories where they differ.

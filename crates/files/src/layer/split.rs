@@ -11,8 +11,8 @@ use rustix::fs::{self, Mode};
 use rustix::io::{self, Errno};
 
 use super::Layer;
+use super::directory_guard::OpenedDirectory;
 use super::node::{NodeTime, dress_like, set_modified};
-use super::opened::OpenedDirectory;
 use super::place::{Place, parent_of};
 use super::report::{LayerReport, change_of};
 use super::selection::{Selection, Share};
