@@ -3,15 +3,16 @@
 //! Law: only what the step changes is set, and only where it is as one of the two sides of the step left it. What
 //! somebody else set stays.
 
+use std::path::Path;
+
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{self, Gid, Uid, XattrFlags};
 use rustix::io::{self, Errno};
 
 use super::Layer;
+use super::directory_guard::OpenedDirectory;
 use super::keep::{Direction, StepState};
 use super::node::{ExtendedAttributes, NodeFacts, attributes, set_modified};
-use super::opened::OpenedDirectory;
-use super::place::parent_of;
 use super::step::{ExtendedChange, LayerStep};
 
 impl ExtendedChange {
@@ -56,7 +57,7 @@ impl Layer {
     pub(super) fn set_attributes(&self, step: &LayerStep, direction: Direction) -> io::Result<()> {
         let (Some(before), Some(after)) = (&step.before, &step.after) else { return Ok(()) };
         let to = if direction == Direction::In { after } else { before };
-        let mut real = self.opened_directory(step)?;
+        let mut real = self.opened_directory(&step.path)?;
         let standing = standing(&real, step, (before, after))?;
         let is_beside = match standing {
             Standing::Ours => false,
@@ -92,7 +93,7 @@ impl Layer {
         if here.map(|here| here.inode) != Some(before.inode) {
             return Ok(true);
         }
-        let standing = standing(&self.opened_directory(step)?, step, (before, after))?;
+        let standing = standing(&self.opened_directory(&step.path)?, step, (before, after))?;
         Ok(matches!(standing, Standing::Foreign))
     }
 
@@ -102,7 +103,7 @@ impl Layer {
         step: &LayerStep,
         side: StepState,
     ) -> io::Result<LayerStep> {
-        let real = self.opened_directory(step)?;
+        let real = self.opened_directory(&step.path)?;
         let now = NodeFacts::of(&fs::fstat(&real)?);
         let mut step = step.clone();
         let is_after = side == StepState::Done;
@@ -116,11 +117,8 @@ impl Layer {
         Ok(step)
     }
 
-    pub(super) fn opened_directory(&self, step: &LayerStep) -> io::Result<OpenedDirectory> {
-        match step.path.file_name() {
-            None => OpenedDirectory::at(&self.lower, ".".as_ref()),
-            Some(name) => OpenedDirectory::at(parent_of(&self.lower, &step.path)?, name),
-        }
+    pub(super) fn opened_directory(&self, path: &Path) -> io::Result<OpenedDirectory> {
+        OpenedDirectory::beneath(&self.lower, path)
     }
 }
 

@@ -117,7 +117,7 @@ impl Layer {
 
     fn has_extended(&self, step: &LayerStep) -> io::Result<bool> {
         let Some(change) = &step.extended else { return Ok(true) };
-        Ok(change.is_done(&attributes(self.opened_directory(step)?.as_fd())?))
+        Ok(change.is_done(&attributes(self.opened_directory(&step.path)?.as_fd())?))
     }
 
     fn is_in_attic(&self, step: &LayerStep) -> bool {
@@ -287,7 +287,8 @@ impl Layer {
         let real = real.map_or_else(|| Place::beneath(&self.lower, &step.path), Ok)?;
         let aside = match step.work {
             LayerWork::Delete => {
-                Place { parent: self.attic.try_clone().map_err(as_errno)?, name: attic_name(step) }
+                let parent = self.attic.try_clone().map_err(as_errno)?;
+                Place { parent: parent.into(), name: attic_name(step) }
             }
             LayerWork::Create | LayerWork::Replace | LayerWork::Attributes => {
                 Place::beneath(&self.upper, &step.path)?
@@ -344,7 +345,7 @@ pub(super) enum Direction {
     Out,
 }
 
-/// What is known of the nodes that go.
+/// The knowledge of the nodes that go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Knowledge {
     /// They are as the plan found them a moment ago.

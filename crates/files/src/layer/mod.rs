@@ -5,12 +5,13 @@
 //! what is replaced is moved aside, never removed. What the workspace holds at each name is told by inode,
 //! so after a crash every step is known to be done or not done.
 
-mod attribute_base;
+mod attributes_origin;
 mod directory_attributes;
+mod directory_guard;
 mod keep;
 mod marks;
 mod node;
-mod opened;
+mod node_difference;
 mod path_bytes;
 mod place;
 mod plan;
@@ -18,7 +19,6 @@ mod relocate;
 mod remove;
 mod report;
 mod runs_later;
-mod same;
 mod sanitize_node;
 mod selection;
 mod since;

@@ -5,16 +5,16 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{self, AtFlags, Mode, RenameFlags};
 use rustix::io::{self, Errno};
 
+use super::directory_guard::OpenedDirectory;
 use super::node::{NodeFacts, NodeKind};
 use super::open_directory_at;
-use crate::open::open_beneath;
 
 /// A name in an open directory.
 pub(super) struct Place {
-    pub(super) parent: OwnedFd,
+    pub(super) parent: OpenedDirectory,
     pub(super) name: OsString,
 }
 
@@ -102,10 +102,8 @@ fn open_parent(directory: &OwnedFd) -> io::Result<Option<(OwnedFd, Mode)>> {
 }
 
 /// The directory that holds a path, opened beneath a root without following links.
-pub(super) fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
-    let parent = path.parent().unwrap_or(Path::new(""));
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    open_beneath(root, parent, flags, Mode::empty())
+pub(super) fn parent_of(root: &OwnedFd, path: &Path) -> io::Result<OpenedDirectory> {
+    OpenedDirectory::beneath(root, path.parent().unwrap_or(Path::new("")))
 }
 
 pub(super) fn as_errno(error: std::io::Error) -> Errno {

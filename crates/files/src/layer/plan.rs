@@ -11,10 +11,11 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::{self, Errno};
 
-use super::attribute_base::{AttributeAuthor, AttributeBase, DifferingDirectory};
+use super::attributes_origin::{AttributeAuthor, AttributeBase, DifferingDirectory};
+use super::directory_guard::{OpenedDirectory, searchable};
 use super::marks;
 use super::node::{NodeFacts, NodeKind, attributes};
-use super::same::is_same;
+use super::node_difference::is_same;
 use super::step::{ExtendedChange, LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
@@ -108,6 +109,12 @@ impl Layer {
         Ok(self.plan_with_bases(bounds, touch)?.0)
     }
 
+    /// Writes down whose attributes those of directories are, for a layer that is read again when others were kept.
+    pub fn remember_attributes(&self) -> io::Result<()> {
+        let (_, bases) = self.plan_with_bases(LayerBounds::default(), &mut |_| {})?;
+        if bases.is_empty() { Ok(()) } else { self.write_attributes(&bases) }
+    }
+
     /// The plan, and the attributes from before the command of directories where they differ.
     pub(super) fn plan_with_bases(
         &self,
@@ -123,7 +130,8 @@ impl Layer {
             groups: BTreeMap::new(),
             touch,
         };
-        reader.merge(&self.upper, &self.lower, Path::new(""), bounds.depth)?;
+        let root = NodeFacts::of(&fs::fstat(&self.upper)?);
+        reader.merge((&self.upper, &self.lower), Path::new(""), &root, bounds.depth)?;
         reader.regroup();
         let (mut plan, bases) = (reader.plan, reader.bases);
         // Attributes last and from the inside out: what is done inside a directory changes its time.
@@ -154,12 +162,12 @@ impl Reader<'_> {
     /// Compares a directory of the upper with the one that it is merged with.
     fn merge(
         &mut self,
-        upper: &OwnedFd,
-        lower: &OwnedFd,
+        (upper, lower): (&OwnedFd, &OwnedFd),
         path: &Path,
+        after: &NodeFacts,
         depth: usize,
     ) -> io::Result<()> {
-        let (above, beneath) = (fs::fstat(upper)?, fs::fstat(lower)?);
+        let before = NodeFacts::of(&fs::fstat(lower)?);
         let mut is_changed = false;
         let names = self.names(upper, depth)?;
         for name in &names {
@@ -174,13 +182,11 @@ impl Reader<'_> {
             self.compare((upper, lower), name, &path, (before, after), depth)?;
             is_changed |= self.plan.steps.len() > steps;
         }
-        let extended = ExtendedChange {
+        let extended = &ExtendedChange {
             before: attributes(lower.as_fd())?,
             after: attributes(upper.as_fd())?,
         };
-        let (after, before) = (NodeFacts::of(&above), NodeFacts::of(&beneath));
-        let has_names = !names.is_empty();
-        let (before, after, extended) = (&before, &after, &extended);
+        let (before, has_names) = (&before, !names.is_empty());
         self.dress(
             DifferingDirectory { path, upper, before, after, extended, has_names },
             is_changed,
@@ -246,11 +252,21 @@ impl Reader<'_> {
                 Ok(())
             }
             NodeKind::Directory => {
-                let directory = open_readable(upper, name, &after)?;
+                let directory = OpenedDirectory::at(upper, name)?;
                 let is_directory = before.as_ref().is_some_and(|b| b.kind == NodeKind::Directory);
                 if is_directory && !marks::is_opaque(&directory)? {
-                    let beneath = open_directory_at(lower, name)?;
-                    return self.merge(&directory, &beneath, path, depth - 1);
+                    return match open_directory_at(lower, name).and_then(searchable) {
+                        // Commands do not see such directories, so it was another one when this one began.
+                        Err(Errno::ACCESS) => {
+                            self.conflict(path, "it was closed meanwhile");
+                            Ok(())
+                        }
+                        beneath => self.merge((&directory, &beneath?), path, &after, depth - 1),
+                    };
+                }
+                // A directory that lay beneath cannot be renamed on a layer, so this was its name.
+                if before.is_none() && marks::is_copied_up(&directory)? {
+                    self.conflict(path, "it was deleted meanwhile");
                 }
                 self.bring_tree(&directory, path, depth - 1)?;
                 self.bring((upper, lower), name, path, (before, after), depth)
@@ -332,7 +348,7 @@ impl Reader<'_> {
                 NodeKind::Device => self.refuse(path, NeverKept::Device),
                 NodeKind::Whiteout => {}
                 NodeKind::Directory => {
-                    let inner = open_readable(directory, &name, &facts)?;
+                    let inner = OpenedDirectory::at(directory, &name)?;
                     self.judge(&path, None, &facts);
                     self.bring_tree(&inner, &path, depth - 1)?;
                 }
@@ -377,7 +393,12 @@ impl Reader<'_> {
         let Ok(directory) = open_directory_at(parent, name) else { return Ok(()) };
         for name in self.names(&directory, depth)? {
             let path = path.join(&name);
-            let Some(facts) = NodeFacts::at(&directory, &name)? else { continue };
+            let facts = match NodeFacts::at(&directory, &name) {
+                // It can be listed and not searched.
+                Err(Errno::ACCESS) => return Ok(()),
+                facts => facts?,
+            };
+            let Some(facts) = facts else { continue };
             self.let_go(&directory, &name, &path, &facts, depth - 1)?;
         }
         Ok(())
@@ -444,19 +465,4 @@ fn is_copied_up(upper: &OwnedFd, name: &OsStr) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = fs::openat(upper, name, flags, Mode::empty());
     opened.is_ok_and(|file| marks::is_copied_up(file).unwrap_or(false))
-}
-
-/// Opens a directory of the upper, also one that its owner made unreadable.
-fn open_readable(parent: &OwnedFd, name: &OsStr, facts: &NodeFacts) -> io::Result<OwnedFd> {
-    match open_directory_at(parent, name) {
-        Err(Errno::ACCESS) => {
-            let change =
-                |mode| fs::chmodat(parent, name, Mode::from_raw_mode(mode), fs::AtFlags::empty());
-            change(facts.mode | 0o700)?;
-            let opened = open_directory_at(parent, name);
-            change(facts.mode)?;
-            opened
-        }
-        answer => answer,
-    }
 }

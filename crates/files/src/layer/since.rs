@@ -247,7 +247,12 @@ pub(super) fn is_newer_inside(
     is_own: IsOwnChange<'_>,
 ) -> io::Result<bool> {
     for name in OpenDirectory::names_in(directory)? {
-        let Some(here) = NodeFacts::at(directory, &name)? else { continue };
+        let here = match NodeFacts::at(directory, &name) {
+            // Listed and not searched: as below.
+            Err(Errno::ACCESS) => return Ok(false),
+            here => here?,
+        };
+        let Some(here) = here else { continue };
         let path = path.join(&name);
         let node = ChangedNode { path: &path, here: &here, left: None, since };
         if here.changed >= since && !is_own(node) {

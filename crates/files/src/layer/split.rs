@@ -7,16 +7,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::OwnedFd;
 use rustix::fs::{self, Mode};
 use rustix::io::{self, Errno};
 
+use super::Layer;
+use super::directory_guard::OpenedDirectory;
 use super::node::{NodeTime, dress_like, set_modified};
 use super::place::{Place, parent_of};
 use super::report::{LayerReport, change_of};
 use super::selection::{Selection, Share};
 use super::step::LayerWork;
-use super::{Layer, open_directory_at};
 use crate::file::OpenDirectory;
 
 impl Layer {
@@ -73,7 +73,8 @@ impl Split<'_> {
             }
             Share::Some => {
                 self.directory(path)?;
-                for name in OpenDirectory::names_in(&open(&self.from.upper, path)?)? {
+                let directory = OpenedDirectory::beneath(&self.from.upper, path)?;
+                for name in OpenDirectory::names_in(&directory)? {
                     self.bring(&path.join(name))?;
                 }
                 Ok(())
@@ -93,7 +94,8 @@ impl Split<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let time = NodeTime::modified(&fs::fstat(open(&self.from.upper, path)?)?);
+        let time =
+            NodeTime::modified(&fs::fstat(OpenedDirectory::beneath(&self.from.upper, path)?)?);
         self.directories.insert(path.to_owned(), time);
         Ok(())
     }
@@ -102,24 +104,19 @@ impl Split<'_> {
     /// chosen, that of the workspace otherwise; and both layers the time that the command left.
     fn dress(&self, is_changed: &dyn Fn(&Path) -> bool) -> io::Result<()> {
         for (path, time) in self.directories.iter().rev() {
-            let above = open(&self.from.upper, path)?;
-            let target = open(&self.part.upper, path)?;
-            let beneath = match open(&self.from.lower, path) {
+            let above = OpenedDirectory::beneath(&self.from.upper, path)?;
+            let target = OpenedDirectory::beneath(&self.part.upper, path)?;
+            let beneath = match OpenedDirectory::beneath(&self.from.lower, path) {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
                 opened => Some(opened?),
             };
             let takes = is_changed(path) && self.takes_attributes(path);
-            dress_like(&target, beneath.as_ref().filter(|_| !takes).unwrap_or(&above))?;
+            let model = beneath.as_ref().filter(|_| !takes).unwrap_or(&above);
+            dress_like(&target, model)?;
             set_modified(&target, *time)?;
             set_modified(&above, *time)?;
+            target.leave_as(model.mode()?)?;
         }
         Ok(())
-    }
-}
-
-fn open(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
-    match path.file_name() {
-        None => open_directory_at(root, "."),
-        Some(name) => open_directory_at(parent_of(root, path)?, name),
     }
 }

@@ -2,6 +2,7 @@
 //! layer's directories or the workspace itself.
 
 mod cargo;
+mod closed;
 mod commands;
 mod immutable;
 

@@ -18,7 +18,7 @@ fn wait() {
 
 const CONFLICT: &str = "conflict";
 
-/// What another program set while the command ran stays, and what both set is a conflict.
+/// Attributes that another program set while the command ran stay; if both set them it is a conflict.
 #[test]
 fn attributes_that_only_another_program_changed_stay() {
     let cases = [
@@ -121,7 +121,7 @@ fn attributes_that_were_changed_since_stay() {
     }
 }
 
-/// Who insists gets the attributes from before, and has those of now again with the way forth.
+/// A person who insists gets the attributes from before, and has those of now again with the way forth.
 #[test]
 fn attributes_that_were_changed_since_go_where_a_person_insists() {
     let world = World::new();

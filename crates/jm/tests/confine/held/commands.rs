@@ -33,6 +33,26 @@ pub(super) const SCRIPTS: &[(&str, &[&str], &str)] = &[
         &[],
         "mkdir shut; echo x > shut/x; chmod 500 shut; mkdir none; chmod 000 none",
     ),
+    (
+        "closed new directories",
+        &[],
+        "for m in 000 100 300 400 600; do mkdir -p m$m/e; echo x > m$m/f; echo y > m$m/e/g; chmod $m m$m; done; echo y > other",
+    ),
+    (
+        "closed existing directories",
+        &[],
+        "echo x > docs/n; chmod 000 docs; echo y >> src/deep/c; rm src/b; chmod 000 src/deep; chmod 311 src; chmod 400 empty",
+    ),
+    (
+        "closed replaced directories",
+        &[],
+        "rm -r src docs; mkdir -m 311 src; echo x > src/x; mkdir docs; echo y > docs/y; chmod 000 docs",
+    ),
+    (
+        "attributes of closed directories",
+        &["setfattr"],
+        "setfattr -n user.n -v 1 docs; chmod 555 docs; setfattr -n user.n -v 1 src; chmod 000 src; echo 2 > a",
+    ),
     ("unreadable file", &[], "echo x > secret; chmod 000 secret"),
     ("rename a file", &[], "mv src/b src/renamed; mv run.sh docs/"),
     ("rename over a file", &[], "mv a big; echo t > t && mv t src/b"),

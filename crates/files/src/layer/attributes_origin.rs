@@ -1,4 +1,4 @@
-//! Whose change it is when a directory has other attributes on the layer than beneath it.
+//! The author of attributes that a directory has on the layer and not beneath it: the command or another program.
 //!
 //! The overlay keeps no copy of the attributes that it copied up, so it is told by times: what was not touched beneath
 //! since the directory was copied up (`st_birthtime` of the copy) was changed by the command. A layer that waits while
@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Layer;
 use super::node::{ExtendedAttributes, NodeFacts, NodeTime};
-use super::plan::LayerBounds;
 use super::step::ExtendedChange;
 
 const ATTRIBUTES: &str = "attributes";
@@ -84,11 +83,14 @@ impl DifferingDirectory<'_> {
         let is_last = self.before.changed > self.before.modified;
         // A copy without names and with the old time was made for its attributes.
         let is_for_itself = !self.has_names && self.after.modified < marker;
-        Ok(match self.before.changed < copied {
-            true => AttributeAuthor::Command,
-            false if is_last && !is_for_itself => AttributeAuthor::Other,
-            false => AttributeAuthor::Both,
-        })
+        let author = if self.before.changed < copied {
+            AttributeAuthor::Command
+        } else if is_last && !is_for_itself {
+            AttributeAuthor::Other
+        } else {
+            AttributeAuthor::Both
+        };
+        Ok(author)
     }
 
     fn below(&self) -> AttributeBase {
@@ -110,16 +112,12 @@ impl DifferingDirectory<'_> {
 }
 
 impl Layer {
-    /// Writes down whose attributes those of directories are, for a layer that is read again when others were kept.
-    pub fn remember_attributes(&self) -> io::Result<()> {
-        let (_, bases) = self.plan_with_bases(LayerBounds::default(), &mut |_| {})?;
-        if bases.is_empty() {
-            return Ok(());
-        }
+    /// Writes down the attributes from before the command.
+    pub(super) fn write_attributes(&self, bases: &[AttributeBase]) -> io::Result<()> {
         let flags =
             OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let list = fs::openat(&self.attic, ATTRIBUTES, flags, Mode::RUSR | Mode::WUSR)?;
-        let text = serde_json::to_vec(&bases).map_err(|_| Errno::INVAL)?;
+        let text = serde_json::to_vec(bases).map_err(|_| Errno::INVAL)?;
         File::from(list).write_all(&text).map_err(as_errno)
     }
 

@@ -2,13 +2,16 @@
 //! value lives.
 
 use std::ffi::OsStr;
+use std::ops::Deref;
+use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{self, AtFlags, Mode};
+use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::{self, Errno};
 
 use super::node::{NodeFacts, NodeKind};
 use super::open_directory_at;
+use crate::open::open_beneath;
 
 /// An open directory, which its owner can read and search while the value lives.
 pub(super) struct OpenedDirectory {
@@ -22,7 +25,7 @@ impl OpenedDirectory {
     pub(super) fn at(parent: impl AsFd, name: &OsStr) -> io::Result<Self> {
         match open_directory_at(&parent, name).and_then(searchable) {
             Err(Errno::ACCESS) => {}
-            opened => return Ok(Self { directory: opened?, left: None }),
+            opened => return opened.map(Self::from),
         }
         let facts = NodeFacts::at(&parent, name)?.ok_or(Errno::NOENT)?;
         if facts.kind != NodeKind::Directory {
@@ -38,6 +41,21 @@ impl OpenedDirectory {
                 Err(error)
             }
         }
+    }
+
+    /// Opens a directory beneath a root without following links, past those on the way that keep us out.
+    pub(super) fn beneath(root: &OwnedFd, path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        match open_beneath(root, path, flags, Mode::empty()).and_then(searchable) {
+            Err(Errno::ACCESS) => {}
+            opened => return opened.map(Self::from),
+        }
+        let mut way = Self::from(open_directory_at(root, ".")?);
+        for name in path.iter() {
+            // One that is open needs no right to those around it.
+            way = Self::at(&way, name)?;
+        }
+        Ok(way)
     }
 
     /// The mode that it has when the value is gone.
@@ -63,6 +81,20 @@ impl OpenedDirectory {
     }
 }
 
+impl From<OwnedFd> for OpenedDirectory {
+    fn from(directory: OwnedFd) -> Self {
+        Self { directory, left: None }
+    }
+}
+
+impl Deref for OpenedDirectory {
+    type Target = OwnedFd;
+
+    fn deref(&self) -> &OwnedFd {
+        &self.directory
+    }
+}
+
 impl AsFd for OpenedDirectory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
@@ -80,8 +112,8 @@ impl Drop for OpenedDirectory {
     }
 }
 
-/// A directory that can be listed may still keep us from the names in it.
-fn searchable(directory: OwnedFd) -> io::Result<OwnedFd> {
+/// Makes sure that names can be looked up in a directory: one that can be listed may refuse that.
+pub(super) fn searchable(directory: OwnedFd) -> io::Result<OwnedFd> {
     fs::statat(&directory, ".", AtFlags::empty())?;
     Ok(directory)
 }
