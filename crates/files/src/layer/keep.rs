@@ -15,7 +15,6 @@ use thiserror::Error;
 use super::node::{NodeFacts, NodeKind, attributes};
 use super::place::{Place, as_errno, parent_of};
 use super::sanitize_node::sanitize_node;
-use super::since::is_newer_inside;
 use super::step::{LayerStep, LayerWork};
 use super::{Layer, open_directory_at};
 
@@ -218,7 +217,7 @@ impl Layer {
         match open_directory_at(&real.parent, &real.name) {
             Err(Errno::ACCESS) => Ok(planned.changed == here.changed),
             opened => {
-                let is_newer = is_newer_inside((&opened?, &step.path), self.marker, &|_| false)?;
+                let is_newer = self.is_newer_than_layer(&opened?)?;
                 Ok(planned.changed == here.changed && !is_newer)
             }
         }

@@ -113,6 +113,11 @@ impl Layer {
         }
     }
 
+    /// Says if anything in a directory of the workspace was changed since the layer was made.
+    pub(super) fn is_newer_than_layer(&self, directory: &OwnedFd) -> io::Result<bool> {
+        is_newer_inside((directory, Path::new("")), self.marker, &|_| false)
+    }
+
     /// Remembers names that the next exchange leaves alone, because somebody changed them. The note of that exchange
     /// will be later than their change.
     pub fn leave_alone(&self, paths: &[PathBuf]) -> io::Result<()> {
@@ -241,7 +246,7 @@ fn errno(error: std::io::Error) -> Errno {
 }
 
 /// Says if anything in a directory was changed at a time or later.
-pub(super) fn is_newer_inside(
+fn is_newer_inside(
     (directory, path): (&OwnedFd, &Path),
     since: NodeTime,
     is_own: IsOwnChange<'_>,
