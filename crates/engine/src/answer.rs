@@ -129,6 +129,11 @@ pub(crate) async fn carry_out(
     }
 }
 
+/// Leaves the layers whose questions are answered, or asked by nobody, to whoever decides about them.
+pub(crate) fn leave_answered(core: &Core, session: &Session) {
+    core.layers.leave_held(|id| !session.batch().on_layer(id).is_empty());
+}
+
 /// Drops the files that were not chosen, or leaves them aside, and names both sides.
 fn kept_in_part(core: &Core, kept: &KeptNames, held: &HeldAnswer) -> NotKept {
     let rest = kept.rest.as_deref().unwrap_or_default();

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jm_process::confine::Grant;
 use jm_store::StoredOutput;
@@ -372,6 +373,11 @@ impl CallEntry {
     /// Tells whether it is a command that is asked about when it has ended, and has not run yet.
     pub(crate) fn is_new_effect(&self) -> bool {
         self.is_asked_afterwards && self.refusal.is_none() && self.prepared.is_command()
+    }
+
+    /// Counts the time that it ran.
+    pub(crate) fn add_time(&mut self, time: Duration) {
+        self.duration_ms += u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     }
 
     /// Tells whether its command ran on a layer that waits for a person's word.

@@ -20,6 +20,7 @@ use jm_tools::{CommandHolder, CommandStart, HeldRun, NotKept, Prepared};
 use jm_types::text::one_line;
 use jm_types::{CallKey, ChangeWord, HeldChange, ToolError, ToolEvent, ignore_error};
 
+use crate::batch::Batch;
 use crate::call_turns::KeepTurn;
 use crate::core::Core;
 use crate::held::{conflicts, not_kept, some};
@@ -100,6 +101,22 @@ pub(crate) enum SettledStack {
     Asks(AwaitedLayer),
 }
 
+impl SettledStack {
+    /// The layer that is not kept, or not yet.
+    pub(crate) fn awaited(&self) -> Option<AwaitedLayer> {
+        match self {
+            Self::Nothing => None,
+            Self::NotKept(not_kept) => Some(AwaitedLayer::decided(not_kept.clone())),
+            Self::Asks(awaited) => Some(awaited.clone()),
+        }
+    }
+
+    /// Tells whether a person is asked about it.
+    pub(crate) fn is_question(&self) -> bool {
+        matches!(self, Self::Asks(_))
+    }
+}
+
 /// The ground on which a call's commands run.
 pub(crate) enum CommandGround {
     Layers(Arc<CallHolder>),
@@ -160,6 +177,16 @@ pub(crate) async fn settle_stack(
         let hint = "`jm recover` finds its layer".to_owned();
         SettledStack::NotKept(NotKept { why, hint, layer: None })
     })
+}
+
+/// The calls that run now: one, or the commands in a row that may run side by side.
+pub(crate) async fn together(core: &Arc<Core>, batch: &Batch, index: usize) -> Vec<usize> {
+    let commands = batch.commands_from(index);
+    if batch.entries[index].is_new_effect() {
+        return commands;
+    }
+    let is_wanted = commands.len() > 1 && core.layers.runs_side_by_side();
+    if is_wanted && work_here(core).await.is_ok() { commands } else { vec![index] }
 }
 
 /// Says why commands cannot run on layers here, if they cannot.

@@ -94,7 +94,6 @@ mod reply;
 mod revalidate;
 pub mod rewind;
 mod run;
-mod run_on_layer;
 pub mod session;
 mod session_context;
 pub mod shared_policy;

@@ -5,7 +5,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -15,8 +14,8 @@ use jm_types::{Cancel, DenialReason, ErrorKind, ReadRecord, ToolError, ToolResul
 use tracing::{Instrument, info_span};
 
 use crate::ahead::CallsAhead;
-use crate::answer;
-use crate::batch::{CallStatus, Journaled, RefusedCommand};
+use crate::answer::{self, HeldOutcome, leave_answered};
+use crate::batch::{CallStatus, HeldAnswer, Journaled, RefusedCommand};
 use crate::batch_diff::combine_changes;
 use crate::call_turns::KeepTurns;
 use crate::canceller::Canceller;
@@ -25,11 +24,11 @@ use crate::core::Core;
 use crate::execute::{self, Executed, Ready};
 use crate::grants;
 use crate::hold::{self, CommandCompany};
+use crate::layer_stack::LayerStack;
 use crate::plan::{self, Disposition, Planned, PreviewRule};
 use crate::prepare::prepare;
 use crate::reply::{self, ResultForm};
 use crate::revalidate::{Approved, Revalidated, revalidate};
-use crate::run_on_layer::{finish_held, finish_left_on_layers, leave_answered, run_stacked};
 use crate::session::{Pause, Session};
 
 /// Works until every call has its result, or a person is needed.
@@ -46,12 +45,16 @@ pub(crate) async fn run(core: &Arc<Core>, session: &mut Session, canceller: &Can
     if session.batch().awaits_a_person() {
         return Pause::NeedsApproval;
     }
-    finish_left_on_layers(core, session);
+    for index in session.batch().left_on_layers() {
+        let Some(refusal) = session.batch_mut().entries[index].leave_refusal() else { continue };
+        let RefusedCommand { result, output, .. } = refusal;
+        finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
+    }
     for index in 0..session.batch().entries.len() {
         if !matches!(session.batch().entries[index].status, CallStatus::Approved { .. }) {
             continue;
         }
-        let together = together(core, session, index).await;
+        let together = hold::together(core, session.batch(), index).await;
         match together.as_slice() {
             [first, ..] if session.batch().entries[*first].is_new_effect() => {
                 run_stacked(core, session, &together, canceller).await;
@@ -203,16 +206,6 @@ pub(crate) fn cancel_rest(core: &Core, session: &mut Session) -> Pause {
     Pause::Cancelled
 }
 
-/// The calls that run now: one, or the commands in a row that may run side by side.
-async fn together(core: &Arc<Core>, session: &Session, index: usize) -> Vec<usize> {
-    let commands = session.batch().commands_from(index);
-    if session.batch().entries[index].is_new_effect() {
-        return commands;
-    }
-    let is_wanted = commands.len() > 1 && core.layers.runs_side_by_side();
-    if is_wanted && hold::work_here(core).await.is_ok() { commands } else { vec![index] }
-}
-
 /// Takes commands to their results at the same time. Each result is recorded when it is there; they are kept in
 /// call order, and nothing is run again.
 async fn run_together(
@@ -250,6 +243,85 @@ async fn run_together(
     }
 }
 
+/// Runs commands one after another on one layer, and asks a person about all that they changed; the question stands at
+/// the last of them.
+async fn run_stacked(
+    core: &Arc<Core>,
+    session: &mut Session,
+    indices: &[usize],
+    canceller: &Canceller,
+) {
+    let stack = Arc::new(LayerStack::default());
+    let mut ran: Vec<(usize, Executed)> = Vec::new();
+    for index in indices.iter().copied().take_while(|_| !canceller.is_requested()) {
+        let Some(ready) = ready(core, session, index, None, Vec::new()).await else { break };
+        let company = CommandCompany::Stacked(Arc::clone(&stack));
+        let ready = [(index, Ready { company, ..ready })];
+        if !begin(core, session, &ready) {
+            break;
+        }
+        let [(_, ready)] = ready;
+        let cancel = Cancel::new();
+        canceller.activate(vec![cancel.clone()]);
+        let span = info_span!("execute", key = %ready.key, tool = ?ready.call.name);
+        ran.push((index, execute::execute(core, ready, cancel).instrument(span).await));
+    }
+    let Some((last, _)) = ran.last() else { return };
+    let last = *last;
+    let entry = &session.batch().entries[last];
+    let (key, id) = (entry.key.clone(), entry.call.id.clone());
+    let settled = hold::settle_stack(core, (&key, &id), stack).await;
+    for (index, executed) in ran {
+        let Some(awaited) = settled.awaited() else {
+            take_over(core, session, index, Vec::new(), executed);
+            continue;
+        };
+        let is_asked = settled.is_question() && !canceller.is_requested();
+        let Executed { result, output, seen, elapsed, .. } = executed;
+        let entry = &mut session.batch_mut().entries[index];
+        entry.add_time(elapsed);
+        let refusal = answer::awaited_refusal(session, index, &awaited, (result, output));
+        if !is_asked || !session.offers_grants() {
+            let layer = Some(awaited.layer).filter(|layer| !layer.is_empty());
+            session.batch_mut().entries[index].set_aside = layer;
+            leave_answered(core, session);
+            let RefusedCommand { result, output, .. } = refusal;
+            finish(core, session, index, FinishedCall { result, output, seen });
+            continue;
+        }
+        let entry = &mut session.batch_mut().entries[index];
+        entry.refusal = Some(refusal);
+        if index == last {
+            entry.status = CallStatus::Pending(Box::new(answer::request(entry, &awaited)));
+        }
+        core.recorder.forget_spool(&entry.key);
+    }
+}
+
+/// Gives every call whose command ran on a layer the result that follows from a person's answer about it.
+async fn finish_held(
+    core: &Arc<Core>,
+    session: &mut Session,
+    index: usize,
+    (held, is_granted): (&HeldAnswer, bool),
+) {
+    let key = session.batch().entries[index].key.clone();
+    let outcome = answer::carry_out(core, &key, held, is_granted).await;
+    if let (HeldOutcome::CannotPart(why), Some(chosen)) = (&outcome, &held.chosen) {
+        let entry = &mut session.batch_mut().entries[index];
+        entry.status = CallStatus::Pending(answer::asked_again(&chosen.question, why));
+        return core.layers.ask_again(&held.layer);
+    }
+    for index in session.batch().on_layer(&held.layer) {
+        let Some(refusal) = session.batch_mut().entries[index].refusal.take() else { continue };
+        let RefusedCommand { result, output, held: Some(held), .. } = refusal else { continue };
+        session.batch_mut().entries[index].set_aside = outcome.undecided().map(str::to_owned);
+        let result = outcome.result_of(session, index, (held, result));
+        finish(core, session, index, FinishedCall { result, output, seen: Vec::new() });
+    }
+    leave_answered(core, session);
+}
+
 /// Takes one approved entry to its result, or back to the person.
 async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, canceller: &Canceller) {
     let entry = &mut session.batch_mut().entries[index];
@@ -280,7 +352,7 @@ async fn run_entry(core: &Arc<Core>, session: &mut Session, index: usize, cancel
 }
 
 /// The call as it will run: with the person's approval still valid, and parsed.
-pub(crate) async fn ready(
+async fn ready(
     core: &Arc<Core>,
     session: &mut Session,
     index: usize,
@@ -322,7 +394,7 @@ pub(crate) async fn ready(
 }
 
 /// Records that the calls start, before they do; what cannot be recorded does not run.
-pub(crate) fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
+fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]) -> bool {
     let entries = &session.batch().entries;
     let start = |(index, ready): &(usize, Ready)| match ready.grants.as_slice() {
         [] if entries[*index].journaled == Journaled::Start => None,
@@ -341,7 +413,7 @@ pub(crate) fn begin(core: &Core, session: &mut Session, calls: &[(usize, Ready)]
 }
 
 /// Puts the outcome of a call into its entry: its result, or the question about what it was refused.
-pub(crate) fn take_over(
+fn take_over(
     core: &Arc<Core>,
     session: &mut Session,
     index: usize,
@@ -353,7 +425,7 @@ pub(crate) fn take_over(
         session.freshness_mut().record(path.clone(), record.clone());
     }
     let entry = &mut session.batch_mut().entries[index];
-    entry.duration_ms += milliseconds(elapsed);
+    entry.add_time(elapsed);
     entry.set_aside = set_aside;
     if let Some(awaited) = awaited {
         let refusal = answer::awaited_refusal(session, index, &awaited, (result, output));
@@ -384,19 +456,14 @@ pub(crate) fn take_over(
 }
 
 /// A call that has its result.
-pub(crate) struct FinishedCall {
-    pub(crate) result: ToolResult,
-    pub(crate) output: Option<StoredOutput>,
-    pub(crate) seen: Vec<(PathBuf, ReadRecord)>,
+struct FinishedCall {
+    result: ToolResult,
+    output: Option<StoredOutput>,
+    seen: Vec<(PathBuf, ReadRecord)>,
 }
 
 /// Gives a call its result, which is recorded before anything else runs.
-pub(crate) fn finish(
-    core: &Arc<Core>,
-    session: &mut Session,
-    index: usize,
-    finished: FinishedCall,
-) {
+fn finish(core: &Arc<Core>, session: &mut Session, index: usize, finished: FinishedCall) {
     let FinishedCall { result, output, seen } = finished;
     let entry = &mut session.batch_mut().entries[index];
     entry.status = entry.done(result);
@@ -421,8 +488,4 @@ pub(crate) fn finish(
             session.batch_mut().refuse_rest(&error, form);
         }
     }
-}
-
-pub(crate) fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -13,7 +13,7 @@ use jm_process::held::{HeldEntry, HeldLayer, HeldLayers, HeldStage, SeenLayer};
 use jm_types::ErrorCode;
 use jm_types::text::{one_line, reveal};
 
-use super::{exit, half_kept, history, hold, print, recover, undo};
+use super::{exit, history, hold, keep_recovery, print, recover, undo};
 use crate::cli::{Common, Held, HeldCommand};
 use crate::{sessions, wire};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(common: &Common, held: &Held) -> Result<u8> {
 }
 
 fn list(layers: &HeldLayers, as_json: bool) -> Result<u8> {
-    let all: Vec<HeldEntry> = layers.list()?.into_iter().chain(half_kept::list()?).collect();
+    let all: Vec<HeldEntry> = layers.list()?.into_iter().chain(keep_recovery::list()?).collect();
     if all.is_empty() && !as_json {
         print::note("jm: nothing is held");
     }
@@ -67,7 +67,7 @@ fn choose(common: &Common, layers: &HeldLayers, id: Option<&str>) -> Result<Stri
     let mut ids: Vec<String> = all.into_iter().map(|one| one.id).collect();
     match (ids.pop(), ids.is_empty()) {
         (Some(only), true) => Ok(only),
-        (None, _) => match half_kept::list()?.iter().find(|one| one.description.root == root) {
+        (None, _) => match keep_recovery::list()?.iter().find(|one| one.description.root == root) {
             Some(half_kept) => Err(interrupted(&half_kept.id)),
             None => bail!("no held changes for this workspace (list all: `jm held list`)"),
         },
@@ -88,7 +88,7 @@ fn interrupted(id: &str) -> anyhow::Error {
 
 fn refused(id: &str, error: &std::io::Error) -> anyhow::Error {
     let is_missing = error.kind() == ErrorKind::NotFound;
-    if is_missing && half_kept::list().is_ok_and(|all| all.iter().any(|one| one.id == id)) {
+    if is_missing && keep_recovery::list().is_ok_and(|all| all.iter().any(|one| one.id == id)) {
         return interrupted(id);
     }
     anyhow!("{}: {error}\n  hint: `jm held list` lists the layers", one_line(id))
