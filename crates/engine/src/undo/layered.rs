@@ -220,6 +220,8 @@ impl Found {
                 if layer.state(step).is_ok_and(|state| state == StepState::Foreign) {
                     found.edited.extend(step.sets_attributes().then(|| path.clone()));
                     found.foreign.insert(path);
+                } else if is_changed(step, side) {
+                    found.changed.push(path);
                 }
             } else if layer.state(step).is_ok_and(|state| state == goal) {
                 if is_changed(step, goal) {
